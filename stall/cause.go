@@ -1,0 +1,83 @@
+package stall
+
+import "fmt"
+
+// Cause says what stalled a program. The list is closed, and its order is the
+// order of precedence of the join: where two causes cover the same nanosecond,
+// the earlier one is charged (see [Joiner] for the one exception).
+type Cause uint8
+
+const (
+	NoCause           Cause = iota // not a cause; the zero value
+	GCPause                        // stop-the-world for garbage collection
+	RuntimeSuspension              // stop-the-world not for garbage collection
+	GCAssist                       // the goroutine marked for the collector, or was parked for credit
+	GCSweep                        // the goroutine swept before it could allocate
+	GCWait                         // the goroutine was blocked until a phase of the collector ended
+	SchedGC                        // runnable, not running, while a GC worker above idle priority held a P: an upper bound
+	Sched                          // runnable, not running, otherwise
+	HostThrottled                  // cgroup quota or real-time throttling
+	HostPreempted                  // another thread had the CPU
+	HostIRQ                        // interrupt, softirq or tick
+	HostSteal                      // the hypervisor or the firmware had the CPU
+	HostIRQOrSteal                 // one of the two; the evidence cannot tell
+	HostFault                      // page fault
+	HostSuspended                  // the machine slept
+	HostUnknown                    // the machine, for a reason that no evidence decides
+	RuntimeUnknown                 // a stop of the runtime that no record explains
+	Queue                          // before the handler's first instruction or after its last, and none of the above
+	NumCauses                      // the number of causes, NoCause included
+)
+
+var causeNames = [NumCauses]string{
+	NoCause:           "none",
+	GCPause:           "gc.pause",
+	RuntimeSuspension: "runtime.suspension",
+	GCAssist:          "gc.assist",
+	GCSweep:           "gc.sweep",
+	GCWait:            "gc.wait",
+	SchedGC:           "sched.gc",
+	Sched:             "sched",
+	HostThrottled:     "host.throttled",
+	HostPreempted:     "host.preempted",
+	HostIRQ:           "host.irq",
+	HostSteal:         "host.steal",
+	HostIRQOrSteal:    "host.irq_or_steal",
+	HostFault:         "host.fault",
+	HostSuspended:     "host.suspended",
+	HostUnknown:       "host.unknown",
+	RuntimeUnknown:    "runtime.unknown",
+	Queue:             "queue",
+}
+
+// String returns the name of c in the telemetry contract, such as "gc.pause".
+func (c Cause) String() string {
+	if c < NumCauses {
+		return causeNames[c]
+	}
+	return fmt.Sprintf("cause(%d)", uint8(c))
+}
+
+// ParseCause returns the cause that s names.
+func ParseCause(s string) (Cause, error) {
+	for c := GCPause; c < NumCauses; c++ {
+		if causeNames[c] == s {
+			return c, nil
+		}
+	}
+	return NoCause, fmt.Errorf("parse cause %q: not in the closed list", s)
+}
+
+// IsGC reports whether c counts in the headline share of garbage collection:
+// pause, assist, sweep and wait. SchedGC does not: it is an upper bound.
+func (c Cause) IsGC() bool {
+	return c == GCPause || c == GCAssist || c == GCSweep || c == GCWait
+}
+
+// IsHost reports whether c is of the machine rather than of the runtime.
+func (c Cause) IsHost() bool { return c >= HostThrottled && c <= HostUnknown }
+
+// IsStop reports whether c stops every goroutine of the process at once.
+func (c Cause) IsStop() bool {
+	return c == GCPause || c == RuntimeSuspension || c == RuntimeUnknown
+}

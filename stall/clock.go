@@ -1,0 +1,74 @@
+package stall
+
+import "time"
+
+// Clock reads the shared clock. It is a value, made once by [NewClock] and
+// copied freely; reading it costs about as much as [time.Since].
+type Clock struct {
+	base   time.Time     // has a monotonic reading
+	offset Instant       // the Instant of base
+	err    time.Duration // bound of the error of offset
+	shared bool
+	local  time.Duration // what this time namespace adds to CLOCK_MONOTONIC
+}
+
+// NewClock relates this process's monotonic clock to CLOCK_MONOTONIC of the
+// initial time namespace. Where the system has no such clock the instants are
+// only good within this process, and [Clock.Shared] is false.
+//
+// A process in another time namespace (time_namespaces(7)) has its offset
+// applied; if the offset cannot be read, NewClock refuses.
+func NewClock() (Clock, error) { return newClock() }
+
+// Now returns the current instant.
+func (c Clock) Now() Instant { return c.offset.Add(time.Since(c.base)) }
+
+// At returns the instant of t. It reports false if t has no monotonic reading
+// (time.Unix, UTC, Truncate and Round strip it): such a t is wall time, and has
+// to be related with [Clock.Wall].
+func (c Clock) At(t time.Time) (Instant, bool) {
+	if t == t.Round(0) {
+		return 0, false
+	}
+	return c.offset.Add(t.Sub(c.base)), true
+}
+
+// Shared reports whether instants are comparable between processes.
+func (c Clock) Shared() bool { return c.shared }
+
+// Namespace returns what this process's time namespace adds to CLOCK_MONOTONIC.
+// What a process reads without a Clock, such as the instants in its own
+// execution trace, is later by that than the Instant.
+func (c Clock) Namespace() time.Duration { return c.local }
+
+// Error bounds the error of an Instant of this clock against the kernel's.
+func (c Clock) Error() time.Duration { return c.err }
+
+// WallOffset relates wall time to the shared clock at one instant:
+// wall (Unix nanoseconds) = instant + Offset, within Error.
+type WallOffset struct {
+	At     Instant
+	Offset time.Duration
+	Error  time.Duration
+}
+
+// Time returns the wall time of t.
+func (w WallOffset) Time(t Instant) time.Time {
+	return time.Unix(0, int64(t)+int64(w.Offset))
+}
+
+// Wall measures the offset of wall time now. It changes whenever somebody
+// steps or slews the wall clock: measure again, never store wall time.
+func (c Clock) Wall() WallOffset {
+	best := WallOffset{Error: time.Hour}
+	for range 4 {
+		before := c.Now()
+		wall := time.Now().UnixNano()
+		after := c.Now()
+		if e := after.Sub(before)/2 + 1; e < best.Error {
+			mid := before + (after-before)/2
+			best = WallOffset{At: mid, Offset: time.Duration(wall - int64(mid)), Error: e}
+		}
+	}
+	return best
+}

@@ -1,0 +1,119 @@
+package gc
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Bytes is a size.
+type Bytes uint64
+
+// Collection is one garbage collection.
+type Collection struct {
+	// Index counts the collections of the process; the first is 1. Zero means
+	// before the first.
+	Index uint64
+	// Cycles is the number of collections that this record stands for, 1 in
+	// general. It is k when k cycles fell between two notices: what the runtime
+	// keeps per cycle is in k records then, and the rest is in one record with
+	// Cycles k, never spread over them.
+	Cycles int
+	Kind   Kind
+	// Generation is the oldest generation that was collected (.NET).
+	Generation Maybe[int]
+	Trigger    Trigger
+	// TriggerSite is the function that triggered the collection (exact).
+	TriggerSite string
+
+	Start, End Maybe[stall.Instant]
+	// Pauses holds every stop-the-world of the collection, in order. There can
+	// be any number: mark termination may be retried.
+	Pauses []Pause
+
+	Promoted            Maybe[Bytes] // bytes that survived; in Go the bytes marked live
+	HeapBefore          Maybe[Bytes] // heap when the collection began
+	HeapAfter           Maybe[Bytes] // heap when it ended
+	FragmentationBefore Maybe[Bytes]
+	FragmentationAfter  Maybe[Bytes]
+	Goal                Maybe[Bytes] // heap size at which the collection was to be over
+	CPU                 CPU
+	// PauseUtilization is the share of wall time paused since the process
+	// began, 0 to 1.
+	PauseUtilization Maybe[float64]
+	HostDuring       HostDuring
+	// Estimated names the fields whose value is an estimate.
+	Estimated Fields
+	Source    stall.Source
+	Fidelity  stall.Fidelity
+}
+
+// Pause is one stop-the-world.
+type Pause struct {
+	Start, End stall.Instant
+	// EndMax is the upper bound of End; the same as End where it is exact.
+	EndMax stall.Instant
+	// Suspend is the time it took to stop the threads, part of the pause.
+	Suspend Maybe[time.Duration]
+	Phase   Phase
+	// Slack bounds the error of the pause's place in time.
+	Slack time.Duration
+}
+
+// Duration returns End - Start.
+func (p Pause) Duration() time.Duration { return p.End.Sub(p.Start) }
+
+// PauseTotal returns the sum of the pauses.
+func (c *Collection) PauseTotal() time.Duration {
+	var sum time.Duration
+	for _, p := range c.Pauses {
+		sum += p.Duration()
+	}
+	return sum
+}
+
+// CPU is the CPU time that the collector used, by the classes of
+// runtime/metrics (/cpu/classes/gc/...).
+type CPU struct {
+	Assist, Dedicated, Idle, Pause, Total Maybe[time.Duration]
+}
+
+// HostDuring says what the machine did to the process while it collected.
+type HostDuring struct {
+	MajorFaults Maybe[uint64]
+	RunDelay    Maybe[time.Duration]
+	Throttled   Maybe[time.Duration]
+}
+
+// Fields is a set of fields of a Collection.
+type Fields uint16
+
+const (
+	FieldStart Fields = 1 << iota
+	FieldHeapBefore
+	FieldPauses // the place or the length of a pause
+	FieldEnd
+)
+
+// Has reports whether s holds all of f.
+func (s Fields) Has(f Fields) bool { return s&f == f }
+
+var fieldNames = [...]string{"start", "heap_before", "pauses", "end"}
+
+// Names returns the names of the fields in the telemetry contract, nil for none.
+func (s Fields) Names() []string {
+	var names []string
+	for i, name := range fieldNames {
+		if s.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Clone returns a copy of c that shares no memory with it.
+func (c *Collection) Clone() Collection {
+	d := *c
+	d.Pauses = append([]Pause(nil), c.Pauses...)
+	return d
+}

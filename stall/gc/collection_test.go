@@ -1,0 +1,90 @@
+package gc
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFields(t *testing.T) {
+	for _, c := range []struct {
+		set  Fields
+		want []string
+	}{
+		{0, nil},
+		{FieldStart, []string{"start"}},
+		{FieldEnd | FieldHeapBefore, []string{"heap_before", "end"}},
+		{FieldStart | FieldHeapBefore | FieldPauses | FieldEnd, []string{"start", "heap_before", "pauses", "end"}},
+	} {
+		if diff := cmp.Diff(c.want, c.set.Names()); diff != "" {
+			t.Errorf("names of %b (-want +got):\n%s", c.set, diff)
+		}
+	}
+	both := FieldStart | FieldPauses
+	if !both.Has(FieldPauses) || !both.Has(both) || both.Has(FieldEnd) || both.Has(FieldPauses|FieldEnd) {
+		t.Errorf("Has of %b is wrong", both)
+	}
+	if FieldEnd != 1<<(len(fieldNames)-1) {
+		t.Errorf("fields without a name: %d names", len(fieldNames))
+	}
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	c := Collection{Index: 3, Pauses: []Pause{{Start: 1, End: 2}, {Start: 5, End: 9}}}
+	d := c.Clone()
+	c.Pauses[0].End = 100
+	if got := d.Pauses[0].End; got != 2 {
+		t.Errorf("end of the clone's first pause: got %d, want 2", got)
+	}
+	if d.Index != 3 || len(d.Pauses) != 2 {
+		t.Errorf("clone: got %+v", d)
+	}
+	if got := (&Collection{}).Clone().Pauses; got != nil {
+		t.Errorf("clone of no pauses: got %v, want nil", got)
+	}
+}
+
+// TestCloneKnowsAllReferences fails when Collection gets a field that an
+// assignment shares, so that Clone is not forgotten.
+func TestCloneKnowsAllReferences(t *testing.T) {
+	var shared []string
+	var walk func(name string, typ reflect.Type)
+	walk = func(name string, typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Struct:
+			for f := range typ.Fields() {
+				walk(name+"."+f.Name, f.Type)
+			}
+		case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface, reflect.Func, reflect.Chan:
+			shared = append(shared, name)
+		}
+	}
+	walk("Collection", reflect.TypeFor[Collection]())
+	if diff := cmp.Diff([]string{"Collection.Pauses"}, shared); diff != "" {
+		t.Errorf("fields that share memory (-want +got):\n%s", diff)
+	}
+}
+
+func TestPauseTotal(t *testing.T) {
+	c := Collection{Pauses: []Pause{{Start: 1, End: 2}, {Start: 5, End: 9, EndMax: 20}}}
+	if got := c.PauseTotal(); got != 5*time.Nanosecond {
+		t.Errorf("sum of pauses: got %v, want 5ns", got)
+	}
+	if got := (&Collection{}).PauseTotal(); got != 0 {
+		t.Errorf("sum of no pauses: got %v, want 0", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	got, err := json.Marshal([]any{NoKind, Ephemeral, Background, FullBlocking, NumKinds, PhaseUnknown, SweepTermination, MarkTermination, MarkTermination + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `["none","ephemeral","background","full_blocking","kind(4)","unknown","sweep_termination","mark_termination","phase(3)"]`
+	if string(got) != want {
+		t.Errorf("names: got %s, want %s", got, want)
+	}
+}

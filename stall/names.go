@@ -1,0 +1,118 @@
+package stall
+
+// The names of the telemetry contract: the one place in the code that holds
+// them. docs/telemetry.md is generated from it.
+
+// Resource and identity attributes.
+const (
+	AttrBootID          = "otelgc.boot.id"
+	AttrHostID          = "host.id"
+	AttrHostName        = "host.name"
+	AttrProcessPID      = "process.pid"
+	AttrProcessCreation = "process.creation.time"
+	AttrRuntimeName     = "process.runtime.name"
+	AttrRuntimeVersion  = "process.runtime.version"
+)
+
+// Attributes of metrics, events and spans.
+const (
+	AttrGCKind           = "otelgc.gc.kind"
+	AttrGCTrigger        = "otelgc.gc.trigger"
+	AttrGCTriggerSite    = "otelgc.gc.trigger_site"
+	AttrGCIndex          = "otelgc.gc.index"
+	AttrGCCycles         = "otelgc.gc.cycles"
+	AttrGCPromoted       = "otelgc.gc.promoted"
+	AttrGCHeapBefore     = "otelgc.gc.heap.before"
+	AttrGCHeapAfter      = "otelgc.gc.heap.after"
+	AttrGCGoal           = "otelgc.gc.goal"
+	AttrGCGeneration     = "otelgc.gc.generation"
+	AttrGCFragBefore     = "otelgc.gc.fragmentation.before"
+	AttrGCFragAfter      = "otelgc.gc.fragmentation.after"
+	AttrGCOverlap        = "otelgc.gc.overlap"
+	AttrCPUPrefix        = "otelgc.gc.cpu."
+	AttrPauseUtilization = "otelgc.gc.pause.utilization"
+	AttrPausePhase       = "otelgc.pause.phase"
+	AttrPauseStart       = "otelgc.pause.start"
+	AttrPauseEnd         = "otelgc.pause.end"
+	AttrPauseEndMax      = "otelgc.pause.end_max"
+	AttrPauseSuspend     = "otelgc.pause.suspend"
+	AttrPauseSlack       = "otelgc.pause.slack"
+	AttrFidelity         = "otelgc.fidelity"
+	AttrEstimated        = "otelgc.estimated"
+	AttrEstimatedFields  = "otelgc.estimated.fields"
+	AttrHostFaults       = "otelgc.host_during.major_faults"
+	AttrHostRunDelay     = "otelgc.host_during.run_delay"
+	AttrHostThrottled    = "otelgc.host_during.throttled"
+	AttrWindow           = "otelgc.window"
+	AttrReason           = "otelgc.suspension.reason"
+	AttrCodeFunction     = "code.function.name"
+	AttrCause            = "otelgc.cause"
+	AttrLatencyBucket    = "otelgc.latency.bucket"
+	AttrRoute            = "http.route"
+	AttrTraceID          = "otelgc.trace.id"
+	AttrSpanID           = "otelgc.span.id"
+	AttrSentence         = "otelgc.sentence"
+	AttrCoverage         = "otelgc.stall.coverage"
+	AttrScope            = "otelgc.jitter.scope"
+	AttrMode             = "otelgc.jitter.mode"
+	AttrEvidence         = "otelgc.jitter.evidence"
+	AttrCPU              = "cpu.logical_number"
+	AttrStart            = "otelgc.start"
+	AttrEnd              = "otelgc.end"
+	AttrDuration         = "otelgc.duration"
+	AttrSlack            = "otelgc.slack"
+	AttrSource           = "otelgc.source"
+	AttrItem             = "otelgc.item"
+	AttrErrorType        = "error.type"
+	AttrStallPrefix      = "otelgc.stall."
+	AttrWatermark        = "otelgc.watermark"
+	AttrUnseenStart      = "otelgc.unseen.start"
+	AttrUnseenEnd        = "otelgc.unseen.end"
+	AttrDroppedCount     = "otelgc.dropped.count"
+	AttrDroppedDuration  = "otelgc.dropped.duration"
+	AttrWallOffset       = "otelgc.wall.offset"
+	AttrWallError        = "otelgc.wall.error"
+	AttrProbedCPUs       = "otelgc.probed.cpus"
+	AttrTargetPID        = "otelgc.target.pid"
+	AttrTargetCreated    = "otelgc.target.created"
+	AttrCgroupID         = "otelgc.cgroup.id"
+	AttrGoCPUState       = "go.cpu.state"
+	AttrGoCPUDetail      = "go.cpu.detailed_state"
+)
+
+// Events.
+const (
+	EventCollection   = "otelgc.gc.collection"
+	EventSuspension   = "otelgc.suspension"
+	EventGap          = "otelgc.jitter.gap"
+	EventSlowRequest  = "otelgc.request.slow"
+	EventSourceStatus = "otelgc.source.status"
+)
+
+// Metrics of our own.
+const (
+	MetricPauseDuration      = "otelgc.gc.pause.duration"
+	MetricPauseTime          = "otelgc.gc.pause.time"
+	MetricPauseUtilization   = "otelgc.gc.pause.utilization"
+	MetricSuspendDuration    = "otelgc.gc.suspend.duration"
+	MetricPromoted           = "otelgc.gc.promoted"
+	MetricHeapBefore         = "otelgc.gc.heap.before"
+	MetricLastPrefix         = "otelgc.gc.last_collection."
+	MetricSuspensionDuration = "otelgc.suspension.duration"
+	MetricRequestStall       = "otelgc.request.stall.duration"
+	MetricRequestTime        = "otelgc.request.time"
+	MetricRequestStallTime   = "otelgc.request.stall.time"
+	MetricRequests           = "otelgc.requests"
+	MetricGapDuration        = "otelgc.jitter.gap.duration"
+	MetricObservedTime       = "otelgc.jitter.observed.time"
+	MetricCoverage           = "otelgc.monitor.coverage"
+	MetricDropped            = "otelgc.monitor.dropped"
+)
+
+// Metrics of the OpenTelemetry registry, used as they are.
+const (
+	MetricGoPauseDuration = "go.memory.gc.pause.duration"
+	MetricGoCycles        = "go.memory.gc.cycles"
+	MetricGoCPUTime       = "go.cpu.time"
+	MetricGoAllocated     = "go.memory.allocated"
+)

@@ -1,0 +1,55 @@
+package stall
+
+import "fmt"
+
+// Source names who saw an interval. The list is closed.
+type Source uint8
+
+const (
+	NoSource      Source = iota // the zero value
+	GCWatch                     // internal/gcwatch: per cycle, this process
+	GoTrace                     // internal/gotrace: the execution trace, exact
+	GoUprobe                    // internal/gouprobe: any Go process, from outside
+	Dotnet                      // internal/dotnetgc: any .NET process, from outside
+	ProbeSpin                   // jitterprobe, mode spin
+	ProbeRuntime                // jitterprobe, mode runtime
+	ProbePeriodic               // jitterprobe, mode periodic
+	TargetWatch                 // what the machine did to one process's own threads
+	NumSources
+)
+
+var sourceNames = [NumSources]string{
+	NoSource:      "none",
+	GCWatch:       "gcwatch",
+	GoTrace:       "gotrace",
+	GoUprobe:      "gouprobe",
+	Dotnet:        "dotnet",
+	ProbeSpin:     "probe.spin",
+	ProbeRuntime:  "probe.runtime",
+	ProbePeriodic: "probe.periodic",
+	TargetWatch:   "target",
+}
+
+// String returns the name of s in the telemetry contract, such as "gotrace".
+func (s Source) String() string {
+	if s < NumSources {
+		return sourceNames[s]
+	}
+	return fmt.Sprintf("source(%d)", uint8(s))
+}
+
+// Fidelity says how well the runtime was watched.
+type Fidelity uint8
+
+const (
+	Cycle Fidelity = iota // per GC cycle: overlap, "at most"
+	Exact                 // every stop and every state of the goroutine
+)
+
+// String returns "cycle" or "exact".
+func (f Fidelity) String() string {
+	if f == Exact {
+		return "exact"
+	}
+	return "cycle"
+}
