@@ -1,0 +1,82 @@
+package gcwatch
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Totals are the runtime's own figures since the process began, as of one
+// reading. Two of them subtract to the figures of a run.
+type Totals struct {
+	Cycles, Automatic, Forced uint64
+	// PauseTotal is the sum of the pauses of all Cycles.
+	PauseTotal       time.Duration
+	AllocatedBytes   gc.Bytes
+	AllocatedObjects uint64
+	CPU              CPUTotals
+	HeapLive         gc.Bytes // marked live by the newest cycle
+	Goal             gc.Bytes // heap size at which the next cycle is to be over
+	GCPauses         uint64   // stops for the collector, the begun cycle's included
+	OtherPauses      uint64   // stops not for the collector
+	// Missed is the number of cycles, since the watcher began, of which
+	// only the count is known.
+	Missed uint64
+}
+
+// CPUTotals are CPU times by the classes of runtime/metrics. The runtime
+// brings them up to date at the end of a cycle (GCPause at each pause).
+type CPUTotals struct {
+	GCAssist, GCDedicated, GCIdle, GCPause, GC time.Duration // GC is the sum of the four
+	User, Idle                                 time.Duration
+	ScavengeAssist, ScavengeBackground         time.Duration
+	Total                                      time.Duration // GOMAXPROCS integrated over time
+}
+
+// since returns the collector's part of what was used from old to c.
+func (c *CPUTotals) since(old *CPUTotals) gc.CPU {
+	return gc.CPU{
+		Assist:    gc.Known(c.GCAssist - old.GCAssist),
+		Dedicated: gc.Known(c.GCDedicated - old.GCDedicated),
+		Idle:      gc.Known(c.GCIdle - old.GCIdle),
+		Pause:     gc.Known(c.GCPause - old.GCPause),
+		Total:     gc.Known(c.GC - old.GC),
+	}
+}
+
+// totals fills the notice's absolute figures. The runtime's 32-bit counts of
+// cycles wrap; these do not.
+func (w *Watcher) totals() {
+	now := w.cur
+	forced := uint64(now.forced - w.prev.forced)
+	w.automatic += w.notice.Cycles - forced
+	w.notice.Totals = Totals{
+		Cycles: w.index, Automatic: w.automatic, Forced: w.index - w.automatic,
+		PauseTotal:     now.pauseTotal,
+		AllocatedBytes: now.allocBytes, AllocatedObjects: now.allocObjects,
+		CPU:      now.cpu,
+		HeapLive: now.live, Goal: now.goal,
+		GCPauses: now.gcTotal.total, OtherPauses: now.otherTotal.total,
+		Missed: w.missed,
+	}
+}
+
+// differences fills what happened between the two readings.
+func (w *Watcher) differences() {
+	n, now, old, edges := &w.notice, w.cur, w.prev, w.ledger.edges
+	n.CPU = now.cpu.since(&old.cpu)
+	n.GCPauses = now.gcTotal.since(&old.gcTotal, edges, n.GCPauses)
+	n.GCStopping = now.gcStopping.since(&old.gcStopping, edges, n.GCStopping)
+	n.OtherPauses = now.otherTotal.since(&old.otherTotal, edges, n.OtherPauses)
+	n.OtherStopping = now.otherStopping.since(&old.otherStopping, edges, n.OtherStopping)
+
+	span := stall.Span{Start: w.otherFrom, End: now.end}
+	n.Suspensions, n.SuspensionsDropped = suspensions(n.OtherPauses, span, n.Suspensions)
+	if n.SuspensionsDropped > 0 {
+		n.unseen(span)
+	}
+	if now.otherSettled {
+		w.otherFrom = now.begin
+	}
+}

@@ -1,0 +1,68 @@
+package gcwatch
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// The recorded end of a cycle is wall time without a monotonic reading, and
+// somebody may step the wall clock. So each reading measures the offset at its
+// begin and at its end. A cycle that is new in a reading ended after the
+// previous reading began and before this one ended: four measurements enclose
+// every cycle. If they agree, the offset is known; if not, a step lies between
+// and each is a candidate.
+type wallHistory struct {
+	measure func() stall.WallOffset
+	marks   [4]stall.WallOffset // begin and end of the previous reading, then of this one
+}
+
+const (
+	// Linux slews CLOCK_MONOTONIC and the wall clock together, so their offset
+	// only ever steps. Where a system slews one alone, POSIX adjtime bounds it
+	// to 500 ppm: less than that is not reported as a step.
+	slewPerSecond = 500 * time.Microsecond
+	// stepFloor is the smallest step that is reported: below it a measurement
+	// that was preempted in the wrong place may be mistaken for one.
+	stepFloor = 10 * time.Microsecond
+)
+
+// next makes the marks of the last reading the previous ones.
+func (h *wallHistory) next() { h.marks[0], h.marks[1] = h.marks[2], h.marks[3] }
+
+func (h *wallHistory) begin() { h.marks[2] = h.measure() }
+func (h *wallHistory) end()   { h.marks[3] = h.measure() }
+
+// step returns by how much the wall clock was stepped since the previous
+// reading ended, zero if it was not.
+func (h *wallHistory) step() time.Duration {
+	old, now := h.marks[1], h.marks[3]
+	d := now.Offset - old.Offset
+	slew := time.Duration(now.At.Sub(old.At).Seconds() * float64(slewPerSecond))
+	if max(d, -d) <= old.Error+now.Error+slew+stepFloor {
+		return 0
+	}
+	return d
+}
+
+// instant returns the instant of a wall time that is known to lie in s, and
+// the bound of its error. An instant in s is returned whatever the marks say.
+func (h *wallHistory) instant(wall int64, s stall.Span) (stall.Instant, time.Duration) {
+	lo, hi, slack := s.End, s.Start, time.Duration(0)
+	for _, m := range h.marks {
+		t := stall.Instant(wall - int64(m.Offset))
+		// An instant just outside is the error of the mark, not another step.
+		if t < s.Start-stall.Instant(m.Error) || t > s.End+stall.Instant(m.Error) {
+			continue
+		}
+		t = min(max(t, s.Start), s.End)
+		lo, hi, slack = min(lo, t), max(hi, t), max(slack, m.Error)
+	}
+	if hi < lo { // no mark explains it: two steps between two marks
+		lo, hi = s.Start, s.End
+	}
+	// A step within the slack of the marks moves the candidates a little; one
+	// that is not leaves both of its sides open.
+	mid := lo + (hi-lo)/2
+	return mid, max(hi.Sub(mid), mid.Sub(lo)) + slack
+}
