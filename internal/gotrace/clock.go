@@ -1,0 +1,89 @@
+package gotrace
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// ticks is a timestamp of the trace, in the units of its EvFrequency.
+type ticks uint64
+
+// clock turns ticks into instants. Each generation brings its own.
+type clock struct {
+	frequency uint64 // ticks per second, never zero once set
+	whole     uint64 // nanoseconds per tick, if that is a whole number, else 0
+	snapshot  bool   // Go 1.25+: snapTicks and snapMono are the same moment
+	snapTicks ticks
+	snapMono  uint64 // nanoseconds of CLOCK_MONOTONIC
+}
+
+// maxInstant keeps sums of a few instants from overflowing.
+const maxInstant = math.MaxInt64 / 4
+
+// instant converts t exactly, rounding to the nanosecond below. Values that no
+// real trace holds are clamped.
+func (c *clock) instant(t ticks) stall.Instant {
+	if !c.snapshot {
+		return stall.Instant(c.nanoseconds(uint64(t)))
+	}
+	mono := min(int64(min(c.snapMono, maxInstant)), maxInstant)
+	if t >= c.snapTicks {
+		return stall.Instant(mono + c.nanoseconds(uint64(t-c.snapTicks)))
+	}
+	return stall.Instant(mono - c.nanoseconds(uint64(c.snapTicks-t)))
+}
+
+// nanoseconds returns d ticks in nanoseconds, at most maxInstant.
+func (c *clock) nanoseconds(d uint64) int64 {
+	if d < 1<<32 && c.whole != 0 {
+		return int64(d * c.whole) // what all real traces have: no division
+	}
+	hi, lo := bits.Mul64(d, 1e9)
+	if hi >= c.frequency {
+		return maxInstant
+	}
+	q, _ := bits.Div64(hi, lo, c.frequency)
+	return int64(min(q, maxInstant))
+}
+
+// readSync reads a sync batch: the frequency, and from Go 1.25 on the snapshot
+// of the clocks. data has slop bytes past n.
+func (c *clock) readSync(data []byte, n int, base ticks, version int) error {
+	i := 0
+	if version >= go125 {
+		i = 1 // EvSync
+	}
+	for i < n {
+		typ := eventType(data[i])
+		switch {
+		case typ == evFrequency:
+			if c.frequency != 0 {
+				return broken("two frequencies in one generation")
+			}
+			if c.frequency, i = uvarint(data, i+1); c.frequency == 0 {
+				return broken("frequency is zero")
+			}
+			if 1e9%c.frequency == 0 {
+				c.whole = 1e9 / c.frequency
+			}
+		case typ == evClockSnapshot && version >= go125:
+			if c.snapshot {
+				return broken("two clock snapshots in one generation")
+			}
+			var dt uint64
+			dt, i = uvarint(data, i+1)
+			c.snapMono, i = uvarint(data, i)
+			_, i = uvarint(data, i) // wall clock, seconds: never used, it can step
+			_, i = uvarint(data, i)
+			c.snapshot, c.snapTicks = true, base+ticks(dt)
+		default:
+			return broken("event %d in a sync batch", typ)
+		}
+	}
+	if i > n {
+		return broken("sync batch ends within an event")
+	}
+	return nil
+}

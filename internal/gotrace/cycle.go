@@ -1,0 +1,131 @@
+package gotrace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Cycle is one collection as its EvGCBegin and EvGCEnd say: from within the
+// sweep termination stop to within the last mark termination stop. The first
+// of its stops begins before Begin, the last ends after End.
+type Cycle struct {
+	// Sequence is the trace's own number of the event that the cycle was
+	// first seen by; it grows, by two or more from cycle to cycle.
+	Sequence uint64
+	Begin    stall.Instant // zero if BeginUnknown
+	// Active is when a generation first found the cycle running already, at
+	// its start or the trace's; zero if none did.
+	Active stall.Instant
+	End    stall.Instant // zero if Partial
+	// HeapBefore is the last EvHeapAlloc before Begin, Goal the last
+	// EvHeapGoal before it, HeapAfter the last EvHeapAlloc before End: the
+	// bytes marked live.
+	HeapBefore, Goal, HeapAfter gc.Maybe[gc.Bytes]
+	Trigger                     gc.Trigger // unknown if BeginUnknown
+	// TriggerSite is the function whose allocation, or whose runtime.GC, began
+	// the cycle: the innermost one outside package runtime, or the outermost.
+	TriggerSite  string
+	Goroutine    uint64 // who began it
+	BeginUnknown bool   // the trace began within the cycle
+	Partial      bool   // its end was not seen: the stream has a hole
+}
+
+// cycleEdge is one of EvGCBegin, EvGCActive, EvGCEnd. They happen on any
+// thread; their sequence number puts them in order.
+type cycleEdge struct {
+	typ   eventType
+	seq   uint64
+	at    ticks
+	g     uint64
+	stack uint64
+}
+
+func (d *decoder) cycleEdge(e cycleEdge) {
+	if len(d.cycles) < d.limits.Records {
+		d.cycles = append(d.cycles, e)
+	} else {
+		d.lost.Cycles++
+	}
+}
+
+// openCycle is the collection that runs, across generations.
+type openCycle struct {
+	open bool
+	Cycle
+}
+
+// resolveCycles turns the edges into the generation's Cycles. The heap samples
+// must be in order by now.
+func (d *decoder) resolveCycles(g *Generation) {
+	slices.SortStableFunc(d.cycles, func(a, b cycleEdge) int { return cmp.Compare(a.seq, b.seq) })
+	for i := range d.cycles {
+		e := &d.cycles[i]
+		switch e.typ {
+		case evGCBegin:
+			d.dropOpenCycle(g)
+			d.cycle = d.beginCycle(e)
+		case evGCActive:
+			if !d.cycle.open {
+				d.cycle = unknownCycle(e.seq)
+			}
+			if d.cycle.Active == 0 {
+				d.cycle.Active = d.clock.instant(e.at)
+			}
+		case evGCEnd:
+			if !d.cycle.open {
+				d.cycle = unknownCycle(e.seq)
+			}
+			d.cycle.End = d.clock.instant(e.at)
+			d.cycle.HeapAfter = d.heap.before(e.at)
+			g.Cycles = append(g.Cycles, d.cycle.Cycle)
+			d.cycle = openCycle{}
+		}
+	}
+}
+
+func (d *decoder) beginCycle(e *cycleEdge) openCycle {
+	stack := d.frames(e.stack)
+	site, _ := callerOf(stack)
+	return openCycle{true, Cycle{
+		Sequence:    e.seq,
+		Begin:       d.clock.instant(e.at),
+		HeapBefore:  d.heap.before(e.at),
+		Goal:        d.goals.before(e.at),
+		Trigger:     triggerOf(stack),
+		TriggerSite: site,
+		Goroutine:   e.g,
+	}}
+}
+
+func unknownCycle(seq uint64) openCycle {
+	return openCycle{true, Cycle{Sequence: seq, BeginUnknown: true, Trigger: gc.TriggerUnknown}}
+}
+
+// dropOpenCycle reports a cycle whose end will never be seen.
+func (d *decoder) dropOpenCycle(g *Generation) {
+	if !d.cycle.open {
+		return
+	}
+	d.cycle.Partial = true
+	g.Cycles = append(g.Cycles, d.cycle.Cycle)
+	d.cycle = openCycle{}
+}
+
+// triggerOf reads the trigger off the stack of EvGCBegin.
+func triggerOf(stack []Frame) gc.Trigger {
+	if len(stack) == 0 {
+		return gc.TriggerUnknown
+	}
+	for _, f := range stack {
+		switch f.Function {
+		case "runtime.GC":
+			return gc.TriggerForced
+		case "runtime.forcegchelper":
+			return gc.TriggerPeriodic
+		}
+	}
+	return gc.TriggerHeap
+}

@@ -1,0 +1,208 @@
+package gotrace
+
+import (
+	"errors"
+	"io"
+)
+
+// Options of a [Reader]. The zero value is the default.
+type Options struct {
+	Limits Limits
+	// MarkPrefix: user logs (trace.Log) whose category has this prefix are
+	// reported as Marks, and their goroutines are followed. Empty: none.
+	MarkPrefix string
+	// Breathe, if it is not nil, is called often while there is work, so that
+	// the caller can rest in between: a second of a busy trace is some
+	// milliseconds of it in one piece.
+	Breathe func()
+}
+
+// Reader decodes one stream. It is not safe for concurrent use.
+type Reader struct {
+	src     *source
+	decoder decoder
+	out     Generation
+	pending *batchHeader // the first batch of the next generation (before Go 1.26)
+	header  batchHeader
+	err     error // sticky
+}
+
+// NewReader reads the header of the stream. A version that is not supported
+// gives an error that wraps [ErrVersion] and names it.
+func NewReader(r io.Reader, o Options) (*Reader, error) {
+	d := decoder{
+		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", rest: o.Breathe,
+		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
+	}
+	d.names.limit = d.limits.Names
+	s := &Reader{src: newSource(), decoder: d}
+	if err := s.Reset(r); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Reset begins a new stream with the options and the memory of the last one:
+// who traces in slices allocates once. It reads the header and returns what
+// [NewReader] would. Nothing is known of the last stream any more, and no
+// goroutine is followed.
+func (r *Reader) Reset(stream io.Reader) error {
+	r.src.reset(stream)
+	r.pending = nil
+	r.decoder.forget()
+	version, err := readHeader(r.src)
+	if err != nil {
+		r.err = streamError(r.src.offset, err)
+		return r.err
+	}
+	r.err = nil
+	r.decoder.version, r.decoder.args = version, eventTable(version)
+	return nil
+}
+
+// Next reads one generation. It blocks on the stream. At a clean end the error
+// is io.EOF; otherwise it is an [*Error], and every further call repeats it.
+// The Generation is valid until the next call.
+func (r *Reader) Next() (*Generation, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	if err := r.next(); err != nil {
+		r.err = err
+		return nil, err
+	}
+	return &r.out, nil
+}
+
+// Unfollow stops following a goroutine: its window has ended. A later mark of
+// it starts anew. It is called between calls of Next.
+func (r *Reader) Unfollow(goroutine uint64) { delete(r.decoder.followed, goroutine) }
+
+// Following returns the number of goroutines that are followed.
+func (r *Reader) Following() int { return len(r.decoder.followed) }
+
+// Offset returns the number of bytes that were decoded.
+func (r *Reader) Offset() int64 { return r.src.offset }
+
+func (r *Reader) next() error {
+	started := false
+	for {
+		h, err := r.nextHeader()
+		if err == io.EOF && !started {
+			return io.EOF
+		}
+		if err == io.EOF && r.decoder.endsAtEOF() {
+			return r.finish()
+		}
+		if err != nil {
+			return streamError(r.src.offset, err)
+		}
+		if h.end {
+			if !started {
+				return streamError(r.src.offset-1, broken("end of a generation that did not begin"))
+			}
+			return r.finish()
+		}
+		if !started {
+			if h.generation <= r.decoder.number {
+				return streamError(r.src.offset, broken("generation %d after %d", h.generation, r.decoder.number))
+			}
+			r.decoder.begin(h.generation, &r.out)
+			started = true
+		}
+		if h.generation != r.decoder.number {
+			if r.decoder.version < go126 && h.generation == r.decoder.number+1 {
+				r.header, r.pending = h, &r.header
+				return r.finish()
+			}
+			return streamError(r.src.offset, broken("batch of generation %d within %d", h.generation, r.decoder.number))
+		}
+		if err := r.batch(h); err != nil {
+			return err
+		}
+		r.decoder.breathe()
+	}
+}
+
+// endsAtEOF reports whether the end of the stream can be the end of the
+// generation: before Go 1.26, if the frequency is there, without which nothing
+// can be told. The format then shows no other sign of a truncation.
+func (d *decoder) endsAtEOF() bool { return d.version < go126 && d.clock.frequency != 0 }
+
+func (r *Reader) nextHeader() (batchHeader, error) {
+	if r.pending != nil {
+		h := *r.pending
+		r.pending = nil
+		return h, nil
+	}
+	return readBatchHeader(r.src, r.decoder.version)
+}
+
+func (r *Reader) finish() error {
+	at, err := r.decoder.finish(&r.out)
+	if err != nil {
+		if at == 0 {
+			at = r.src.offset
+		}
+		return streamError(at, err)
+	}
+	return nil
+}
+
+// batch decodes the data of one batch.
+func (r *Reader) batch(h batchHeader) error {
+	d := &r.decoder
+	if d.bytes64 += int64(h.size); d.bytes64 > d.limits.GenerationBytes {
+		return streamError(r.src.offset, overLimit("generation bytes", d.bytes64, d.limits.GenerationBytes))
+	}
+	data, err := r.src.sloppy(h.size)
+	if err != nil {
+		return streamError(r.src.offset, err)
+	}
+	if at, err := d.batch(h, data, r.src.offset); err != nil {
+		return streamError(r.src.offset+int64(at), err)
+	}
+	r.src.skip(h.size)
+	return nil
+}
+
+// batch hands a batch to whom its first byte names. On an error the index is
+// that of the event at fault.
+func (d *decoder) batch(h batchHeader, data []byte, offset int64) (int, error) {
+	n := h.size
+	if n == 0 || h.experiment {
+		return 0, nil
+	}
+	switch typ := eventType(data[0]); {
+	case typ == evStrings:
+		if !d.strings.keep(data[:n], offset, d.limits.TableBytes) {
+			d.lost.Strings++
+		}
+	case typ == evStacks:
+		if !d.stacks.keep(data[:n], offset, d.limits.TableBytes) {
+			d.lost.Stacks++
+		}
+	case typ == evCPUSamples:
+	case typ == evFrequency && d.version < go125, typ == evSync && d.version >= go125:
+		return 0, d.clock.readSync(data, n, h.base, d.version)
+	default:
+		t, err := d.threads.get(h.thread, h.generation, d.limits.Threads)
+		if err != nil {
+			return 0, err
+		}
+		return d.decodeEvents(t, data, n, h.base)
+	}
+	return 0, nil
+}
+
+// streamError places an error of the stream. Within the stream an end is a
+// truncation.
+func streamError(offset int64, err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if errors.Is(err, ErrVersion) {
+		return err
+	}
+	return &Error{Offset: offset, Err: err}
+}

@@ -1,0 +1,79 @@
+package gotrace
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// Frame is one call of a stack.
+type Frame struct {
+	Function string // such as "runtime.mallocgc"
+	File     string
+	Line     int
+}
+
+// skipStack jumps over the frames of a stack: their number, and four numbers
+// each (pc, function, file, line).
+func skipStack(data []byte, i int) (int, error) {
+	n, i := uvarint(data, i)
+	if n > MaxFrames {
+		return 0, overLimit("frames", int64(min(n, 1<<62)), MaxFrames)
+	}
+	end := len(data) - slop
+	left := 4 * int(n)
+	for left >= 8 && i < end { // eight bytes end at most eight numbers
+		left -= bits.OnesCount64(loadWord(data, i).ends())
+		i += 8
+	}
+	for ; left > 0 && i < end; i++ {
+		if data[i] < 0x80 { // the last byte of a number
+			left--
+		}
+	}
+	if left > 0 {
+		return end + 1, nil
+	}
+	return i, nil
+}
+
+// frames returns the stack of an id, innermost call first; nil if the
+// generation does not hold it. Only the few stacks that somebody asks for are
+// ever decoded. The result is valid as long as the Generation.
+func (d *decoder) frames(id uint64) []Frame {
+	i, ok := d.stacks.entry(id)
+	if !ok {
+		return nil
+	}
+	data := d.stacks.data
+	data = data[:cap(data)]
+	n, i := uvarint(data, i)
+	start := len(d.frameBuf)
+	for range n {
+		var function, file, line uint64
+		_, i = uvarint(data, i)
+		function, i = uvarint(data, i)
+		file, i = uvarint(data, i)
+		line, i = uvarint(data, i)
+		if i > len(d.stacks.data) {
+			break // a number longer than any
+		}
+		d.frameBuf = append(d.frameBuf, Frame{d.text(function), d.text(file), int(line)})
+	}
+	return d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
+}
+
+// runtimePackage is the prefix of functions of package runtime itself; those
+// of runtime/debug and the like do not have it.
+const runtimePackage = "runtime."
+
+// callerOf returns the innermost function outside package runtime and the
+// runtime's function that it called; without one, the outermost function.
+func callerOf(stack []Frame) (caller, entry string) {
+	for _, f := range stack {
+		if !strings.HasPrefix(f.Function, runtimePackage) {
+			return f.Function, entry
+		}
+		entry = f.Function
+	}
+	return entry, ""
+}
