@@ -1,0 +1,89 @@
+package otelenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// newResource detects the resource; what comes later overrides what came
+// before.
+func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
+	var own []attribute.KeyValue
+	if o.ServiceName != "" {
+		own = append(own, semconv.ServiceName(o.ServiceName))
+	}
+	r, err := resource.New(ctx,
+		resource.WithService(),
+		resource.WithTelemetrySDK(),
+		resource.WithDetectors(Detector()),
+		resource.WithAttributes(append(own, o.Resource...)...),
+		resource.WithFromEnv(),
+	)
+	if err != nil {
+		return nil, oneLine(fmt.Errorf("detect resource: %w", err))
+	}
+	return r, nil
+}
+
+// Detector returns a detector of what places a process on the shared clock:
+// otelgc.boot.id, host.id, host.name, process.pid, process.creation.time
+// (RFC 3339), process.runtime.name and process.runtime.version. What this
+// system does not tell is left out.
+func Detector() resource.Detector { return detector{root: "/"} }
+
+// detector reads the files of a machine under root.
+type detector struct{ root string }
+
+func (d detector) Detect(context.Context) (*resource.Resource, error) {
+	a := []attribute.KeyValue{
+		attribute.Int(stall.AttrProcessPID, os.Getpid()),
+		attribute.String(stall.AttrRuntimeName, runtimeName()),
+		attribute.String(stall.AttrRuntimeVersion, runtime.Version()),
+	}
+	text := func(key, value string, ok bool) {
+		if ok && value != "" {
+			a = append(a, attribute.String(key, value))
+		}
+	}
+	boot, err := stall.BootID()
+	text(stall.AttrBootID, boot, err == nil)
+	host, err := os.Hostname()
+	text(stall.AttrHostName, host, err == nil)
+	id, ok := d.machineID()
+	text(stall.AttrHostID, id, ok)
+	if made, err := d.creationTime(); err == nil {
+		text(stall.AttrProcessCreation, made.UTC().Format(time.RFC3339Nano), true)
+	}
+	return resource.NewSchemaless(a...), nil
+}
+
+// runtimeName is process.runtime.name by its semantic convention: go for the
+// gc compiler, else the compiler's name.
+func runtimeName() string {
+	if runtime.Compiler == "gc" {
+		return "go"
+	}
+	return runtime.Compiler
+}
+
+// machineID returns the id of the machine, machine-id(5). A container often has
+// none.
+func (d detector) machineID() (string, bool) {
+	for _, name := range []string{"etc/machine-id", "var/lib/dbus/machine-id"} {
+		text, err := os.ReadFile(d.root + name)
+		if id := strings.TrimSpace(string(text)); err == nil && id != "" {
+			return id, true
+		}
+	}
+	return "", false
+}

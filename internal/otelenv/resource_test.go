@@ -1,0 +1,107 @@
+package otelenv
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// machine writes the files of a machine.
+func machine(t *testing.T, files map[string]string) detector {
+	t.Helper()
+	root := t.TempDir() + "/"
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(root+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return detector{root: root}
+}
+
+const procStat = "cpu  1 2 3\nintr 5\nctxt 6\nbtime 1700000000\nprocesses 7\n"
+
+func selfStat(startTime string) string {
+	return "42 (a) b (c) S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 9 0 " + startTime + " 1234 99\n"
+}
+
+func TestDetect(t *testing.T) {
+	d := machine(t, map[string]string{
+		"etc/machine-id": "4bf92f3577b34da6a3ce929d0e0e4736\n",
+		"proc/stat":      procStat,
+		"proc/self/stat": selfStat("12345"),
+	})
+	r, err := d.Detect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[attribute.Key]string{
+		stall.AttrHostID:          "4bf92f3577b34da6a3ce929d0e0e4736",
+		stall.AttrProcessCreation: "2023-11-14T22:15:23.45Z",
+		stall.AttrRuntimeName:     runtimeName(),
+	} {
+		if got, _ := r.Set().Value(key); got.AsString() != want {
+			t.Errorf("%s: got %q, want %q", key, got.AsString(), want)
+		}
+	}
+	if got, _ := r.Set().Value(stall.AttrProcessPID); got.AsInt64() != int64(os.Getpid()) {
+		t.Errorf("process.pid: got %v, want %d", got, os.Getpid())
+	}
+}
+
+// TestDetectNothing: what the machine does not tell is left out.
+func TestDetectNothing(t *testing.T) {
+	r, err := machine(t, nil).Detect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []attribute.Key{stall.AttrHostID, stall.AttrProcessCreation} {
+		if got, ok := r.Set().Value(key); ok {
+			t.Errorf("%s: got %v, want it absent", key, got)
+		}
+	}
+}
+
+func TestCreationTimeRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ self, stat string }{
+		"short":     {"42 (a) S 1", procStat},
+		"empty":     {"", procStat},
+		"no number": {selfStat("soon"), procStat},
+		"negative":  {selfStat("-1"), procStat},
+		"too large": {selfStat("9223372036854775807"), procStat},
+		"no btime":  {selfStat("1"), "cpu 1\n"},
+		"bad btime": {selfStat("1"), "btime x\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := machine(t, map[string]string{"proc/self/stat": c.self, "proc/stat": c.stat})
+			if got, err := d.creationTime(); err == nil || !got.IsZero() {
+				t.Errorf("got %v, %v, want an error", got, err)
+			}
+		})
+	}
+}
+
+// TestCreationTimeSelf: this process was made before now and after the boot.
+func TestCreationTimeSelf(t *testing.T) {
+	d := detector{root: "/"}
+	made, err := d.creationTime()
+	if err != nil {
+		t.Skipf("this system does not tell: %v", err)
+	}
+	boot, err := d.bootTime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The boot time is in whole seconds.
+	if made.Before(boot) || made.After(time.Now().Add(2*time.Second)) {
+		t.Errorf("created %v, want between the boot %v and now", made, boot)
+	}
+}

@@ -1,0 +1,82 @@
+package telemetry
+
+import "github.com/otelgc/otelgc/stall"
+
+// Attributes returns the meaning of every attribute of the metrics and events.
+func Attributes() []Attribute {
+	return append([]Attribute{
+		{stall.AttrStart, "int", "start of the occurrence, CLOCK_MONOTONIC ns of this boot"},
+		{stall.AttrEnd, "int", "end of the occurrence, CLOCK_MONOTONIC ns of this boot"},
+		{stall.AttrDuration, "float", "end - start, in seconds"},
+		{stall.AttrSlack, "int", "bound of the error of start and end, in ns"},
+		{stall.AttrSource, "string", "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target"},
+		{stall.AttrBootID, "string", "the kernel's id of this boot: the epoch of every start and end"},
+		{stall.AttrProcessPID, "int", "the process that the event is about"},
+		{stall.AttrFidelity, "string", "how well the runtime was watched: cycle or exact"},
+
+		{stall.AttrGCKind, "string", "ephemeral, background or full_blocking"},
+		{stall.AttrGCTrigger, "string", "why the collection began: automatic, forced, heap, periodic, unknown"},
+		{stall.AttrGCTriggerSite, "string", "the function that triggered the collection (exact)"},
+		{stall.AttrGCIndex, "int", "number of the collection in its process, the first is 1"},
+		{stall.AttrGCCycles, "int", "how many collections the record stands for"},
+		{stall.AttrGCGeneration, "int", "the oldest generation that was collected (.NET)"},
+		{stall.AttrGCPromoted, "int", "bytes that survived; in Go the bytes marked live"},
+		{stall.AttrGCHeapBefore, "int", "heap when the collection began, in bytes"},
+		{stall.AttrGCHeapAfter, "int", "heap when the collection ended, in bytes"},
+		{stall.AttrGCFragBefore, "int", "fragmentation when the collection began, in bytes"},
+		{stall.AttrGCFragAfter, "int", "fragmentation when the collection ended, in bytes"},
+		{stall.AttrGCGoal, "int", "heap size at which the collection was to be over, in bytes"},
+		{attrCPUAssist, "float", "CPU seconds of goroutines that marked for the collector"},
+		{attrCPUDedicated, "float", "CPU seconds of dedicated and fractional GC workers"},
+		{attrCPUIdle, "float", "CPU seconds of GC workers on processors that were idle"},
+		{attrCPUPause, "float", "CPU seconds that the pauses took from the program"},
+		{attrCPUTotal, "float", "CPU seconds of all GC work"},
+		{stall.AttrPauseUtilization, "float", "share of wall time paused since the process began, 0 to 1"},
+		{stall.AttrPauseStart, "[]int", "start of each pause, CLOCK_MONOTONIC ns"},
+		{stall.AttrPauseEnd, "[]int", "end of each pause, CLOCK_MONOTONIC ns"},
+		{stall.AttrPauseEndMax, "[]int", "upper bound of the end of each pause, CLOCK_MONOTONIC ns"},
+		{stall.AttrPauseSuspend, "[]int", "time it took to stop the threads for each pause, in ns; -1 where it is not known"},
+		{stall.AttrPauseSlack, "[]int", "bound of the error of each pause's place in time, in ns"},
+		{stall.AttrPausePhase, "[]string", "sweep_termination, mark_termination or unknown; one string on a metric"},
+		{stall.AttrEstimated, "bool", "whether the value is an estimate"},
+		{stall.AttrEstimatedFields, "[]string", "the fields of the record that are estimates"},
+		{stall.AttrHostFaults, "int", "major page faults of the process during the collection"},
+		{stall.AttrHostRunDelay, "float", "seconds that the process's threads waited for a CPU during the collection"},
+		{stall.AttrHostThrottled, "float", "seconds that the process was throttled during the collection"},
+
+		{stall.AttrReason, "string", "the runtime's own reason for stopping the world"},
+		{stall.AttrCodeFunction, "string", "the function that asked for the stop (exact)"},
+
+		{stall.AttrCause, "string", "what stalled the program, one of the closed list of causes"},
+		{stall.AttrScope, "string", "for whom a gap holds: cpu, target, cgroup, machine, process"},
+		{stall.AttrMode, "string", "how the probe watches: spin, runtime or periodic"},
+		{stall.AttrEvidence, "string", "what decided the cause"},
+		{stall.AttrCPU, "int", "logical number of the CPU"},
+		{stall.AttrCgroupID, "int", "inode of the cgroup that a gap of scope cgroup belongs to"},
+		{stall.AttrTargetPID, "int", "process that a gap of scope target belongs to, or that a source watches"},
+		{stall.AttrTargetCreated, "int", "when that process was made, clock ticks since boot"},
+
+		{stall.AttrRoute, "string", "route of the request, as the program's own function names it; bounded"},
+		{stall.AttrLatencyBucket, "string", "how long the request took: le_1ms, le_5ms, le_10ms, le_50ms, le_100ms, le_500ms, le_1s, gt_1s"},
+		{stall.AttrGCOverlap, "string", "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity at most"},
+		{stall.AttrTraceID, "string", "trace of the request, in hex"},
+		{stall.AttrSpanID, "string", "span of the request, in hex"},
+		{stall.AttrSentence, "string", "where the time of the request went, in one sentence"},
+		{stall.AttrCoverage, "float", "fraction of the request in which the runtime was watched exactly, 0 to 1"},
+
+		{stall.AttrWatermark, "int", "everything before it has been seen and sent, CLOCK_MONOTONIC ns"},
+		{stall.AttrUnseenStart, "[]int", "starts of the spans that the source did not see"},
+		{stall.AttrUnseenEnd, "[]int", "ends of the spans that the source did not see"},
+		{stall.AttrDroppedCount, "int", "what was seen and not kept, since the source began"},
+		{stall.AttrDroppedDuration, "float", "total duration of what was dropped, in seconds"},
+		{stall.AttrWallOffset, "int", "wall clock (Unix ns) minus CLOCK_MONOTONIC"},
+		{stall.AttrWallError, "int", "bound of the error of the offset, in ns"},
+		{stall.AttrProbedCPUs, "[]int", "logical numbers of the CPUs that the probe watches"},
+
+		{stall.AttrWindow, "string", "since when the share counts: process or attach"},
+		{stall.AttrItem, "string", "what was not kept"},
+		{stall.AttrErrorType, "string", "why it was not kept"},
+		{stall.AttrGoCPUState, "string", "user, gc, scavenge or idle"},
+		{stall.AttrGoCPUDetail, "string", "tail of the runtime's metric name, such as gc/mark/assist"},
+	}, stallAttributes()...)
+}

@@ -1,0 +1,99 @@
+package telemetry
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+func sorted(keys map[string]bool) []string { return slices.Sorted(maps.Keys(keys)) }
+
+func set(names ...[]string) map[string]bool {
+	keys := make(map[string]bool)
+	for _, n := range slices.Concat(names...) {
+		keys[n] = true
+	}
+	return keys
+}
+
+// TestCatalogMetrics holds the catalog to what goes out: all of it, as it says,
+// and nothing else.
+func TestCatalogMetrics(t *testing.T) {
+	r := play(t)
+	r.nextSecond()
+	got := make(map[string]metricdata.Metrics)
+	for _, m := range collect(t, r.reader) {
+		got[m.Name] = m
+	}
+	for _, want := range Metrics() {
+		m, ok := got[want.Name]
+		if !ok {
+			t.Errorf("%s is in the catalog and was not recorded", want.Name)
+			continue
+		}
+		delete(got, want.Name)
+		if m.Unit != want.Unit || m.Description != want.Meaning {
+			t.Errorf("%s: got unit %q, description %q, want %q, %q", want.Name, m.Unit, m.Description, want.Unit, want.Meaning)
+		}
+		kind := map[Instrument]string{
+			Histogram: "histogram", Gauge: "gauge", ObservableGauge: "gauge",
+			Counter: "sum monotonic=true", ObservableCounter: "sum monotonic=true",
+		}[want.Instrument]
+		if kindOf(m) != kind {
+			t.Errorf("%s: got %s, want %s", want.Name, kindOf(m), kind)
+		}
+		if diff := cmp.Diff(sorted(set(want.Attributes)), sorted(keysOf(m))); diff != "" {
+			t.Errorf("%s attributes (-catalog +recorded):\n%s", want.Name, diff)
+		}
+	}
+	for name := range got {
+		t.Errorf("%s was recorded and is not in the catalog", name)
+	}
+}
+
+func TestCatalogEvents(t *testing.T) {
+	r := play(t)
+	records := r.nextSecond()
+	playStatus(r)
+	got := make(map[string]map[string]bool)
+	for _, record := range append(records, r.events.taken()...) {
+		if got[record.EventName()] == nil {
+			got[record.EventName()] = make(map[string]bool)
+		}
+		for _, kv := range eventAttributes(record) {
+			got[record.EventName()][string(kv.Key)] = true
+		}
+	}
+	for _, want := range Events() {
+		if diff := cmp.Diff(sorted(set(EventAttributes(), want.Attributes)), sorted(got[want.Name])); diff != "" {
+			t.Errorf("%s attributes (-catalog +sent):\n%s", want.Name, diff)
+		}
+		delete(got, want.Name)
+	}
+	for name := range got {
+		t.Errorf("%s was sent and is not in the catalog", name)
+	}
+}
+
+func TestCatalogAttributes(t *testing.T) {
+	used := set(EventAttributes())
+	for _, m := range Metrics() {
+		maps.Copy(used, set(m.Attributes))
+	}
+	for _, e := range Events() {
+		maps.Copy(used, set(e.Attributes))
+	}
+	described := make(map[string]bool)
+	for _, a := range Attributes() {
+		if described[a.Name] {
+			t.Errorf("%s is described twice", a.Name)
+		}
+		described[a.Name] = true
+	}
+	if diff := cmp.Diff(sorted(used), sorted(described)); diff != "" {
+		t.Errorf("attributes (-used +described):\n%s", diff)
+	}
+}

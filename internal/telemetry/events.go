@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+const severityWarn = log.SeverityWarn
+
+func (t *Telemetry) severity(d time.Duration) log.Severity { return t.o.SeverityFor(d) }
+
+// enabled reports whether anybody takes an event of a stall of d.
+func (t *Telemetry) enabled(ctx context.Context, name string, d time.Duration) bool {
+	severity := t.severity(d)
+	return severity >= t.o.MinSeverity &&
+		t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: severity, EventName: name})
+}
+
+// wanted is enabled, and counts as dropped what only MinSeverity keeps back: a
+// reader of the events must not take the silence for a quiet machine.
+func (t *Telemetry) wanted(ctx context.Context, name string, s stall.Source, d time.Duration) bool {
+	severity := t.severity(d)
+	if !t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: severity, EventName: name}) {
+		return false
+	}
+	if severity < t.o.MinSeverity {
+		t.events.withhold(s, d)
+		t.countDropped(ctx, itemEvent, whySeverity, 1)
+		return false
+	}
+	return true
+}
+
+// Tick sends the events of the second that ended. The owner calls it about once
+// a second, before Status; a call within the second does nothing.
+func (t *Telemetry) Tick(now stall.Instant) {
+	t.send(t.events.tick(now))
+}
+
+// send emits events, and counts those that were over the limit.
+func (t *Telemetry) send(events []held, over uint64) {
+	ctx := context.Background()
+	if over > 0 {
+		t.countDropped(ctx, itemEvent, whyRate, over)
+	}
+	if len(events) == 0 {
+		return
+	}
+	wall := t.wall()
+	for i := range events {
+		h := &events[i]
+		if h.name == stall.EventGap {
+			h.attrs = gapAttributes(h.v, h.evidence)
+		}
+		t.emit(ctx, wall, h.name, t.severity(h.rank), h.v, h.attrs)
+	}
+	clear(events) // its memory is used again, what it points to is not
+}
+
+// emit sends one event. What v does not know has no attribute.
+func (t *Telemetry) emit(ctx context.Context, wall stall.WallOffset, name string, severity log.Severity, v stall.Interval, more []attribute.KeyValue) {
+	var r log.Record
+	r.SetEventName(name)
+	r.SetSeverity(severity)
+	r.SetTimestamp(wall.Time(firstKnown(v.Start, v.End, wall.At)))
+
+	a := make(attributes, 0, 7+len(more))
+	if v.Start != 0 {
+		a.int(stall.AttrStart, int64(v.Start))
+	}
+	if v.End != 0 {
+		a.int(stall.AttrEnd, int64(v.End))
+	}
+	if v.Start != 0 && v.End != 0 {
+		a = append(a, attribute.Float64(stall.AttrDuration, v.Duration().Seconds()))
+	}
+	a.int(stall.AttrSlack, int64(v.Slack))
+	a.text(stall.AttrSource, v.Source.String())
+	a.text(stall.AttrBootID, t.o.BootID)
+	if t.o.PID != 0 {
+		a.int(stall.AttrProcessPID, int64(t.o.PID))
+	}
+	r.AddAttributes(append(a, more...)...)
+	t.o.Logger.Emit(ctx, r)
+}
+
+func firstKnown(instants ...stall.Instant) stall.Instant {
+	for _, i := range instants {
+		if i != 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// attributes collects the attributes of one event. What is not known is left
+// out.
+type attributes []attribute.KeyValue
+
+func (a *attributes) int(key string, v int64) { *a = append(*a, attribute.Int64(key, v)) }
+
+func (a *attributes) float(key string, v float64) { *a = append(*a, attribute.Float64(key, v)) }
+
+func (a *attributes) text(key, v string) {
+	if v != "" {
+		*a = append(*a, attribute.String(key, v))
+	}
+}
+
+func (a *attributes) size(key string, m gc.Maybe[gc.Bytes]) {
+	if n, ok := m.Get(); ok {
+		a.int(key, asInt64(n))
+	}
+}
+
+func (a *attributes) seconds(key string, m gc.Maybe[time.Duration]) {
+	if d, ok := m.Get(); ok {
+		*a = append(*a, attribute.Float64(key, d.Seconds()))
+	}
+}

@@ -1,0 +1,97 @@
+package telemetry
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// What the package itself drops, and why.
+const (
+	itemEvent   = "event"
+	itemPause   = "pause"
+	whyRate     = "rate_limit"
+	whySeverity = "min_severity"
+	whyLimit    = "limit"
+)
+
+var (
+	pauseUtilization = Metric{
+		stall.MetricPauseUtilization, Gauge, "1", []string{stall.AttrWindow},
+		"Share of wall time paused for garbage collection. For an interval take the rate of the pause time.",
+	}
+	coverage = Metric{
+		stall.MetricCoverage, Gauge, "1", []string{stall.AttrSource},
+		"Fraction of time that the source watched.",
+	}
+	droppedItems = Metric{
+		stall.MetricDropped, Counter, "{item}", []string{stall.AttrItem, stall.AttrErrorType},
+		"Anything that was not kept, by what and why.",
+	}
+
+	monitorMetrics = []Metric{pauseUtilization, coverage, droppedItems}
+)
+
+type dropSeries struct{ item, why string }
+
+type monitorInstruments struct {
+	utilization, coverage metric.Float64Gauge
+	dropped               metric.Int64Counter
+
+	byWindow *series[string]
+	bySource *series[stall.Source]
+	byDrop   *series[dropSeries]
+}
+
+func newMonitorInstruments(m *maker) monitorInstruments {
+	return monitorInstruments{
+		utilization: m.gauge(pauseUtilization),
+		coverage:    m.gauge(coverage),
+		dropped:     m.count(droppedItems),
+		byWindow: newSeries(func(window string) []attribute.KeyValue {
+			return []attribute.KeyValue{attribute.String(stall.AttrWindow, window)}
+		}),
+		bySource: newSeries(func(s stall.Source) []attribute.KeyValue {
+			return []attribute.KeyValue{attribute.String(stall.AttrSource, s.String())}
+		}),
+		byDrop: newSeries(func(k dropSeries) []attribute.KeyValue {
+			return []attribute.KeyValue{attribute.String(stall.AttrItem, k.item), attribute.String(stall.AttrErrorType, k.why)}
+		}),
+	}
+}
+
+// PauseUtilization records f, the share of wall time paused, 0 to 1. Window is
+// "process" if it counts since the process began, "attach" if since a source
+// attached to it.
+func (t *Telemetry) PauseUtilization(window string, f float64) {
+	ctx := context.Background()
+	if t.monitor.utilization.Enabled(ctx) {
+		t.monitor.utilization.Record(ctx, f, t.monitor.byWindow.record(window)...)
+	}
+}
+
+// Coverage records f, the fraction of time that source watched, 0 to 1.
+func (t *Telemetry) Coverage(source stall.Source, f float64) {
+	ctx := context.Background()
+	if t.monitor.coverage.Enabled(ctx) {
+		t.monitor.coverage.Record(ctx, f, t.monitor.bySource.record(source)...)
+	}
+}
+
+// Dropped counts n items that were not kept, and why: both words are from the
+// caller's closed list. Their duration together is no metric: a source says it
+// in its [Status].
+func (t *Telemetry) Dropped(item, why string, n uint64, _ time.Duration) {
+	t.countDropped(context.Background(), item, why, n)
+}
+
+func (t *Telemetry) countDropped(ctx context.Context, item, why string, n uint64) {
+	if n > 0 && t.monitor.dropped.Enabled(ctx) {
+		t.monitor.dropped.Add(ctx, int64(min(n, math.MaxInt64)), t.monitor.byDrop.add(dropSeries{item, why})...)
+	}
+}

@@ -1,0 +1,154 @@
+package telemetry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestRequestTimeSums: the owners' time sums to the requests' time.
+func TestRequestTimeSums(t *testing.T) {
+	r := newRig(t, Options{})
+	playRequests(r)
+	var total, owned float64
+	for _, m := range collect(t, r.reader) {
+		if d, ok := m.Data.(metricdata.Sum[float64]); ok {
+			for _, p := range d.DataPoints {
+				switch m.Name {
+				case stall.MetricRequestTime:
+					total += p.Value
+				case stall.MetricRequestStallTime:
+					owned += p.Value
+				}
+			}
+		}
+	}
+	if total == 0 || fmt.Sprintf("%.9f", total) != fmt.Sprintf("%.9f", owned) {
+		t.Errorf("got %v s of requests and %v s by owner, want the same", total, owned)
+	}
+}
+
+// TestRequestExemplar: a stall's sample leads to the request's span.
+func TestRequestExemplar(t *testing.T) {
+	r := newRig(t, Options{})
+	playRequests(r)
+	want := spanContext()
+	for _, m := range collect(t, r.reader) {
+		h, ok := m.Data.(metricdata.Histogram[float64])
+		if m.Name != stall.MetricRequestStall || !ok {
+			continue
+		}
+		var linked int
+		for _, p := range h.DataPoints {
+			for _, e := range p.Exemplars {
+				linked++
+				if trace, span := want.TraceID(), want.SpanID(); string(e.TraceID) != string(trace[:]) || string(e.SpanID) != string(span[:]) {
+					t.Errorf("exemplar of %x %x, want %s %s", e.TraceID, e.SpanID, trace, span)
+				}
+			}
+		}
+		// Queue is no cause of the histogram.
+		if want := int(stall.Queue - stall.GCPause); linked != want {
+			t.Errorf("%d exemplars, want one of each of the %d causes", linked, want)
+		}
+		return
+	}
+	t.Fatal("no histogram of stalls")
+}
+
+// TestRequestRoutesBounded: whatever the program calls its routes, there are at
+// most MaxRoutes and the one for all others, and every request is counted.
+func TestRequestRoutesBounded(t *testing.T) {
+	r := newRig(t, Options{})
+	s := stall.Share{Total: time.Millisecond}
+	s.Charged[stall.GCAssist] = time.Millisecond
+	const n = 500
+	for i := range n {
+		r.Request(&Request{Share: &s, Route: fmt.Sprintf("/user/%d", i)})
+	}
+	r.Request(&Request{Share: &s, Route: strings.Repeat("x", MaxRouteLength+1)})
+	var count int64
+	for _, m := range collect(t, r.reader) {
+		got := len(seriesOf(m))
+		if strings.HasPrefix(m.Name, "otelgc.request") && got != MaxRoutes+1 {
+			t.Errorf("%s has %d series, want %d", m.Name, got, MaxRoutes+1)
+		}
+		if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == stall.MetricRequests {
+			for _, p := range d.DataPoints {
+				count += p.Value
+			}
+		}
+	}
+	if count != n+1 {
+		t.Errorf("%d requests counted, want %d", count, n+1)
+	}
+}
+
+// TestRequestAllocs: counting a request allocates nothing, nor does a stall of
+// one without a span.
+func TestRequestAllocs(t *testing.T) {
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+	tel, err := New(Options{Meter: meters.Meter("otelgc")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm := stall.Share{Total: time.Millisecond, AppOrHost: time.Millisecond}
+	stalled := calm
+	stalled.Charged[stall.GCPause] = time.Millisecond
+	of := spanContext()
+	record := func() {
+		tel.Request(&Request{Share: &calm, Span: of, Route: "/a"})
+		tel.Request(&Request{Share: &stalled, Route: "/a"})
+	}
+	record()
+	if got := testing.AllocsPerRun(100, record); got != 0 {
+		t.Errorf("counting allocates %v times, want 0", got)
+	}
+}
+
+// TestSlowIsNoStall: the event of a slow request holds no source's watermark
+// back, and is no loss of the source when it is over the limit.
+func TestSlowIsNoStall(t *testing.T) {
+	r := newRig(t, Options{MaxEventsPerSecond: 2})
+	s := stall.Share{Total: time.Second}
+	for i := range 5 {
+		w := stall.Window{Start: stall.Instant(i + 1), End: stall.Instant(time.Second)}
+		r.Slow(&Request{Share: &s}, &w, stall.GoTrace, "slow")
+	}
+	r.Status(Status{Source: stall.GoTrace, At: 9_000_000, Watermark: 8_000_000})
+	w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
+	if got, want := w.AsInt64(), int64(8_000_000); got != want {
+		t.Errorf("watermark: got %d, want %d", got, want)
+	}
+	if got := r.Loss(stall.GoTrace); got != (Loss{}) {
+		t.Errorf("loss of gotrace: got %v, want none", got)
+	}
+	if got := len(r.nextSecond()); got != 2 {
+		t.Errorf("%d events went out, want 2", got)
+	}
+	want := []string{"[error.type=rate_limit otelgc.item=event] = 3"}
+	if diff := cmp.Diff(want, series1(t, r, stall.MetricDropped)); diff != "" {
+		t.Errorf("dropped (-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+	tel, err := New(Options{Meter: meters.Meter("otelgc")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := stall.Share{Total: time.Millisecond, AppOrHost: time.Millisecond}
+	q := Request{Share: &s, Route: "GET /orders"}
+	b.ReportAllocs()
+	for b.Loop() {
+		tel.Request(&q)
+	}
+}

@@ -1,0 +1,111 @@
+package telemetry
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// maxStatusSpans bounds the unseen spans that one status names. If there are
+// more, the last one reaches from its start to the end of all: more is unseen
+// than was, never less.
+const maxStatusSpans = 64
+
+var statusEvent = Event{
+	stall.EventSourceStatus,
+	[]string{
+		stall.AttrWatermark, stall.AttrUnseenStart, stall.AttrUnseenEnd,
+		stall.AttrDroppedCount, stall.AttrDroppedDuration,
+		stall.AttrWallOffset, stall.AttrWallError, stall.AttrProbedCPUs, stall.AttrTargetPID,
+	},
+	"How far a source has seen, once a second per source, never rate limited: without it silence cannot be told from a dead source.",
+}
+
+// Status is what a source says of itself.
+type Status struct {
+	Source stall.Source
+	// Since and At bound the time that the status is about: from the previous
+	// one to now.
+	Since, At stall.Instant
+	// Watermark says that everything before it has been given to the
+	// Telemetry, but for what Unseen names. Zero if there is none yet.
+	Watermark stall.Instant
+	// Unseen names the spans since the previous status that the source did
+	// not see, sorted by start.
+	Unseen []stall.Span
+	// Dropped is what the source itself lost since it began. What the
+	// Telemetry kept back of the source's events is added to it.
+	Dropped Loss
+	// Wall relates wall time to the shared clock; measured anew if zero.
+	Wall       stall.WallOffset
+	ProbedCPUs []int
+	TargetPID  int // the process that the source watches, zero if its own
+}
+
+// Status sends the event of s at once. An event that is held holds the
+// watermark back too: nobody may resolve a window that it will still charge.
+func (t *Telemetry) Status(s Status) {
+	ctx := context.Background()
+	if !t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo, EventName: stall.EventSourceStatus}) {
+		return
+	}
+	if s.Wall == (stall.WallOffset{}) {
+		s.Wall = t.wall()
+	}
+	earliest, loss := t.events.state(s.Source)
+	if earliest != 0 {
+		s.Watermark = min(s.Watermark, earliest)
+	}
+	s.Dropped.Count += loss.Count
+	s.Dropped.Duration += loss.Duration
+
+	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Source: s.Source}
+	t.emit(ctx, s.Wall, stall.EventSourceStatus, log.SeverityInfo, v, s.attributes())
+}
+
+func (s *Status) attributes() []attribute.KeyValue {
+	a := make(attributes, 0, 10)
+	if s.Watermark != 0 {
+		a.int(stall.AttrWatermark, int64(s.Watermark))
+	}
+	if spans := boundSpans(s.Unseen); len(spans) > 0 {
+		starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
+		for i, span := range spans {
+			starts[i], ends[i] = int64(span.Start), int64(span.End)
+		}
+		a = append(a, attribute.Int64Slice(stall.AttrUnseenStart, starts), attribute.Int64Slice(stall.AttrUnseenEnd, ends))
+	}
+	a.int(stall.AttrDroppedCount, asInt64(s.Dropped.Count))
+	a = append(a, attribute.Float64(stall.AttrDroppedDuration, s.Dropped.Duration.Seconds()))
+	a.int(stall.AttrWallOffset, int64(s.Wall.Offset))
+	a.int(stall.AttrWallError, int64(s.Wall.Error))
+	if len(s.ProbedCPUs) > 0 {
+		a = append(a, attribute.IntSlice(stall.AttrProbedCPUs, s.ProbedCPUs))
+	}
+	if s.TargetPID != 0 {
+		a.int(stall.AttrTargetPID, int64(s.TargetPID))
+	}
+	return a
+}
+
+func boundSpans(spans []stall.Span) []stall.Span {
+	if len(spans) <= maxStatusSpans {
+		return spans
+	}
+	bounded := append([]stall.Span(nil), spans[:maxStatusSpans]...)
+	last := &bounded[maxStatusSpans-1]
+	for _, s := range spans[maxStatusSpans:] {
+		last.End = max(last.End, s.End)
+	}
+	return bounded
+}
+
+// Loss returns what was kept back of the events of source since New: by the
+// limit of events, or by MinSeverity.
+func (t *Telemetry) Loss(source stall.Source) Loss {
+	_, loss := t.events.state(source)
+	return loss
+}

@@ -1,0 +1,142 @@
+package telemetry
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/log"
+	lognoop "go.opentelemetry.io/otel/log/noop"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Defaults of [Options].
+const (
+	DefaultGapEventThreshold  = 50 * time.Microsecond
+	DefaultMaxEventsPerSecond = 100
+)
+
+// Options says where telemetry goes and how much of it.
+type Options struct {
+	Meter  metric.Meter // none if nil
+	Logger log.Logger   // no events if nil
+
+	// BootID and PID go on every event; absent if zero.
+	BootID string
+	PID    int
+	// GoMetrics adds the registry's go.* metrics. Leave it out when another
+	// instrumentation of the process emits them.
+	GoMetrics bool
+
+	// GapEventThreshold is the shortest gap that is an event; 50 us if zero.
+	// The longest gap of each second is one whatever its length.
+	GapEventThreshold time.Duration
+	// MinSeverity keeps lesser events of collections, suspensions and gaps
+	// back, the longest gap of a second included; they count as dropped. The
+	// status of a source always goes out.
+	MinSeverity log.Severity
+	// SeverityFor gives the severity of a stall; DefaultSeverity if nil.
+	SeverityFor func(time.Duration) log.Severity
+	// MaxEventsPerSecond bounds the events of stalls; 100 if zero.
+	MaxEventsPerSecond int
+
+	// Clock gives the wall time of an instant.
+	Clock stall.Clock
+}
+
+func (o Options) withDefaults() Options {
+	if o.Meter == nil {
+		o.Meter = metricnoop.NewMeterProvider().Meter("")
+	}
+	if o.Logger == nil {
+		o.Logger = lognoop.NewLoggerProvider().Logger("")
+	}
+	if o.GapEventThreshold == 0 {
+		o.GapEventThreshold = DefaultGapEventThreshold
+	}
+	if o.SeverityFor == nil {
+		o.SeverityFor = DefaultSeverity
+	}
+	if o.MaxEventsPerSecond <= 0 {
+		o.MaxEventsPerSecond = DefaultMaxEventsPerSecond
+	}
+	return o
+}
+
+// Telemetry records what the sources saw. Its methods may be called from any
+// goroutine; Tick, Status and Close belong to one owner.
+type Telemetry struct {
+	o    Options
+	wall func() stall.WallOffset
+
+	gc       collectionInstruments
+	last     lastCollections
+	goSelf   goInstruments
+	stalls   stallInstruments
+	requests requestInstruments
+	monitor  monitorInstruments
+
+	events   *ration
+	mu       sync.Mutex // guards callbacks
+	callback []metric.Registration
+}
+
+// New makes the instruments. An error leaves nothing registered.
+func New(o Options) (*Telemetry, error) {
+	o = o.withDefaults()
+	t := &Telemetry{o: o, wall: o.Clock.Wall}
+	t.events = newRation(o.MaxEventsPerSecond, o.Clock.Now())
+
+	m := &maker{meter: o.Meter}
+	t.gc = newCollectionInstruments(m)
+	t.stalls = newStallInstruments(m)
+	t.monitor = newMonitorInstruments(m)
+	lastCallback := t.last.make(m)
+	requestCallback := t.requests.make(m)
+	goCallback := func() (metric.Registration, error) { return nil, nil }
+	if o.GoMetrics {
+		goCallback = t.goSelf.make(m)
+	}
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	for _, register := range []func() (metric.Registration, error){lastCallback, requestCallback, goCallback} {
+		r, err := register()
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		if r != nil {
+			t.callback = append(t.callback, r)
+		}
+	}
+	return t, nil
+}
+
+// Close sends the events that are held and unregisters the callbacks. Nothing
+// becomes an event after it.
+func (t *Telemetry) Close() error {
+	t.send(t.events.close())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for _, r := range t.callback {
+		errs = append(errs, r.Unregister())
+	}
+	t.callback = nil
+	return errors.Join(errs...)
+}
+
+// DefaultSeverity returns DEBUG below 1 ms, INFO below 10 ms, WARN from there.
+func DefaultSeverity(d time.Duration) log.Severity {
+	switch {
+	case d < time.Millisecond:
+		return log.SeverityDebug
+	case d < 10*time.Millisecond:
+		return log.SeverityInfo
+	default:
+		return log.SeverityWarn
+	}
+}
