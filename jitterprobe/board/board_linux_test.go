@@ -1,0 +1,284 @@
+package board
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/otelgc/otelgc/stall"
+	"golang.org/x/sys/unix"
+)
+
+// gap returns the i-th of a series of intervals of 1 us, 10 us apart.
+func gap(i int) stall.Interval {
+	start := stall.Instant(1e9 + 10_000*i)
+	return stall.Interval{
+		Start: start, End: start + 1000, Slack: 30,
+		Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: stall.ScopeCPU, CPU: 1,
+	}
+}
+
+func gaps(from, to int) []stall.Interval {
+	var v []stall.Interval
+	for i := from; i < to; i++ {
+		v = append(v, gap(i))
+	}
+	return v
+}
+
+func testPath(t *testing.T) string { return filepath.Join(t.TempDir(), "otelgc", "board") }
+
+func create(t *testing.T, path string) *Writer {
+	t.Helper()
+	w, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbeSpin, CPUs: []int{1, 9}, Since: 1e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func open(t *testing.T, path string) *Reader {
+	t.Helper()
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// write appends records from to to-1 and advances to the end of the last.
+func write(t *testing.T, w *Writer, from, to int) {
+	t.Helper()
+	for _, v := range gaps(from, to) {
+		if err := w.Append(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Advance(gap(to-1).End, 0, 0)
+}
+
+func read(t *testing.T, r *Reader) ([]stall.Interval, Status) {
+	t.Helper()
+	got, status, err := r.Read(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, status
+}
+
+func TestReadGetsWhatWasAppended(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	throttled := gap(0)
+	throttled.Cause, throttled.Scope = stall.HostThrottled, stall.ScopeCgroup
+	throttled.Owner = stall.Owner{Cgroup: 42, PID: -7, Created: 1 << 63}
+	if err := w.Append(throttled); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, path)
+	if got, _ := read(t, r); len(got) != 0 {
+		t.Errorf("before Advance: got %d records, want none", len(got))
+	}
+	w.Advance(2e9, 3, time.Second)
+	got, status := read(t, r)
+	if diff := cmp.Diff([]stall.Interval{throttled}, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	want := Status{
+		Since: 1e9, Watermark: 2e9, Dropped: 3, DroppedTime: time.Second,
+		Unseen:    []stall.Span{{Start: 1e9, End: 2e9}},
+		WriterPID: int32(os.Getpid()), WriterCreated: processCreated(), Generation: status.Generation,
+		Source: stall.ProbeSpin, CPUs: []int{1, 9},
+	}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if status.WriterCreated == 0 {
+		t.Error("creation time of the writer: got 0")
+	}
+	if got, _ := read(t, r); len(got) != 0 {
+		t.Errorf("second read: got %d records, want none", len(got))
+	}
+}
+
+func TestReaderOvertakenByTheRingSaysSo(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	r := open(t, path)
+	write(t, w, 0, 10)
+	read(t, r)
+	write(t, w, 10, 10+64+5)
+	got, status := read(t, r)
+	if diff := cmp.Diff(gaps(15, 79), got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if status.Lost != 5 {
+		t.Errorf("lost: got %d, want 5", status.Lost)
+	}
+	want := []stall.Span{{Start: gap(9).End, End: gap(78).End}}
+	if diff := cmp.Diff(want, status.Unseen); diff != "" {
+		t.Errorf("unseen (-want +got):\n%s", diff)
+	}
+}
+
+func TestReaderThatComesLateHasLostNothing(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	write(t, w, 0, 100)
+	got, status := read(t, open(t, path))
+	if diff := cmp.Diff(gaps(36, 100), got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if status.Lost != 0 || status.Since != gap(36).End {
+		t.Errorf("lost %d, since %d; want 0, %d", status.Lost, status.Since, gap(36).End)
+	}
+}
+
+// A record that the writer has overwritten but not yet published is lost to a
+// reader that was about to read it.
+func TestRecordOverwrittenBeforeAdvanceIsLost(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	r := open(t, path)
+	write(t, w, 0, 64)
+	for _, v := range gaps(64, 67) {
+		if err := w.Append(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, status := read(t, r)
+	if diff := cmp.Diff(gaps(3, 64), got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if status.Lost != 3 || len(status.Unseen) != 1 {
+		t.Errorf("lost %d, unseen %v; want 3 and one span", status.Lost, status.Unseen)
+	}
+}
+
+func TestReaderFollowsANewWriter(t *testing.T) {
+	path := testPath(t)
+	first := create(t, path)
+	r := open(t, path)
+	write(t, first, 0, 4)
+	read(t, r)
+	write(t, first, 4, 6)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbePeriodic, Since: gap(9).Start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	write(t, second, 10, 12)
+	got, status := read(t, r)
+	if diff := cmp.Diff(append(gaps(4, 6), gaps(10, 12)...), got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if !status.Restarted || status.Source != stall.ProbePeriodic {
+		t.Errorf("restarted %v, source %v; want true, probe.periodic", status.Restarted, status.Source)
+	}
+	want := []stall.Span{{Start: gap(5).End, End: gap(9).Start}}
+	if diff := cmp.Diff(want, status.Unseen); diff != "" {
+		t.Errorf("unseen (-want +got):\n%s", diff)
+	}
+	if _, status = read(t, r); status.Restarted {
+		t.Error("restarted twice")
+	}
+}
+
+func TestClosedBoardCanStillBeRead(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	r := open(t, path)
+	write(t, w, 0, 3)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, status := read(t, r)
+	if len(got) != 3 || !status.Closed || status.Watermark != gap(2).End {
+		t.Errorf("got %d records, closed %v, watermark %d; want 3, true, %d", len(got), status.Closed, status.Watermark, gap(2).End)
+	}
+	if _, err := Open(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("open: got error %v, want %v", err, fs.ErrNotExist)
+	}
+}
+
+// A writer that died leaves its file and its lock's file: neither stops the
+// next one, and all that a reader sees is a watermark that stands.
+func TestDeadWriterIsReplaced(t *testing.T) {
+	path := testPath(t)
+	dead := create(t, path)
+	write(t, dead, 0, 3)
+	r := open(t, path)
+	if err := dead.lock.Close(); err != nil { // what the kernel does
+		t.Fatal(err)
+	}
+	if _, status := read(t, r); status.Closed || status.Watermark != gap(2).End {
+		t.Errorf("closed %v, watermark %d; want false, %d", status.Closed, status.Watermark, gap(2).End)
+	}
+	create(t, path)
+	if _, status := read(t, r); !status.Restarted {
+		t.Error("new writer: not noticed")
+	}
+	dead.file = nil
+}
+
+func TestOneWriter(t *testing.T) {
+	path := testPath(t)
+	create(t, path)
+	if _, err := Create(WriterOptions{Path: path, Source: stall.ProbeSpin}); !errors.Is(err, ErrLocked) {
+		t.Errorf("second writer: got error %v, want %v", err, ErrLocked)
+	}
+}
+
+func TestModes(t *testing.T) {
+	old := unix.Umask(0o077)
+	defer unix.Umask(old)
+	path := testPath(t)
+	create(t, path)
+	for name, want := range map[string]fs.FileMode{path: 0o644, filepath.Dir(path): 0o755} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s: got mode %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTruncatedWhileReading(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	write(t, w, 0, 40)
+	r := open(t, path)
+	must(t, os.Truncate(path, recordsAt+10*recordSize))
+	had := gaps(0, 1)
+	got, status, err := r.Read(had)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "offset 4096") {
+		t.Errorf("got error %v, want %v at offset 4096", err, io.ErrUnexpectedEOF)
+	}
+	if diff := cmp.Diff(had, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Status{}, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,21 @@
+// Package board is the file through which the machine's gaps, that one probe
+// saw, reach every process of the host.
+//
+// One [Writer] holds it, any number of [Reader]s read it with pread(2): a
+// mapped file that somebody truncates would kill its readers with SIGBUS. All
+// numbers are little endian, all instants of CLOCK_MONOTONIC in the initial
+// time namespace, of the boot that the header names.
+//
+//	offset  size  what
+//	0       256   who writes: magic, version, sizes, boot id, writer, probe
+//	512      64   how far: records written, watermark, drops
+//	4096    64*n  the ring of n records, record i at slot i mod n
+//
+// Each of the three kinds of block ends in its own checksum, and each record
+// holds its number. A reader that meets a block in the middle of being written
+// sees it by the checksum, and one that was overtaken by the ring sees it by
+// the number: it reads the block again, or counts the record as lost.
+//
+// A writer never changes the first block. A new writer makes a new file and
+// moves it over the old one; readers see another inode and follow.
+package board

@@ -1,0 +1,190 @@
+package board
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/bits"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// WriterOptions configure a writer. Source must be set.
+type WriterOptions struct {
+	// Path is where the board is to be. Empty means [Path].
+	Path string
+	// Slots is the number of records in the ring, rounded up to a power of two.
+	// Zero is DefaultSlots; the bounds are MinSlots and MaxSlots.
+	Slots int
+	// Clock is the clock of the intervals. The zero Clock means a new one. It
+	// must be shared between processes.
+	Clock stall.Clock
+	// Source says what probes, CPUs which ones.
+	Source stall.Source
+	CPUs   []int
+	// Since is where the probe's sight begins. Zero means now.
+	Since stall.Instant
+}
+
+// Writer writes the board. Its methods may be called from any goroutine.
+type Writer struct {
+	path string
+	mask uint64
+
+	mu      sync.Mutex
+	file    *os.File
+	lock    *os.File
+	live    live
+	next    uint64 // the record to write next
+	written error  // the first error of Advance
+	buf     [recordSize]byte
+}
+
+// Create puts a new, empty board in the place of the old one. It is
+// [ErrLocked] while another process has one there.
+func Create(o WriterOptions) (*Writer, error) {
+	if o.Path == "" {
+		o.Path = Path()
+	}
+	h, err := newHeader(o)
+	if err != nil {
+		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+	}
+	file, lock, err := createFile(o.Path, recordsAt+int64(h.slots)*recordSize)
+	if err != nil {
+		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+	}
+	w := &Writer{path: o.Path, mask: h.slots - 1, file: file, lock: lock}
+	w.live.watermark = h.since
+	if err := w.publish(h); err != nil {
+		err = errors.Join(err, file.Close(), os.Remove(file.Name()), lock.Close())
+		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+	}
+	return w, nil
+}
+
+// publish gives the finished file its name: no reader ever opens half a board.
+func (w *Writer) publish(h header) error {
+	if _, err := w.file.WriteAt(h.encode(), 0); err != nil {
+		return err
+	}
+	if err := w.writeLive(); err != nil {
+		return err
+	}
+	return os.Rename(w.file.Name(), w.path)
+}
+
+func newHeader(o WriterOptions) (header, error) {
+	if o.Source == stall.NoSource || o.Source >= stall.NumSources {
+		return header{}, fmt.Errorf("source %v cannot be the source of a board", o.Source)
+	}
+	if o.Slots == 0 {
+		o.Slots = DefaultSlots
+	}
+	if o.Slots < MinSlots || o.Slots > MaxSlots {
+		return header{}, fmt.Errorf("%d records are not within %d and %d", o.Slots, MinSlots, MaxSlots)
+	}
+	for _, cpu := range o.CPUs {
+		if cpu < 0 || cpu >= MaxCPUs {
+			return header{}, fmt.Errorf("cpu %d is not within 0 and %d", cpu, MaxCPUs-1)
+		}
+	}
+	boot, err := stall.BootID()
+	if err != nil {
+		return header{}, err
+	}
+	if o.Clock == (stall.Clock{}) {
+		if o.Clock, err = stall.NewClock(); err != nil {
+			return header{}, err
+		}
+	}
+	if !o.Clock.Shared() {
+		return header{}, fmt.Errorf("clock: %w between processes", stall.ErrNotSupported)
+	}
+	now := o.Clock.Now()
+	if o.Since == 0 {
+		o.Since = now
+	}
+	return header{
+		slots:      1 << bits.Len(uint(o.Slots-1)),
+		generation: uint64(now),
+		bootID:     boot,
+		pid:        int32(os.Getpid()),
+		created:    processCreated(),
+		since:      o.Since,
+		source:     o.Source,
+		cpus:       o.CPUs,
+	}, nil
+}
+
+// Append writes v, a stall of the machine. Readers see it from the next
+// Advance on. When the ring is full the oldest record goes.
+func (w *Writer) Append(v stall.Interval) error {
+	if err := check(v); err != nil {
+		return fmt.Errorf("append to board: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return fmt.Errorf("append to board %s: %w", w.path, os.ErrClosed)
+	}
+	if w.written != nil {
+		return w.written
+	}
+	b := encodeRecord(w.buf[:], w.next, v)
+	if _, err := w.file.WriteAt(b, recordsAt+int64(w.next&w.mask)*recordSize); err != nil {
+		return fmt.Errorf("append to board: %w", err)
+	}
+	w.next++
+	return nil
+}
+
+// Advance shows readers all records so far and says that every stall that ended
+// before watermark is among them, but for dropped ones that took droppedTime in
+// all, since the start. A watermark or a count below the last one stays at the
+// last. An error comes out of the next Append, or of Close.
+func (w *Writer) Advance(watermark stall.Instant, dropped uint64, droppedTime time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil || w.written != nil {
+		return
+	}
+	w.live.head = w.next
+	w.live.watermark = max(w.live.watermark, watermark)
+	w.live.dropped = max(w.live.dropped, dropped)
+	w.live.droppedTime = max(w.live.droppedTime, droppedTime)
+	if err := w.writeLive(); err != nil {
+		w.written = fmt.Errorf("advance board: %w", err)
+	}
+}
+
+func (w *Writer) writeLive() error {
+	_, err := w.file.WriteAt(w.live.encode(), liveAt)
+	return err
+}
+
+// Close tells the readers, takes the file away and gives up the lock. Readers
+// that have the file open can still read it.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	w.live.closed = true
+	removed := os.Remove(w.path)
+	if errors.Is(removed, fs.ErrNotExist) {
+		removed = nil // somebody tidied up
+	}
+	err := errors.Join(w.written, w.writeLive(), removed, w.file.Close())
+	// Last: from here on the path is another writer's.
+	err = errors.Join(err, w.lock.Close())
+	w.file = nil
+	if err != nil {
+		return fmt.Errorf("close board: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+// Package jitterprobe sees the machine take a CPU away: a loop that does
+// nothing but read a clock, and says when it was kept from doing so.
+//
+// A probe runs in one of three modes.
+//
+//   - [Spin] watches one CPU from a thread that the Go runtime does not know,
+//     at about ten nanoseconds per look. It costs that CPU. It sees the machine
+//     alone: no garbage collection of its own process stops it.
+//   - [Runtime] spins on a thread of this Go process, in the state of a system
+//     call, so that it delays no stop-the-world but is stopped by it. It tells
+//     gaps of the machine from stops of the runtime, and costs a CPU too.
+//   - [Periodic] wakes once per millisecond and measures how late. It costs a
+//     few percent of a CPU and misses whatever falls between two wake-ups.
+//
+// Spinning needs Linux on amd64 or arm64 (the latter builds and is untested), a
+// cycle counter that the kernel itself trusts, a second CPU, and no cgroup
+// quota; elsewhere a probe degrades to Periodic, and [Probe.Note] says why.
+//
+// Every gap has its true start and end on the clock of package stall. A probe
+// never stops measuring and never blocks: what finds its ring full is counted
+// with its length, and lowers [Snapshot.Covered].
+package jitterprobe

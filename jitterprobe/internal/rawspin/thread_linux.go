@@ -1,0 +1,152 @@
+//go:build (amd64 || arm64) && !noasm
+
+package rawspin
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
+	"golang.org/x/sys/unix"
+)
+
+// Supported reports whether this build has the assembly.
+const Supported = true
+
+// BlockLen is the number of iterations between two looks at the stop flag.
+const BlockLen = 1024
+
+// The assembly has these offsets in it. An array of negative length does not
+// compile.
+var (
+	_ [unsafe.Offsetof(ring.Control{}.Records) - 32]byte
+	_ [unsafe.Offsetof(ring.Control{}.First) - 40]byte
+	_ [unsafe.Offsetof(ring.Control{}.Head) - 64]byte
+	_ [unsafe.Offsetof(ring.Control{}.DropMax) - 120]byte
+	_ [unsafe.Offsetof(ring.Control{}.Tail) - 128]byte
+	_ [unsafe.Offsetof(ring.Control{}.Tid) - 192]byte
+	_ [192 - unsafe.Offsetof(ring.Control{}.Tid)]byte
+	_ [16 - unsafe.Sizeof(ring.Record{})]byte
+)
+
+const (
+	controlSize = 4096 // the control block, alone on its page
+	stackSize   = 4096 // the loop uses no stack; the kernel wants an address
+	recordsAt   = controlSize + stackSize
+	cloneFlags  = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND |
+		unix.CLONE_THREAD | unix.CLONE_SYSVSEM | unix.CLONE_CHILD_CLEARTID
+)
+
+// clone starts the loop on a new thread and returns its id, or -errno.
+//
+//go:noescape
+func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
+
+// Thread is a running loop.
+type Thread struct {
+	ring.Ring
+	mem []byte
+	tid int
+}
+
+// Start starts the loop on cpu. Gaps of at least threshold ticks go into a
+// ring of n records (see [ring.Len]).
+func Start(cpu int, threshold uint64, n int) (*Thread, error) {
+	n = ring.Len(n)
+	size := recordsAt + n*int(unsafe.Sizeof(ring.Record{}))
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, fmt.Errorf("map ring of %d gaps: %w", n, err)
+	}
+	_ = unix.Mlock(mem) // best effort: RLIMIT_MEMLOCK may forbid it, and the pages are hot anyway
+	control := (*ring.Control)(unsafe.Pointer(&mem[0]))
+	records := unsafe.Slice((*ring.Record)(unsafe.Pointer(&mem[recordsAt])), n)
+	control.Threshold = threshold
+	control.Records = uint64(uintptr(unsafe.Pointer(&mem[recordsAt])))
+	control.Tid = 1
+	t := &Thread{Ring: ring.New(control, records), mem: mem}
+	if err := t.start(); err != nil {
+		return nil, joinUnmap(err, mem)
+	}
+	if err := t.pin(cpu); err != nil {
+		t.Halt(time.Minute)
+		return nil, joinUnmap(err, mem)
+	}
+	atomic.StoreUint64(&control.Go, 1)
+	return t, nil
+}
+
+// start clones with every signal blocked, so that the thread is born so: a
+// signal that the kernel delivered to it would run Go's handler without a g.
+func (t *Thread) start() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, old unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old); err != nil {
+		return fmt.Errorf("block signals: %w", err)
+	}
+	stack := uintptr(unsafe.Pointer(&t.mem[recordsAt-64])) &^ 15
+	tid := clone(cloneFlags, stack, t.Control, &t.Tid)
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) // undoes what has just worked
+	if tid < 0 {
+		return fmt.Errorf("clone probe thread: %w", unix.Errno(-tid))
+	}
+	t.tid = int(tid)
+	return nil
+}
+
+func (t *Thread) pin(cpu int) error {
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(t.tid, &set); err != nil {
+		return fmt.Errorf("pin probe thread to CPU %d: %w", cpu, err)
+	}
+	// The name is for people who look with ps; nothing depends on it.
+	_ = os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", t.tid), []byte("otelgc-probe"), 0)
+	return nil
+}
+
+// ID returns the thread's id.
+func (t *Thread) ID() int { return t.tid }
+
+// Halt makes the thread exit and waits until the kernel has let go of its
+// memory. It reports false if that takes longer than patience: then the memory
+// must stay mapped for ever.
+func (t *Thread) Halt(patience time.Duration) bool {
+	atomic.StoreUint64(&t.Stop, 1)
+	deadline := time.Now().Add(patience)
+	pause := 20 * time.Microsecond
+	// CLONE_CHILD_CLEARTID: the kernel clears the word when the thread no
+	// longer uses its memory, and takes it off the list of threads after that.
+	for atomic.LoadUint32(&t.Tid) != 0 || unix.Tgkill(os.Getpid(), t.tid, 0) == nil {
+		if time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 5*time.Millisecond)
+	}
+	return true
+}
+
+// Release unmaps the ring. Only after Halt returned true.
+func (t *Thread) Release() error {
+	if err := unix.Munmap(t.mem); err != nil {
+		return fmt.Errorf("unmap ring: %w", err)
+	}
+	return nil
+}
+
+func joinUnmap(err error, mem []byte) error {
+	if e := unix.Munmap(mem); e != nil {
+		return fmt.Errorf("%w (and unmap ring: %w)", err, e)
+	}
+	return err
+}

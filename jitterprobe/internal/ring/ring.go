@@ -1,0 +1,121 @@
+// Package ring is the queue between a spinning producer and the goroutine that
+// drains it: one producer, one consumer, no lock, nobody ever waits. The
+// producer may be assembly on a thread that the Go runtime does not know.
+package ring
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// MinLen and MaxLen bound the number of records of a ring.
+const (
+	MinLen = 1 << 4
+	MaxLen = 1 << 22
+)
+
+// Runtime marks, in Record.From, a gap across the return into the Go runtime.
+// No counter reaches this bit: at 5 GHz it takes 58 years.
+const Runtime = 1 << 63
+
+// Record is a gap in counter ticks: the last read before it, the first after.
+type Record struct {
+	From, To uint64
+}
+
+// Control is what producer and consumer share. Each line of 64 bytes has one
+// writer, so that neither slows the other down. The assembly of package
+// rawspin knows the offsets and holds the compiler to them.
+type Control struct {
+	// Written before the start, read by the producer. Stop once, by the consumer.
+	Go        uint64
+	Stop      uint64
+	Threshold uint64 // ticks from which on a gap is recorded
+	Mask      uint64 // number of records - 1
+	Records   uint64 // address of record 0, for assembly
+	First     uint64 // the counter at the first iteration; written once, by the producer
+	_         [2]uint64
+
+	// Written by the producer, in this order: record, Head, Iters, Last.
+	Head      uint64 // records ever pushed
+	Iters     uint64 // iterations ever done
+	Last      uint64 // the counter when Head was last brought up to date: all before it is in the ring
+	Whole     uint64 // blocks of iterations without a gap
+	WholeTime uint64 // their sum, ticks
+	Drops     uint64 // gaps that found the ring full
+	DropTicks uint64 // their sum
+	DropMax   uint64 // the longest of them
+
+	// Written by the consumer.
+	Tail uint64 // records ever taken
+	_    [7]uint64
+
+	// Cleared by the kernel when the raw thread is gone.
+	Tid uint32
+	_   [15]uint32
+}
+
+// Ring is a Control with its records.
+type Ring struct {
+	*Control
+	records []Record
+}
+
+// Len returns the number of records that a ring for n has: the next power of
+// two, within the limits.
+func Len(n int) int {
+	n = min(max(n, MinLen), MaxLen)
+	return 1 << bits.Len(uint(n-1))
+}
+
+// New makes a ring over c and records, whose number is a power of two.
+func New(c *Control, records []Record) Ring {
+	c.Mask = uint64(len(records) - 1)
+	return Ring{c, records}
+}
+
+// Push adds r, or counts it as dropped when the ring is full. Producer only.
+func (r Ring) Push(rec Record) {
+	head := atomic.LoadUint64(&r.Head)
+	if head-atomic.LoadUint64(&r.Tail) > r.Mask {
+		ticks := rec.To - rec.From&^Runtime
+		atomic.StoreUint64(&r.DropTicks, r.DropTicks+ticks)
+		atomic.StoreUint64(&r.DropMax, max(r.DropMax, ticks))
+		atomic.StoreUint64(&r.Drops, r.Drops+1)
+		return
+	}
+	r.records[head&r.Mask] = rec
+	atomic.StoreUint64(&r.Head, head+1)
+}
+
+// Pulse is the state of the producer at one moment.
+type Pulse struct {
+	First, Last, Iters        uint64
+	Whole, WholeTime          uint64
+	Drops, DropTicks, DropMax uint64
+	Head                      uint64
+}
+
+// Pulse reads the producer's state. Last is read before Head: every gap that
+// ended before Last is below Head.
+func (r Ring) Pulse() Pulse {
+	p := Pulse{Last: atomic.LoadUint64(&r.Last)}
+	p.Head = atomic.LoadUint64(&r.Head)
+	p.Iters = atomic.LoadUint64(&r.Iters)
+	p.First = atomic.LoadUint64(&r.First)
+	p.Drops = atomic.LoadUint64(&r.Drops)
+	p.DropTicks = atomic.LoadUint64(&r.DropTicks)
+	p.DropMax = atomic.LoadUint64(&r.DropMax)
+	p.Whole, p.WholeTime = atomic.LoadUint64(&r.Whole), atomic.LoadUint64(&r.WholeTime)
+	return p
+}
+
+// Drain hands every record below head to f, oldest first, and frees it.
+// Consumer only.
+func (r Ring) Drain(head uint64, f func(Record)) {
+	tail := atomic.LoadUint64(&r.Tail)
+	for ; tail < head; tail++ {
+		f(r.records[tail&r.Mask])
+	}
+	atomic.StoreUint64(&r.Tail, tail)
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package tick
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Usable returns [stall.ErrNotSupported]: only Linux tells whether the counter
+// can be trusted.
+func Usable(string) error {
+	return fmt.Errorf("cycle counter: %w on %s", stall.ErrNotSupported, runtime.GOOS)
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package jitterprobe
+
+func startPeriodic(_ int, o Options) (engine, string, error) { return startSleeper(o) }

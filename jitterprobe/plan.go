@@ -1,0 +1,104 @@
+package jitterprobe
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/cgroup"
+	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
+	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// plan is what will run, and why it is not what was asked for.
+type plan struct {
+	mode Mode
+	cpu  int
+	note string
+}
+
+// choose decides what can run here.
+func choose(root string, o Options) (plan, error) {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		return plan{}, fmt.Errorf("start probe: %w", err)
+	}
+	if len(allowed) == 0 && o.CPU != nil {
+		return plan{}, fmt.Errorf("probe cpu %d: %w on %s", *o.CPU, stall.ErrNotSupported, runtime.GOOS)
+	}
+	cpu, err := pickCPU(o.CPU, allowed)
+	if err != nil {
+		return plan{}, err
+	}
+	p := plan{mode: o.Mode, cpu: cpu}
+	if p.mode == Auto {
+		p.mode = Spin
+	}
+	if p.mode == Periodic {
+		return p, nil
+	}
+	if why := obstacle(root, p.mode, len(allowed), o.Force); why != "" {
+		p.mode, p.note = Periodic, why+": periodic"
+	}
+	return p, nil
+}
+
+// obstacle says what keeps mode from spinning, or nothing.
+func obstacle(root string, mode Mode, cpus int, force bool) string {
+	supported := rawspin.Supported
+	if mode == Runtime {
+		supported = sysstate.Supported
+	}
+	if !supported {
+		return fmt.Sprintf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
+	}
+	if err := tick.Usable(root); err != nil {
+		return err.Error()
+	}
+	if force {
+		return ""
+	}
+	if cpus == 1 {
+		return "one CPU"
+	}
+	quota, err := cgroup.FindQuota(root)
+	if err != nil {
+		return "cannot tell whether there is a cgroup quota: " + err.Error()
+	}
+	if quota.Dir != "" {
+		return fmt.Sprintf("cgroup quota of %.3g CPUs in %s", quota.CPUs, quota.Dir)
+	}
+	return ""
+}
+
+// start runs the plan. What cannot start after all, where clone(2) or
+// sched_setaffinity(2) is forbidden, degrades too.
+func (p *plan) start(o Options) (engine, error) {
+	if p.mode != Periodic {
+		e, err := startSpinning(p.mode, p.cpu, o.withThreshold(DefaultThreshold))
+		if err == nil {
+			return e, nil
+		}
+		p.mode, p.note = Periodic, err.Error()+": periodic"
+	}
+	e, note, err := startPeriodic(p.cpu, o.withThreshold(DefaultPeriodicThreshold))
+	if err != nil {
+		return nil, fmt.Errorf("start probe: %w", err)
+	}
+	if _, ok := e.(*sleeper); ok {
+		p.cpu = -1 // an ordinary goroutine runs where it is put
+	}
+	if note != "" && p.note != "" {
+		p.note += "; "
+	}
+	p.note += note
+	return e, nil
+}
+
+func startSpinning(mode Mode, cpu int, o Options) (engine, error) {
+	if mode == Runtime {
+		return startRuntime(cpu, o)
+	}
+	return startSpin(cpu, o)
+}

@@ -1,0 +1,160 @@
+package jitterprobe
+
+import (
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// drainEvery is the time between two drains: short enough that a gap is known
+// soon and interpolation is exact, long enough to cost nothing.
+const drainEvery = 50 * time.Millisecond
+
+// Probe is a running probe. Its methods may be called from any goroutine.
+type Probe struct {
+	mode   Mode
+	cpu    int
+	note   string
+	period time.Duration // of Periodic, else 0
+	onGap  func(Gap)
+	judge  judge
+
+	quit chan struct{}
+	done chan struct{}
+	once sync.Once
+
+	batch []Gap // of one drain; the drain goroutine's own
+
+	mu   sync.Mutex
+	snap Snapshot
+}
+
+// Start starts a probe. The errors are of the options: a CPU that may not be
+// used ([ErrCPU]), a value out of bounds. That a mode cannot run here is no
+// error, see [Probe.Note].
+func Start(o Options) (*Probe, error) { return startBelow("/", o) }
+
+// startBelow reads /proc and /sys below root.
+func startBelow(root string, o Options) (*Probe, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := choose(root, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Probe{
+		onGap: o.OnGap,
+		judge: newJudge(root, o.Clock),
+		quit:  make(chan struct{}),
+		done:  make(chan struct{}),
+		snap:  newSnapshot(),
+	}
+	e, err := plan.start(o)
+	if err != nil {
+		return nil, err
+	}
+	p.mode, p.cpu, p.note = plan.mode, plan.cpu, plan.note
+	if p.mode == Periodic {
+		p.period = o.Period
+	}
+	go p.run(e)
+	return p, nil
+}
+
+// Mode returns the mode that runs, never Auto.
+func (p *Probe) Mode() Mode { return p.mode }
+
+// CPU returns the logical number of the CPU that the probe is pinned to, -1 if
+// it is not pinned.
+func (p *Probe) CPU() int { return p.cpu }
+
+// Note says in a few words why the probe does not run as it was asked to, such
+// as "one CPU: periodic". Empty if it does.
+func (p *Probe) Note() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.note
+}
+
+// Snapshot returns what the probe had seen at its last drain, at most about
+// 50 ms ago.
+func (p *Probe) Snapshot() Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.snap
+}
+
+// Stop stops the probe and returns all that it has seen. When it returns no
+// goroutine or thread of the probe is left, and OnGap will not be called any
+// more. Stopping again returns the same.
+func (p *Probe) Stop() Summary {
+	p.once.Do(func() { close(p.quit) })
+	<-p.done
+	return Summary{Snapshot: p.Snapshot(), Mode: p.mode, CPU: p.cpu, Note: p.Note()}
+}
+
+func (p *Probe) run(e engine) {
+	defer close(p.done)
+	ticker := time.NewTicker(drainEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			p.drain(e.feed())
+		case <-p.quit:
+			halted := e.halt()
+			p.drain(e.feed())
+			if halted {
+				e.release()
+				return
+			}
+			p.mu.Lock()
+			p.note = "the probe's thread did not get its CPU to stop on: its memory is left mapped"
+			p.mu.Unlock()
+			return
+		}
+	}
+}
+
+// drain brings the snapshot up to date and then tells of each gap, so that who
+// asks for a snapshot from OnGap finds the gap in it.
+func (p *Probe) drain(f *feed) {
+	p.batch = p.batch[:0]
+	snap := p.Snapshot()
+	f.collect(&snap, func(s sighting) {
+		p.batch = append(p.batch, p.gap(s))
+	})
+	p.judge.settle(p.batch)
+	for _, g := range p.batch {
+		period := p.period
+		if g.Runtime {
+			period = 0
+		}
+		snap.keep(g, period)
+	}
+	p.mu.Lock()
+	p.snap = snap
+	p.mu.Unlock()
+	if p.onGap == nil {
+		return
+	}
+	for _, g := range p.batch {
+		p.onGap(g)
+	}
+}
+
+// gap gives s the cause that needs no evidence.
+func (p *Probe) gap(s sighting) Gap {
+	g := Gap{
+		Start: s.start, End: s.end, Slack: s.slack, Runtime: s.runtime,
+		Cause: stall.HostUnknown, Scope: stall.ScopeCPU,
+		Source: p.mode.Source(), CPU: int32(p.cpu),
+	}
+	if s.runtime {
+		g.Cause, g.Scope = stall.RuntimeUnknown, stall.ScopeProcess
+	}
+	return g
+}

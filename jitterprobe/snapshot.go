@@ -1,0 +1,114 @@
+package jitterprobe
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Buckets is the number of buckets of Histogram.
+const Buckets = 48
+
+// Histogram counts gaps by length in powers of two: bucket i holds those of at
+// least 2^i ns and less than 2^(i+1) ns. The last one holds all longer ones
+// too (from 39 hours).
+type Histogram [Buckets]uint64
+
+func (h *Histogram) add(d time.Duration) {
+	h[min(bits.Len64(uint64(max(d, 1)))-1, Buckets-1)]++
+}
+
+// Count is the number of gaps at least as long as a bound.
+type Count struct {
+	AtLeast time.Duration
+	N       uint64
+}
+
+// Snapshot is what a probe has seen since its start.
+type Snapshot struct {
+	// Start is the first look, Watermark the last one: the probe has seen
+	// every gap that ended before it. During a gap it stands still.
+	Start, Watermark stall.Instant
+	// Gaps is the number of gaps recorded, GapTime their sum, Longest the
+	// longest one. They do not contain the dropped ones.
+	Gaps    uint64
+	GapTime time.Duration
+	Longest Gap
+	// Counts holds the bounds 2 us, 10 us, 50 us, 100 us and 1 ms. With
+	// Periodic, a gap longer than the period counts once for each wake-up that
+	// it swallowed, with the lateness that each would have had; so too in
+	// Histogram.
+	Counts    [5]Count
+	Histogram Histogram
+	// Dropped gaps found the ring full.
+	Dropped     uint64
+	DroppedTime time.Duration
+	DroppedMax  time.Duration
+	// Backward counts gaps that were not kept because the counter ran backward
+	// in them, which it does where a virtual machine is moved.
+	Backward uint64
+	// Loop is the cost of one look of a spinning mode, in nanoseconds: the mean
+	// over all blocks of looks without a gap. Zero with Periodic, and until a
+	// block has gone by without a gap.
+	Loop float64
+	// Balance is (looks x Loop + gaps) / time, dropped gaps included. Near 1,
+	// or the arithmetic of the probe cannot be believed. Zero if Loop is.
+	Balance float64
+}
+
+// Observed returns the time from the first look to the last.
+func (s *Snapshot) Observed() time.Duration { return max(0, s.Watermark.Sub(s.Start)) }
+
+// Covered returns the fraction of the observed time of which the probe can say
+// what happened, 0 to 1: all but the dropped gaps. With Periodic it speaks of
+// gaps longer than the period; of shorter ones it sees a sample.
+func (s *Snapshot) Covered() float64 {
+	observed := s.Observed()
+	if observed <= 0 {
+		return 0
+	}
+	return max(0, 1-float64(s.DroppedTime)/float64(observed))
+}
+
+// Summary is what is left of a probe when it has stopped.
+type Summary struct {
+	Snapshot
+	Mode Mode
+	CPU  int
+	Note string
+}
+
+func newSnapshot() Snapshot {
+	return Snapshot{Counts: [5]Count{
+		{AtLeast: 2 * time.Microsecond},
+		{AtLeast: 10 * time.Microsecond},
+		{AtLeast: 50 * time.Microsecond},
+		{AtLeast: 100 * time.Microsecond},
+		{AtLeast: time.Millisecond},
+	}}
+}
+
+// keep adds g. A period above zero fills in the wake-ups that g swallowed, as a
+// timer that is late for all of them would have recorded.
+func (s *Snapshot) keep(g Gap, period time.Duration) {
+	d := g.Duration()
+	s.Gaps++
+	s.GapTime += d
+	if d > s.Longest.Duration() {
+		s.Longest = g
+	}
+	s.count(d)
+	for late := d - period; period > 0 && late > 0; late -= period {
+		s.count(late)
+	}
+}
+
+func (s *Snapshot) count(d time.Duration) {
+	s.Histogram.add(d)
+	for i := range s.Counts {
+		if d >= s.Counts[i].AtLeast {
+			s.Counts[i].N++
+		}
+	}
+}
