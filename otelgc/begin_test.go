@@ -1,0 +1,325 @@
+package otelgc
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// sums reads a metric of a test, summed by the value of one attribute.
+type sums struct{ reader *sdkmetric.ManualReader }
+
+func newSums() (*sums, Option) {
+	s := &sums{sdkmetric.NewManualReader()}
+	return s, WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(s.reader)))
+}
+
+func (s *sums) by(t *testing.T, metric, key string) map[string]float64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := s.reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	add := func(set attribute.Set, v float64) {
+		value, _ := set.Value(attribute.Key(key))
+		got[value.AsString()] += v
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name != metric {
+				continue
+			}
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range d.DataPoints {
+					add(p.Attributes, float64(p.Value))
+				}
+			case metricdata.Sum[float64]:
+				for _, p := range d.DataPoints {
+					add(p.Attributes, p.Value)
+				}
+			}
+		}
+	}
+	return got
+}
+
+func (s *sums) total(t *testing.T, metric string) (total float64) {
+	t.Helper()
+	for _, v := range s.by(t, metric, "") {
+		total += v
+	}
+	return total
+}
+
+// TestWindowsAreRequests: each window counts once, its time has owners, and one
+// that a forced collection paused has met one or several.
+func TestWindowsAreRequests(t *testing.T) {
+	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
+		t.Run(name, func(t *testing.T) {
+			metrics, provider := newSums()
+			m := startTest(t, provider, WithExactBudget(budget))
+			const n, forced = 200, 3
+			for range n {
+				w := m.Begin(context.Background())
+				w.End()
+				w.End()
+			}
+			w := m.Begin(context.Background())
+			w.SetRoute("cron")
+			for range forced {
+				runtime.GC()
+			}
+			w.End()
+			flush(t, m)
+			if got := metrics.total(t, stall.MetricRequests); got != n+1 {
+				t.Errorf("%v requests, want %d", got, n+1)
+			}
+			whole, owned := metrics.total(t, stall.MetricRequestTime), metrics.total(t, stall.MetricRequestStallTime)
+			if d := whole - owned; whole == 0 || d > 1e-6 || d < -1e-6 {
+				t.Errorf("%v s of requests, %v s by owner", whole, owned)
+			}
+			if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute)["cron"]; got != 1 {
+				t.Errorf("%v requests of the route, want 1", got)
+			}
+			if got := metrics.by(t, stall.MetricRequests, stall.AttrGCOverlap)["several_collections"]; got < 1 {
+				t.Errorf("%v requests were delayed by several collections, want 1 at least", got)
+			}
+		})
+	}
+}
+
+// TestWindowsOfNobody: the zero Window and those of no Monitor do nothing.
+func TestWindowsOfNobody(t *testing.T) {
+	var zero Window
+	zero.End()
+	var m *Monitor
+	ctx := context.Background()
+	w := m.Begin(ctx)
+	if got := w.Context(ctx); got != ctx {
+		t.Error("a window of nobody has a context of its own")
+	}
+	w.SetRoute("x")
+	w.End()
+	Join(ctx)()
+	m.Release(m.Mark())
+	if m.Resolve(Mark{}, stall.Window{}, func(*stall.Window, *stall.Share) {}) {
+		t.Error("a nil Monitor took a window")
+	}
+}
+
+// TestCopiesShareNoSlot: a copy of a window that has ended must not give its
+// slot to two others.
+func TestCopiesShareNoSlot(t *testing.T) {
+	s := newSlots()
+	slot := s.take()
+	turn := s.turn[slot].Load()
+	if !s.claim(slot, turn) {
+		t.Fatal("a window cannot claim its slot")
+	}
+	s.give(slot)
+	if s.claim(slot, turn) {
+		t.Error("a slot was claimed twice in one turn")
+	}
+	if s.claim(noSlot, 0) {
+		t.Error("no slot was claimed")
+	}
+}
+
+// TestReclaim: windows that last for ever do not keep the others from being
+// followed, and end without harm.
+func TestReclaim(t *testing.T) {
+	m := startTest(t, WithExactBudget(1))
+	waitMarking(t, m)
+	old := m.Begin(context.Background())
+	if old.w.slot == noSlot {
+		t.Fatal("the first window has no slot")
+	}
+	later := m.clock.Now().Add(2 * longHeld)
+	if n := m.slots.reclaim(later); n != 0 {
+		t.Errorf("reclaimed %d slots though there are plenty", n)
+	}
+	var marks []Mark
+	for range slotCount - 1 {
+		marks = append(marks, m.Mark())
+	}
+	if w := m.Begin(context.Background()); w.w.slot != noSlot {
+		t.Error("a slot too many")
+	}
+	if n := m.slots.reclaim(m.clock.Now()); n != 0 {
+		t.Errorf("reclaimed %d slots of young windows", n)
+	}
+	if n := m.slots.reclaim(later); n != slotCount {
+		t.Errorf("reclaimed %d slots, want all %d", n, slotCount)
+	}
+	for _, k := range marks {
+		m.Release(k)
+	}
+	old.End()
+	seen := make(map[int16]bool)
+	for range slotCount {
+		slot := m.slots.take()
+		if slot == noSlot || seen[slot] {
+			t.Fatalf("slot %d was given twice", slot)
+		}
+		seen[slot] = true
+	}
+	for slot := range seen {
+		m.slots.give(slot)
+	}
+}
+
+// TestJoin: the time of a window that waits for a child that joined is the
+// child's; without joining, waiting is the program's own doing.
+func TestJoin(t *testing.T) {
+	for name, join := range map[string]bool{"joined": true, "not joined": false} {
+		t.Run(name, func(t *testing.T) {
+			var got shares
+			m := startTest(t, WithExactBudget(1), WithOnWindow(got.add))
+			waitMarking(t, m)
+			w, opened := m.Begin(context.Background()), time.Now()
+			ctx, done := w.Context(context.Background()), make(chan struct{})
+			go func() {
+				defer close(done)
+				if join {
+					defer Join(ctx)()
+				}
+				// Longer than it took to get a CPU, however long that was.
+				begin := time.Now()
+				for least := 50*time.Millisecond + 3*begin.Sub(opened); time.Since(begin) < least; {
+				}
+			}()
+			<-done
+			w.End()
+			flush(t, m)
+			s := got.all[0].s
+			if s.Unseen > s.Total/2 {
+				t.Skipf("the slice ended: %s", s.Explain())
+			}
+			if join && s.App > s.Total/2 || !join && s.AppOrHost > s.Total/2 {
+				t.Errorf("joined %v: %s", join, s.Explain())
+			}
+		})
+	}
+}
+
+func waitMarking(t *testing.T, m *Monitor) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !m.exact.marking(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no slice began in a minute")
+		}
+	}
+}
+
+// TestResolve: who keeps the times himself is told the share of his window, and
+// it counts as no request.
+func TestResolve(t *testing.T) {
+	metrics, provider := newSums()
+	m := startTest(t, provider, WithExactBudget(1))
+	waitMarking(t, m)
+	mark, begin := m.Mark(), time.Now()
+	runtime.GC()
+	end := m.Instant(time.Now())
+	told := make(chan stall.Share, 1)
+	ok := m.Resolve(mark, stall.Window{Start: m.Instant(begin), End: end}, func(w *stall.Window, s *stall.Share) {
+		if w.End != end || w.Place == nil && runtime.GOOS == "linux" {
+			t.Errorf("got window %+v, want end %d and a place", w, end)
+		}
+		told <- *s
+	})
+	if !ok {
+		t.Fatal("the window was not taken")
+	}
+	flush(t, m)
+	select {
+	case s := <-told:
+		if s.GC() == 0 || s.Collections == 0 {
+			t.Errorf("no collection in %s", s.Explain())
+		}
+	default:
+		t.Error("not told after Flush")
+	}
+	if got := metrics.total(t, stall.MetricRequests); got != 0 {
+		t.Errorf("%v requests, want none", got)
+	}
+}
+
+// TestResolveNow does not wait for the sources.
+func TestResolveNow(t *testing.T) {
+	m := startTest(t, WithExactBudget(1))
+	waitMarking(t, m)
+	now := m.Instant(time.Now())
+	told := false
+	m.Resolve(Mark{}, stall.Window{Start: now - 1000, End: now + stall.Instant(time.Hour)}, func(_ *stall.Window, s *stall.Share) {
+		told = s.Total < time.Hour
+	})
+	if err := m.ResolveNow(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !told {
+		t.Error("not told of a window that ends now at the latest")
+	}
+}
+
+func TestResolveAfterShutdown(t *testing.T) {
+	m := startTest(t)
+	shutdown(t, m)
+	if m.Resolve(Mark{}, stall.Window{}, func(*stall.Window, *stall.Share) {}) {
+		t.Error("a window was taken that nobody will resolve")
+	}
+}
+
+// BenchmarkWindow measures Begin and End. Outside of a slice is where a service
+// is nearly always.
+func BenchmarkWindow(b *testing.B) {
+	span := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
+	}))
+	b.Run("clock", func(b *testing.B) { // what two readings of the clock cost here
+		clock, err := stall.NewClock()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			_, _ = clock.Now(), clock.Now()
+		}
+	})
+	for name, budget := range map[string]float64{"outside": 0, "inside": 1} {
+		b.Run(name, func(b *testing.B) {
+			m, err := Start(WithBoard(""), WithExactBudget(budget))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = m.Shutdown(context.Background()) }()
+			for budget > 0 && !m.exact.marking() {
+				time.Sleep(time.Millisecond)
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				w := m.Begin(span)
+				w.End()
+				// The path of a request, not that of one that finds the queue
+				// full or its lock held all the time.
+				if n++; n%4096 == 0 && budget == 0 {
+					b.StopTimer()
+					_ = m.Flush(context.Background())
+					b.StartTimer()
+				}
+			}
+			if budget > 0 && !m.exact.marking() {
+				b.Error("the slice ended")
+			}
+		})
+	}
+}

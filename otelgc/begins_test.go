@@ -1,0 +1,67 @@
+package otelgc
+
+import (
+	"testing"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+func TestCollectionsOfAWindow(t *testing.T) {
+	var b begins
+	for _, at := range []stall.Instant{100, 300, 500} {
+		b.addExact(&exactStop{Span: stall.Span{Start: at, End: at + 10}, gc: true, phase: gc.SweepTermination})
+		b.addExact(&exactStop{Span: stall.Span{Start: at + 50, End: at + 60}, gc: true, phase: gc.MarkTermination})
+	}
+	b.addCycle([]gc.Pause{{Start: 1000, End: 1010}, {Start: 1050, End: 1060}})
+	pause := func(at stall.Instant) stall.Interval { return own(at, at+10, stall.GCPause) }
+	cycle := func(at stall.Instant) stall.Interval {
+		v := pause(at)
+		v.Source = stall.GCWatch
+		return v
+	}
+	list := func(v ...stall.Interval) []stall.Interval { return v }
+	for name, c := range map[string]struct {
+		w    stall.Window
+		e    stall.Evidence
+		want int
+	}{
+		"both pauses of one": {stall.Window{Start: 90, End: 200}, stall.Evidence{Process: list(pause(100), pause(150))}, 1},
+		"end of one, begin of the next": {
+			stall.Window{Start: 140, End: 320},
+			stall.Evidence{Process: list(pause(150), pause(300))}, 2,
+		},
+		"three": {
+			stall.Window{Start: 0, End: 999},
+			stall.Evidence{Process: list(pause(100), pause(150), pause(300), pause(350), pause(500), pause(550))}, 3,
+		},
+		"assist only":               {stall.Window{Start: 110, End: 140}, stall.Evidence{Own: list(own(115, 120, stall.GCAssist))}, 1},
+		"assist and pause of one":   {stall.Window{Start: 110, End: 180}, stall.Evidence{Own: list(own(115, 120, stall.GCAssist)), Process: list(pause(150))}, 1},
+		"waiting for a CPU is none": {stall.Window{Start: 90, End: 400}, stall.Evidence{Own: list(own(310, 320, stall.SchedGC)), Process: list(pause(100))}, 1},
+		"before the watch":          {stall.Window{Start: 0, End: 60}, stall.Evidence{Process: list(pause(50))}, 1},
+		"cycle fidelity":            {stall.Window{Start: 990, End: 2000}, stall.Evidence{Process: list(cycle(1000), cycle(1050))}, 1},
+		"one of each fidelity":      {stall.Window{Start: 490, End: 2000}, stall.Evidence{Process: list(pause(500), cycle(1000))}, 2},
+		"not in the window":         {stall.Window{Start: 90, End: 120}, stall.Evidence{Process: list(pause(100), pause(300))}, 1},
+		"slept through a second one": {
+			stall.Window{Start: 90, End: 400},
+			stall.Evidence{
+				Process: list(pause(100), pause(300)),
+				Track:   []stall.StateSpan{{Start: 90, End: 200, State: stall.StateRunning}, {Start: 200, End: 400, State: stall.StateParked}},
+			}, 1,
+		},
+	} {
+		if got := b.count(&c.w, &c.e); got != c.want {
+			t.Errorf("%s: got %d collections, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestBeginsAreBounded(t *testing.T) {
+	var b begins
+	for i := range stall.Instant(10 * keptBegins) {
+		b.addCycle([]gc.Pause{{Start: i}})
+	}
+	if n := len(b.cycle); n > 2*keptBegins || b.cycle[n-1] != 10*keptBegins-1 {
+		t.Errorf("%d begins are kept, the last is %d", n, b.cycle[n-1])
+	}
+}

@@ -1,0 +1,228 @@
+package otelgc
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+const (
+	logIntervals = 8192 // per source: half a minute of a program that collects 100 times a second
+	logUnseen    = 1024
+)
+
+// book holds what exact fidelity found, until windows and collections have been
+// resolved with it.
+type book struct {
+	log    *stall.Log    // stops; where the runtime was watched
+	error  time.Duration // of the trace's clock against ours
+	begins *begins
+
+	mu       sync.Mutex
+	pages    [chapters]*chapter // a ring
+	spare    *chapter           // of the decoder's goroutine
+	oneP     bool               // GOMAXPROCS is 1
+	n        uint64             // chapters ever
+	carrying map[uint64]int     // goroutines with open windows, and how many
+	holders  map[int16][]uint64 // by slot: who carries its window
+	stops    []exactStop        // not yet taken by a collection or a suspension
+	cycles   []exactCycle
+	seen     stall.Instant // the end of what was watched, or known to be unseen
+}
+
+// exactStop is a stop of the world.
+type exactStop struct {
+	stall.Span
+	gc     bool
+	phase  gc.Phase
+	reason string
+	caller string
+}
+
+// exactCycle is one collection with its stops.
+type exactCycle struct {
+	gotrace.Cycle
+	stops []exactStop
+	whole bool // every stop of it was seen
+}
+
+const (
+	keptCycles = 4096
+	keptStops  = 4096
+)
+
+func newBook(start stall.Instant, clock stall.Clock) *book {
+	b := &book{
+		error:    traceTick + clock.Error(),
+		log:      stall.NewLog(stall.GoTrace, logIntervals, logUnseen),
+		carrying: make(map[uint64]int),
+		holders:  make(map[int16][]uint64),
+		begins:   new(begins),
+		seen:     start,
+	}
+	b.spare = new(chapter)
+	for i := range b.pages {
+		b.pages[i] = new(chapter)
+	}
+	b.log.Begin(start)
+	return b
+}
+
+// setProcessors says how many Ps there are.
+func (b *book) setProcessors(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.oneP = n == 1
+}
+
+// learnUnseen says that nobody watched from what was seen last to t.
+func (b *book) learnUnseen(t stall.Instant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unseenUntil(t)
+	b.log.Advance(t)
+}
+
+// unseenUntil breaks what is known at a hole: a collection that lies across it
+// was not seen whole.
+func (b *book) unseenUntil(t stall.Instant) {
+	if t <= b.seen {
+		return
+	}
+	b.log.MarkUnseen(stall.Span{Start: b.seen, End: t})
+	b.seen = t
+	b.stops = b.stops[:0]
+	clear(b.carrying)
+	clear(b.holders)
+}
+
+// learn takes in one generation. It returns the stops that are not of a
+// collection, the goroutines that need not be followed further, and how many
+// goroutines could not be.
+func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, unfollow []uint64, lost uint64) {
+	lost = b.spare.learn(g, pace)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unseenUntil(g.Start)
+	for i := range g.Stops {
+		s := newStop(&g.Stops[i])
+		b.log.Add(s.interval())
+		if s.gc {
+			b.begins.addExact(&s)
+			b.stops = append(b.stops, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	for i := range g.Cycles {
+		b.learnCycle(&g.Cycles[i])
+	}
+	b.carry(g.Marks)
+	page := &b.pages[b.n%chapters]
+	*page, b.spare = b.spare, *page
+	b.n++
+	b.advance(g)
+	b.bound()
+	for i := range g.Tracks {
+		if id := g.Tracks[i].Goroutine; b.carrying[id] == 0 {
+			unfollow = append(unfollow, id)
+		}
+	}
+	return others, unfollow, lost
+}
+
+// advance says how far the runtime has been watched. A generation that lost
+// something is as good as unseen, but what it did show stays.
+func (b *book) advance(g *gotrace.Generation) {
+	if g.Lost.Stops > 0 || g.Lost.Transitions > 0 {
+		b.log.MarkUnseen(g.Span)
+	}
+	b.seen = max(b.seen, g.End)
+	b.log.Advance(b.seen)
+}
+
+// bound keeps the memory of what nobody asks for.
+func (b *book) bound() {
+	if n := len(b.stops) - keptStops; n > 0 {
+		b.stops = slices.Delete(b.stops, 0, n)
+	}
+	if n := len(b.cycles) - keptCycles; n > 0 {
+		b.cycles = slices.Delete(b.cycles, 0, n)
+	}
+}
+
+// learnCycle gives a collection all stops since the one before it: the last is
+// the one in which it ended, and there can be more than two, since mark
+// termination may have been retried.
+func (b *book) learnCycle(c *gotrace.Cycle) {
+	if c.Partial {
+		b.stops = b.stops[:0]
+		return
+	}
+	n := 0
+	for n < len(b.stops) && b.stops[n].Start <= c.End {
+		n++
+	}
+	e := exactCycle{Cycle: *c, stops: slices.Clone(b.stops[:n])}
+	b.stops = slices.Delete(b.stops, 0, n)
+	e.whole = !c.BeginUnknown && n >= 2 &&
+		e.stops[0].phase == gc.SweepTermination && e.stops[n-1].phase == gc.MarkTermination
+	b.cycles = append(b.cycles, e)
+}
+
+// takeCycle returns the collection whose last stop holds at, or is nearest to it
+// within slack, and forgets it and those before it. One that is nearer to next,
+// where the collection after it ended, is not the one.
+func (b *book) takeCycle(at, next, slack stall.Instant) (exactCycle, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	best, distance := -1, slack+1
+	for i := range b.cycles {
+		c := &b.cycles[i]
+		if len(c.stops) == 0 {
+			continue
+		}
+		last := c.stops[len(c.stops)-1].Span
+		if last.Start-slack > at {
+			break
+		}
+		d := away(last, at)
+		if d < distance && (next <= at || d <= away(last, next)) {
+			best, distance = i, d
+		}
+	}
+	if best < 0 {
+		return exactCycle{}, false
+	}
+	found := b.cycles[best]
+	b.cycles = slices.Delete(b.cycles, 0, best+1)
+	return found, true
+}
+
+// away returns how far t lies outside of s.
+func away(s stall.Span, t stall.Instant) stall.Instant {
+	return max(0, s.Start-t, t-s.End)
+}
+
+func newStop(s *gotrace.Stop) exactStop {
+	caller := s.Caller
+	if s.Entry != "" && s.Entry != s.Caller {
+		caller = s.Entry + " < " + s.Caller
+	}
+	return exactStop{Span: s.Span, gc: s.GC, phase: s.Phase, reason: s.Reason, caller: caller}
+}
+
+func (s *exactStop) interval() stall.Interval {
+	v := stall.Interval{
+		Start: s.Start, End: s.End, Slack: traceTick,
+		Cause: stall.RuntimeSuspension, Source: stall.GoTrace,
+	}
+	if s.gc {
+		v.Cause = stall.GCPause
+	}
+	return v
+}

@@ -1,0 +1,106 @@
+package otelgc
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func slot0(at stall.Instant, g uint64, key string) gotrace.Mark {
+	return gotrace.Mark{At: at, Goroutine: g, Key: key + "0"}
+}
+
+func states(g uint64, spans ...gotrace.TrackSpan) gotrace.Track {
+	return gotrace.Track{Goroutine: g, Spans: spans}
+}
+
+func inState(start, end stall.Instant, s stall.State) gotrace.TrackSpan {
+	return gotrace.TrackSpan{StateSpan: stall.StateSpan{Start: start, End: end, State: s}}
+}
+
+// TestChildStepsIn: while the window's goroutine is parked, a joined child's
+// states and stalls are the window's; before it joins and after it left, and
+// while the window's goroutine runs, they are not.
+func TestChildStepsIn(t *testing.T) {
+	const (
+		run, wait, parked = stall.StateRunning, stall.StateRunnable, stall.StateParked
+	)
+	b := newBook(1, stall.Clock{})
+	b.learn(&gotrace.Generation{
+		Span: stall.Span{Start: 1000, End: 10_000},
+		Marks: []gotrace.Mark{
+			slot0(2000, 1, beginPrefix), slot0(3500, 2, joinPrefix), slot0(4000, 3, joinPrefix),
+			slot0(6000, 2, leavePrefix), slot0(9000, 1, endPrefix),
+		},
+		Tracks: []gotrace.Track{
+			states(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
+			states(2, inState(3000, 4500, run), inState(4500, 5000, wait), inState(5000, 5500, parked), inState(5500, 7000, run)),
+			states(3, inState(3900, 7500, run), inState(7500, 10_000, parked)),
+		},
+		Ranges: []gotrace.Range{
+			{Span: stall.Span{Start: 2500, End: 3600}, Goroutine: 2, Kind: gotrace.Assist},
+			{Span: stall.Span{Start: 6500, End: 8500}, Goroutine: 3, Kind: gotrace.Assist},
+		},
+	}, nil)
+	var e stall.Evidence
+	b.follow(&e, &stall.Window{Start: 2000, End: 9000}, 0, 2000)
+	want := []string{
+		"1000-3000 running", "3000-3500 parked", // before anybody joined
+		"3500-4500 running", "4500-5000 runnable", // the first child
+		"5000-5500 running",                      // it parks: the second
+		"5500-6000 running", "6000-7500 running", // it leaves: the second
+		"7500-8000 parked", "8000-10000 running",
+	}
+	var got []string
+	names := map[stall.State]string{run: "running", wait: "runnable", parked: "parked"}
+	for _, s := range e.Track {
+		got = append(got, fmt.Sprintf("%d-%d %s", s.Start, s.End, names[s.State]))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("track (-want +got):\n%s", diff)
+	}
+	want, got = []string{
+		"3500-3600 gc.assist", "4500-5000 sched", "6500-8000 gc.assist",
+	}, nil
+	for _, v := range e.Own {
+		got = append(got, fmt.Sprintf("%d-%d %s", v.Start, v.End, v.Cause))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("own (-want +got):\n%s", diff)
+	}
+}
+
+// TestCarriers: windows within each other on one goroutine, children, and ends
+// on another goroutine.
+func TestCarriers(t *testing.T) {
+	mark := func(g uint64, prefix string, slot int) gotrace.Mark {
+		return gotrace.Mark{Goroutine: g, Key: fmt.Sprint(prefix, slot)}
+	}
+	b := newBook(1, stall.Clock{})
+	for i, step := range []struct {
+		mark gotrace.Mark
+		want map[uint64]int
+	}{
+		{mark(1, beginPrefix, 7), map[uint64]int{1: 1}},
+		{mark(1, beginPrefix, 8), map[uint64]int{1: 2}},
+		{mark(1, endPrefix, 8), map[uint64]int{1: 1}},
+		{mark(2, joinPrefix, 7), map[uint64]int{1: 1, 2: 1}},
+		{mark(2, joinPrefix, 7), map[uint64]int{1: 1, 2: 1}},
+		{mark(3, joinPrefix, 7), map[uint64]int{1: 1, 2: 1, 3: 1}},
+		{mark(2, leavePrefix, 7), map[uint64]int{1: 1, 3: 1}},
+		{mark(9, overPrefix, 7), map[uint64]int{}},
+		{mark(9, endPrefix, 5), map[uint64]int{}},
+		{mark(4, beginPrefix, 7), map[uint64]int{4: 1}},
+		{mark(5, beginPrefix, 7), map[uint64]int{5: 1}}, // the end of the one before was lost
+		{gotrace.Mark{Goroutine: 5, Key: "otelgc.x.7"}, map[uint64]int{5: 1}},
+	} {
+		b.carry([]gotrace.Mark{step.mark})
+		if diff := cmp.Diff(step.want, b.carrying); diff != "" {
+			t.Errorf("step %d, %s (-want +got):\n%s", i, step.mark.Key, diff)
+		}
+	}
+}

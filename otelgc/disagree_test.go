@@ -1,0 +1,37 @@
+package otelgc
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestDisagreementIsSaid: once, with how many, and not again for a while.
+func TestDisagreementIsSaid(t *testing.T) {
+	clock := testClock(t)
+	tel, err := telemetry.New(telemetry.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	m := &Monitor{clock: clock, tel: tel, exact: newExact(clock, 0)}
+	m.exact.fail = func(err error) { said = append(said, err.Error()) }
+	teller := statusTeller{m: m}
+	teller.disagreement(0)
+	if len(said) != 0 {
+		t.Fatalf("said %q though all agree", said)
+	}
+	teller.disagreement(3)
+	teller.disagreement(2)
+	if len(said) != 1 || !strings.Contains(said[0], "pauses of 3 collections") {
+		t.Fatalf("said %q, want one sentence about 3 collections", said)
+	}
+	teller.said -= stall.Instant(2 * time.Minute)
+	teller.disagreement(1)
+	if len(said) != 2 || !strings.Contains(said[1], "pauses of 3 collections") {
+		t.Errorf("said %q, want a second sentence about the 2 before and 1 more", said)
+	}
+}

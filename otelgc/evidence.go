@@ -1,0 +1,181 @@
+package otelgc
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// evidence collects what the sources said about a batch of windows, and cuts it
+// to one window at a time. Its memory is used again.
+type evidence struct {
+	m *Monitor
+
+	process, host []stall.Interval // of the whole batch, by Start
+	longest       stall.Instant    // longest interval of process and host with its slack: how far before a window to look
+	seen          []stall.Span
+
+	one stall.Evidence // of one window
+}
+
+// gather reads the logs once for all windows of a batch.
+func (e *evidence) gather(all stall.Span) {
+	m := e.m
+	m.book.setProcessors(runtime.GOMAXPROCS(0))
+	e.seen = m.book.log.Seen(e.seen[:0], all)
+	e.process = m.book.log.Intervals(e.process[:0], all)
+	exact := len(e.process)
+	e.process = m.cycle.log.Intervals(e.process, all)
+	// Where the exact source watched, it has the same stops, and better.
+	rest := slices.DeleteFunc(e.process[exact:], e.watched)
+	e.process = e.process[:exact+len(rest)]
+	byStart := func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) }
+	slices.SortFunc(e.process, byStart)
+	e.host = m.host.log.Intervals(e.host[:0], all)
+	e.longest = 0
+	for _, list := range [][]stall.Interval{e.process, e.host} {
+		for i := range list {
+			e.longest = max(e.longest, list[i].End-list[i].Start+2*stall.Instant(list[i].Slack))
+		}
+	}
+}
+
+// watched reports whether the middle of v lies where the exact source watched.
+func (e *evidence) watched(v stall.Interval) bool {
+	middle := v.Start + (v.End-v.Start)/2
+	i, _ := slices.BinarySearchFunc(e.seen, middle, func(s stall.Span, at stall.Instant) int {
+		return cmp.Compare(s.End, at+1)
+	})
+	return i < len(e.seen) && e.seen[i].Start <= middle
+}
+
+// of returns the evidence about one window, which had slot from held to its end.
+// It is valid until the next call.
+func (e *evidence) of(w *stall.Window, slot int16, held stall.Instant) *stall.Evidence {
+	extent := w.Extent()
+	e.one.Process = e.near(e.process, extent)
+	e.one.Host = e.near(e.host, extent)
+	e.one.Seen = nearSpans(e.seen, extent)
+	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
+	if slot != noSlot {
+		e.m.book.follow(&e.one, w, slot, held)
+	}
+	return &e.one
+}
+
+// near cuts a list to what can reach into s. Slack is at both ends, and was
+// counted twice in longest.
+func (e *evidence) near(list []stall.Interval, s stall.Span) []stall.Interval {
+	at := func(v stall.Interval, t stall.Instant) int { return cmp.Compare(v.Start, t) }
+	from, _ := slices.BinarySearchFunc(list, s.Start-e.longest, at)
+	to, _ := slices.BinarySearchFunc(list, s.End+e.longest, at)
+	return list[from:to]
+}
+
+func nearSpans(list []stall.Span, s stall.Span) []stall.Span {
+	from, _ := slices.BinarySearchFunc(list, s.Start, func(v stall.Span, t stall.Instant) int { return cmp.Compare(v.End, t) })
+	to := from
+	for to < len(list) && list[to].Start < s.End {
+		to++
+	}
+	return list[from:to]
+}
+
+// follow adds the states of the goroutine that carried the window, and what the
+// collector and the scheduler did to it: before the handler began too, for
+// while the goroutine that is to serve the request waits for a P, so does the
+// request.
+func (b *book) follow(e *stall.Evidence, w *stall.Window, slot int16, held stall.Instant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	goroutine, ok := b.goroutineOf(slot, stall.Span{Start: held.Add(-b.error), End: w.End.Add(b.error)})
+	if !ok {
+		return
+	}
+	s := w.Extent()
+	for i := range chapters {
+		c := b.pages[(b.n+uint64(i))%chapters] // oldest first
+		if c.span.End <= s.Start || c.span.Start >= s.End {
+			continue
+		}
+		for _, t := range c.track(goroutine, s) {
+			e.Track = append(e.Track, t.stateSpan())
+			e.Own = appendOwn(e.Own, &t, t.span(), c.workers)
+			if b.oneP && t.network {
+				before := stall.Span{Start: s.Start, End: w.Start}
+				e.Own = appendUnpolled(e.Own, t.span().Clip(before), c.workers)
+			}
+		}
+		for _, r := range c.rangesOf(goroutine, s) {
+			e.Own = append(e.Own, own(r.Start, r.End, causeOf(r.Kind)))
+		}
+	}
+	b.followChildren(e, w, slot, goroutine, held)
+	slices.SortFunc(e.Own, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
+}
+
+// goroutineOf returns who carried the window that held slot during s, by its
+// newest mark.
+func (b *book) goroutineOf(slot int16, s stall.Span) (uint64, bool) {
+	for i := range uint64(chapters) {
+		c := b.pages[(b.n+chapters-1-i)%chapters] // newest first
+		if c.span.End < s.Start || c.span.Start > s.End {
+			continue
+		}
+		if g, ok := c.goroutineOf(slot, s); ok {
+			return g, true
+		}
+	}
+	return 0, false
+}
+
+// appendSched splits a wait for a P by whether a GC worker above idle priority
+// held one: an upper bound of what the collector has to do with it.
+func appendSched(to []stall.Interval, wait stall.Span, workers []stall.Span) []stall.Interval {
+	at := wait.Start
+	for _, w := range nearSpans(workers, wait) {
+		w = w.Clip(stall.Span{Start: at, End: wait.End})
+		if w.Empty() {
+			continue
+		}
+		if w.Start > at {
+			to = append(to, own(at, w.Start, stall.Sched))
+		}
+		to = append(to, own(w.Start, w.End, stall.SchedGC))
+		at = w.End
+	}
+	if at < wait.End {
+		to = append(to, own(at, wait.End, stall.Sched))
+	}
+	return to
+}
+
+// appendUnpolled adds what a GC worker above idle priority took of the time in
+// which a request had arrived and nobody had noticed: where there is one P, who
+// holds it keeps everybody from polling the network. The goroutine is as good as
+// runnable then, and the worker's part an upper bound as for one that is.
+func appendUnpolled(to []stall.Interval, wait stall.Span, workers []stall.Span) []stall.Interval {
+	if wait.Empty() {
+		return to
+	}
+	for _, w := range nearSpans(workers, wait) {
+		if w = w.Clip(wait); !w.Empty() {
+			to = append(to, own(w.Start, w.End, stall.SchedGC))
+		}
+	}
+	return to
+}
+
+func own(start, end stall.Instant, c stall.Cause) stall.Interval {
+	return stall.Interval{Start: start, End: end, Cause: c, Source: stall.GoTrace, CPU: -1}
+}
+
+func causeOf(k gotrace.RangeKind) stall.Cause {
+	if k == gotrace.Sweep {
+		return stall.GCSweep
+	}
+	return stall.GCAssist
+}

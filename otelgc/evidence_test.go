@@ -1,0 +1,238 @@
+package otelgc
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func mark0(at stall.Instant, goroutine uint64, prefix string, slot int) gotrace.Mark {
+	return gotrace.Mark{At: at, Goroutine: goroutine, Key: fmt.Sprintf("%s%d", prefix, slot)}
+}
+
+func running(start, end stall.Instant) gotrace.TrackSpan {
+	return gotrace.TrackSpan{StateSpan: stall.StateSpan{Start: start, End: end, State: stall.StateRunning}}
+}
+
+func runnable(start, end stall.Instant) gotrace.TrackSpan {
+	return gotrace.TrackSpan{StateSpan: stall.StateSpan{Start: start, End: end, State: stall.StateRunnable}}
+}
+
+// followed returns the evidence about a window of the slot.
+func followed(b *book, w stall.Window, slot int16, held stall.Instant) stall.Evidence {
+	var e stall.Evidence
+	b.follow(&e, &w, slot, held)
+	return e
+}
+
+// TestFollowAcrossGenerations: a window's states and ranges come from every
+// generation that it lies in.
+func TestFollowAcrossGenerations(t *testing.T) {
+	b := newBook(second, stall.Clock{})
+	b.learn(&gotrace.Generation{
+		Span:   stall.Span{Start: second, End: 2 * second},
+		Marks:  []gotrace.Mark{mark0(second+100, 7, beginPrefix, 3)},
+		Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(second, 2*second)}}},
+		Ranges: []gotrace.Range{
+			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 7},
+			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 8},
+		},
+	}, nil)
+	b.learn(&gotrace.Generation{
+		Span:    stall.Span{Start: 2 * second, End: 3 * second},
+		Marks:   []gotrace.Mark{mark0(2*second+9000, 7, endPrefix, 3)},
+		Tracks:  []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{runnable(2*second, 2*second+4000), running(2*second+4000, 3*second)}}},
+		Workers: []gotrace.Worker{{Span: stall.Span{Start: 2*second + 1000, End: 2*second + 2000}, Kind: gotrace.Dedicated}},
+	}, nil)
+	w := stall.Window{Start: second + 50, End: 2*second + 9500}
+	got := followed(b, w, 3, w.Start)
+	want := stall.Evidence{
+		Track: []stall.StateSpan{
+			{Start: second, End: 2 * second, State: stall.StateRunning},
+			{Start: 2 * second, End: 2*second + 4000, State: stall.StateRunnable},
+			{Start: 2*second + 4000, End: 3 * second, State: stall.StateRunning},
+		},
+		Own: []stall.Interval{
+			own(second+500, second+600, stall.GCAssist),
+			own(2*second, 2*second+1000, stall.Sched),
+			own(2*second+1000, 2*second+2000, stall.SchedGC),
+			own(2*second+2000, 2*second+4000, stall.Sched),
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
+	}
+}
+
+// TestFollowTellsWindowsOfOneSlotApart: a slot is used again and again, on other
+// goroutines, and a window older than the slice has it only at its very end.
+func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
+	b := newBook(second, stall.Clock{})
+	at := func(us stall.Instant) stall.Instant { return second + us*1000 }
+	b.learn(&gotrace.Generation{
+		Span: stall.Span{Start: second, End: 2 * second},
+		Marks: []gotrace.Mark{
+			mark0(at(10), 1, beginPrefix, 5), mark0(at(20), 1, endPrefix, 5),
+			mark0(at(30), 2, beginPrefix, 5), mark0(at(40), 2, endPrefix, 5),
+			mark0(at(50), 3, endPrefix, 5), // of a window that began before the slice
+			mark0(at(60), 4, beginPrefix, 5),
+			mark0(at(45), 9, beginPrefix, 6), mark0(at(46), 9, endPrefix, 6),
+		},
+	}, nil)
+	for _, c := range []struct {
+		name             string
+		start, end, held stall.Instant
+		slot             int16
+		want             uint64
+	}{
+		{"first", at(9), at(21), at(9), 5, 1},
+		{"second", at(29), at(41), at(29), 5, 2},
+		{"older than the slice", at(0) - 5*second, at(51), at(49), 5, 3},
+		{"not ended in the slice", at(59), 3 * second, at(59), 5, 4},
+		{"another slot", at(44), at(47), at(44), 6, 9},
+		{"older, but its mark was lost", at(0) - 5*second, at(43), at(42), 5, 0},
+		{"a slot without marks", at(0), at(100), at(0), 7, 0},
+	} {
+		span := stall.Span{Start: c.held.Add(-b.error), End: c.end.Add(b.error)}
+		got, ok := b.goroutineOf(c.slot, span)
+		if got != c.want || ok != (c.want != 0) {
+			t.Errorf("%s: got goroutine %d %v, want %d", c.name, got, ok, c.want)
+		}
+	}
+}
+
+// TestFollowForgetsOldGenerations: an older part of a long window is unseen, and
+// no memory grows.
+func TestFollowForgetsOldGenerations(t *testing.T) {
+	b := newBook(second, stall.Clock{})
+	const generations = 3 * chapters
+	for i := range stall.Instant(generations) {
+		start, end := (i+1)*second, (i+2)*second
+		g := &gotrace.Generation{
+			Span:   stall.Span{Start: start, End: end},
+			Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(start, end)}}},
+		}
+		if i == 0 {
+			g.Marks = []gotrace.Mark{mark0(start+1, 7, beginPrefix, 0)}
+		}
+		if i == generations-1 {
+			g.Marks = []gotrace.Mark{mark0(end-1, 7, endPrefix, 0)}
+		}
+		if _, unfollow, _ := b.learn(g, nil); len(unfollow) > 0 && i < generations-1 {
+			t.Fatalf("generation %d: the goroutine of an open window is not followed further", i)
+		}
+	}
+	w := stall.Window{Start: second, End: (generations + 1) * second}
+	if got := len(followed(b, w, 0, w.Start).Track); got != chapters {
+		t.Errorf("%d spans of the last %d generations, want %d", got, generations, chapters)
+	}
+}
+
+// TestUnfollow: a goroutine is let go when its last window has ended.
+func TestUnfollow(t *testing.T) {
+	tracks := []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(second, 2*second)}}}
+	for _, c := range []struct {
+		name  string
+		marks []gotrace.Mark
+		want  int
+	}{
+		{"begun", []gotrace.Mark{mark0(1, 7, beginPrefix, 0)}, 0},
+		{"ended", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, endPrefix, 0)}, 1},
+		{"one within another", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, beginPrefix, 1), mark0(3, 7, endPrefix, 1)}, 0},
+		{"older than the slice", []gotrace.Mark{mark0(1, 7, endPrefix, 0)}, 1},
+		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, markPrefix+"other", 1)}, 0},
+	} {
+		b := newBook(second, stall.Clock{})
+		_, unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
+		if len(unfollow) != c.want {
+			t.Errorf("%s: %d goroutines are let go, want %d", c.name, len(unfollow), c.want)
+		}
+	}
+}
+
+// TestChapterIsBounded: one goroutine that only yields does not crowd out the
+// others, and what is not kept is counted.
+func TestChapterIsBounded(t *testing.T) {
+	many := func(n int) (spans []gotrace.TrackSpan) {
+		for i := range stall.Instant(n) {
+			spans = append(spans, running(second+2*i, second+2*i+1))
+		}
+		return spans
+	}
+	var c chapter
+	g := &gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}}
+	g.Tracks = []gotrace.Track{{Goroutine: 1, Spans: many(maxTrack + 1)}, {Goroutine: 2, Spans: many(10)}}
+	for id := range uint64(6) {
+		g.Tracks = append(g.Tracks, gotrace.Track{Goroutine: 3 + id, Spans: many(maxTrack)})
+	}
+	for range maxRanges + 5 {
+		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: second, End: second + 1}, Goroutine: 2})
+	}
+	lost := c.learn(g, nil)
+	if want := uint64(1 + 3 + 5); lost != want {
+		t.Errorf("lost %d tracks and ranges, want %d", lost, want)
+	}
+	if len(c.states) > maxSpans || len(c.ranges) > maxRanges {
+		t.Errorf("keeps %d spans and %d ranges", len(c.states), len(c.ranges))
+	}
+	if got := len(c.track(2, g.Span)); got != 10 {
+		t.Errorf("%d spans of the quiet goroutine, want 10", got)
+	}
+	if got := c.track(1, g.Span); got != nil {
+		t.Errorf("%d spans of one that was not kept", len(got))
+	}
+}
+
+// TestRangesOf: only those that may reach in; one that is over already, but is
+// within one that is not, comes along for the join to leave out.
+func TestRangesOf(t *testing.T) {
+	var c chapter
+	g := &gotrace.Generation{Tracks: []gotrace.Track{{Goroutine: 7}, {Goroutine: 8}}}
+	for _, r := range [][3]stall.Instant{{7, 10, 100}, {7, 20, 30}, {7, 150, 160}, {7, 200, 300}, {8, 10, 500}} {
+		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: r[1], End: r[2]}, Goroutine: uint64(r[0])})
+	}
+	c.learn(g, nil)
+	for _, want := range []struct {
+		s stall.Span
+		n int
+	}{{stall.Span{Start: 0, End: 5}, 0}, {stall.Span{Start: 50, End: 60}, 2}, {stall.Span{Start: 155, End: 250}, 2}, {stall.Span{Start: 300, End: 400}, 0}} {
+		n := 0
+		for _, r := range c.rangesOf(7, want.s) {
+			if r.Goroutine != 7 {
+				t.Errorf("%v: a range of goroutine %d", want.s, r.Goroutine)
+			}
+			n++
+		}
+		if n != want.n {
+			t.Errorf("%v: %d ranges, want %d", want.s, n, want.n)
+		}
+	}
+}
+
+// TestHungSourcesHangNobody: windows are due at the deadline, whatever the
+// watermarks say.
+func TestHungSourcesHangNobody(t *testing.T) {
+	clock := testClock(t)
+	now := clock.Now()
+	m := &Monitor{clock: clock, book: newBook(now, clock), host: newHostSource("", clock)}
+	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
+	m.cycle.log.Begin(now)
+	r := resolver{m: m}
+	later := now.Add(time.Hour)
+	if got, want := r.passed(later), later.Add(-sourceDeadline); got != want {
+		t.Errorf("passed: got %d, want %d", got, want)
+	}
+	m.cycle.log.Advance(later)
+	if got, want := r.passed(later), later.Add(-sourceDeadline); got != want {
+		t.Errorf("passed with a hung exact source: got %d, want %d", got, want)
+	}
+	m.book.learnUnseen(later.Add(-time.Second))
+	if got, want := r.passed(later), later.Add(-time.Second); got != want {
+		t.Errorf("passed: got %d, want the exact source's watermark %d", got, want)
+	}
+}

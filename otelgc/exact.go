@@ -1,0 +1,180 @@
+package otelgc
+
+import (
+	"io"
+	"runtime/trace"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	beat        = 200 * time.Millisecond // of the tracer's goroutine
+	silentAfter = 2 * time.Second        // a generation ends every second
+	busyRetry   = 5 * time.Second        // after somebody else had the tracer
+)
+
+// exact traces this process in slices, and rests in between as the governor
+// says. What goes on within a slice is in slice.go, who else wants a say in
+// when there is one in holds.go.
+type exact struct {
+	clock  stall.Clock
+	budget float64
+	tracer tracer
+	report func(item, why string, n uint64) // what was lost
+	fail   func(error)                      // tells the operator
+	learn  learner
+
+	active atomic.Bool // windows leave marks
+
+	mu     sync.Mutex
+	stream *stream       // that is being traced, nil if there is none
+	holds  int           // PauseExact
+	until  stall.Instant // a trace handler wants to be served until then
+	idle   chan struct{} // closed while no slice runs, replaced when one begins
+	wake   chan struct{}
+
+	quit chan struct{}
+	done chan struct{}
+
+	gov      governor
+	slowest  func() time.Duration // what nearly all windows take
+	lastWall stall.Instant
+	lastCPU  time.Duration
+	orphan   *stream // given up, though it may still be ours
+	stopped  error   // exact fidelity is not to be had here
+
+	// Memory of the slices, one after the other.
+	free   chan []byte
+	reader *gotrace.Reader // nil before the first slice, and after a broken one
+	pace   pacer
+}
+
+// tracer is the tracer of the runtime, or of a test.
+type tracer struct {
+	start func(io.Writer) error
+	stop  func()
+}
+
+// learner takes what the decoder found, on the decoder's goroutine.
+type learner interface {
+	// learnGeneration may keep nothing of g. It returns the goroutines that
+	// carry no window any more.
+	learnGeneration(g *gotrace.Generation, pace *pacer) (unfollow []uint64)
+	// learnUnseen says that what was not watched before t never will be.
+	learnUnseen(t stall.Instant)
+}
+
+func newExact(clock stall.Clock, budget float64) *exact {
+	x := &exact{
+		clock: clock, budget: budget, gov: newGovernor(budget),
+		tracer: tracer{trace.Start, trace.Stop},
+		wake:   make(chan struct{}, 1), idle: make(chan struct{}),
+		quit: make(chan struct{}), done: make(chan struct{}),
+		free: newFree(),
+	}
+	close(x.idle)
+	return x
+}
+
+// marking reports whether windows are to leave marks in the trace.
+func (x *exact) marking() bool { return x.active.Load() }
+
+// run traces in slices until stop is called.
+func (x *exact) run() {
+	defer close(x.done)
+	defer x.reclaim()
+	x.lastWall, x.lastCPU = x.clock.Now(), processCPU()
+	var rest time.Duration
+	for x.wait(rest) {
+		length, wanted := x.next()
+		if !wanted {
+			rest = beat
+			continue
+		}
+		cost, err := x.slice(length)
+		if x.stopped != nil {
+			return // the runtime's format is not known: every slice would be in vain
+		}
+		x.gov.charge(cost)
+		wall, cpu := x.settle()
+		rest = x.gov.rest(cost, wall, cpu)
+		if err != nil {
+			rest = max(rest, busyRetry)
+		}
+	}
+}
+
+// settle pays in for the time since it was last called.
+func (x *exact) settle() (wall, cpu time.Duration) {
+	now, used := x.clock.Now(), processCPU()
+	wall, cpu = now.Sub(x.lastWall), used-x.lastCPU
+	x.lastWall, x.lastCPU = now, used
+	x.gov.earn(wall, cpu)
+	return wall, cpu
+}
+
+// wait lets the unseen time pass until rest is over and nobody holds the tracer,
+// or a trace handler asks for a slice, or the end (false).
+func (x *exact) wait(rest time.Duration) bool {
+	until := x.clock.Now().Add(rest)
+	for !x.quitting() {
+		now := x.clock.Now()
+		x.learn.learnUnseen(now)
+		left := until.Sub(now)
+		if x.held() {
+			left = beat
+		}
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(left, beat))
+		select {
+		case <-x.quit:
+		case <-x.wake:
+			if x.demand() > 0 {
+				timer.Stop()
+				return true
+			}
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return false
+}
+
+// next says whether a slice may begin now, and how long it is to be. If so, the
+// tracer is claimed against those who hold it.
+func (x *exact) next() (length time.Duration, wanted bool) {
+	x.settle()
+	if length = x.demand(); length == 0 {
+		if x.gov.overdrawn() {
+			return 0, false
+		}
+		length = x.gov.plan(x.slowest())
+	}
+	return length, x.claim()
+}
+
+func (x *exact) quitting() bool { return isClosed(x.quit) }
+
+// finished reports whether no slice will ever be traced again.
+func (x *exact) finished() bool { return isClosed(x.done) }
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the run, and the slice that is being traced.
+func (x *exact) stop() {
+	close(x.quit)
+	<-x.done
+}

@@ -1,0 +1,72 @@
+package otelgc_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// A job of a queue is a window, and the goroutine that does half of it joins it.
+func ExampleMonitor_Begin() {
+	m, err := otelgc.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+
+	job := func(ctx context.Context) {
+		w := m.Begin(ctx)
+		defer w.End()
+		ctx, done := w.Context(ctx), make(chan struct{})
+		go func() {
+			defer close(done)
+			defer otelgc.Join(ctx)()
+			fmt.Println("half of the work")
+		}()
+		<-done
+	}
+	job(context.Background())
+	// Output: half of the work
+}
+
+// Requests that take 50 ms or more are explained in one sentence each.
+func ExampleWithSlowRequest() {
+	m, err := otelgc.Start(
+		otelgc.WithSlowRequest(50*time.Millisecond, slog.New(slog.NewTextHandler(os.Stderr, nil))),
+		otelgc.WithRoute(func(r *http.Request) string { return r.Pattern }),
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /orders/{id}", func(http.ResponseWriter, *http.Request) {})
+	_ = http.Server{Addr: "127.0.0.1:8080", Handler: m.Middleware(mux)}
+}
+
+// Who keeps the times of his work himself asks for its share.
+func ExampleMonitor_Resolve() {
+	m, err := otelgc.Start(otelgc.WithExactBudget(0))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+
+	mark, begin := m.Mark(), time.Now()
+	time.Sleep(time.Millisecond) // the work
+	w := stall.Window{Start: m.Instant(begin), End: m.Instant(time.Now())}
+	m.Resolve(mark, w, func(_ *stall.Window, s *stall.Share) {
+		fmt.Println("watched:", s.Coverage())
+	})
+	_ = m.Flush(context.Background())
+	// Output: watched: 0
+}

@@ -1,0 +1,126 @@
+// Package gcgrpc measures a window around each gRPC call, as
+// [otelgc.Monitor.Middleware] does for HTTP:
+//
+//	grpc.NewServer(grpc.StatsHandler(gcgrpc.NewServerHandler(m)))
+//
+// It stands beside the handlers of otelgrpc in either order: gRPC tags a call
+// with all of them before the first hears of its begin, so a window knows the
+// span of its call.
+//
+// What happens where: gRPC calls a server's handlers on the goroutine that runs
+// the method, from before the message is read until after the status is
+// written, so the window sees that goroutine's stalls. A stream is one window
+// from its begin to its end. What gRPC does before, on the goroutine of the
+// transport, is not in the window; nor is the work of goroutines that the method
+// starts, unless they join it by [otelgc.Join].
+//
+// A call that no method answers (unimplemented) has no window.
+package gcgrpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc/stats"
+
+	"github.com/otelgc/otelgc/otelgc"
+)
+
+// Option configures a handler.
+type Option interface{ apply(*handler) }
+
+type optionFunc func(*handler)
+
+func (f optionFunc) apply(h *handler) { f(h) }
+
+// WithRoutes gives each call's metrics the attribute http.route with the full
+// name of its method, such as "/orders.Orders/Place". The first 20 are told
+// apart, see [otelgc.WithRoute].
+func WithRoutes() Option { return optionFunc(func(h *handler) { h.routes = true }) }
+
+// NewServerHandler returns a handler for grpc.StatsHandler. Each call that the
+// server answers is one window and counts as one request. With a nil Monitor it
+// does nothing.
+func NewServerHandler(m *otelgc.Monitor, opts ...Option) stats.Handler {
+	return newHandler(m, false, opts)
+}
+
+// NewClientHandler returns a handler for grpc.WithStatsHandler. Each attempt of
+// a call is one window, on the goroutine that makes the call, and counts as one
+// request: it is for programs whose requests are the calls that they make. In a
+// server the calls it makes lie within the calls it answers, and would count
+// beside them.
+//
+// A stream that is ended by its context, or by the server while nobody reads it,
+// ends on a goroutine of gRPC's. Its window still follows the goroutine that
+// began it.
+func NewClientHandler(m *otelgc.Monitor, opts ...Option) stats.Handler {
+	return newHandler(m, true, opts)
+}
+
+func newHandler(m *otelgc.Monitor, client bool, opts []Option) *handler {
+	h := &handler{m: m, client: client}
+	for _, o := range opts {
+		if o != nil {
+			o.apply(h)
+		}
+	}
+	return h
+}
+
+type handler struct {
+	m      *otelgc.Monitor
+	client bool
+	routes bool
+}
+
+// callKey finds the call of one handler: a program may have several.
+type callKey struct{ h *handler }
+
+// call is one call under way. gRPC orders Begin before End; nothing else
+// touches it.
+type call struct {
+	method string
+	window otelgc.Window
+}
+
+// TagRPC opens nothing yet: a call that no method answers never ends.
+func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	if h.m == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, callKey{h}, &call{method: info.FullMethodName})
+}
+
+func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	switch s.(type) {
+	case *stats.Begin:
+		if c, ok := ctx.Value(callKey{h}).(*call); ok {
+			h.begin(ctx, c)
+		}
+	case *stats.End:
+		if c, ok := ctx.Value(callKey{h}).(*call); ok {
+			h.end(c)
+		}
+	}
+}
+
+func (h *handler) end(c *call) {
+	if h.client {
+		c.window.EndAnywhere()
+	} else {
+		c.window.End()
+	}
+}
+
+func (h *handler) begin(ctx context.Context, c *call) {
+	c.window = h.m.Begin(ctx)
+	if h.routes {
+		c.window.SetRoute(c.method)
+	}
+}
+
+// TagConn does nothing: connections have no windows.
+func (*handler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn does nothing.
+func (*handler) HandleConn(context.Context, stats.ConnStats) {}

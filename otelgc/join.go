@@ -1,0 +1,60 @@
+package otelgc
+
+import (
+	"context"
+	"runtime/trace"
+	"strconv"
+)
+
+type joinKey struct{}
+
+// joinPoint names a window to child goroutines.
+type joinPoint struct {
+	m    *Monitor
+	slot int16
+	turn uint32
+}
+
+// Context returns a context with which goroutines that work for the window can
+// join it, by [Join]. Outside of a slice of exact tracing it is ctx itself, as
+// nobody could follow them.
+func (w *Window) Context(ctx context.Context) context.Context {
+	if !w.open || w.w.slot == noSlot {
+		return ctx
+	}
+	return context.WithValue(ctx, joinKey{}, &joinPoint{w.w.m, w.w.slot, w.w.turn})
+}
+
+// Join says that the calling goroutine works for the window whose
+// [Window.Context] ctx comes from, until leave is called on it:
+//
+//	go func() {
+//		defer otelgc.Join(ctx)()
+//		...
+//	}()
+//
+// While the window's own goroutine is parked, what stalls a joined one is
+// charged to the window in its place; of several that joined, to the first that
+// is not parked itself. Without Join only the window's own goroutine is
+// followed, and its waiting for others is the program's own doing. A window that
+// is over, and a context without one, are joined by doing nothing.
+func Join(ctx context.Context) (leave func()) {
+	p, ok := ctx.Value(joinKey{}).(*joinPoint)
+	if !ok || !p.open() {
+		return func() {}
+	}
+	name := strconv.Itoa(int(p.slot))
+	trace.Log(context.Background(), joinPrefix+name, "")
+	return func() {
+		// The slot may be another window's by now: that one is not left by
+		// a goroutine that never joined it.
+		if p.open() {
+			trace.Log(context.Background(), leavePrefix+name, "")
+		}
+	}
+}
+
+// open reports whether the window has not ended, and is traced.
+func (p *joinPoint) open() bool {
+	return p.m.exact.marking() && p.m.slots.turn[p.slot].Load() == p.turn
+}

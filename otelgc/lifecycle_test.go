@@ -1,0 +1,176 @@
+package otelgc
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"runtime/trace"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+func TestShutdownOften(t *testing.T) {
+	skipIfTraced(t)
+	m := startTest(t, WithExactBudget(1))
+	waitForSlice(t, m)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = m.Shutdown(over) // may be done or not, but must not hang
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { shutdown(t, m) })
+	}
+	wg.Wait()
+	shutdown(t, m)
+	if trace.IsEnabled() {
+		t.Error("the tracer was left on")
+	}
+	flush(t, m)
+	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	if resume, err := m.PauseExact(context.Background()); err != nil {
+		t.Errorf("PauseExact after Shutdown: %v", err)
+	} else {
+		resume()
+	}
+}
+
+func TestStartAfterShutdown(t *testing.T) {
+	for range 3 {
+		m := startTest(t, WithExactBudget(1))
+		waitForSlice(t, m)
+		shutdown(t, m)
+	}
+}
+
+// TestFailedStartLeavesNothing: a probe that cannot run is an error, and the
+// next Start is not refused.
+func TestFailedStartLeavesNothing(t *testing.T) {
+	if m, err := Start(WithBoard(""), WithProbe(jitterprobe.Mode(99))); err == nil {
+		shutdown(t, m)
+		t.Fatal("no error for a mode that does not exist")
+	}
+	startTest(t, WithExactBudget(0))
+}
+
+func TestOnPause(t *testing.T) {
+	const slow = 3
+	var calls atomic.Int64
+	block := make(chan struct{})
+	m := startTest(t, WithExactBudget(0), WithOnPause(0, func(c gc.Collection) {
+		if calls.Add(1) == 1 {
+			<-block
+			panic("the user's own")
+		}
+		if c.Index == 0 || len(c.Pauses) == 0 {
+			t.Errorf("called with %+v", c)
+		}
+	}))
+	for range slow * hookQueue {
+		runtime.GC()
+	}
+	flush(t, m) // a function that hangs holds up nothing
+	list, _ := m.Collections(0)
+	if len(list) == 0 {
+		t.Fatal("no collection was recorded while the function hung")
+	}
+	close(block)
+	until(t, "a call after one that panicked", func() bool {
+		runtime.GC()
+		return calls.Load() > 1
+	})
+	if n := calls.Load(); n >= slow*hookQueue {
+		t.Errorf("%d calls for hardly more collections: the rate is not limited", n)
+	}
+}
+
+func TestOnPauseBelowTheThreshold(t *testing.T) {
+	m := startTest(t, WithExactBudget(0), WithOnPause(time.Hour, func(c gc.Collection) {
+		t.Errorf("called for %v", c.PauseTotal())
+	}))
+	runtime.GC()
+	flush(t, m)
+}
+
+// TestBoardReachesTheWindow: a gap of one CPU is coincident with a window, one
+// of the whole machine is charged to it.
+func TestBoardReachesTheWindow(t *testing.T) {
+	path := t.TempDir() + "/otelgc/board"
+	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin, CPUs: []int{0}})
+	if err != nil {
+		t.Skipf("skipped: no board here: %v", err)
+	}
+	defer func() { _ = w.Close() }()
+	var got shares
+	m := startTest(t, WithExactBudget(0), WithOnWindow(got.add), WithBoard(path))
+	until(t, "the board to be read", m.host.open.Load)
+	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		start := m.clock.Now()
+		time.Sleep(3 * time.Millisecond)
+		for i, scope := range []stall.Scope{stall.ScopeCPU, stall.ScopeMachine} {
+			at := start + stall.Instant(i+1)*1e6
+			if err := w.Append(stall.Interval{
+				Start: at, End: at + 500_000, Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: scope,
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	w.Advance(m.clock.Now(), 0, 0)
+	until(t, "the window to be resolved", func() bool {
+		w.Advance(m.clock.Now(), 0, 0)
+		got.mu.Lock()
+		defer got.mu.Unlock()
+		return len(got.all) == 1
+	})
+	s := got.all[0].s
+	const gap = 500 * time.Microsecond
+	if s.Coincident[stall.HostUnknown] != gap {
+		t.Errorf("coincident: got %v, want %v of the CPU", s.Coincident[stall.HostUnknown], gap)
+	}
+	if s.Charged[stall.HostUnknown] != gap {
+		t.Errorf("charged: got %v, want %v of the machine", s.Charged[stall.HostUnknown], gap)
+	}
+}
+
+// TestBoardIsReadOnce: a board that was lost and comes back brings no gap twice.
+func TestBoardIsReadOnce(t *testing.T) {
+	path := t.TempDir() + "/otelgc/board"
+	clock := testClock(t)
+	h := newHostSource(path, clock)
+	h.report = func(string, string, uint64) {}
+	h.fail = func(err error) { t.Errorf("said: %v", err) }
+	now := clock.Now()
+	h.poll(now) // not there yet: the ordinary case
+	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin})
+	if err != nil {
+		t.Skipf("skipped: no board here: %v", err)
+	}
+	defer h.close()
+	at := clock.Now()
+	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: stall.ScopeMachine}); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(at+2000, 0, 0)
+	for i := range 3 {
+		h.poll(now.Add(time.Duration(i+1) * 2 * boardRetry))
+		h.lose(nil, now)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.poll(now.Add(10 * boardRetry))
+	all := stall.Span{Start: 0, End: now.Add(time.Hour)}
+	if got := h.log.Intervals(nil, all); len(got) != 1 {
+		t.Errorf("%d gaps, want the one that was written", len(got))
+	}
+}

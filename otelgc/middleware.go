@@ -1,0 +1,32 @@
+package otelgc
+
+import "net/http"
+
+// Middleware returns a handler that measures a window around each request of
+// next. It touches neither the request nor the response, so it can stand
+// inside or outside of other middleware. Outermost it sees most; inside of the
+// one that makes the span, the window knows its span, for exemplars and for the
+// trace id of a slow request.
+//
+// The window ends when next returns or panics. What net/http does after that,
+// the flush of the last bytes, is not in it, nor is what a hijacked connection
+// does later.
+func (m *Monitor) Middleware(next http.Handler) http.Handler {
+	if m == nil {
+		return next
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var w window
+		w.begin(m)
+		w.arrival = m.arrival.of(r.Header, w.start, m.wallOffset())
+		w.about.spanOf(r.Context())
+		defer m.served(&w, r)
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// served ends the window of a request, whose route is known by now.
+func (m *Monitor) served(w *window, r *http.Request) {
+	w.about.route = m.routeOf(r)
+	w.end()
+}

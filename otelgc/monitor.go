@@ -1,0 +1,177 @@
+package otelgc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgc/otelgc/internal/gcwatch"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// ErrStarted says that a monitor runs in this process already.
+var ErrStarted = errors.New("a monitor runs in this process already")
+
+// started guards what a process has only one of: the tracer, and the count of
+// its collections. It is the one variable of the package.
+var started atomic.Bool
+
+// Monitor watches this process. All methods may be called from any goroutine,
+// and on a nil Monitor, which watches nothing.
+type Monitor struct {
+	clock    stall.Clock
+	tel      *telemetry.Telemetry
+	arrival  arrivalHeader
+	pause    pauseHook
+	onWindow func(*stall.Window, *stall.Share)
+	place    *stall.Place
+	first    uint64 // index of the last collection before Start
+
+	watcher     *gcwatch.Watcher
+	cycle       cycleSource
+	book        *book
+	exact       *exact
+	reconciler  reconciler
+	suspensions suspensions
+	host        *hostSource
+	inner       inProbe
+	records     records
+
+	slots    *slots
+	pending  pending     // windows of requests
+	watched  pending     // windows of others, see Resolve
+	hasten   atomic.Bool // resolve watched with what is known
+	begins   begins
+	route    routeNamer
+	slow     slowRequests
+	unmarked atomic.Uint64 // windows without a slot
+	resolver resolver
+	status   statusTeller
+	wall     atomic.Int64 // offset of wall time, ns
+
+	kicked chan struct{}
+	turns  chan chan struct{} // who waits for a turn of the loop
+	quit   chan struct{}
+	wg     sync.WaitGroup
+	once   sync.Once
+	end    error
+}
+
+// Start begins to watch this process. A second monitor in one process is
+// refused with [ErrStarted]. Anything that cannot be had here, such as the
+// tracer or the board, is done without and said in the telemetry.
+func Start(opts ...Option) (*Monitor, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("otelgc: start: %w", err)
+	}
+	if !started.CompareAndSwap(false, true) {
+		return nil, fmt.Errorf("otelgc: start: %w", ErrStarted)
+	}
+	m, err := start(c)
+	if err != nil {
+		started.Store(false)
+		return nil, fmt.Errorf("otelgc: start: %w", err)
+	}
+	return m, nil
+}
+
+func start(c config) (*Monitor, error) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		return nil, err
+	}
+	boot, err := stall.BootID()
+	if err != nil && !errors.Is(err, stall.ErrNotSupported) {
+		return nil, err
+	}
+	tel, err := telemetry.New(telemetry.Options{
+		Meter:     c.meters.Meter(ScopeName, metric.WithInstrumentationVersion(Version)),
+		Logger:    c.loggers.Logger(ScopeName, log.WithInstrumentationVersion(Version)),
+		BootID:    boot,
+		PID:       os.Getpid(),
+		GoMetrics: c.goMetrics, MinSeverity: c.minSeverity, Clock: clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if clock.Namespace() != 0 && c.budget > 0 {
+		// Instants of the trace are those of the namespace.
+		c.budget = 0
+		otel.Handle(fmt.Errorf("otelgc: exact fidelity is off: %w in a time namespace of its own (its monotonic clock is off by %v)",
+			stall.ErrNotSupported, clock.Namespace()))
+	}
+	m := newMonitor(c, clock, tel)
+	if err := m.run(c); err != nil {
+		return nil, errors.Join(err, m.Shutdown(context.Background()))
+	}
+	return m, nil
+}
+
+func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor {
+	now := clock.Now()
+	m := &Monitor{
+		clock: clock, tel: tel,
+		arrival: c.arrival, pause: c.pause, onWindow: c.onWindow,
+		route: routeNamer{name: c.route}, slow: c.slow,
+		place:  board.Here(),
+		book:   newBook(now, clock),
+		exact:  newExact(clock, c.budget),
+		host:   newHostSource(c.board, clock),
+		slots:  newSlots(),
+		kicked: make(chan struct{}, 1),
+		turns:  make(chan chan struct{}),
+		quit:   make(chan struct{}),
+	}
+	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
+	m.cycle.log.Begin(now)
+	m.reconciler.book, m.suspensions.book = m.book, m.book
+	m.book.begins = &m.begins
+	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
+	m.status.m, m.status.since = m, now
+	m.wall.Store(int64(clock.Wall().Offset))
+	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n, 0) }
+	m.host.report, m.exact.report = lost, lost
+	m.host.fail = func(err error) { otel.Handle(fmt.Errorf("otelgc: %w", err)) }
+	m.exact.fail = m.host.fail
+	m.exact.learn = m
+	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }
+	if c.seam != nil {
+		c.seam(m.exact)
+	}
+	return m
+}
+
+// run starts everything that has a goroutine.
+func (m *Monitor) run(c config) error {
+	if c.withProbe {
+		if err := m.startProbe(c.probe); err != nil {
+			return err
+		}
+	}
+	watcher, err := gcwatch.Start(gcwatch.Options{Clock: m.clock, OnNotice: m.onNotice})
+	if err != nil {
+		return err
+	}
+	m.watcher = watcher
+	m.watcher.Flush() // sums count from here
+	m.pause.start()
+	m.slow.start()
+	m.wg.Go(m.loop)
+	if c.budget > 0 {
+		go m.exact.run()
+	} else {
+		close(m.exact.done)
+	}
+	return nil
+}

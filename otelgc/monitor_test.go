@@ -1,0 +1,289 @@
+package otelgc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// shares collects what WithOnWindow is told.
+type shares struct {
+	mu  sync.Mutex
+	all []resolved
+}
+
+type resolved struct {
+	w stall.Window
+	s stall.Share
+}
+
+func (s *shares) add(w *stall.Window, h *stall.Share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, resolved{*w, *h})
+}
+
+func startTest(t *testing.T, opts ...Option) *Monitor {
+	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	m, err := Start(append([]Option{WithBoard("")}, opts...)...)
+	if err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	t.Cleanup(func() { shutdown(t, m) })
+	return m
+}
+
+func shutdown(t *testing.T, m *Monitor) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := m.Shutdown(ctx); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
+
+func flush(t *testing.T, m *Monitor) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := m.Flush(ctx); err != nil {
+		t.Fatalf("Flush: %v", err)
+	}
+}
+
+func cyclesTotal() uint64 {
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+type node struct {
+	next *node
+	_    [64]byte
+}
+
+// garbage makes n small objects and returns the last hundred.
+func garbage(n int) *node {
+	var head *node
+	for i := range n {
+		head = &node{next: head}
+		if i%100 == 0 {
+			head = nil
+		}
+	}
+	return head
+}
+
+func serve(t *testing.T, m *Monitor, work func()) *httptest.Server {
+	t.Helper()
+	h := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		work()
+		_ = json.NewEncoder(rw).Encode(map[string]int{"goroutines": runtime.NumGoroutine()})
+	})
+	s := httptest.NewServer(m.Middleware(h))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func get(t *testing.T, s *httptest.Server) {
+	t.Helper()
+	r, err := s.Client().Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	_ = r.Body.Close()
+}
+
+// TestCollectionsMatchTheRuntime: no cycle is missed or told twice, whatever
+// the fidelity.
+func TestCollectionsMatchTheRuntime(t *testing.T) {
+	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
+		t.Run(name, func(t *testing.T) {
+			m := startTest(t, WithExactBudget(budget))
+			for range 2000 {
+				runtime.GC()
+			}
+			before, after := uint64(0), uint64(1)
+			for before != after { // until no cycle ends meanwhile
+				before = cyclesTotal()
+				flush(t, m)
+				after = cyclesTotal()
+			}
+			before = m.first
+			if got, want := m.Session().Collections(), after-before; got != want {
+				t.Errorf("Session: %d collections, the runtime counts %d", got, want)
+			}
+			list, dropped := m.Collections(0)
+			var kept uint64
+			for i := range list {
+				kept += uint64(list[i].Cycles)
+				if i > 0 && list[i].Index != list[i-1].Index+uint64(list[i].Cycles) {
+					t.Errorf("index %d follows %d", list[i].Index, list[i-1].Index)
+				}
+			}
+			if kept+dropped != after-before {
+				t.Errorf("Collections: %d kept and %d dropped, the runtime counts %d", kept, dropped, after-before)
+			}
+			c, ok := m.Last(gc.Background)
+			if !ok || c.Index != list[len(list)-1].Index {
+				t.Errorf("Last: got %d %v, want %d", c.Index, ok, list[len(list)-1].Index)
+			}
+		})
+	}
+}
+
+// TestExactFollowsRequests: at budget 1 the requests are seen, their sums are
+// whole, and forced collections are charged as pauses.
+func TestExactFollowsRequests(t *testing.T) {
+	var got shares
+	m := startTest(t, WithExactBudget(1), WithOnWindow(got.add))
+	// A request works until a whole collection has come and gone.
+	s := serve(t, m, func() {
+		for before := cyclesTotal(); cyclesTotal() < before+2; {
+			garbage(1000)
+		}
+	})
+	waitForSlice(t, m)
+	stop := collectAlways()
+	const requests = 20
+	for range requests {
+		get(t, s)
+	}
+	stop()
+	flush(t, m)
+	got.mu.Lock()
+	defer got.mu.Unlock()
+	if len(got.all) != requests {
+		t.Fatalf("resolved %d windows, want %d", len(got.all), requests)
+	}
+	var sum stall.Share
+	exact := 0
+	for _, r := range got.all {
+		whole := r.s.Uncertain + r.s.App + r.s.AppOrHost + r.s.Unseen
+		for c, d := range r.s.Charged {
+			whole += d
+			sum.Charged[c] += d
+		}
+		if whole != r.s.Total {
+			t.Errorf("shares sum to %v, the window is %v", whole, r.s.Total)
+		}
+		if r.s.Fidelity == stall.Exact {
+			exact++
+		}
+		sum.Total += r.s.Total
+		sum.Unseen += r.s.Unseen
+	}
+	if exact < requests/2 {
+		t.Errorf("%d of %d windows were followed", exact, requests)
+	}
+	if sum.Charged[stall.GCPause] == 0 {
+		t.Errorf("no pause was charged, though each request saw a collection: %v", sum)
+	}
+	t.Logf("total %v unseen %v charged %v", sum.Total, sum.Unseen, sum.Charged)
+}
+
+// collectAlways forces one collection after the other until stop is called.
+func collectAlways() (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-quit:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// waitForSlice returns once windows are being followed.
+func waitForSlice(t *testing.T, m *Monitor) {
+	t.Helper()
+	for range 1000 {
+		if m.exact.marking() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no slice began")
+}
+
+func TestExactRecords(t *testing.T) {
+	m := startTest(t, WithExactBudget(1))
+	waitForSlice(t, m)
+	for range 50 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	flush(t, m)
+	list, _ := m.Collections(0)
+	exact := 0
+	for _, c := range list {
+		if c.Fidelity != stall.Exact {
+			continue
+		}
+		exact++
+		if c.Trigger != gc.TriggerForced || c.TriggerSite == "" {
+			t.Errorf("trigger %q at %q, want forced and the function that called runtime.GC", c.Trigger, c.TriggerSite)
+		}
+		if len(c.Pauses) < 2 {
+			t.Errorf("%d pauses, want at least two", len(c.Pauses))
+		}
+		if c.Estimated.Has(gc.FieldHeapBefore) || c.Estimated.Has(gc.FieldPauses) {
+			t.Errorf("estimated %v in an exact record", c.Estimated.Names())
+		}
+	}
+	if exact < 25 {
+		t.Errorf("%d of %d records are exact", exact, len(list))
+	}
+}
+
+func TestSecondStartIsRefused(t *testing.T) {
+	startTest(t, WithExactBudget(0))
+	if m, err := Start(); !errors.Is(err, ErrStarted) || m != nil {
+		t.Errorf("second Start: got %v, %v, want nil and ErrStarted", m, err)
+	}
+}
+
+func TestSessionSub(t *testing.T) {
+	a := Session{PauseTotal: 3, AllocatedBytes: 5, GCCPU: 7}
+	a.Cycles[gc.Background] = 4
+	b := Session{PauseTotal: 1, AllocatedBytes: 2, GCCPU: 3}
+	b.Cycles[gc.Background] = 1
+	want := Session{PauseTotal: 2, AllocatedBytes: 3, GCCPU: 4}
+	want.Cycles[gc.Background] = 3
+	if diff := cmp.Diff(want, a.Sub(b)); diff != "" {
+		t.Errorf("Sub (-want +got):\n%s", diff)
+	}
+}
+
+func TestNilMonitor(t *testing.T) {
+	var m *Monitor
+	_ = m.Shutdown(context.Background())
+	_ = m.Flush(context.Background())
+	_, _ = m.Collections(0)
+	_ = m.Session()
+	h := http.NotFoundHandler()
+	if m.Middleware(h) == nil {
+		t.Error("a nil monitor's middleware is nil")
+	}
+}

@@ -1,0 +1,165 @@
+package otelgc
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Option configures [Start].
+type Option interface {
+	apply(config) config
+}
+
+type optionFunc func(config) config
+
+func (f optionFunc) apply(c config) config { return f(c) }
+
+type config struct {
+	meters      metric.MeterProvider
+	loggers     log.LoggerProvider
+	budget      float64
+	budgeted    bool // by an option
+	minSeverity log.Severity
+	goMetrics   bool
+	board       string
+	probe       jitterprobe.Mode
+	withProbe   bool
+	arrival     arrivalHeader
+	pause       pauseHook
+	onWindow    func(*stall.Window, *stall.Share)
+	route       func(*http.Request) string
+	slow        slowRequests
+	seam        func(*exact) // of tests
+}
+
+// DefaultExactBudget is the part of the process's own CPU time that exact
+// fidelity may cost.
+const DefaultExactBudget = 0.01
+
+// BudgetEnv names the environment variable that sets the exact budget where
+// [WithExactBudget] does not.
+const BudgetEnv = "OTELGC_EXACT_BUDGET"
+
+func newConfig(opts []Option) (config, error) {
+	c := config{goMetrics: true, board: board.Path()}
+	for _, o := range opts {
+		if o != nil {
+			c = o.apply(c)
+		}
+	}
+	if c.meters == nil {
+		c.meters = otel.GetMeterProvider()
+	}
+	if c.loggers == nil {
+		c.loggers = otel.GetLoggerProvider()
+	}
+	if !c.budgeted {
+		b, err := budgetFromEnv(os.Getenv(BudgetEnv))
+		if err != nil {
+			return c, err
+		}
+		c.budget = b
+	}
+	if !(c.budget >= 0 && c.budget <= 1) {
+		return c, fmt.Errorf("exact budget %v: want a fraction from 0 to 1", c.budget)
+	}
+	return c, c.arrival.check()
+}
+
+func budgetFromEnv(s string) (float64, error) {
+	if s == "" {
+		return DefaultExactBudget, nil
+	}
+	b, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(b >= 0 && b <= 1) {
+		return 0, fmt.Errorf("parse %s %q: want a fraction from 0 to 1", BudgetEnv, s)
+	}
+	return b, nil
+}
+
+// WithMeterProvider sets the provider of the instruments. Without it, or with
+// nil, the global one is used.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return optionFunc(func(c config) config {
+		if p != nil {
+			c.meters = p
+		}
+		return c
+	})
+}
+
+// WithLoggerProvider sets the provider that events go to. Without it, or with
+// nil, the global one is used; where there is none, events go nowhere and
+// everything else works.
+func WithLoggerProvider(p log.LoggerProvider) Option {
+	return optionFunc(func(c config) config {
+		if p != nil {
+			c.loggers = p
+		}
+		return c
+	})
+}
+
+// WithExactBudget sets what exact fidelity may cost, as a fraction of the CPU
+// time of the process: 0 turns it off, 1 traces always but for short gaps. There
+// is a floor of 0.5 % of one CPU for any budget above zero. Without it the
+// environment variable OTELGC_EXACT_BUDGET counts, and without that
+// [DefaultExactBudget].
+func WithExactBudget(fraction float64) Option {
+	return optionFunc(func(c config) config { c.budget, c.budgeted = fraction, true; return c })
+}
+
+// WithMinSeverity drops events below s. Severity goes by duration: DEBUG below
+// 1 ms, INFO below 10 ms, WARN from there.
+func WithMinSeverity(s log.Severity) Option {
+	return optionFunc(func(c config) config { c.minSeverity = s; return c })
+}
+
+// WithoutGoMetrics leaves out the go.* names of the OpenTelemetry registry, for
+// programs in which another instrumentation emits them.
+func WithoutGoMetrics() Option {
+	return optionFunc(func(c config) config { c.goMetrics = false; return c })
+}
+
+// WithBoard sets the path of the board on which a sidecar publishes the gaps of
+// the machine. Without it, $OTELGC_BOARD or /dev/shm/otelgc/board is read if it
+// is there. The empty path turns it off.
+func WithBoard(path string) Option {
+	return optionFunc(func(c config) config { c.board = path; return c })
+}
+
+// WithProbe runs a jitter probe inside the process. Mode Runtime costs a whole
+// CPU, Periodic a few percent of one. Without it no probe runs here. A probe that
+// was asked for and cannot run is an error of [Start].
+func WithProbe(mode jitterprobe.Mode) Option {
+	return optionFunc(func(c config) config { c.probe, c.withProbe = mode, true; return c })
+}
+
+// WithOnPause calls f for each collection whose pauses sum to at least
+// threshold, at most ten times a second, on a goroutine that nothing waits for:
+// the collection is over by then.
+func WithOnPause(threshold time.Duration, f func(gc.Collection)) Option {
+	return optionFunc(func(c config) config {
+		c.pause = pauseHook{threshold: threshold, call: f}
+		return c
+	})
+}
+
+// WithOnWindow calls f for each window when it is known who owns its time, up
+// to a few seconds after its end, on one goroutine off the request's path. f
+// must not keep its arguments, and not block.
+func WithOnWindow(f func(*stall.Window, *stall.Share)) Option {
+	return optionFunc(func(c config) config { c.onWindow = f; return c })
+}

@@ -1,0 +1,86 @@
+// Package otlp is the one call for a service that has no OpenTelemetry yet: it
+// makes providers with OTLP exporters and a resource from the OTEL_* variables
+// of the environment, makes them the global ones, and starts otelgc with them.
+//
+// A service that makes its own providers needs [Detector] only: without
+// otelgc.boot.id among the resource's attributes its spans cannot be laid on
+// the clock of the machine.
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/otelgc"
+)
+
+// shutdownTimeout bounds the shutdown that Start returns; monitorShare is the
+// part of it that the monitor may take from the exporters.
+const (
+	shutdownTimeout = otelenv.ShutdownTimeout
+	monitorShare    = 0.5
+)
+
+// Start makes providers of meters, loggers and tracers from the environment,
+// sets them and the propagators tracecontext and baggage as the global ones,
+// and starts otelgc with them. It does not wait for a connection.
+//
+// The SDK's own variables hold: OTEL_EXPORTER_OTLP_ENDPOINT and its like,
+// OTEL_METRIC_EXPORT_INTERVAL, OTEL_BLRP_*, OTEL_BSP_*, OTEL_TRACES_SAMPLER,
+// OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES. The protocol is grpc unless
+// OTEL_EXPORTER_OTLP_PROTOCOL, or its variant for a signal, says http/protobuf.
+// OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER and OTEL_TRACES_EXPORTER may be
+// none, and OTEL_SDK_DISABLED may be true: then otelgc works in process only.
+// Options given here override the providers.
+//
+// Shutdown stops the monitor, exports what is held and ends the providers. It
+// takes at most five seconds, whatever the Collector does, and its error says
+// what could not be exported. It may be called more than once.
+//
+// If Start fails, nothing is set and nothing runs.
+func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutdown func(context.Context) error, err error) {
+	p, err := otelenv.Start(ctx, otelenv.Options{Traces: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("otelgc/otlp: start: %w", err)
+	}
+	own := []otelgc.Option{otelgc.WithMeterProvider(p.Meter), otelgc.WithLoggerProvider(p.Logger)}
+	m, err = otelgc.Start(append(own, opts...)...)
+	if err != nil {
+		p.Discard()
+		return nil, nil, fmt.Errorf("otelgc/otlp: %w", err)
+	}
+	otel.SetMeterProvider(p.Meter)
+	otel.SetLoggerProvider(p.Logger)
+	otel.SetTracerProvider(p.Tracer)
+	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	return m, func(ctx context.Context) error { return end(ctx, m, p) }, nil
+}
+
+// end stops the monitor first: what it sends last must still be exported.
+func end(ctx context.Context, m *otelgc.Monitor, p *otelenv.Providers) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	early, done := context.WithTimeout(ctx, time.Duration(float64(time.Until(deadline))*monitorShare))
+	defer done()
+	monitorErr := m.Shutdown(early)
+	if monitorErr != nil {
+		monitorErr = fmt.Errorf("stop monitor: %w", monitorErr)
+	}
+	if err := otelenv.Join(monitorErr, p.Shutdown(ctx)); err != nil {
+		return fmt.Errorf("otelgc/otlp: shutdown: %w", err)
+	}
+	return nil
+}
+
+// Detector returns a detector for providers that the service makes itself. It
+// gives otelgc.boot.id, host.id, host.name, process.pid, process.creation.time,
+// process.runtime.name and process.runtime.version; what the system does not
+// tell is left out.
+func Detector() resource.Detector { return otelenv.Detector() }

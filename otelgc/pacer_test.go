@@ -1,0 +1,50 @@
+package otelgc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestPacer: work is done in pieces with rests between them, and only the work
+// is counted.
+func TestPacer(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(clock)
+	rests := 0
+	p.sleep = func(d time.Duration) {
+		if d != shortRest {
+			t.Errorf("rest of %v, want %v", d, shortRest)
+		}
+		rests++
+	}
+	begin := clock.Now()
+	p.begin()
+	for rests < 20 {
+		p.breathe()
+	}
+	p.end()
+	if all := clock.Now().Sub(begin); p.worked > all || p.worked < 20*leastWork {
+		t.Errorf("worked %v of %v, with 20 pieces of at least %v", p.worked, all, leastWork)
+	}
+}
+
+// TestPacerPiece: who waits long for the P works longer when it has it.
+func TestPacerPiece(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(clock)
+	p.sleep = func(time.Duration) { time.Sleep(workShare * longestWork) }
+	for p.piece == leastWork {
+		p.breathe()
+	}
+	if p.piece != longestWork {
+		t.Errorf("after a rest of at least %v: a piece of %v, want %v", workShare*longestWork, p.piece, longestWork)
+	}
+}

@@ -1,0 +1,311 @@
+package otelgc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gcwatch"
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// traced returns what the trace says of a collection whose stops are given as
+// start and end pairs, the first for sweep termination.
+func traced(stops ...stall.Instant) ([]gotrace.Stop, gotrace.Cycle) {
+	var list []gotrace.Stop
+	for i := 0; i+1 < len(stops); i += 2 {
+		s := gotrace.Stop{Span: stall.Span{Start: stops[i], End: stops[i+1]}, GC: true, Phase: gc.MarkTermination}
+		if i == 0 {
+			s.Phase = gc.SweepTermination
+		}
+		list = append(list, s)
+	}
+	return list, gotrace.Cycle{
+		Begin: stops[0] + 1, End: stops[len(stops)-1] - 1,
+		Trigger: gc.TriggerHeap, TriggerSite: "main.work", HeapBefore: gc.Known(gc.Bytes(77)),
+	}
+}
+
+// generation is what the decoder says of a second.
+func generation(start, end stall.Instant, cycles ...[]stall.Instant) *gotrace.Generation {
+	g := &gotrace.Generation{Span: stall.Span{Start: start, End: end}}
+	for _, c := range cycles {
+		stops, cycle := traced(c...)
+		g.Stops = append(g.Stops, stops...)
+		g.Cycles = append(g.Cycles, cycle)
+	}
+	return g
+}
+
+// noticedCycle is the watcher's record: it knows the end and the sum.
+func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collection {
+	return gc.Collection{
+		Index: index, Cycles: 1, Kind: gc.Background, Trigger: gc.TriggerAutomatic, End: gc.Known(end),
+		Pauses:    []gc.Pause{{Start: end.Add(-sum), End: end, EndMax: end, Slack: time.Millisecond}},
+		Estimated: gc.FieldPauses | gc.FieldHeapBefore, Fidelity: stall.Cycle, Source: stall.GCWatch,
+	}
+}
+
+const second = stall.Instant(time.Second)
+
+func newTestReconciler() (*book, *reconciler) {
+	b := newBook(second, stall.Clock{})
+	return b, &reconciler{book: b}
+}
+
+func settleAll(r *reconciler, now stall.Instant) (all []gc.Collection) {
+	r.settle(now, func(h *held) { all = append(all, h.Collection) })
+	return all
+}
+
+func fidelities(list []gc.Collection) (f []stall.Fidelity) {
+	for _, c := range list {
+		f = append(f, c.Fidelity)
+	}
+	return f
+}
+
+func TestReconcileTakesExactFigures(t *testing.T) {
+	b, r := newTestReconciler()
+	at := second + 1e6
+	b.learn(generation(second, 2*second, []stall.Instant{at, at + 30_000, at + 5e6, at + 5e6 + 40_000, at + 6e6, at + 6e6 + 20_000}), nil)
+	r.hold([]gc.Collection{noticedCycle(1, at+6e6+10_000, 80_000)}, nil)
+	all := settleAll(r, 2*second)
+	if len(all) != 1 {
+		t.Fatalf("settled %d collections, want 1", len(all))
+	}
+	c := all[0]
+	if c.Fidelity != stall.Exact || c.Source != stall.GoTrace || c.TriggerSite != "main.work" || c.HeapBefore.Or(0) != 77 {
+		t.Errorf("got %+v, want the exact figures", c)
+	}
+	if got, want := c.PauseTotal(), 90*time.Microsecond; got != want {
+		t.Errorf("pauses sum to %v, want %v: mark termination was retried", got, want)
+	}
+	if c.Estimated != 0 {
+		t.Errorf("estimated %v in an exact record", c.Estimated.Names())
+	}
+}
+
+// TestReconcileWaitsForTheWatermark, but not for longer than the deadline.
+func TestReconcileWaitsForTheWatermark(t *testing.T) {
+	b, r := newTestReconciler()
+	end := second + 500e6
+	r.hold([]gc.Collection{noticedCycle(1, end, 50_000)}, nil)
+	b.learnUnseen(second + 100e6)
+	if all := settleAll(r, second+600e6); len(all) != 0 {
+		t.Errorf("settled %d before the exact source had passed", len(all))
+	}
+	if !r.waiting(end) || r.waiting(end-1) {
+		t.Errorf("waiting: got %v and %v", r.waiting(end), r.waiting(end-1))
+	}
+	all := settleAll(r, end.Add(sourceDeadline+1))
+	if len(all) != 1 || all[0].Fidelity != stall.Cycle {
+		t.Errorf("after the deadline: got %d records, want 1 of fidelity cycle", len(all))
+	}
+}
+
+// TestReconcileMatchesByEnd: collections close together, some of which the trace
+// does not have whole or not at all, are not taken for each other.
+func TestReconcileMatchesByEnd(t *testing.T) {
+	const apart = 200_000 // ns: five collections within the slack of a millisecond
+	cycle := func(i stall.Instant) []stall.Instant {
+		at := second + 1e6 + i*apart
+		return []stall.Instant{at, at + 10_000, at + 50_000, at + 70_000}
+	}
+	end := func(i stall.Instant) stall.Instant { return cycle(i)[3] - 5_000 }
+	notices := func() (list []gc.Collection) {
+		for i := range stall.Instant(5) {
+			list = append(list, noticedCycle(uint64(i)+1, end(i), 25_000))
+		}
+		return list
+	}
+	exact, cyc := stall.Exact, stall.Cycle
+	for _, c := range []struct {
+		name string
+		have []stall.Instant
+		want []stall.Fidelity
+	}{
+		{"all", []stall.Instant{0, 1, 2, 3, 4}, []stall.Fidelity{exact, exact, exact, exact, exact}},
+		{"none", nil, []stall.Fidelity{cyc, cyc, cyc, cyc, cyc}},
+		{"the first is missing", []stall.Instant{1, 2, 3, 4}, []stall.Fidelity{cyc, exact, exact, exact, exact}},
+		{"one in the midst is missing", []stall.Instant{0, 1, 3, 4}, []stall.Fidelity{exact, exact, cyc, exact, exact}},
+		{"the last is missing", []stall.Instant{0, 1, 2, 3}, []stall.Fidelity{exact, exact, exact, exact, cyc}},
+		{"every other is missing", []stall.Instant{0, 2, 4}, []stall.Fidelity{exact, cyc, exact, cyc, exact}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, r := newTestReconciler()
+			var cycles [][]stall.Instant
+			for _, i := range c.have {
+				cycles = append(cycles, cycle(i))
+			}
+			b.learn(generation(second, 2*second, cycles...), nil)
+			r.hold(notices(), nil)
+			all := settleAll(r, 2*second)
+			if diff := cmp.Diff(c.want, fidelities(all)); diff != "" {
+				t.Errorf("fidelity (-want +got):\n%s", diff)
+			}
+			for i := range all {
+				last := all[i].Pauses[len(all[i].Pauses)-1]
+				if all[i].Fidelity == exact && last.End != cycle(stall.Instant(i))[3] {
+					t.Errorf("record %d has the pauses of another collection: %v", i, last)
+				}
+			}
+		})
+	}
+}
+
+// TestReconcileTakesOnlyWholeCollections: where the trace began within one, or
+// has a hole, the watcher's sum is the better figure.
+func TestReconcileTakesOnlyWholeCollections(t *testing.T) {
+	at := second + 1e6
+	for name, spoil := range map[string]func(*gotrace.Generation){
+		"begin unknown":         func(g *gotrace.Generation) { g.Cycles[0].BeginUnknown = true },
+		"partial":               func(g *gotrace.Generation) { g.Cycles[0].Partial = true },
+		"first stop is missing": func(g *gotrace.Generation) { g.Stops = g.Stops[1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, r := newTestReconciler()
+			g := generation(second, 2*second, []stall.Instant{at, at + 10_000, at + 50_000, at + 70_000})
+			spoil(g)
+			b.learn(g, nil)
+			r.hold([]gc.Collection{noticedCycle(1, at+60_000, 25_000)}, nil)
+			all := settleAll(r, 2*second)
+			if len(all) != 1 || all[0].Fidelity != stall.Cycle || all[0].PauseTotal() != 25_000 {
+				t.Errorf("got %+v, want the watcher's record as it was", all)
+			}
+		})
+	}
+}
+
+// TestReconcileAcrossGenerations: a collection may begin in one and end in the
+// next, unless there is a hole in between.
+func TestReconcileAcrossGenerations(t *testing.T) {
+	stops, cycle := traced(second+1e6, second+1e6+10_000, 2*second+1e6, 2*second+1e6+20_000)
+	for name, c := range map[string]struct {
+		next stall.Instant
+		want stall.Fidelity
+	}{"next to each other": {2 * second, stall.Exact}, "a hole": {2*second + 1000, stall.Cycle}} {
+		b, r := newTestReconciler()
+		b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Stops: stops[:1]}, nil)
+		b.learn(&gotrace.Generation{Span: stall.Span{Start: c.next, End: 3 * second}, Stops: stops[1:], Cycles: []gotrace.Cycle{cycle}}, nil)
+		r.hold([]gc.Collection{noticedCycle(1, 2*second+1e6+10_000, 25_000)}, nil)
+		all := settleAll(r, 3*second)
+		if len(all) != 1 || all[0].Fidelity != c.want {
+			t.Errorf("%s: got %v, want %v", name, fidelities(all), c.want)
+		}
+	}
+}
+
+// TestReconcileChecks: the fidelities disagree when they differ by more than a
+// fifth and by more than 50 us.
+func TestReconcileChecks(t *testing.T) {
+	at := second + 1e6
+	for _, c := range []struct {
+		exact, runtime time.Duration
+		want           uint64
+	}{
+		{100_000, 95_000, 0},      // 5 us
+		{100_000, 55_000, 0},      // 82 %, but 45 us
+		{1_000_000, 900_000, 0},   // 100 us, but 11 %
+		{1_000_000, 700_000, 1},   // both
+		{700_000, 1_000_000, 1},   // the other way round
+		{1_200_001, 1_000_000, 1}, // just so
+	} {
+		b, r := newTestReconciler()
+		half := stall.Instant(c.exact / 2)
+		rest := stall.Instant(c.exact) - half
+		b.learn(generation(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest}), nil)
+		r.hold([]gc.Collection{noticedCycle(1, at+5e6+rest-10, c.runtime)}, nil)
+		settleAll(r, 2*second)
+		if got := r.disagreed(); got != c.want {
+			t.Errorf("exact %v, runtime %v: %d disagreements, want %d", c.exact, c.runtime, got, c.want)
+		}
+		if got := r.disagreed(); got != 0 {
+			t.Errorf("counted twice: %d", got)
+		}
+	}
+}
+
+// TestBookIsBounded: what nobody asks for is forgotten.
+func TestBookIsBounded(t *testing.T) {
+	b, _ := newTestReconciler()
+	for i := range stall.Instant(20) {
+		var cycles [][]stall.Instant
+		for k := range stall.Instant(500) {
+			at := second*(i+1) + k*1e6
+			cycles = append(cycles, []stall.Instant{at, at + 10, at + 20, at + 30})
+		}
+		b.learn(generation(second*(i+1), second*(i+2), cycles...), nil)
+	}
+	if len(b.cycles) > keptCycles || len(b.stops) > keptStops {
+		t.Errorf("%d collections and %d stops are kept", len(b.cycles), len(b.stops))
+	}
+}
+
+// TestNoticedSamplesEachPauseOnce: what exact records bring is not in the
+// buckets too.
+func TestNoticedSamplesEachPauseOnce(t *testing.T) {
+	buckets := func() []gcwatch.Bucket {
+		return []gcwatch.Bucket{{Middle: 10e-6, Count: 2}, {Middle: 100e-6, Count: 2}}
+	}
+	exact := gc.Collection{Fidelity: stall.Exact, Pauses: []gc.Pause{{Start: 0, End: 15_000}, {Start: 0, End: 120_000}}}
+	cycle := gc.Collection{Fidelity: stall.Cycle}
+	for _, c := range []struct {
+		name string
+		list []*gc.Collection
+		want []gcwatch.Bucket
+	}{
+		{"cycle", []*gc.Collection{&cycle, &cycle}, buckets()},
+		{"exact", []*gc.Collection{&exact, &exact}, nil},
+		{"mixed", []*gc.Collection{&exact, &cycle}, []gcwatch.Bucket{{Middle: 10e-6, Count: 1}, {Middle: 100e-6, Count: 1}}},
+		{"mixed, the other way round", []*gc.Collection{&cycle, &exact}, []gcwatch.Bucket{{Middle: 10e-6, Count: 1}, {Middle: 100e-6, Count: 1}}},
+	} {
+		n := &noticed{left: len(c.list), buckets: buckets()}
+		var got []gcwatch.Bucket
+		for _, one := range c.list {
+			got = append(got, n.settle(one)...)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: samples (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestSuspensionsAreToldOnce(t *testing.T) {
+	at := second + 100e6
+	v := stall.Interval{Start: at, End: at + 20_000, Slack: 10 * time.Millisecond, Cause: stall.RuntimeSuspension}
+	exact := gotrace.Stop{Span: stall.Span{Start: at + 1000, End: at + 22_000}, Reason: "read mem stats"}
+	for _, c := range []struct {
+		name       string
+		start, end stall.Instant // of what was watched
+		stops      []gotrace.Stop
+		want       int // told by the watcher
+	}{
+		{"not watched", 0, 0, nil, 1},
+		{"watched", second, 2 * second, []gotrace.Stop{exact}, 0},
+		{"watched in part, and seen", at - 1000, 2 * second, []gotrace.Stop{exact}, 0},
+		{"watched in part, and not seen", at + 1e6, 2 * second, nil, 1},
+	} {
+		b := newBook(second, stall.Clock{})
+		s := &suspensions{book: b}
+		s.hold([]stall.Interval{v})
+		told := 0
+		yield := func(stall.Interval) { told++ }
+		s.settle(at, yield)
+		if told != 0 {
+			t.Errorf("%s: told before the exact source had passed", c.name)
+		}
+		if c.end != 0 {
+			b.learn(&gotrace.Generation{Span: stall.Span{Start: c.start, End: c.end}, Stops: c.stops}, nil)
+		}
+		b.learnUnseen(3 * second)
+		s.settle(3*second, yield)
+		s.settle(4*second, yield)
+		if told != c.want {
+			t.Errorf("%s: told %d times, want %d", c.name, told, c.want)
+		}
+	}
+}

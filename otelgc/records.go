@@ -1,0 +1,117 @@
+package otelgc
+
+import (
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// keptCollections is how many records Collections can look back on.
+const keptCollections = 1024
+
+// records keeps what is known of the newest collections.
+type records struct {
+	mu   sync.Mutex
+	ring []gc.Collection // of keptCollections, oldest overwritten
+	n    uint64          // ever added
+	last [gc.NumKinds]gc.Collection
+	sum  Session
+}
+
+func (r *records) add(c *gc.Collection) {
+	kept := c.Clone()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ring) < keptCollections {
+		r.ring = append(r.ring, kept)
+	} else {
+		r.ring[r.n%keptCollections] = kept
+	}
+	r.n++
+	if c.Kind < gc.NumKinds {
+		r.last[c.Kind] = kept
+		r.sum.Cycles[c.Kind] += uint64(c.Cycles)
+	}
+	r.sum.PauseTotal += c.PauseTotal()
+}
+
+// Last returns the record of the newest collection of a kind, so that who looks
+// once a minute still sees the last full blocking one. It reports false if
+// there was none since Start. A record is there when its fidelity is settled:
+// up to three seconds after the collection.
+func (m *Monitor) Last(kind gc.Kind) (gc.Collection, bool) {
+	if m == nil || kind >= gc.NumKinds {
+		return gc.Collection{}, false
+	}
+	m.records.mu.Lock()
+	defer m.records.mu.Unlock()
+	c := m.records.last[kind]
+	return c.Clone(), c.Cycles > 0
+}
+
+// Collections returns the records of all collections since Start whose Index is
+// above after, oldest first, and how many of those are kept no longer. Call it
+// with the Index of the last record that you have. Up to 1024 are kept.
+func (m *Monitor) Collections(after uint64) (list []gc.Collection, dropped uint64) {
+	if m == nil {
+		return nil, 0
+	}
+	r := &m.records
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	oldest := uint64(0)
+	for i := max(r.n, keptCollections) - keptCollections; i < r.n; i++ {
+		c := &r.ring[i%keptCollections]
+		if first := c.Index + 1 - uint64(c.Cycles); oldest == 0 || first < oldest {
+			oldest = first
+		}
+		if c.Index > after {
+			list = append(list, c.Clone())
+		}
+	}
+	if from := max(after, m.first); oldest > from+1 {
+		dropped = oldest - from - 1
+	}
+	return list, dropped
+}
+
+// Session holds sums since [Start]. Two of them subtract to the figures of a
+// run.
+type Session struct {
+	Cycles         [gc.NumKinds]uint64 // collections by kind
+	PauseTotal     time.Duration       // sum of their pauses
+	AllocatedBytes gc.Bytes
+	GCCPU          time.Duration // CPU time of garbage collection, as of the newest cycle's end
+}
+
+// Sub returns what came between o and s.
+func (s Session) Sub(o Session) Session {
+	for k := range s.Cycles {
+		s.Cycles[k] -= o.Cycles[k]
+	}
+	s.PauseTotal -= o.PauseTotal
+	s.AllocatedBytes -= o.AllocatedBytes
+	s.GCCPU -= o.GCCPU
+	return s
+}
+
+// Collections returns the number of collections of all kinds.
+func (s Session) Collections() uint64 {
+	var n uint64
+	for _, c := range s.Cycles {
+		n += c
+	}
+	return n
+}
+
+// Session returns the sums as of now. Collections whose record is not settled
+// yet are not in them; see [Monitor.Flush].
+func (m *Monitor) Session() Session {
+	if m == nil {
+		return Session{}
+	}
+	m.records.mu.Lock()
+	defer m.records.mu.Unlock()
+	return m.records.sum
+}

@@ -1,0 +1,98 @@
+package otelgc
+
+import (
+	"context"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Flush waits until every collection and every window that has ended by now is
+// settled, or ctx ends. It takes up to three seconds, the deadline of a source.
+func (m *Monitor) Flush(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	m.watcher.Flush()
+	now := m.clock.Now()
+	tick := time.NewTicker(resolveEvery / 4)
+	defer tick.Stop()
+	for m.unsettled(now) {
+		m.kick()
+		select {
+		case <-tick.C:
+		case <-m.quit:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// A batch that is taken is resolved when the loop is through its turn.
+	return m.turned(ctx)
+}
+
+func (m *Monitor) unsettled(t stall.Instant) bool {
+	for _, queue := range []*pending{&m.pending, &m.watched} {
+		if oldest, ok := queue.oldest(); ok && oldest <= t {
+			return true
+		}
+	}
+	return m.reconciler.waiting(t)
+}
+
+// Shutdown stops watching. It ends a slice that is being traced, resolves what
+// can be resolved, and sends the events that are held; the providers are not
+// its to shut down. It returns when nothing of the monitor runs any more, but
+// for a function of [WithOnPause] that has not returned, or with ctx's error when
+// ctx ends: the rest then ends by itself.
+func (m *Monitor) Shutdown(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.once.Do(m.stop)
+	}()
+	select {
+	case <-done:
+		return m.end
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop ends everything, sources first.
+func (m *Monitor) stop() {
+	if m.watcher != nil {
+		m.exact.stop()
+		m.watcher.Stop()
+	}
+	if m.inner.probe != nil {
+		m.inner.probe.Stop()
+	}
+	close(m.quit)
+	m.wg.Wait()
+	m.last()
+	m.pause.stop()
+	m.slow.stop()
+	m.host.close()
+	m.end = m.tel.Close()
+	started.Store(false)
+}
+
+// last settles what is left with what is known: nothing will be known better.
+func (m *Monitor) last() {
+	now := m.clock.Now()
+	m.book.learnUnseen(now)
+	m.host.next = 0
+	m.host.poll(now)
+	late := now.Add(2 * sourceDeadline)
+	m.reconciler.settle(late, m.settled)
+	m.suspensions.settle(late, m.suspended)
+	m.pending.close()
+	m.watched.close()
+	m.resolver.resolve(late)
+	m.status.next = 0
+	m.status.tell(now)
+}

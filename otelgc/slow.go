@@ -1,0 +1,118 @@
+package otelgc
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	slowEvery = 100 * time.Millisecond
+	slowQueue = 64
+)
+
+// WithSlowRequest explains each request that took at least d, from its arrival
+// where that is known: as event otelgc.request.slow, and in one sentence through
+// logger, at level WARN, with trace id, span id and route where they are known.
+// Without a logger there is the event only.
+//
+// The sentence comes when the request's time has an owner, up to a few seconds
+// after its end. At most about ten a second are logged; those over that are
+// counted. A logger that blocks delays nothing but itself.
+func WithSlowRequest(d time.Duration, logger *slog.Logger) Option {
+	return optionFunc(func(c config) config {
+		c.slow = slowRequests{on: true, least: d, logger: logger}
+		return c
+	})
+}
+
+// slowRequests logs sentences on a goroutine of its own.
+type slowRequests struct {
+	on     bool
+	least  time.Duration
+	logger *slog.Logger
+
+	queue  chan slowRequest
+	burst  float64 // sentences that may go out at once
+	filled time.Time
+}
+
+type slowRequest struct {
+	sentence, trace, span, route string
+	fidelity                     stall.Fidelity
+}
+
+func (r *slowRequests) is(s *stall.Share) bool { return r.on && s.Total >= r.least }
+
+func (r *slowRequests) start() {
+	if !r.on || r.logger == nil {
+		return
+	}
+	r.queue, r.burst, r.filled = make(chan slowRequest, slowQueue), maxBurst, time.Now()
+	go func() {
+		for q := range r.queue {
+			safely(func() { q.log(r.logger) })
+		}
+	}()
+}
+
+// stop ends the goroutine after what is queued. It does not wait: a logger may
+// hang.
+func (r *slowRequests) stop() {
+	if r.queue != nil {
+		close(r.queue)
+	}
+}
+
+// tellSlow explains a slow request.
+func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
+	sentence := q.Share.Explain()
+	source := stall.GCWatch
+	if q.Share.Fidelity == stall.Exact {
+		source = stall.GoTrace
+	}
+	m.tel.Slow(q, w, source, sentence)
+	if m.slow.queue != nil && !m.slow.offer(q, sentence) {
+		m.tel.Dropped("slow_request", "rate_limit", 1, 0)
+	}
+}
+
+// maxBurst is how many sentences may go out at once: windows resolve in batches,
+// so a second's worth comes at one instant.
+const maxBurst = 10
+
+// offer reports false if the sentence is over the rate or nobody logs it.
+func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
+	now := time.Now()
+	r.burst = min(maxBurst, r.burst+float64(now.Sub(r.filled))/float64(slowEvery))
+	r.filled = now
+	if r.burst < 1 {
+		return false
+	}
+	s := slowRequest{sentence: sentence, route: q.Route, fidelity: q.Share.Fidelity}
+	if q.Span.IsValid() {
+		s.trace, s.span = q.Span.TraceID().String(), q.Span.SpanID().String()
+	}
+	select {
+	case r.queue <- s:
+		r.burst--
+		return true
+	default:
+		return false
+	}
+}
+
+func (q *slowRequest) log(to *slog.Logger) {
+	attrs := make([]slog.Attr, 0, 4)
+	for _, a := range [...]struct{ key, value string }{
+		{"route", q.route}, {"trace_id", q.trace}, {"span_id", q.span}, {"fidelity", q.fidelity.String()},
+	} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
+	to.LogAttrs(context.Background(), slog.LevelWarn, "slow request: "+q.sentence, attrs...)
+}

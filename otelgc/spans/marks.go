@@ -1,0 +1,67 @@
+package spans
+
+import (
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelgc/otelgc/otelgc"
+)
+
+const (
+	shards = 16
+	// A span that never ends would keep its mark for ever.
+	maxMarkAge = time.Minute
+	sweepEvery = time.Second
+)
+
+// marks keeps the marks of spans that have not ended. There are none but of
+// spans that started in a slice of exact tracing, and no more than the monitor
+// gives out.
+type marks struct{ shard [shards]shard }
+
+type shard struct {
+	mu    sync.Mutex
+	of    map[trace.SpanID]otelgc.Mark
+	swept time.Time
+}
+
+func (m *marks) shardOf(id trace.SpanID) *shard { return &m.shard[id[len(id)-1]%shards] }
+
+func (m *marks) put(monitor *otelgc.Monitor, id trace.SpanID, k otelgc.Mark) {
+	s := m.shardOf(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = make(map[trace.SpanID]otelgc.Mark)
+	}
+	s.of[id] = k
+	if now := time.Now(); now.Sub(s.swept) > sweepEvery {
+		s.swept = now
+		s.sweep(monitor, now)
+	}
+}
+
+// sweep gives up the marks of spans that are too old.
+func (s *shard) sweep(monitor *otelgc.Monitor, now time.Time) {
+	oldest := monitor.Instant(now.Add(-maxMarkAge))
+	for id, k := range s.of {
+		if k.Since() < oldest {
+			delete(s.of, id)
+			monitor.Release(k)
+		}
+	}
+}
+
+// take returns the mark of a span that ended, the zero Mark if it has none.
+func (m *marks) take(id trace.SpanID) otelgc.Mark {
+	s := m.shardOf(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.of[id]
+	if ok {
+		delete(s.of, id)
+	}
+	return k
+}

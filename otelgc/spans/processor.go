@@ -1,0 +1,211 @@
+// Package spans gives the spans of OpenTelemetry the time that stalls cost them,
+// with no code in any handler:
+//
+//	sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
+//		spans.NewProcessor(m, sdktrace.NewBatchSpanProcessor(exporter))))
+//
+// Each sampled span waits, ended, until the sources have seen all of its time,
+// and then goes on to the next processor with these attributes:
+//
+//	otelgc.stall.<cause>   seconds that the cause cost it, for each that cost any
+//	otelgc.stall.unseen    seconds in which nobody watched the runtime exactly
+//	otelgc.stall.coverage  fraction of it in which somebody did
+//	otelgc.gc.overlap      none, one_collection, several_collections
+//	otelgc.fidelity        exact or cycle
+//	otelgc.boot.id, process.pid
+//
+// A span that starts within a slice of exact tracing has the goroutine that
+// started it followed. Where a span's work moves to another goroutine, that one
+// is not seen. Spans are no requests: they count in no metric of otelgc.
+package spans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// MaxHeld bounds the spans that wait. Those over it go on at once without
+// attributes, counted in otelgc.monitor.dropped. No span waits for longer than
+// the deadline of a source, three seconds.
+const MaxHeld = 1 << 15
+
+// NewProcessor returns a processor that decorates spans and hands them to next,
+// on a goroutine of its own, in the order in which they are resolved. Spans that
+// are recorded and not sampled go on at once, as they are.
+//
+// ForceFlush and Shutdown decorate what waits with what is known by then, hand it
+// on, and call those of next: no span is lost. The monitor may be shut down
+// before or after. With a nil Monitor the processor is next itself.
+func NewProcessor(m *otelgc.Monitor, next sdktrace.SpanProcessor) sdktrace.SpanProcessor {
+	if m == nil || next == nil {
+		return next
+	}
+	p := &processor{m: m, next: next, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	p.worker.Go(p.run)
+	return p
+}
+
+type processor struct {
+	m     *otelgc.Monitor
+	next  sdktrace.SpanProcessor
+	names names
+	marks marks
+
+	taken, passed atomic.Uint64 // spans that were held, ever, and those of them handed on
+
+	mu     sync.Mutex
+	closed bool
+	ready  []*decorated
+	spare  []*decorated
+	wake   chan struct{}
+	quit   chan struct{}
+	worker sync.WaitGroup
+	once   sync.Once
+}
+
+// OnStart marks the goroutine, if it is traced just now.
+func (p *processor) OnStart(parent context.Context, s sdktrace.ReadWriteSpan) {
+	p.next.OnStart(parent, s)
+	if c := s.SpanContext(); c.IsSampled() {
+		if mark := p.m.Mark(); mark.OK() {
+			p.marks.put(p.m, c.SpanID(), mark)
+		}
+	}
+}
+
+// OnEnd has the span wait.
+func (p *processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	c := s.SpanContext()
+	if !c.IsSampled() {
+		p.next.OnEnd(s)
+		return
+	}
+	mark := p.marks.take(c.SpanID())
+	if !p.hold(s, mark) {
+		p.m.Release(mark)
+		p.next.OnEnd(s)
+	}
+}
+
+// hold reports false if the span cannot wait.
+func (p *processor) hold(s sdktrace.ReadOnlySpan, mark otelgc.Mark) bool {
+	passed := p.passed.Load() // before taken, which is never behind it
+	if p.taken.Load()-passed >= MaxHeld {
+		p.m.CountDropped("span", "held_limit", 1)
+		return false
+	}
+	d := &decorated{ReadOnlySpan: s, p: p}
+	w := stall.Window{Start: p.m.Instant(s.StartTime()), End: p.m.Instant(s.EndTime())}
+	p.taken.Add(1)
+	if !p.m.Resolve(mark, w, d.resolved) {
+		p.passed.Add(1)
+		return false
+	}
+	return true
+}
+
+// offer leaves a decorated span for the worker. It reports false after the end
+// of the worker.
+func (p *processor) offer(d *decorated) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.ready = append(p.ready, d)
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// run hands on what is decorated. Next may block: then it blocks this goroutine,
+// and spans go past when too many wait.
+func (p *processor) run() {
+	for {
+		select {
+		case <-p.wake:
+			p.handOn()
+		case <-p.quit:
+			p.handOn()
+			return
+		}
+	}
+}
+
+func (p *processor) handOn() {
+	p.mu.Lock()
+	batch := p.ready
+	p.ready, p.spare = p.spare[:0], nil
+	p.mu.Unlock()
+	for i, d := range batch {
+		batch[i] = nil
+		p.next.OnEnd(d)
+		p.passed.Add(1)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = batch[:0]
+}
+
+// ForceFlush hands on all spans that have ended, with what is known of them.
+func (p *processor) ForceFlush(ctx context.Context) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	return p.next.ForceFlush(ctx)
+}
+
+// Shutdown does the same and ends the processor, and next.
+func (p *processor) Shutdown(ctx context.Context) error {
+	var err error
+	p.once.Do(func() {
+		err = p.settle(ctx)
+		p.mu.Lock()
+		p.closed = true
+		p.mu.Unlock()
+		close(p.quit)
+		if err == nil {
+			p.worker.Wait()
+		}
+		err = errors.Join(err, p.next.Shutdown(ctx))
+	})
+	return err
+}
+
+// pollEvery is how often settle looks whether the worker is done.
+const pollEvery = time.Millisecond
+
+// settle waits until every span that is held by now has been handed on.
+func (p *processor) settle(ctx context.Context) error {
+	upTo := p.taken.Load()
+	for p.passed.Load() < upTo {
+		// Where the monitor is shut down meanwhile, that resolves them.
+		if err := p.m.ResolveNow(ctx); err != nil {
+			return p.late(err, upTo)
+		}
+		if p.passed.Load() >= upTo {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return p.late(ctx.Err(), upTo)
+		case <-time.After(pollEvery):
+		}
+	}
+	return nil
+}
+
+func (p *processor) late(err error, upTo uint64) error {
+	return fmt.Errorf("otelgc/spans: %d spans wait still: %w", upTo-p.passed.Load(), err)
+}

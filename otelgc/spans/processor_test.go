@@ -1,0 +1,258 @@
+package spans
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func start(t testing.TB, opts ...otelgc.Option) *otelgc.Monitor {
+	t.Helper()
+	m, err := otelgc.Start(append([]otelgc.Option{otelgc.WithBoard("")}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func valueOf(s sdktrace.ReadOnlySpan, key string) (attribute.Value, bool) {
+	for _, kv := range s.Attributes() {
+		if string(kv.Key) == key {
+			return kv.Value, true
+		}
+	}
+	return attribute.Value{}, false
+}
+
+// TestDecorates: spans come out of an ordinary exporter with their own
+// attributes and ours, and the parts of their time sum to at most their length.
+func TestDecorates(t *testing.T) {
+	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { goleak.VerifyNone(t) })
+			m := start(t, otelgc.WithExactBudget(budget))
+			out := tracetest.NewInMemoryExporter()
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
+			for mark := m.Mark(); budget > 0 && !mark.OK(); mark = m.Mark() {
+				time.Sleep(time.Millisecond)
+			}
+			tracer := tp.Tracer("test")
+			ctx, outer := tracer.Start(context.Background(), "outer", trace.WithAttributes(attribute.String("own", "kept")))
+			_, inner := tracer.Start(ctx, "inner")
+			for range 3 {
+				runtime.GC()
+			}
+			inner.End()
+			outer.End()
+			if budget > 0 { // what is known when it is known, not at once
+				if err := m.Flush(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				waitUntil(t, func() bool { return len(out.GetSpans()) == 2 })
+			}
+			if err := tp.ForceFlush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			got := out.GetSpans().Snapshots()
+			if len(got) != 2 {
+				t.Fatalf("%d spans, want 2", len(got))
+			}
+			for _, s := range got {
+				checkSpan(t, s)
+				if f, _ := valueOf(s, stall.AttrFidelity); budget > 0 && f.AsString() != "exact" {
+					t.Errorf("%s: fidelity %s, want exact: %v", s.Name(), f.AsString(), s.Attributes())
+				}
+				if n, _ := valueOf(s, stall.AttrGCOverlap); budget > 0 && n.AsString() != "several_collections" {
+					t.Errorf("%s: overlap %s, want several: %v", s.Name(), n.AsString(), s.Attributes())
+				}
+			}
+			if own, _ := valueOf(got[1], "own"); own.AsString() != "kept" {
+				t.Errorf("attributes of %s: %v", got[1].Name(), got[1].Attributes())
+			}
+			if err := tp.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func checkSpan(t *testing.T, s sdktrace.ReadOnlySpan) {
+	t.Helper()
+	for _, key := range []string{
+		stall.AttrStallPrefix + "unseen", stall.AttrCoverage, stall.AttrGCOverlap, stall.AttrFidelity, stall.AttrProcessPID,
+	} {
+		if _, ok := valueOf(s, key); !ok {
+			t.Errorf("%s has no %s: %v", s.Name(), key, s.Attributes())
+		}
+	}
+	var sum float64
+	for _, kv := range s.Attributes() {
+		if key := string(kv.Key); strings.HasPrefix(key, stall.AttrStallPrefix) && key != stall.AttrCoverage {
+			sum += kv.Value.AsFloat64()
+		}
+	}
+	if whole := s.EndTime().Sub(s.StartTime()).Seconds(); sum > whole+1e-6 {
+		t.Errorf("%s: %v s of stalls in %v s", s.Name(), sum, whole)
+	}
+}
+
+func waitUntil(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not done in a minute")
+		}
+	}
+}
+
+// counter counts spans, decorated and not.
+type counter struct {
+	all, plain atomic.Int64
+	block      chan struct{}
+}
+
+func (*counter) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (*counter) ForceFlush(context.Context) error                { return nil }
+func (*counter) Shutdown(context.Context) error                  { return nil }
+
+func (c *counter) OnEnd(s sdktrace.ReadOnlySpan) {
+	if _, ok := s.(*decorated); ok {
+		if c.block != nil {
+			<-c.block
+		}
+	} else {
+		c.plain.Add(1)
+	}
+	c.all.Add(1)
+}
+
+// TestNothingIsLost under many spans of many goroutines, with flushes in
+// between, and the monitor's end before the processor's.
+func TestNothingIsLost(t *testing.T) {
+	for _, monitorFirst := range []bool{true, false} {
+		t.Run(fmt.Sprintf("monitor first %v", monitorFirst), func(t *testing.T) {
+			t.Cleanup(func() { goleak.VerifyNone(t) })
+			m := start(t, otelgc.WithExactBudget(1))
+			var out counter
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, &out)))
+			tracer := tp.Tracer("test")
+			const goroutines, each = 8, 2000
+			var wg sync.WaitGroup
+			for range goroutines {
+				wg.Go(func() {
+					for i := range each {
+						ctx, s := tracer.Start(context.Background(), "outer")
+						_, inner := tracer.Start(ctx, "inner")
+						inner.End()
+						s.End()
+						if i%500 == 0 {
+							_ = tp.ForceFlush(context.Background())
+						}
+					}
+				})
+			}
+			if monitorFirst {
+				if err := m.Shutdown(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wg.Wait()
+			if err := tp.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := out.all.Load(), int64(2*goroutines*each); got != want {
+				t.Errorf("%d spans came out, want %d", got, want)
+			}
+			if !monitorFirst && out.plain.Load() != 0 {
+				t.Errorf("%d spans came out undecorated", out.plain.Load())
+			}
+			if err := m.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestBlockedNext: a next processor that hangs holds a bounded number of spans;
+// the others go past it.
+func TestBlockedNext(t *testing.T) {
+	m := start(t, otelgc.WithExactBudget(0))
+	out := counter{block: make(chan struct{})}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, &out)))
+	tracer := tp.Tracer("test")
+	const over = 100
+	for range MaxHeld + over {
+		_, s := tracer.Start(context.Background(), "s")
+		s.End()
+	}
+	if got := out.plain.Load(); got != over {
+		t.Errorf("%d spans went past, want %d", got, over)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := tp.ForceFlush(ctx); err == nil {
+		t.Error("ForceFlush: got nil, want that spans wait still")
+	}
+	close(out.block)
+	if err := tp.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.all.Load(); got != MaxHeld+over {
+		t.Errorf("%d spans came out, want %d", got, MaxHeld+over)
+	}
+}
+
+// TestAwkwardSpans: unsampled ones go on at once, and times of the user's own
+// making break nothing.
+func TestAwkwardSpans(t *testing.T) {
+	m := start(t, otelgc.WithExactBudget(0))
+	var out counter
+	p := NewProcessor(m, &out)
+	stub := tracetest.SpanStub{Name: "unsampled"}
+	p.OnEnd(stub.Snapshot())
+	if out.plain.Load() != 1 {
+		t.Error("an unsampled span waits")
+	}
+	stub.SpanContext = trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
+	})
+	now := time.Now()
+	for _, times := range [][2]time.Time{
+		{}, {now.Round(0), now}, {now.Add(time.Hour), now.Add(2 * time.Hour)}, {now, now.Add(-time.Hour)},
+		{now.AddDate(-500, 0, 0), now.AddDate(500, 0, 0)}, {time.Unix(0, 0), time.Unix(0, 0)},
+	} {
+		stub.StartTime, stub.EndTime = times[0], times[1]
+		p.OnEnd(stub.Snapshot())
+	}
+	if err := p.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.all.Load(); got != 7 {
+		t.Errorf("%d spans came out, want 7", got)
+	}
+	if NewProcessor(nil, &out) != sdktrace.SpanProcessor(&out) {
+		t.Error("without a monitor the processor is not next itself")
+	}
+}

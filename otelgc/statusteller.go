@@ -1,0 +1,121 @@
+package otelgc
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	statusEvery  = time.Second
+	coverageOver = 10 * time.Second // of the gauge
+)
+
+// statusTeller says once a second how far each source has seen.
+type statusTeller struct {
+	m           *Monitor
+	since, next stall.Instant
+	spans       []stall.Span
+	said        stall.Instant // when a disagreement was put in words last
+	unsaid      uint64        // disagreements since
+}
+
+func (t *statusTeller) tell(now stall.Instant) {
+	if now < t.next {
+		return
+	}
+	m := t.m
+	wall := m.clock.Wall()
+	m.wall.Store(int64(wall.Offset))
+	m.tel.Tick(now)
+	t.source(now, wall, m.cycle.log)
+	t.source(now, wall, m.book.log)
+	if s, ok := m.inner.tell(m); ok {
+		m.tel.Status(telemetry.Status{
+			Source: m.inner.source, Since: t.since, At: now, Watermark: s.Watermark, Wall: wall,
+			Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
+			ProbedCPUs: probedCPUs(m.inner.probe.CPU()),
+		})
+	}
+	t.losses()
+	t.since, t.next = now, now.Add(statusEvery)
+}
+
+// source tells of one of the runtime's sources. The spans that it names are
+// those before its watermark: what is after it is not unseen yet.
+func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
+	watermark := min(l.Watermark(), t.m.reconciler.told())
+	// What a source has not passed by its deadline, it does not watch.
+	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
+	t.m.tel.Coverage(l.Source(), l.Coverage(recent))
+	n, d := l.Dropped()
+	t.m.tel.Status(telemetry.Status{
+		Source: l.Source(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
+		Unseen:  t.unseen(l, stall.Span{Start: t.since.Add(-sourceDeadline), End: watermark}),
+		Dropped: telemetry.Loss{Count: n, Duration: d},
+	})
+}
+
+// unseen returns what l did not see of s. Spans reach back over the deadline,
+// so a status that was lost is made good by the next.
+func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
+	t.spans = l.Seen(t.spans[:0], s)
+	var holes []stall.Span
+	at := s.Start
+	for _, seen := range t.spans {
+		if seen.Start > at {
+			holes = append(holes, stall.Span{Start: at, End: seen.Start})
+		}
+		at = seen.End
+	}
+	if at < s.End {
+		holes = append(holes, stall.Span{Start: at, End: s.End})
+	}
+	return holes
+}
+
+// losses counts what was lost since the last time.
+func (t *statusTeller) losses() {
+	m := t.m
+	m.tel.Dropped("window", "queue_full", m.pending.lost(), 0)
+	m.tel.Dropped("window", "span_queue_full", m.watched.lost(), 0)
+	m.tel.Dropped("route", "panic", m.route.panics.Swap(0), 0)
+	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)
+	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0), 0)
+	t.disagreement(m.reconciler.disagreed())
+}
+
+// disagreeEvery bounds how often a disagreement is put in words: on a machine
+// that is short of CPU there is always one.
+const disagreeEvery = time.Minute
+
+// disagreement counts collections on whose pauses the two fidelities disagree,
+// and says so: the watcher or the machine was held up.
+func (t *statusTeller) disagreement(n uint64) {
+	t.m.tel.Dropped("cross_check", "disagreement", n, 0)
+	t.unsaid += n
+	now := t.m.clock.Now()
+	if t.unsaid == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
+		return
+	}
+	t.m.exact.fail(fmt.Errorf("the pauses of %d collections differ by more than %.0f %% and %v between the execution trace and the runtime's own figures: the watcher or the machine was held up",
+		t.unsaid, 100*disagreeShare, disagreeTime))
+	t.said, t.unsaid = now, 0
+}
+
+// tellLost counts what a generation held over a limit.
+func (m *Monitor) tellLost(l *gotrace.Lost) {
+	m.tel.Dropped("generation", "missing", l.Generations, 0)
+	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples, 0)
+	m.tel.Dropped("goroutine", "limit", l.Followed, 0)
+}
+
+func probedCPUs(cpu int) []int {
+	if cpu < 0 {
+		return nil
+	}
+	return []int{cpu}
+}

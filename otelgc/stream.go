@@ -1,0 +1,199 @@
+package otelgc
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	// maxGenerationBytes bounds one generation of the trace in memory, about
+	// a second of it; 300,000 events a second need 2 MB.
+	maxGenerationBytes = 32 << 20
+	// maxGenerations that may wait for the decoder, one being decoded apart.
+	maxGenerations = 3
+)
+
+var traceMagic = []byte("go 1.")
+
+// stream is the writer that the runtime gives the trace to. The runtime calls
+// Write synchronously on the goroutine that empties its buffers, and a slow or
+// panicking writer harms the program: so Write only copies, and drops a whole
+// generation, counted, when the decoder is behind or a generation is too long.
+//
+// Since Go 1.26 each Write is one batch, and one of a single byte ends a
+// generation.
+type stream struct {
+	clock stall.Clock
+	last  atomic.Int64 // Instant of the last Write
+
+	mu      sync.Mutex
+	header  []byte
+	current []byte
+	over    bool // the current generation is too long
+	between bool // the last Write was the end of a generation
+	closed  bool
+	dropped uint64 // generations
+	taps    []*tap
+
+	ready chan []byte // the header, then whole generations
+	free  chan []byte // their memory, to use again
+}
+
+func newStream(clock stall.Clock) *stream { return newStreamIn(clock, newFree()) }
+
+// newFree makes a place for the memory of generations. Streams that follow one
+// another share it: growing it anew each time is garbage that the program pays
+// for with a collection.
+func newFree() chan []byte { return make(chan []byte, maxGenerations+2) }
+
+func newStreamIn(clock stall.Clock, free chan []byte) *stream {
+	s := &stream{clock: clock, ready: make(chan []byte, maxGenerations), free: free}
+	s.last.Store(int64(clock.Now()))
+	s.renew()
+	return s
+}
+
+// renew takes memory for the next generation, if there is any.
+func (s *stream) renew() {
+	select {
+	case s.current = <-s.free:
+		s.current = s.current[:0]
+	default:
+		s.current = nil
+	}
+}
+
+// discard gives memory back for another generation.
+func (s *stream) discard(b []byte) {
+	if cap(b) == 0 {
+		return
+	}
+	select {
+	case s.free <- b[:0]:
+	default:
+	}
+}
+
+// Write never fails and never blocks for long.
+func (s *stream) Write(p []byte) (int, error) {
+	s.last.Store(int64(s.clock.Now()))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.between = len(p) == 1
+	switch {
+	case s.closed:
+	case s.header == nil && bytes.HasPrefix(p, traceMagic):
+		s.header = bytes.Clone(p)
+		select {
+		case s.ready <- bytes.Clone(p):
+		default: // the header is the first, so there is room; but never block
+		}
+	case s.over:
+	case len(s.current)+len(p) > maxGenerationBytes:
+		s.over = true
+	default:
+		s.current = append(s.current, p...)
+	}
+	if s.between && !s.closed {
+		s.publish()
+	}
+	return len(p), nil
+}
+
+// open reports whether the stream is in the midst of a generation: the runtime
+// has not ended it.
+func (s *stream) open() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.between
+}
+
+// empty reports whether nothing came at all.
+func (s *stream) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.header == nil
+}
+
+// publish hands over the current generation whole.
+func (s *stream) publish() {
+	if s.over {
+		s.dropped++
+		s.current, s.over = s.current[:0], false
+		return
+	}
+	for _, t := range s.taps {
+		t.offer(s.header, s.current)
+	}
+	select {
+	case s.ready <- s.current:
+		s.renew()
+	default:
+		s.dropped++
+		s.current = s.current[:0]
+	}
+}
+
+// close ends the stream for its reader; later writes are ignored.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	close(s.ready)
+	for _, t := range s.taps {
+		t.close()
+	}
+	s.discard(s.current)
+	s.taps, s.current = nil, nil
+}
+
+// lost returns how many generations were dropped since the last call.
+func (s *stream) lost() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.dropped
+	s.dropped = 0
+	return n
+}
+
+// silence returns how long nothing was written.
+func (s *stream) silence() time.Duration {
+	return s.clock.Now().Sub(stall.Instant(s.last.Load()))
+}
+
+// streamReader is the decoder's side of a stream.
+type streamReader struct {
+	s     *stream
+	buf   []byte // the rest of chunk
+	chunk []byte
+	pace  *pacer // counts the work between two waits
+}
+
+// Read blocks until there is the header or a whole generation, and returns io.EOF when the
+// stream is closed.
+func (r *streamReader) Read(p []byte) (int, error) {
+	for len(r.buf) == 0 {
+		if r.chunk != nil {
+			r.s.discard(r.chunk)
+			r.chunk = nil
+		}
+		r.pace.end()
+		chunk, ok := <-r.s.ready
+		r.pace.begin()
+		if !ok {
+			return 0, io.EOF
+		}
+		r.chunk, r.buf = chunk, chunk
+	}
+	n := copy(p, r.buf)
+	r.buf = r.buf[n:]
+	return n, nil
+}

@@ -1,0 +1,72 @@
+package otelgc
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// suspensions holds the stops that are not for the collector until it is known
+// whether the exact source saw them: it tells of them with reason and caller,
+// and each stop is told once.
+type suspensions struct {
+	book *book
+
+	mu      sync.Mutex
+	held    []stall.Interval
+	near    []stall.Interval
+	matched stall.Instant // start of the last exact one that was held too
+}
+
+// hold keeps what the watcher saw. Where a stop lies it knows only within the
+// slack.
+func (s *suspensions) hold(list []stall.Interval) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = append(s.held, list...)
+}
+
+// settle yields the stops that nobody else tells of.
+func (s *suspensions) settle(now stall.Instant, yield func(stall.Interval)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	watermark := s.book.log.Watermark()
+	n := 0
+	for ; n < len(s.held); n++ {
+		v := &s.held[n]
+		reach := stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}
+		late := len(s.held)-n > maxHeld || now.Sub(reach.End) > sourceDeadline
+		if watermark < reach.End && !late {
+			break
+		}
+		if !s.seen(reach) {
+			yield(*v)
+		}
+	}
+	s.held = slices.Delete(s.held, 0, n)
+}
+
+// seen reports whether the exact source saw the stop that lies in reach. At the
+// edge of a slice, where it watched for a part of it, it did if it has one that
+// no other stop stands for.
+func (s *suspensions) seen(reach stall.Span) bool {
+	watched := s.book.log.Coverage(reach)
+	if watched == 0 {
+		return false
+	}
+	s.near = s.book.log.Intervals(s.near[:0], reach)
+	for i := range s.near {
+		v := &s.near[i]
+		if v.Cause == stall.RuntimeSuspension && v.Start > s.matched {
+			s.matched = v.Start
+			return true
+		}
+	}
+	return watched == 1
+}
+
+// suspended tells of a stop of fidelity cycle.
+func (m *Monitor) suspended(v stall.Interval) {
+	m.tel.Suspension(v, "unknown", "", stall.Cycle)
+}

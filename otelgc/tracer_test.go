@@ -1,0 +1,323 @@
+package otelgc
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"runtime"
+	"runtime/trace"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// until waits for something to come true, however long the machine takes.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 3000 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("waited in vain: %s", what)
+}
+
+// seam changes what a monitor's exact source does before it begins.
+type seam func(*exact)
+
+func (f seam) apply(c config) config {
+	c.seam = f
+	return c
+}
+
+// tamper puts change between the runtime's tracer and the stream.
+func tamper(change func([]byte) []byte) seam {
+	return func(x *exact) {
+		x.tracer.start = func(w io.Writer) error { return trace.Start(&tampered{w, change}) }
+	}
+}
+
+type tampered struct {
+	w      io.Writer
+	change func([]byte) []byte
+}
+
+func (t *tampered) Write(p []byte) (int, error) {
+	if _, err := t.w.Write(t.change(bytes.Clone(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// losses counts what is reported and said.
+type losses struct {
+	mu   sync.Mutex
+	n    map[string]uint64
+	said []string
+}
+
+func (l *losses) seam(x *exact) {
+	l.n = map[string]uint64{}
+	x.report = func(item, why string, n uint64) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.n[item+" "+why] += n
+	}
+	x.fail = func(err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.said = append(l.said, err.Error())
+	}
+}
+
+func (l *losses) of(what string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n[what]
+}
+
+func both(a, b seam) seam { return func(x *exact) { a(x); b(x) } }
+
+// skipIfTraced: the test binary was started with -test.trace.
+func skipIfTraced(t *testing.T) {
+	t.Helper()
+	if trace.IsEnabled() {
+		t.Skip("skipped: somebody else is tracing this process")
+	}
+}
+
+// TestForeignTraceBeforeUs: cycle fidelity goes on, what could not be had is
+// counted, and exact fidelity comes by itself when the tracer is free.
+func TestForeignTraceBeforeUs(t *testing.T) {
+	skipIfTraced(t)
+	var theirs bytes.Buffer
+	if err := trace.Start(&theirs); err != nil {
+		t.Fatal(err)
+	}
+	var lost losses
+	m := startTest(t, WithExactBudget(1), seam(lost.seam))
+	until(t, "a slice that could not be had to be counted", func() bool { return lost.of("slice tracer_in_use") > 0 })
+	runtime.GC()
+	flush(t, m)
+	if list, _ := m.Collections(0); len(list) == 0 {
+		t.Error("no collection was recorded while somebody else traced")
+	}
+	trace.Stop()
+	if !whole(t, theirs.Bytes()) {
+		t.Error("the foreign trace is not whole")
+	}
+	waitForSlice(t, m)
+}
+
+// whole reports whether a trace decodes to its end.
+func whole(t *testing.T, data []byte) bool {
+	t.Helper()
+	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{})
+	for n := 0; err == nil; n++ {
+		if _, err = r.Next(); err == io.EOF {
+			return n > 0
+		}
+	}
+	t.Logf("decode: %v", err)
+	return false
+}
+
+// TestForeignStopInASlice: somebody ends our stream without a word and takes the
+// tracer. Their trace is not stopped by ours, what we do not see is unseen, and
+// the next slice comes by itself.
+func TestForeignStopInASlice(t *testing.T) {
+	skipIfTraced(t)
+	var lost losses
+	m := startTest(t, WithExactBudget(1), seam(lost.seam))
+	waitForSlice(t, m)
+	trace.Stop()
+	from := m.clock.Now()
+	var theirs bytes.Buffer
+	if err := trace.Start(&theirs); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the loss of the tracer to be noticed", func() bool { return lost.of("slice tracer_lost") > 0 })
+	until(t, "a slice that could not be had", func() bool { return lost.of("slice tracer_in_use") > 0 })
+	if !trace.IsEnabled() {
+		t.Error("the foreign trace was stopped")
+	}
+	to := m.clock.Now()
+	trace.Stop()
+	if !whole(t, theirs.Bytes()) {
+		t.Error("the foreign trace is not whole")
+	}
+	waitForSlice(t, m)
+	flush(t, m)
+	if seen := m.book.log.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
+		t.Errorf("coverage while somebody else traced: got %v, want 0", seen)
+	}
+}
+
+// TestFlightRecorderBesideUs: both get their data, and our Stop leaves theirs.
+func TestFlightRecorderBesideUs(t *testing.T) {
+	skipIfTraced(t)
+	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: time.Second})
+	if err := recorder.Start(); err != nil {
+		t.Skipf("skipped: the flight recorder cannot start: %v", err)
+	}
+	defer recorder.Stop()
+	m := startTest(t, WithExactBudget(1))
+	waitForSlice(t, m)
+	until(t, "generations to be seen", func() bool {
+		m.book.mu.Lock()
+		defer m.book.mu.Unlock()
+		return m.book.n >= 2
+	})
+	shutdown(t, m)
+	if !recorder.Enabled() || !trace.IsEnabled() {
+		t.Fatal("the flight recorder was stopped with us")
+	}
+	var out bytes.Buffer
+	if _, err := recorder.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	if !whole(t, out.Bytes()) {
+		t.Error("the flight recorder's trace is not whole")
+	}
+}
+
+func TestPauseExactFreesTheTracer(t *testing.T) {
+	skipIfTraced(t)
+	m := startTest(t, WithExactBudget(1))
+	waitForSlice(t, m)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for range 3 {
+		resume, err := m.PauseExact(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := m.PauseExact(ctx) // pauses nest
+		if err != nil {
+			t.Fatal(err)
+		}
+		again()
+		again() // once more does nothing
+		var out bytes.Buffer
+		if err := trace.Start(&out); err != nil {
+			t.Fatalf("trace.Start while paused: %v", err)
+		}
+		trace.Stop()
+		if !whole(t, out.Bytes()) {
+			t.Error("the trace is not whole")
+		}
+		resume()
+		waitForSlice(t, m)
+	}
+	cancel()
+	if _, err := m.PauseExact(ctx); err == nil && m.exact.held() {
+		t.Error("paused with a context that had ended, and it stays so")
+	}
+}
+
+func TestTraceHandler(t *testing.T) {
+	skipIfTraced(t)
+	for name, budget := range map[string]float64{"in a slice": 1, "on demand": 0.01} {
+		t.Run(name, func(t *testing.T) {
+			m := startTest(t, WithExactBudget(budget))
+			waitForSlice(t, m)
+			if budget < 1 {
+				until(t, "the first slice to be over", func() bool { return !m.exact.marking() })
+			}
+			s := httptest.NewServer(m.TraceHandler())
+			defer s.Close()
+			r, err := s.Client().Get(s.URL + "?seconds=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = r.Body.Close() }()
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.StatusCode != http.StatusOK {
+				t.Fatalf("got status %d, %v: %s", r.StatusCode, err, body)
+			}
+			if !whole(t, body) {
+				t.Errorf("%d bytes that are no whole trace", len(body))
+			}
+		})
+	}
+}
+
+func TestTraceHandlerRefuses(t *testing.T) {
+	off := startTest(t, WithExactBudget(0))
+	for _, c := range []struct {
+		m     *Monitor
+		query string
+		want  int
+	}{
+		{off, "", http.StatusServiceUnavailable},
+		{nil, "", http.StatusServiceUnavailable},
+		{off, "?seconds=x", http.StatusBadRequest},
+		{off, "?seconds=-1", http.StatusBadRequest},
+		{off, "?seconds=NaN", http.StatusBadRequest},
+		{off, "?seconds=301", http.StatusBadRequest},
+	} {
+		rec := httptest.NewRecorder()
+		c.m.TraceHandler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/"+c.query, nil))
+		if rec.Code != c.want {
+			t.Errorf("%q: got status %d, want %d", c.query, rec.Code, c.want)
+		}
+	}
+}
+
+// TestUnknownVersionEndsExactFidelity for good, is said once, and hurts nobody.
+func TestUnknownVersionEndsExactFidelity(t *testing.T) {
+	skipIfTraced(t)
+	var lost losses
+	m := startTest(t, WithExactBudget(1), both(lost.seam, tamper(func(p []byte) []byte {
+		return bytes.Replace(p, []byte("go 1.26 trace"), []byte("go 1.99 trace"), 1)
+	})))
+	until(t, "exact fidelity to be off", m.exact.finished)
+	if trace.IsEnabled() {
+		t.Error("the tracer was left on")
+	}
+	runtime.GC()
+	flush(t, m)
+	list, _ := m.Collections(0)
+	if len(list) == 0 {
+		t.Error("no collection was recorded in cycle fidelity")
+	}
+	if len(lost.said) != 1 || !strings.Contains(lost.said[0], "1.99") {
+		t.Errorf("said %q, want one sentence that names the version", lost.said)
+	}
+}
+
+// TestBrokenStreamEndsTheSlice and no more: the next one is decoded.
+func TestBrokenStreamEndsTheSlice(t *testing.T) {
+	skipIfTraced(t)
+	var lost losses
+	var mu sync.Mutex
+	writes := 0
+	m := startTest(t, WithExactBudget(1), both(lost.seam, tamper(func(p []byte) []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		if writes++; writes == 2 {
+			for i := range p {
+				p[i] = 0xff
+			}
+		}
+		return p
+	})))
+	until(t, "the broken slice to be counted", func() bool { return lost.of("slice decode") > 0 })
+	waitForSlice(t, m)
+	until(t, "a generation to be decoded", func() bool {
+		m.book.mu.Lock()
+		defer m.book.mu.Unlock()
+		return m.book.n > 0
+	})
+	if m.exact.finished() {
+		t.Error("one broken stream ended exact fidelity")
+	}
+}

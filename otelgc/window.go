@@ -1,0 +1,87 @@
+package otelgc
+
+import (
+	"context"
+	"runtime/trace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// window is one open window. It lives on the stack of who opened it.
+type window struct {
+	m       *Monitor
+	start   stall.Instant
+	arrival stall.Instant
+	slot    int16
+	turn    uint32 // of the slot
+	about   about
+}
+
+// begin opens the window, where it lies: it is too big to be copied for nothing.
+func (w *window) begin(m *Monitor) {
+	w.m, w.slot = m, noSlot
+	if m.exact.marking() {
+		w.takeSlot()
+	}
+	// The marks lie inside the window, and a slot is held for longer than its
+	// window: so a mark with the slot's name between start and end is ours.
+	w.start = m.clock.Now()
+	if w.slot != noSlot {
+		m.slots.since[w.slot].Store(int64(w.start))
+		trace.Log(context.Background(), m.slots.begin[w.slot], "")
+	}
+}
+
+// end closes the window and leaves it to be resolved.
+func (w *window) end() {
+	m := w.m
+	marking, held := m.exact.marking(), w.start
+	if !m.slots.claim(w.slot, w.turn) {
+		w.slot = noSlot // it never had one, or another window has it by now
+		if marking {
+			// A window older than the slice finds its goroutine by its end.
+			held = w.lateSlot()
+		}
+	}
+	if w.slot != noSlot && marking {
+		trace.Log(context.Background(), m.slots.end[w.slot], "")
+	}
+	w.close(held)
+}
+
+// endAnywhere closes the window from any goroutine.
+func (w *window) endAnywhere() {
+	m := w.m
+	if !m.slots.claim(w.slot, w.turn) {
+		w.slot = noSlot
+	} else if m.exact.marking() {
+		trace.Log(context.Background(), m.slots.over[w.slot], "")
+	}
+	w.close(w.start)
+}
+
+// close gives the slot back, which is claimed, and queues the window.
+func (w *window) close(held stall.Instant) {
+	m := w.m
+	end := m.clock.Now()
+	if w.slot != noSlot {
+		m.slots.give(w.slot)
+	}
+	m.pending.add(&ended{start: w.start, end: end, arrival: w.arrival, held: held, slot: w.slot, about: w.about})
+}
+
+// lateSlot takes a slot for the end of the window alone, and returns when.
+func (w *window) lateSlot() (held stall.Instant) {
+	if w.takeSlot(); w.slot == noSlot {
+		w.m.unmarked.Add(1)
+		return w.start
+	}
+	w.m.slots.claim(w.slot, w.turn)
+	return w.m.clock.Now()
+}
+
+func (w *window) takeSlot() {
+	if w.slot = w.m.slots.take(); w.slot != noSlot {
+		w.turn = w.m.slots.turn[w.slot].Load()
+	}
+}
