@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/blame"
+)
+
+func runDemo(t *testing.T, environment []string, args ...string) blame.Document {
+	t.Helper()
+	tmp := t.TempDir()
+	stdout, stderr, code := sidecar(t, append(environment, "TMPDIR="+tmp), append([]string{"demo", "--json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("the demo left %v behind (%v)", left, err)
+	}
+	d := one[blame.Document](t, stdout)
+	checkDemo(t, &d)
+	return d
+}
+
+func checkDemo(t *testing.T, d *blame.Document) {
+	t.Helper()
+	if d.Schema != blame.Schema || d.Requests == 0 || len(d.Blame) == 0 {
+		t.Fatalf("schema %q, %d requests, blame %q, notes %q", d.Schema, d.Requests, d.Blame, d.Notes)
+	}
+	if d.Collections != d.RuntimeCycles {
+		t.Errorf("the monitor counted %d collections, the runtime %d", d.Collections, d.RuntimeCycles)
+	}
+	if d.Gaps == 0 {
+		t.Error("no gap of the probe beside the service")
+	}
+	g := d.GapAttribution
+	if g.GC+g.Other+g.Coincident != g.Over50us {
+		t.Errorf("gap attribution %+v does not sum", g)
+	}
+	requests := 0
+	for _, a := range d.Attribution {
+		requests += a.Requests
+		checkSum(t, a.Bucket+" "+a.Fidelity, a.Share)
+		if a.Affected > 0 {
+			checkSum(t, a.Bucket+" "+a.Fidelity+", affected", a.AffectedShare)
+		}
+		if a.Coverage < 0 || a.Coverage > 1 || a.Affected > a.Requests {
+			t.Errorf("%s: coverage %v, %d of %d affected", a.Bucket, a.Coverage, a.Affected, a.Requests)
+		}
+	}
+	if requests != d.Requests {
+		t.Errorf("the bands hold %d requests, want %d", requests, d.Requests)
+	}
+}
+
+func checkSum(t *testing.T, what string, share map[string]float64) {
+	t.Helper()
+	sum := 0.0
+	for _, f := range share {
+		sum += f
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		t.Errorf("%s: shares sum to %v, want 1", what, sum)
+	}
+}
+
+func TestDemo(t *testing.T) {
+	d := runDemo(t, nil, "--duration", "3s", "--rate", "500")
+	if n := d.Requests + d.Errors; n != 1500 {
+		t.Errorf("%d requests and %d errors, want 1500 in all", d.Requests, d.Errors)
+	}
+}
+
+func TestDemoReplaysArrivals(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "arrivals.txt")
+	var b strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&b, "%d.%03d\n", 1732171486+i/400, i%400*2) // in bursts
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := runDemo(t, nil, "--arrivals", path)
+	if n := d.Requests + d.Errors; n != 400 {
+		t.Errorf("%d requests and %d errors, want the 400 of the file", d.Requests, d.Errors)
+	}
+}
+
+func TestDemoWithoutGC(t *testing.T) {
+	d := runDemo(t, []string{"GOGC=off", "GOMEMLIMIT=off"}, "--duration", "2s", "--rate", "200", "--live-heap", "4MiB", "--inject", "none")
+	if d.Collections != 0 {
+		t.Errorf("%d collections, want none", d.Collections)
+	}
+	for _, a := range d.Attribution {
+		for cause := range a.Share {
+			if strings.HasPrefix(cause, "gc.") || cause == "sched.gc" {
+				t.Errorf("%s is charged with %v to %s, though nothing was collected", a.Bucket, a.Share[cause], cause)
+			}
+		}
+		if a.Affected > 0 {
+			t.Errorf("%d requests of %s are affected by GC", a.Affected, a.Bucket)
+		}
+	}
+}
+
+func TestDemoForcedGC(t *testing.T) {
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "forced-gc")
+	if d.Collections == 0 {
+		t.Fatal("no collection")
+	}
+	stalls := affectedStalls(&d)
+	collector := 0.0
+	for cause, f := range stalls {
+		if strings.HasPrefix(cause, "gc.") || cause == "sched.gc" {
+			collector += f
+		}
+	}
+	if collector <= 0 {
+		t.Errorf("the collector ran %d times and is charged with nothing: %v", d.Collections, stalls)
+	}
+	t.Logf("stalls of the affected requests: %v; %q", stalls, d.Blame)
+}
+
+func TestDemoHog(t *testing.T) {
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "cpu-hog")
+	first, most := "", 0.0
+	for cause, f := range stallsOf(&d) {
+		if f > most {
+			first, most = cause, f
+		}
+	}
+	if strings.HasPrefix(first, "gc.") {
+		t.Errorf("%s is first among the stalls of a service whose CPUs were taken away: %q", first, d.Blame)
+	}
+}
+
+// stallsOf sums the charged shares of all bands, weighted by their requests.
+func stallsOf(d *blame.Document) map[string]float64 {
+	sum := map[string]float64{}
+	for _, a := range d.Attribution {
+		addStalls(sum, a.Share, a.Requests)
+	}
+	return sum
+}
+
+func affectedStalls(d *blame.Document) map[string]float64 {
+	sum := map[string]float64{}
+	for _, a := range d.Attribution {
+		addStalls(sum, a.AffectedShare, a.Affected)
+	}
+	return sum
+}
+
+func addStalls(sum, share map[string]float64, n int) {
+	for cause, f := range share {
+		switch cause {
+		case "app", "app_or_host", "uncertain", "unseen":
+		default:
+			sum[cause] += f * float64(n)
+		}
+	}
+}
+
+// TestDemoInterrupted ends a demo early: it fails, and leaves nothing behind.
+func TestDemoInterrupted(t *testing.T) {
+	tmp := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), binary, "demo", "--duration", "10m", "--rate", "50", "--live-heap", "1MiB")
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it has a board
+		if found, _ := filepath.Glob(filepath.Join(tmp, "*", "board")); len(found) > 0 {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the demo made no board")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond) // so that it is in the middle of something
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("demo ended with %v, want exit 1", err)
+	}
+	if want := "otelgc-sidecar: demo: interrupted\n"; stderr.String() != want {
+		t.Errorf("stderr %q, want %q", stderr.String(), want)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("the demo left %v behind (%v)", left, err)
+	}
+}

@@ -1,0 +1,44 @@
+package blame
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// party is one who can have time: a cause, a group of causes, or what is left
+// over. The printed table has a column for each that had any.
+type party struct {
+	top, head string // the two lines of the column's title
+	says      string // in a sentence
+	rest      bool   // left over, not a stall
+	of        func(s *stall.Share) time.Duration
+}
+
+func charged(causes ...stall.Cause) func(*stall.Share) time.Duration {
+	return func(s *stall.Share) time.Duration {
+		var sum time.Duration
+		for _, c := range causes {
+			sum += s.Charged[c]
+		}
+		return sum
+	}
+}
+
+// parties lists them in the order of precedence. Together they have all of a
+// share's time.
+var parties = []party{
+	{top: "gc", head: "pause", says: "pauses of the garbage collector", of: charged(stall.GCPause)},
+	{top: "gc", head: "assist", says: "marking for the garbage collector (assist)", of: charged(stall.GCAssist)},
+	{top: "gc", head: "sweep", says: "sweeping for the garbage collector", of: charged(stall.GCSweep)},
+	{top: "gc", head: "wait", says: "waiting for a phase of the garbage collector to end", of: charged(stall.GCWait)},
+	{top: "sched", head: "gc", says: "waiting for a CPU while the garbage collector worked (an upper bound)", of: charged(stall.SchedGC)},
+	{head: "sched", says: "waiting for a CPU (the Go scheduler)", of: charged(stall.Sched)},
+	{top: "run-", head: "time", says: "stops of the runtime that were not for garbage collection", of: charged(stall.RuntimeSuspension, stall.RuntimeUnknown)},
+	{head: "host", says: "the machine", of: func(s *stall.Share) time.Duration { return hosts(&s.Charged) }},
+	{head: "queue", says: "the way to the handler and back (queue: a connection, the kernel or a CPU was busy)", of: charged(stall.Queue)},
+	{head: "app", says: "the program itself", rest: true, of: func(s *stall.Share) time.Duration { return s.App }},
+	{top: "app/", head: "host", says: "the program or the machine (nobody watched which)", rest: true, of: func(s *stall.Share) time.Duration { return s.AppOrHost }},
+	{top: "un-", head: "certain", says: "something that the clocks cannot decide", rest: true, of: func(s *stall.Share) time.Duration { return s.Uncertain }},
+	{top: "un-", head: "seen", says: "something that nobody watched", rest: true, of: func(s *stall.Share) time.Duration { return s.Unseen }},
+}

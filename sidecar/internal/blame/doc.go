@@ -1,0 +1,7 @@
+// Package blame says who had the time of the slow requests: it orders requests
+// into disjoint bands of latency, sums their shares per band and fidelity, and
+// says the result as a table, as JSON and in sentences.
+//
+// What was not watched stays unseen in every one of them, and what was only
+// watched per GC cycle is called "at most".
+package blame

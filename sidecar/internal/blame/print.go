@@ -1,0 +1,157 @@
+package blame
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Print writes the report as text, at most Width columns wide where no single
+// word is wider.
+func (r *Report) Print(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	fmt.Fprintln(w, "WHO IS TO BLAME FOR P99?")
+	for _, s := range r.Sentences() {
+		fmt.Fprintln(w)
+		wrap(w, "  ", "  ", s)
+	}
+	if len(r.Notes) > 0 {
+		heading(w, "BEFORE YOU BELIEVE IT", "")
+		for _, n := range r.Notes {
+			wrap(w, "  - ", "    ", n)
+		}
+	}
+	heading(w, "WHAT RAN", "")
+	for _, l := range r.Setup {
+		wrap(w, fmt.Sprintf("  %-10s", l.Title), strings.Repeat(" ", 12), l.Text)
+	}
+	if r.Requests > 0 {
+		r.printLatency(w)
+		heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
+		r.Judgement.shares().print(w)
+		r.printSlowest(w)
+	}
+	r.printGaps(w)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
+}
+
+func heading(w io.Writer, title, remark string) {
+	if remark != "" {
+		title = fmt.Sprintf("%-18s %*s", title, Width-19, remark)
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+}
+
+func (r *Report) printLatency(w io.Writer) {
+	l := r.Judgement.Latency
+	remark := fmt.Sprintf("%s, %s; counted from the intended start", many(r.Requests, "request"), many(r.Errors, "error"))
+	heading(w, "LATENCY", remark)
+	p999 := "n/a"
+	if l.HasP999 {
+		p999 = length(l.P999)
+	}
+	var g grid
+	g.add("p50", "p90", "p99", "p99.9", "max")
+	g.add(length(l.P50), length(l.P90), length(l.P99), p999, length(l.Max))
+	g.print(w)
+	if !l.HasP999 {
+		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", count(MinForP999))
+	}
+}
+
+func (r *Report) printSlowest(w io.Writer) {
+	if len(r.Judgement.Slowest) == 0 {
+		return
+	}
+	heading(w, "THE SLOWEST", "when it was to start, and who had its time")
+	for i := range r.Judgement.Slowest {
+		c := &r.Judgement.Slowest[i]
+		first := fmt.Sprintf("  %9s  at +%.3f s   ", length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
+		wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
+	}
+}
+
+// describe lists who had the time, the most first.
+func (c *Case) describe() string {
+	type part struct {
+		name string
+		d    time.Duration
+	}
+	s := &c.Share
+	parts := []part{{"app", s.App}, {"app or host", s.AppOrHost}, {"uncertain", s.Uncertain}, {"unseen", s.Unseen}}
+	for cause := range stall.NumCauses {
+		parts = append(parts, part{cause.String(), s.Charged[cause]})
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return int(max(-1, min(1, b.d-a.d))) })
+	var words []string
+	for _, p := range parts {
+		if p.d > 0 {
+			words = append(words, p.name+" "+length(p.d))
+		}
+	}
+	text := strings.Join(words, " · ")
+	if s.Fidelity == stall.Cycle && s.GC() > 0 {
+		text += " (GC: at most)"
+	}
+	return text
+}
+
+func (r *Report) printGaps(w io.Writer) {
+	in, out := &r.Inside, &r.Outside
+	heading(w, "GAPS", "when a probe could not run")
+	inside := "no gap above 50 us"
+	if in.Over50us > 0 {
+		inside = fmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other",
+			many(in.Over50us, "gap"), count(in.GC), percent(fraction(in.GC, in.Over50us)), count(in.Coincident), count(in.Other))
+	}
+	wrap(w, "  inside    ", strings.Repeat(" ", 12), fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
+	if out.Observed <= 0 {
+		return
+	}
+	all := r.all()
+	text := fmt.Sprintf("%s probe", out.Mode)
+	if out.CPU >= 0 {
+		text += fmt.Sprintf(" on CPU %d", out.CPU)
+	}
+	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", many(out.Gaps, "gap"), length(out.GapTime), length(out.Observed), percent(out.Lost()), length(out.Longest))
+	if out.Dropped > 0 {
+		text += fmt.Sprintf("; %s more were dropped", count(out.Dropped))
+	}
+	wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
+	if out.Board {
+		wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
+			fmt.Sprintf("of the requests' time %s is charged to the machine; %s only coincided with a gap (by chance: %s)",
+				percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost())))
+	}
+}
+
+// wrap writes text in lines of at most Width columns: the first after first,
+// the others after indent.
+func wrap(w io.Writer, first, indent, text string) {
+	line, n := first, utf8.RuneCountInString(first)
+	empty := true
+	for word := range strings.FieldsSeq(text) {
+		k := utf8.RuneCountInString(word)
+		if !empty && n+1+k > Width {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line, n, empty = indent, utf8.RuneCountInString(indent), true
+		}
+		if !empty {
+			line += " "
+			n++
+		}
+		line += word
+		n += k
+		empty = false
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}

@@ -1,0 +1,122 @@
+package blame
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Sentences says in three sentences what a person would say of the report: who
+// is to blame for p99, what the garbage collector cost, and what the machine
+// did. Unseen time is nobody's, and is said before anything else when it is
+// most of it.
+func (r *Report) Sentences() []string {
+	if r.Requests == 0 {
+		return []string{"Nobody can be blamed for p99: no request was answered."}
+	}
+	return []string{r.blame(), r.collector(), r.machine()}
+}
+
+// muchUnseen is the fraction from which on unseen time is part of the sentence,
+// mostUnseen the one from which on there is nobody to name.
+const (
+	muchUnseen = 0.10
+	mostUnseen = 0.50
+)
+
+func (r *Report) blame() string {
+	t, cycle := r.tail()
+	whose := fmt.Sprintf("the %s above p99 (%s and longer)", many(t.Requests, "request"), length(r.Judgement.Latency.P99))
+	unseen := t.Of(t.Share.Unseen)
+	first, second := t.leaders()
+	if unseen >= mostUnseen || first == nil {
+		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
+		if first != nil {
+			s += fmt.Sprintf(", and of the rest the most, %s, went to %s", percent(t.Of(first.of(&t.Share))), first.says)
+		}
+		return s + t.garbage(cycle) + "."
+	}
+	s := fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.says, percent(t.Of(first.of(&t.Share))), whose)
+	if second != nil && t.Of(second.of(&t.Share)) >= 0.05 {
+		s += fmt.Sprintf("; next %s, with %s", second.says, percent(t.Of(second.of(&t.Share))))
+	}
+	if unseen >= muchUnseen {
+		s += fmt.Sprintf("; %s was unseen", percent(unseen))
+	}
+	return s + t.garbage(cycle) + "."
+}
+
+// garbage says what the collector had of the tally's time, at its most where it
+// was watched per cycle only.
+func (t *Tally) garbage(cycle bool) string {
+	if t.Share.GC() == 0 {
+		return "; garbage collection had none of it that was seen"
+	}
+	return "; garbage collection had " + bound(t.Of(t.Share.GC()), cycle)
+}
+
+// leaders returns the two who had the most time, unseen apart; nil for nobody.
+func (t *Tally) leaders() (first, second *party) {
+	var most, next time.Duration
+	for i := range parties {
+		p := &parties[i]
+		if p.head == "seen" {
+			continue
+		}
+		switch d := p.of(&t.Share); {
+		case d > most:
+			first, second, most, next = p, first, d, most
+		case d > next:
+			second, next = p, d
+		}
+	}
+	return first, second
+}
+
+func (r *Report) collector() string {
+	if r.GC.Cycles == 0 {
+		return "The garbage collector did not run, so it is not to blame for anything."
+	}
+	all := r.all()
+	tail, cycle := r.tail()
+	anyCycle := r.Judgement.sum(func(row *Row) bool { return row.Fidelity == stall.Cycle }).Requests > 0
+	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99.",
+		many(r.GC.Cycles, "time"), length(r.GC.Pause), length(r.GC.LongestPause),
+		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle))
+}
+
+// busyMachine is the fraction of a CPU that a spinning probe loses only where
+// others want it too.
+const busyMachine = 0.10
+
+func (r *Report) machine() string {
+	o := &r.Outside
+	if o.Observed <= 0 {
+		return "Nobody watched the machine."
+	}
+	all := r.all()
+	where := "where it ran"
+	if o.CPU >= 0 {
+		where = fmt.Sprintf("on CPU %d", o.CPU)
+	}
+	begin := "The probe outside"
+	if o.Mode == "spin" && o.Lost() >= busyMachine {
+		begin = "The machine was short of CPU, which slows everything: the probe outside"
+	}
+	s := fmt.Sprintf("%s saw %s %s (%s of its time, longest %s)", begin, many(o.Gaps, "gap"), where, percent(o.Lost()), length(o.Longest))
+	switch host := hosts(&all.Share.Charged); {
+	case !o.Board:
+		return s + ", but the service could not read them, so requests were not compared with them."
+	case host > 0:
+		return s + fmt.Sprintf(", and the machine is charged with %s of the requests' time.", percent(all.Of(host)))
+	}
+	return s + "; none is charged to a request, since a gap on one CPU says nothing about a thread on another."
+}
+
+func fraction(n, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}

@@ -1,0 +1,160 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// pipeFD is the descriptor of the pipe to the parent: the first of
+// exec.Cmd.ExtraFiles.
+const pipeFD = 3
+
+// serve is the service: it answers requests until standard input ends, and
+// tells the parent over the pipe what came of each.
+func serve(o childOptions) error {
+	// A terminal sends its interrupt to the whole group; it is the parent who
+	// ends this process.
+	signal.Ignore(os.Interrupt)
+	ctx, cancel := context.WithTimeout(context.Background(), o.Limit)
+	defer cancel()
+	pipe := os.NewFile(pipeFD, "pipe")
+	if pipe == nil {
+		return errors.New("open pipe to parent: descriptor 3 is closed: this is no process to start by hand")
+	}
+	defer func() { _ = pipe.Close() }()
+	c := &child{options: o, out: wire.NewWriter(pipe)}
+	return c.run(ctx)
+}
+
+type child struct {
+	options childOptions
+	out     *wire.Writer
+	monitor *otelgc.Monitor
+	told    uint64 // index of the last collection that was handed on
+	lost    uint64
+	notes   []string
+	windows counter
+}
+
+func (c *child) run(ctx context.Context) error {
+	before := gcCycles()
+	m, err := otelgc.Start(c.monitorOptions()...)
+	if err != nil {
+		return fmt.Errorf("start monitor: %w", err)
+	}
+	c.monitor = m
+	start := m.Session()
+	handler := &service{heap: newLiveHeap(c.options.LiveHeap, c.options.Seed), seed: c.options.Seed}
+	probe, err := jitterprobe.Start(c.probeOptions())
+	if err != nil {
+		return fmt.Errorf("start probe: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen on loopback: %w", err)
+	}
+	server := &http.Server{Handler: m.Middleware(handler), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if err := c.hello(listener.Addr().String(), probe); err != nil {
+		return err
+	}
+	forced := c.untilDone(ctx)
+	c.stopServer(server)
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	summary := probe.Stop()
+	farewell := c.settle(ctx, before, start)
+	farewell.Forced = forced
+	farewell.ProbeSeen = int64(summary.Observed())
+	if err := errors.Join(c.out.Farewell(&farewell), c.out.Flush()); err != nil {
+		return err
+	}
+	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
+	return m.Shutdown(ctx)
+}
+
+func (c *child) monitorOptions() []otelgc.Option {
+	return []otelgc.Option{
+		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
+		otelgc.WithBoard(c.options.Board),
+		otelgc.WithOnWindow(func(w *stall.Window, s *stall.Share) {
+			c.windows.add(1)
+			_ = c.out.Window(w, s) // an error stays, and the flush returns it
+		}),
+	}
+}
+
+// probeMinCPUs is from how many CPUs on a probe that costs one is worth it.
+const probeMinCPUs = 4
+
+func (c *child) probeOptions() jitterprobe.Options {
+	o := jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: reportedGap}
+	if runtime.NumCPU() >= probeMinCPUs {
+		o.Mode = jitterprobe.Runtime
+	}
+	o.OnGap = func(g jitterprobe.Gap) {
+		v := g.Interval()
+		_ = c.out.Gap(&v)
+	}
+	return o
+}
+
+func (c *child) hello(address string, p *jitterprobe.Probe) error {
+	h := wire.Hello{
+		Address: address, GoVersion: runtime.Version(), GOMAXPROCS: runtime.GOMAXPROCS(0), CPUs: runtime.NumCPU(),
+		ProbeMode: p.Mode().String(), ProbeNote: p.Note(), Notes: c.notes, LiveHeap: c.options.LiveHeap,
+	}
+	return errors.Join(c.out.Hello(&h), c.out.Flush())
+}
+
+// flushEvery is the time between two looks for new collections.
+const flushEvery = 100 * time.Millisecond
+
+// untilDone injects, and hands on what is known, until the parent closes
+// standard input or ctx ends. It returns how often it injected.
+func (c *child) untilDone(ctx context.Context) (injected uint64) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	ended := make(chan uint64, 1)
+	go func() { ended <- inject(ctx, c.options.Inject) }()
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case n := <-ended:
+			return n
+		case <-ticker.C:
+			c.tell()
+			if c.out.Flush() != nil {
+				cancel() // the parent is gone
+			}
+		}
+	}
+}
+
+func (c *child) stopServer(s *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.Shutdown(ctx) != nil {
+		_ = s.Close() // connections that are still busy are cut
+	}
+}

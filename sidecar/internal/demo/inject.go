@@ -1,0 +1,42 @@
+package demo
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// The time between two injected stops. 62 collections a second take about half
+// of one CPU with the default heap; a stop without a collection takes far less.
+const (
+	forceEvery = 16 * time.Millisecond
+	stopEvery  = 2 * time.Millisecond
+)
+
+// inject does to this process what was asked for until ctx ends, and returns
+// how often it did. What it does is what programs do to themselves: agents that
+// call ReadMemStats, and code that thinks it knows when to collect.
+func inject(ctx context.Context, what Inject) uint64 {
+	var stop func()
+	var every time.Duration
+	switch what {
+	case InjectForcedGC:
+		stop, every = runtime.GC, forceEvery
+	case InjectSTW:
+		var stats runtime.MemStats
+		stop, every = func() { runtime.ReadMemStats(&stats) }, stopEvery
+	default:
+		<-ctx.Done()
+		return 0
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for n := uint64(0); ; n++ {
+		select {
+		case <-ctx.Done():
+			return n
+		case <-ticker.C:
+			stop()
+		}
+	}
+}

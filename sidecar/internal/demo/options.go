@@ -1,0 +1,65 @@
+// Package demo shows otelgc at work: a sample service with otelgc in it, under
+// load, with a probe beside it, and the report of who is to blame for p99.
+//
+// It is one binary in two or three processes: the parent drives the load and
+// probes, the child is the service, and with [InjectHog] another child takes
+// the service's CPUs away. So the parent's own pauses are none of the service's.
+package demo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/load"
+)
+
+// Inject is what is done to the service on purpose.
+type Inject string
+
+const (
+	InjectNone     Inject = "none"
+	InjectForcedGC Inject = "forced-gc" // runtime.GC, 50 times a second if it can
+	InjectSTW      Inject = "stw"       // runtime.ReadMemStats: stops the world, collects nothing
+	InjectHog      Inject = "cpu-hog"   // other processes on the service's CPUs
+)
+
+// ParseInject returns the injection that s names.
+func ParseInject(s string) (Inject, error) {
+	switch i := Inject(s); i {
+	case InjectNone, InjectForcedGC, InjectSTW, InjectHog:
+		return i, nil
+	}
+	return "", fmt.Errorf("parse injection %q: want none, forced-gc, stw or cpu-hog", s)
+}
+
+// Defaults of Options.
+const (
+	DefaultDuration = 15 * time.Second
+	DefaultRate     = 1200 // requests per second: above 10,000 in 10 s, so that p99.9 exists
+	DefaultLiveHeap = 64 << 20
+)
+
+// Bounds of Options.
+const (
+	MinLiveHeap = 1 << 20
+	MaxLiveHeap = 16 << 30
+)
+
+// Options say what to run.
+type Options struct {
+	Schedule load.Schedule
+	LiveHeap uint64 // bytes
+	Inject   Inject
+	Seed     uint64
+}
+
+// childOptions are what the service has to know.
+type childOptions struct {
+	LiveHeap uint64 `json:"live_heap"`
+	Inject   Inject `json:"inject"`
+	Seed     uint64 `json:"seed"`
+	Board    string `json:"board"` // empty for none
+	// Limit is how long the process may live at all, whatever becomes of the
+	// parent.
+	Limit time.Duration `json:"limit"`
+}

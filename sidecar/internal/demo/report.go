@@ -1,0 +1,142 @@
+package demo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/blame"
+	"github.com/otelgc/otelgc/sidecar/internal/load"
+)
+
+// slowest is how many of the slowest requests are told one by one.
+const slowest = 5
+
+// report puts together what the load, the service and the probe saw.
+func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
+	answered := make([]load.Answer, 0, len(r.outcome.Answers))
+	unsent, late := 0, time.Duration(0)
+	for _, a := range r.outcome.Answers {
+		if a.Sent == 0 {
+			unsent++
+		} else {
+			late = max(late, a.Sent.Sub(a.Arrival))
+		}
+		if a.OK() {
+			answered = append(answered, a)
+		}
+	}
+	m, err := match(answered, &r.account)
+	if err != nil {
+		return nil, err
+	}
+	b := &blame.Report{
+		Setup:    r.setup(s),
+		Requests: len(answered),
+		Errors:   len(r.outcome.Answers) - len(answered),
+		Start:    r.outcome.Start,
+		Inside:   r.gaps.attribute(m),
+		Outside:  r.summary(s),
+		GC:       r.collections(),
+	}
+	b.Judgement = blame.Judge(len(answered), slowest,
+		func(i int) time.Duration { return answered[i].Latency() }, m.look)
+	for i := range answered {
+		if !m.matched(i) {
+			b.Unmatched++
+		}
+	}
+	b.Notes = r.warnings(b, s, unsent, late)
+	return b, nil
+}
+
+func (r *runner) collections() blame.Collections {
+	f := &r.account.farewell
+	c := blame.Collections{
+		Cycles: f.Collections, RuntimeCycles: f.RuntimeCycles,
+		Pause: time.Duration(f.PauseNanos), CPU: time.Duration(f.GCCPUNanos),
+	}
+	for i := range r.account.pauses {
+		c.LongestPause = max(c.LongestPause, r.account.pauses[i].Duration())
+	}
+	return c
+}
+
+func (r *runner) summary(s jitterprobe.Summary) blame.Outside {
+	return blame.Outside{
+		Mode: s.Mode.String(), CPU: s.CPU, Gaps: s.Gaps, GapTime: s.GapTime,
+		Longest: max(s.Longest.Duration(), s.DroppedMax), Observed: s.Observed(), Dropped: s.Dropped,
+		Board: r.board != "",
+	}
+}
+
+// setup says what ran, and who shared what.
+func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
+	h := &r.account.hello
+	span := r.Schedule.Span()
+	return []blame.Line{
+		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB, injected: %s", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20, r.injected())},
+		{Title: "load", Text: fmt.Sprintf("%d requests in %v, each at a time fixed in advance", len(r.Schedule), span.Round(time.Millisecond))},
+		{Title: "machine", Text: r.sharing(s)},
+	}
+}
+
+func (r *runner) injected() string {
+	if n := r.account.farewell.Forced; n > 0 {
+		per := float64(n) / max(r.Schedule.Span().Seconds(), 1e-9)
+		return fmt.Sprintf("%s, %d times (%.0f a second)", r.Inject, n, per)
+	}
+	return string(r.Inject)
+}
+
+// sharing says who ran where. It is the first thing to know of the figures of a
+// small machine.
+func (r *runner) sharing(s jitterprobe.Summary) string {
+	if s.CPU < 0 {
+		return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe, which is not pinned", r.cpus)
+	}
+	alone := s.Mode == jitterprobe.Spin && r.cpus > 1
+	switch {
+	case r.cpus == 1:
+		return fmt.Sprintf("one CPU, shared by the service, the load generator and the probe (%s): they take it from each other", s.Mode)
+	case alone && r.cpus == 2:
+		return fmt.Sprintf("2 CPUs: the probe has CPU %d to itself, service and load generator share the other one and take it from each other", s.CPU)
+	case alone:
+		return fmt.Sprintf("%d CPUs: the probe has CPU %d to itself, service and load generator share the others", r.cpus, s.CPU)
+	}
+	return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe (%s, on CPU %d)", r.cpus, s.Mode, s.CPU)
+}
+
+// warnings lists what the reader has to know before he believes a number.
+func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, late time.Duration) []string {
+	notes := r.notes
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if s.Note != "" {
+		add("The probe beside the service does not spin: %s.", s.Note)
+	}
+	if n := r.account.hello.ProbeNote; n != "" {
+		add("The probe in the service does not run as it should: %s.", n)
+	}
+	if unsent > 0 {
+		add("%d of %d requests were not sent, since the service did not keep up; their latency would be above all others.", unsent, len(r.Schedule))
+	}
+	if n := b.Errors - unsent; n > 0 {
+		add("%d requests failed, such as by: %v.", n, r.outcome.Failure)
+	}
+	if b.Unmatched > 0 {
+		add("The service gave no account of %d answered requests: all their time is unseen.", b.Unmatched)
+	}
+	if late > 10*time.Millisecond {
+		add("One request waited %v for a connection or for the load generator itself: it is part of its latency, as queue.", late.Round(10*time.Microsecond))
+	}
+	if b.GC.Cycles != b.GC.RuntimeCycles {
+		add("The monitor counted %d collections, the runtime %d.", b.GC.Cycles, b.GC.RuntimeCycles)
+	}
+	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
+		add("%d records of the service were not kept.", n)
+	}
+	for _, n := range append(r.account.hello.Notes, r.account.farewell.Notes...) {
+		add("The service says: %s.", n)
+	}
+	return notes
+}

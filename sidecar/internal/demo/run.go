@@ -1,0 +1,168 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/blame"
+	"github.com/otelgc/otelgc/sidecar/internal/load"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Bounds of the parts of a run. With a schedule of ten seconds they sum to less
+// than thirty.
+const (
+	startLimit = 5 * time.Second // for the service to come up, and a second per GiB of heap
+	grace      = 3 * time.Second // for the requests that are late
+	endLimit   = 9 * time.Second // for the service to resolve what is open
+)
+
+// warmWindows is room for the windows of requests that only opened a
+// connection.
+const warmWindows = 1024
+
+// Run runs the demo and returns its report. When it returns, no process, thread
+// or file of it is left.
+func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
+	startup := startLimit + time.Duration(o.LiveHeap>>30)*2*time.Second
+	limit := startup + o.Schedule.Span() + grace + endLimit
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the run did not end within %v", limit))
+	defer cancel()
+	clock, err := stall.NewClock()
+	if err != nil {
+		return nil, fmt.Errorf("start clock: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "otelgc-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("make directory for the board: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	r := &runner{Options: o, clock: clock, cpus: runtime.NumCPU()}
+	if err := r.watch(filepath.Join(dir, "board")); err != nil {
+		return nil, err
+	}
+	defer func() { _, stopErr := r.outside.Stop(); err = errors.Join(err, stopErr) }()
+	// The thread that paces the load sits in system calls; the others must not
+	// wait until the runtime notices and takes its P away.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
+
+	if err := r.service(ctx, startup, limit); err != nil {
+		return nil, err
+	}
+	summary, err := r.outside.Stop()
+	if err != nil {
+		return nil, err
+	}
+	return r.report(summary)
+}
+
+type runner struct {
+	Options
+	clock   stall.Clock
+	cpus    int // before the probe took one
+	outside *watch.Watch
+	board   string
+	gaps    outsideGaps
+	account account
+	outcome load.Outcome
+	notes   []string
+}
+
+// watch starts the probe beside the service.
+func (r *runner) watch(path string) (err error) {
+	r.outside, err = watch.Start(watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			return jitterprobe.Start(jitterprobe.Options{Clock: r.clock, OnGap: onGap})
+		},
+		Board: path, Clock: r.clock, OnGap: r.gaps.add,
+	})
+	if err != nil {
+		return fmt.Errorf("probe the machine: %w", err)
+	}
+	if ok, why := r.outside.Board(); ok {
+		r.board = path
+	} else {
+		r.notes = append(r.notes, "The service did not learn of the machine's gaps: "+why)
+	}
+	return nil
+}
+
+// service runs the service, and the load on it, from beginning to end.
+func (r *runner) service(ctx context.Context, startup, limit time.Duration) error {
+	options := childOptions{LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit}
+	child, err := startProcess(ctx, roleService, options, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = child.stop(0) }()
+	r.account.maxWindows = len(r.Schedule) + warmWindows
+	ready, read := make(chan struct{}), make(chan error, 1)
+	go func() {
+		read <- r.account.read(child.pipe, func() { close(ready) })
+		_ = child.pipe.Close() // it was only read; a child that still writes gets an error
+	}()
+	if err := awaitService(ctx, child, ready, read, startup); err != nil {
+		return err
+	}
+	if r.Inject == InjectHog {
+		hog, err := startProcess(ctx, roleHog, options, false)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = hog.stop(time.Second) }()
+		r.drive(ctx)
+		if err := hog.stop(time.Second); err != nil {
+			return err
+		}
+	} else {
+		r.drive(ctx)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := child.stop(endLimit); err != nil {
+		return err
+	}
+	if err := <-read; err != nil {
+		return err
+	}
+	if !r.account.ended {
+		return errors.New("read account of service: it ended without its last word")
+	}
+	return nil
+}
+
+func awaitService(ctx context.Context, child *process, ready <-chan struct{}, read <-chan error, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ready:
+		return nil
+	case err := <-read:
+		return errors.Join(errors.New("the service ended before it took requests"), err, child.stop(time.Second))
+	case <-timer.C:
+		return fmt.Errorf("the service did not come up within %v", limit)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *runner) drive(ctx context.Context) {
+	r.outcome = load.Run(ctx, load.Options{
+		Address:  r.account.hello.Address,
+		Schedule: r.Schedule,
+		Clock:    r.clock,
+		Path:     func(i int) string { return "/item?id=" + strconv.Itoa(i) },
+		Header:   arrivalHeader,
+		Grace:    grace,
+	})
+}

@@ -1,0 +1,105 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// The allocation mix of a request: many small objects that die with it, one
+// that lives for a few seconds, and now and then a large array.
+const (
+	smallObjects  = 300
+	sessions      = 4096    // how many of the middle generation are kept
+	largeEvery    = 64      // one request in so many
+	largeBytes    = 100_000 // above 85,000, where other runtimes keep them apart
+	largeKept     = 16
+	walkSteps     = 64
+	arrivalHeader = "X-Request-Arrival-Monotonic"
+)
+
+// service is the sample service: a JSON handler over a live heap.
+type service struct {
+	heap *liveHeap
+	seed uint64
+
+	mu       sync.Mutex
+	sessions [sessions]*session
+	large    [largeKept][]byte
+	next     uint64
+}
+
+type session struct {
+	ID    uint64
+	Items []*item
+	Tags  map[string]string
+}
+
+type item struct {
+	ID    uint64   `json:"id"`
+	Name  string   `json:"name"`
+	Price float64  `json:"price"`
+	Tags  []string `json:"tags,omitempty"`
+	next  *item
+}
+
+type answer struct {
+	ID    uint64  `json:"id"`
+	Sum   uint64  `json:"sum"`
+	Items []*item `json:"items"`
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseUint(r.URL.Query().Get("id"), 10, 64)
+	if err != nil {
+		http.Error(w, "id: want a number", http.StatusBadRequest)
+		return
+	}
+	random := rand.New(rand.NewPCG(s.seed, id))
+	items := smalls(random)
+	s.keep(id, items, random)
+	body, err := json.Marshal(answer{ID: id, Sum: s.heap.walk(random.Uint64(), walkSteps), Items: items[:8]})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the client is gone if not, and knows
+}
+
+// smalls allocates the objects that die young.
+func smalls(random *rand.Rand) []*item {
+	var list []*item
+	var last *item
+	for i := range smallObjects {
+		last = &item{ID: random.Uint64(), Name: "item " + strconv.Itoa(i), Price: random.Float64(), next: last}
+		if i%4 == 0 {
+			last.Tags = []string{"small", strconv.FormatUint(last.ID%100, 10)}
+		}
+		list = append(list, last)
+	}
+	return list
+}
+
+// keep puts an object in the place of one that was kept a while ago.
+func (s *service) keep(id uint64, items []*item, random *rand.Rand) {
+	kept := &session{ID: id, Tags: map[string]string{"user": fmt.Sprint(id), "region": "eu"}}
+	for _, i := range items[:16] {
+		kept.Items = append(kept.Items, &item{ID: i.ID, Name: i.Name, Price: i.Price})
+	}
+	var large []byte
+	if random.IntN(largeEvery) == 0 {
+		large = make([]byte, largeBytes)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[s.next%sessions] = kept
+	if large != nil {
+		s.large[s.next/largeEvery%largeKept] = large
+	}
+	s.next++
+}

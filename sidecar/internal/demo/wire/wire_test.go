@@ -1,0 +1,241 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+func sample() (stall.Window, stall.Share) {
+	w := stall.Window{Arrival: 9_000_000, Start: 10_000_000, End: 12_500_000}
+	s := stall.Share{
+		Total: 3_500_000, Uncertain: 100_000, App: 400_000, AppOrHost: 1_000_000, Unseen: 500_000,
+		Covered: 3_000_000, Pauses: 2, Fidelity: stall.Exact,
+	}
+	s.Charged[stall.GCPause] = 700_000
+	s.Charged[stall.Queue] = 800_000
+	s.Overlapped[stall.RuntimeSuspension] = 5
+	s.HostDuring[stall.HostThrottled] = 6
+	s.Coincident[stall.HostUnknown] = 7
+	return w, s
+}
+
+func TestStream(t *testing.T) {
+	w, s := sample()
+	c := gc.Collection{Index: 7, Cycles: 1, Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
+	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
+	hello := wire.Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
+	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Notes: []string{"x"}}
+
+	var b bytes.Buffer
+	out := wire.NewWriter(&b)
+	for _, err := range []error{out.Hello(&hello), out.Window(&w, &s), out.Collection(&c), out.Gap(&gap), out.Farewell(&farewell), out.Flush()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	in := wire.NewReader(&b)
+	next := func(want wire.Kind) []byte {
+		t.Helper()
+		k, payload, err := in.Next()
+		if err != nil || k != want {
+			t.Fatalf("Next() = %q, %v, want %q", k, err, want)
+		}
+		return payload
+	}
+	gotHello, err := wire.DecodeHello(next(wire.KindHello))
+	check(t, "hello", hello, gotHello, err)
+	var gotW stall.Window
+	var gotS stall.Share
+	err = wire.DecodeWindow(next(wire.KindWindow), &gotW, &gotS)
+	check(t, "window", w, gotW, err)
+	check(t, "share", s, gotS, err)
+	gotC, err := wire.DecodeCollection(next(wire.KindCollection))
+	check(t, "collection", wire.Collection{Index: 7, Cycles: 1, Pauses: c.Pauses}, gotC, err)
+	gotGap, err := wire.DecodeGap(next(wire.KindGap))
+	check(t, "gap", gap, gotGap, err)
+	gotFarewell, err := wire.DecodeFarewell(next(wire.KindFarewell))
+	check(t, "farewell", farewell, gotFarewell, err)
+	if _, _, err := in.Next(); err != io.EOF {
+		t.Errorf("Next() after the last frame: %v, want EOF", err)
+	}
+}
+
+func check[T any](t *testing.T, what string, want, got T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("decode %s: %v", what, err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(gc.Maybe[time.Duration]{})); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestWindowWithoutArrival(t *testing.T) {
+	w := stall.Window{Start: 5, End: 15}
+	s := stall.Share{Total: 10, Unseen: 10}
+	var gotW stall.Window
+	var gotS stall.Share
+	err := wire.DecodeWindow(wire.AppendWindow(nil, &w, &s), &gotW, &gotS)
+	check(t, "window", w, gotW, err)
+	check(t, "share", s, gotS, err)
+}
+
+func TestReaderErrors(t *testing.T) {
+	tests := []struct {
+		name, in, want string
+		truncated      bool
+	}{
+		{name: "unknown type", in: "Z\x00", want: "read frame at byte 0: unknown type 0x5a"},
+		{name: "no length", in: "W", want: "read length of frame at byte 0: unexpected EOF", truncated: true},
+		{name: "half a payload", in: "W\x05ab", want: "read payload of frame at byte 0: unexpected EOF", truncated: true},
+		{name: "second frame", in: "W\x01aG\x02b", want: "read payload of frame at byte 3: unexpected EOF", truncated: true},
+		{name: "too large", in: "W" + string(binary.AppendUvarint(nil, wire.MaxPayload+1)), want: "read frame at byte 0: payload of 65537 bytes, at most 65536"},
+		{name: "endless length", in: "W" + strings.Repeat("\xff", 11), want: "read length of frame at byte 0: varint is longer than 10 bytes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := wire.NewReader(strings.NewReader(tt.in))
+			var err error
+			for err == nil {
+				_, _, err = r.Next()
+			}
+			if err.Error() != tt.want {
+				t.Errorf("error %q, want %q", err, tt.want)
+			}
+			if got := errors.Is(err, io.ErrUnexpectedEOF); got != tt.truncated {
+				t.Errorf("errors.Is(err, io.ErrUnexpectedEOF) = %v, want %v", got, tt.truncated)
+			}
+		})
+	}
+}
+
+func TestDecodeWindowRefuses(t *testing.T) {
+	tests := []struct {
+		name string
+		mend func(*stall.Window, *stall.Share)
+		want string
+	}{
+		{"a sum that is wrong", func(_ *stall.Window, s *stall.Share) { s.App += time.Microsecond },
+			`decode frame 'W': share sums to 3.501ms, want its total of 3.5ms`},
+		{"an end before the start", func(w *stall.Window, _ *stall.Share) { w.End = w.Start - 1 },
+			`decode frame 'W': window ends 1ns before it starts`},
+		{"more coverage than time", func(_ *stall.Window, s *stall.Share) { s.Covered = s.Total + 1 },
+			`decode frame 'W': share covers 3.500001ms of 3.5ms`},
+		{"a time of days", func(_ *stall.Window, s *stall.Share) { s.Total = 48 * time.Hour },
+			`decode frame 'W': duration of 172800000000000 ns, at most 24h0m0s`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, s := sample()
+			tt.mend(&w, &s)
+			var gotW stall.Window
+			var gotS stall.Share
+			err := wire.DecodeWindow(wire.AppendWindow(nil, &w, &s), &gotW, &gotS)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestDecodeWindowTruncated(t *testing.T) {
+	w, s := sample()
+	whole := wire.AppendWindow(nil, &w, &s)
+	for n := range whole {
+		if err := wire.DecodeWindow(whole[:n], &w, &s); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("first %d of %d bytes: error %v, want one that wraps io.ErrUnexpectedEOF", n, len(whole), err)
+		}
+	}
+	w, s = sample()
+	want := `decode frame 'W': 1 bytes are left over`
+	if err := wire.DecodeWindow(append(whole, 0), &w, &s); err == nil || err.Error() != want {
+		t.Errorf("one byte more: error %v, want %q", err, want)
+	}
+}
+
+// FuzzReader holds the reader to its contract: whatever a child writes, every
+// frame is an error or a value in its range, and a share sums to its total.
+func FuzzReader(f *testing.F) {
+	w, s := sample()
+	var b bytes.Buffer
+	out := wire.NewWriter(&b)
+	_ = out.Hello(&wire.Hello{Address: "a"})
+	_ = out.Window(&w, &s)
+	_ = out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{{Start: 1, End: 2}}})
+	_ = out.Gap(&stall.Interval{Start: 1, End: 2, Cause: stall.HostUnknown})
+	_ = out.Farewell(&wire.Farewell{})
+	_ = out.Flush()
+	f.Add(b.Bytes())
+	f.Add([]byte("W\x05\xff\xff\xff\xff\x0f"))
+	f.Add([]byte("C\x03\x01\x01\xff"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r := wire.NewReader(bytes.NewReader(in))
+		for {
+			k, payload, err := r.Next()
+			if err != nil {
+				return
+			}
+			decode(t, k, payload)
+		}
+	})
+}
+
+func decode(t *testing.T, k wire.Kind, payload []byte) {
+	switch k {
+	case wire.KindWindow:
+		var w stall.Window
+		var s stall.Share
+		if wire.DecodeWindow(payload, &w, &s) == nil && (wire.Sum(&s) != s.Total || w.End < w.Start) {
+			t.Fatalf("DecodeWindow(%x) = %+v, %+v", payload, w, s)
+		}
+	case wire.KindCollection:
+		c, err := wire.DecodeCollection(payload)
+		for _, p := range c.Pauses {
+			if err == nil && p.End < p.Start {
+				t.Fatalf("DecodeCollection(%x) = %+v", payload, c)
+			}
+		}
+	case wire.KindGap:
+		if v, err := wire.DecodeGap(payload); err == nil && (v.End < v.Start || v.Cause >= stall.NumCauses) {
+			t.Fatalf("DecodeGap(%x) = %+v", payload, v)
+		}
+	case wire.KindHello:
+		_, _ = wire.DecodeHello(payload)
+	case wire.KindFarewell:
+		_, _ = wire.DecodeFarewell(payload)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("pipe is gone") }
+
+func TestWriterKeepsItsError(t *testing.T) {
+	w, s := sample()
+	out := wire.NewWriter(full{})
+	if err := out.Window(&w, &s); err != nil {
+		t.Fatal(err)
+	}
+	want := "flush frames: pipe is gone"
+	for range 2 {
+		if err := out.Flush(); err == nil || err.Error() != want {
+			t.Errorf("Flush: %v, want %q", err, want)
+		}
+	}
+	if err := out.Window(&w, &s); err == nil {
+		t.Error("Window after an error: no error")
+	}
+}

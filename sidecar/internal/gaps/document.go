@@ -1,0 +1,96 @@
+package gaps
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Schema names the JSON document of a probe.
+const Schema = "otelgc.probe/1"
+
+// Report is a probe that has ended, and the gaps that were kept of it.
+type Report struct {
+	jitterprobe.Summary
+	Threshold time.Duration
+	Kept      []jitterprobe.Gap
+	Left      uint64 // gaps shorter than those that are kept
+}
+
+// NewReport returns the report of a probe that has ended.
+func NewReport(s jitterprobe.Summary, l *Log, threshold time.Duration) *Report {
+	kept, left := l.Gaps()
+	return &Report{Summary: s, Threshold: threshold, Kept: kept, Left: left}
+}
+
+// Document is the JSON document of a probe. Times are nanoseconds of
+// CLOCK_MONOTONIC.
+type Document struct {
+	Schema      string            `json:"schema"`
+	Mode        string            `json:"mode"`
+	Note        string            `json:"note,omitempty"`
+	CPU         *int              `json:"cpu,omitempty"` // absent if the probe was not pinned
+	Clock       string            `json:"clock"`
+	BootID      string            `json:"boot_id,omitempty"`
+	LoopNS      *float64          `json:"loop_ns,omitempty"` // absent in mode periodic
+	Balance     *float64          `json:"balance,omitempty"`
+	Threshold   time.Duration     `json:"threshold"`
+	Start       stall.Instant     `json:"start"`
+	Duration    time.Duration     `json:"duration"`
+	Covered     float64           `json:"covered"`
+	Dropped     uint64            `json:"dropped"`
+	DroppedTime time.Duration     `json:"dropped_time,omitempty"`
+	GapTime     time.Duration     `json:"gap_time"`
+	Max         time.Duration     `json:"max"`
+	Total       uint64            `json:"total"` // gaps
+	Gaps        []Gap             `json:"gaps"`  // the longest, in order of time
+	GapsLeft    uint64            `json:"gaps_left_out,omitempty"`
+	Counts      map[string]uint64 `json:"counts"` // at least so long
+}
+
+// Gap is one gap.
+type Gap struct {
+	Start stall.Instant `json:"start"`
+	End   stall.Instant `json:"end"`
+	Cause string        `json:"cause"`
+	Scope string        `json:"scope"`
+}
+
+// Document returns the report as a JSON document.
+func (r *Report) Document() Document {
+	d := Document{
+		Schema: Schema, Mode: r.Mode.String(), Note: r.Note, Clock: clockName,
+		Threshold: r.Threshold, Start: r.Start, Duration: r.Observed(), Covered: r.Covered(),
+		Dropped: r.Dropped, DroppedTime: r.DroppedTime, GapTime: r.GapTime,
+		Max: max(r.Longest.Duration(), r.DroppedMax), Total: r.Gaps, GapsLeft: r.Left,
+		Gaps: make([]Gap, 0, len(r.Kept)), Counts: map[string]uint64{},
+	}
+	if id, err := stall.BootID(); err == nil {
+		d.BootID = id
+	}
+	if r.CPU >= 0 {
+		d.CPU = &r.CPU
+	}
+	if r.Loop > 0 {
+		d.LoopNS, d.Balance = &r.Loop, &r.Balance
+	}
+	for _, g := range r.Kept {
+		d.Gaps = append(d.Gaps, Gap{g.Start, g.End, g.Cause.String(), g.Scope.String()})
+	}
+	for _, c := range r.Counts {
+		d.Counts[bound(c.AtLeast)] = c.N
+	}
+	return d
+}
+
+const clockName = "CLOCK_MONOTONIC"
+
+// bound writes a threshold as the document names it, such as "10us".
+func bound(d time.Duration) string {
+	text := d.String()
+	if d < time.Millisecond && d >= time.Microsecond {
+		return text[:len(text)-len("µs")] + "us"
+	}
+	return text
+}

@@ -1,0 +1,95 @@
+package gaps
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func spin() *Report {
+	gap := jitterprobe.Gap{Start: 2_500_000, End: 3_700_000, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3, Source: stall.ProbeSpin}
+	s := jitterprobe.Summary{Mode: jitterprobe.Spin, CPU: 3, Snapshot: jitterprobe.Snapshot{
+		Start: 1_000_000, Watermark: 2_001_000_000, Gaps: 2, GapTime: 1_203_500, Longest: gap,
+		Dropped: 1, DroppedTime: 2000, DroppedMax: 2000, Loop: 9.56, Balance: 0.9999,
+		Counts: [5]jitterprobe.Count{{AtLeast: 2 * time.Microsecond, N: 2}, {AtLeast: 10 * time.Microsecond, N: 1}, {AtLeast: 50 * time.Microsecond, N: 1}, {AtLeast: 100 * time.Microsecond, N: 1}, {AtLeast: time.Millisecond, N: 1}},
+	}}
+	s.Histogram[11], s.Histogram[20] = 1, 1
+	var l Log
+	l.Add(gap)
+	l.Add(jitterprobe.Gap{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup})
+	return NewReport(s, &l, time.Microsecond)
+}
+
+func periodic() *Report {
+	s := jitterprobe.Summary{Mode: jitterprobe.Periodic, CPU: -1, Note: "one CPU: periodic"}
+	s.Start, s.Watermark, s.Counts = 1, 1_000_000_001, spin().Counts
+	for i := range s.Counts {
+		s.Counts[i].N = 0
+	}
+	return NewReport(s, &Log{}, 100*time.Microsecond)
+}
+
+func TestReport(t *testing.T) {
+	for name, r := range map[string]*Report{"spin": spin(), "periodic": periodic()} {
+		t.Run(name, func(t *testing.T) {
+			var text bytes.Buffer
+			if err := r.Print(&text); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".txt", text.Bytes())
+			d := r.Document()
+			d.BootID = "" // of this boot
+			doc, err := json.MarshalIndent(d, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", append(doc, '\n'))
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+	}
+}
+
+func TestLogKeepsTheLongest(t *testing.T) {
+	var l Log
+	const n = 2*MaxKept + 5
+	for i := range stall.Instant(n) {
+		// The later a gap the longer it is.
+		l.Add(jitterprobe.Gap{Start: i * 1_000_000, End: i*1_000_000 + i + 1})
+	}
+	list, left := l.Gaps()
+	if len(list) != MaxKept || left != n-MaxKept {
+		t.Fatalf("%d gaps kept, %d left out, want %d and %d", len(list), left, MaxKept, n-MaxKept)
+	}
+	for i, g := range list {
+		if want := stall.Instant(n-MaxKept+i) * 1_000_000; g.Start != want {
+			t.Fatalf("gap %d starts at %d, want %d", i, g.Start, want)
+		}
+	}
+}

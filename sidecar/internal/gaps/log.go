@@ -1,0 +1,54 @@
+// Package gaps says what a probe has seen, as a table and as JSON.
+package gaps
+
+import (
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+)
+
+// MaxKept bounds the gaps that a Log keeps: the longest.
+const MaxKept = 10_000
+
+// Log keeps the longest gaps of a run. It is for one goroutine at a time; the
+// zero value is ready.
+type Log struct {
+	kept []jitterprobe.Gap
+	lost uint64
+}
+
+// Add keeps g, or counts it if there are MaxKept that are longer.
+func (l *Log) Add(g jitterprobe.Gap) {
+	l.kept = append(l.kept, g)
+	if len(l.kept) == 2*MaxKept {
+		l.trim()
+	}
+}
+
+func (l *Log) trim() {
+	if len(l.kept) <= MaxKept {
+		return
+	}
+	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(b.Duration(), a.Duration()) })
+	l.lost += uint64(len(l.kept) - MaxKept)
+	l.kept = l.kept[:MaxKept]
+}
+
+// Gaps returns what is kept, in order of time, and how many shorter ones are
+// not.
+func (l *Log) Gaps() (list []jitterprobe.Gap, left uint64) {
+	l.trim()
+	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(a.Start.Sub(0), b.Start.Sub(0)) })
+	return l.kept, l.lost
+}
+
+func compare(a, b time.Duration) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,126 @@
+package verb
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// scopeName is the instrumentation scope of all that the sidecar exports.
+const scopeName = "github.com/otelgc/otelgc/sidecar"
+
+// statusEvery is the time between two status events of a source.
+const statusEvery = time.Second
+
+// export turns what the probe saw into telemetry.
+type export struct {
+	telemetry *telemetry.Telemetry
+	clock     stall.Clock
+
+	mu        sync.Mutex
+	watch     *watch.Watch // nil until begin
+	source    stall.Source
+	cpus      []int
+	snapshot  jitterprobe.Snapshot // the newest of which every gap was told
+	told      jitterprobe.Snapshot // what the instruments know of
+	unwritten uint64
+	status    stall.Instant // when the last one went out
+}
+
+func newExport(p *otelenv.Providers, clock stall.Clock) (*export, error) {
+	boot, err := stall.BootID()
+	if err != nil {
+		boot = "" // a system without one: instants are good in this process only
+	}
+	t, err := telemetry.New(telemetry.Options{
+		Meter: p.Meter.Meter(scopeName), Logger: p.Logger.Logger(scopeName),
+		BootID: boot, PID: os.Getpid(), Clock: clock,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make instruments: %w", err)
+	}
+	return &export{telemetry: t, clock: clock}, nil
+}
+
+// gap records a gap. It is called before begin, too.
+func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval(), evidence(g)) }
+
+// evidence says what decided the cause of g.
+func evidence(g jitterprobe.Gap) string {
+	switch {
+	case g.Runtime:
+		return "return into the Go runtime"
+	case g.Cause == stall.HostThrottled:
+		return "cpu.stat"
+	}
+	return ""
+}
+
+// begin names the source, from when on there are statuses of it.
+func (x *export) begin(w *watch.Watch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.watch = w
+	x.source = w.Probe().Mode().Source()
+	if cpu := w.Probe().CPU(); cpu >= 0 {
+		x.cpus = []int{cpu}
+	}
+}
+
+// settled takes a snapshot of which every gap went through gap, and once a
+// second says how far the source is.
+func (x *export) settled(s jitterprobe.Snapshot) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.snapshot = s; x.watch == nil {
+		return
+	}
+	if now := x.clock.Now(); now.Sub(x.status) >= statusEvery {
+		x.tell(now)
+	}
+}
+
+func (x *export) tell(now stall.Instant) {
+	s, before := x.snapshot, x.told
+	x.telemetry.Observed(x.source, s.Observed()-before.Observed())
+	if n := s.Dropped - before.Dropped; n > 0 {
+		x.telemetry.Dropped("gap", "ring_full", n, s.DroppedTime-before.DroppedTime)
+	}
+	if n := s.Backward - before.Backward; n > 0 {
+		x.telemetry.Dropped("gap", "clock_backward", n, 0)
+	}
+	unwritten := x.watch.Unwritten()
+	if n := unwritten - x.unwritten; n > 0 {
+		x.telemetry.Dropped("gap", "board_failed", n, 0)
+	}
+	x.telemetry.Coverage(x.source, s.Covered())
+	x.telemetry.Tick(now)
+	since := x.status
+	if since == 0 {
+		since = s.Start
+	}
+	x.telemetry.Status(telemetry.Status{
+		Source: x.source, Since: since, At: now, Watermark: s.Watermark,
+		Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
+		Wall:       x.clock.Wall(),
+		ProbedCPUs: x.cpus,
+	})
+	x.told, x.unwritten, x.status = s, unwritten, now
+}
+
+// close says the last word. The watch has ended.
+func (x *export) close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.watch != nil {
+		x.tell(x.clock.Now())
+	}
+	return x.telemetry.Close()
+}

@@ -1,0 +1,118 @@
+package verb
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+)
+
+// errHelp says that the help was asked for and printed.
+var errHelp = errors.New("help was printed")
+
+// parse parses the flags of a verb. What is wrong with them is one line.
+func parse(e env, set *flag.FlagSet, args []string) error {
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprintf(e.stdout, "otelgc-sidecar %s [flags]\n\n", set.Name())
+		set.SetOutput(e.stdout)
+		set.PrintDefaults()
+		return errHelp
+	case err != nil:
+		text := err.Error()
+		if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+			text = "unknown flag --" + name
+		}
+		return wrong("%s (see otelgc-sidecar %s --help)", text, set.Name())
+	case set.NArg() > 0:
+		return wrong("argument %q is not wanted (see otelgc-sidecar %s --help)", set.Arg(0), set.Name())
+	}
+	return nil
+}
+
+// given reports whether a flag was on the command line.
+func given(set *flag.FlagSet, name string) bool {
+	found := false
+	set.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+// probeFlags are the flags of a verb that probes.
+type probeFlags struct {
+	set       *flag.FlagSet
+	cpu       int
+	threshold time.Duration
+	mode      string
+	force     bool
+}
+
+func (p *probeFlags) add(set *flag.FlagSet) {
+	p.set = set
+	set.IntVar(&p.cpu, "cpu", -1, "probe this CPU (default the last one that is allowed)")
+	set.DurationVar(&p.threshold, "threshold", jitterprobe.DefaultThreshold, "shortest gap that counts; 100us where the mode is periodic")
+	set.StringVar(&p.mode, "mode", "auto", "auto, spin, runtime or periodic")
+	set.BoolVar(&p.force, "force", false, "spin even on the only CPU or under a cgroup quota, where it harms the service")
+}
+
+// minThreshold is where the loop's own length begins to show.
+const minThreshold = 50 * time.Nanosecond
+
+func (p *probeFlags) options() (jitterprobe.Options, error) {
+	mode, err := jitterprobe.ParseMode(p.mode)
+	if err != nil {
+		return jitterprobe.Options{}, wrong("--mode %q: want auto, spin, runtime or periodic", p.mode)
+	}
+	o := jitterprobe.Options{Mode: mode, Force: p.force}
+	if given(p.set, "cpu") {
+		if p.cpu < 0 {
+			return o, wrong("--cpu %d: want the number of a CPU", p.cpu)
+		}
+		o.CPU = &p.cpu
+	}
+	if given(p.set, "threshold") {
+		if p.threshold < minThreshold || p.threshold > time.Minute {
+			return o, wrong("--threshold %v: want %v to %v", p.threshold, minThreshold, time.Minute)
+		}
+		o.Threshold = p.threshold
+	}
+	return o, nil
+}
+
+// start starts a probe. That it may not use its CPU is a wrong argument; that
+// it may not spin under a quota, as it was told to, is a failure.
+func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
+	p, err := jitterprobe.Start(o)
+	switch {
+	case errors.Is(err, jitterprobe.ErrCPU):
+		return nil, wrongArgument{err}
+	case err != nil:
+		return nil, err
+	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && strings.Contains(p.Note(), "quota"):
+		p.Stop()
+		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
+	}
+	return p, nil
+}
+
+// parseSize parses a number of bytes such as 64MiB, 64M or 1000000.
+func parseSize(s string) (uint64, error) {
+	digits := strings.TrimRight(s, "KMGTiBkmgb")
+	unit, ok := map[string]uint64{
+		"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
+		"m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+		"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
+	}[strings.ToLower(s[len(digits):])]
+	n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+	if !ok || err != nil || n > (1<<63)/unit {
+		return 0, fmt.Errorf("parse size %q: want a number of bytes such as 64MiB", s)
+	}
+	return n * unit, nil
+}

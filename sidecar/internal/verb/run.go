@@ -1,0 +1,140 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// boardOff is the value of --board that turns the board off.
+const boardOff = "off"
+
+// stopLimit bounds the end of run, whatever the Collector does.
+const stopLimit = 4 * time.Second
+
+// run probes, tells the services of this host on the board, and exports, until
+// it is told to end.
+func run(e env, args []string) error {
+	set := flag.NewFlagSet("run", flag.ContinueOnError)
+	var flags probeFlags
+	flags.add(set)
+	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
+	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
+	asJSON := set.Bool("json", false, "print one JSON document at the end")
+	if err := parse(e, set, args); err != nil {
+		return err
+	}
+	o, err := flags.options()
+	if err != nil {
+		return err
+	}
+	if *duration < 0 {
+		return wrong("--duration %v: want 0s or more", *duration)
+	}
+	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, needBoard: given(set, "board")}
+	if *path != boardOff {
+		s.board = *path
+	}
+	report, err := s.run(*duration)
+	if err != nil || !*asJSON {
+		return err
+	}
+	return printJSON(e, report.Document())
+}
+
+// sidecar is a run.
+type sidecar struct {
+	env
+	log       *slog.Logger
+	probe     jitterprobe.Options
+	board     string
+	needBoard bool
+	gaps      gaps.Log
+}
+
+func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		return nil, fmt.Errorf("start clock: %w", err)
+	}
+	s.probe.Clock = clock
+	otel.SetErrorHandler(newComplaints(s.log))
+	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar"})
+	if err != nil {
+		return nil, fmt.Errorf("start export: %w", err)
+	}
+	x, err := newExport(providers, clock)
+	if err != nil {
+		return nil, errors.Join(err, s.shutdown(providers))
+	}
+	w, err := watch.Start(watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			o := s.probe
+			o.OnGap = onGap
+			return start(o)
+		},
+		Board: s.board, NeedBoard: s.needBoard, Clock: clock,
+		OnGap: func(g jitterprobe.Gap) {
+			s.gaps.Add(g)
+			x.gap(g)
+		},
+		OnTick: x.settled,
+	})
+	if err != nil {
+		return nil, errors.Join(err, x.close(), s.shutdown(providers))
+	}
+	s.sayStart(w)
+	x.begin(w)
+	wait(s.env, duration)
+	return s.end(w, x, providers)
+}
+
+// end stops everything, and does not wait for a Collector that is dead.
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers) (*gaps.Report, error) {
+	summary, err := w.Stop()
+	if err != nil {
+		s.log.Warn("the probe did not end in good order", "error", err)
+	}
+	if err := x.close(); err != nil {
+		s.log.Warn("not all events were sent", "error", err)
+	}
+	if err := s.shutdown(p); err != nil {
+		s.log.Warn("not all telemetry was exported", "error", err)
+	}
+	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
+	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
+		"longest", r.Longest.Duration().String(), "dropped", r.Dropped)
+	return r, nil
+}
+
+func (s *sidecar) shutdown(p *otelenv.Providers) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	return p.Shutdown(ctx)
+}
+
+func (s *sidecar) sayStart(w *watch.Watch) {
+	p := w.Probe()
+	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
+	if n := p.Note(); n != "" {
+		s.log.Warn("the probe does not run as asked", "why", n)
+	}
+	switch ok, why := w.Board(); {
+	case ok:
+		s.log.Info("writing the board", "path", s.board)
+	case s.board != "":
+		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
+	}
+}

@@ -1,0 +1,95 @@
+// Package verb holds the verbs of otelgc-sidecar: what each takes on its
+// command line, what it prints, and its exit code.
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	Done   = 0
+	Failed = 1
+	Wrong  = 2 // wrong arguments
+)
+
+const usage = `otelgc-sidecar watches the machine next to a service.
+
+  otelgc-sidecar run    [flags]   probe a CPU, tell the services of this host, export (OTEL_*)
+  otelgc-sidecar probe  [flags]   the gaps of this machine, no export
+  otelgc-sidecar demo   [flags]   a sample service under load, the probe, the join: who is to blame for p99
+
+Each verb takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments.
+`
+
+// env is what a verb runs in.
+type env struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+}
+
+// verbs maps a name to what it does with the rest of the command line.
+var verbs = map[string]func(env, []string) error{
+	"run":   run,
+	"probe": probe,
+	"demo":  runDemo,
+}
+
+// Main runs the command line, without the name of the program, and returns the
+// exit code. SIGINT and SIGTERM end a verb early, in good order; a second one
+// kills.
+func Main(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	err := dispatch(env{ctx, stdout, stderr}, args)
+	if err == nil {
+		return Done
+	}
+	_, _ = fmt.Fprintln(stderr, "otelgc-sidecar: "+oneLine(err.Error()))
+	if errors.As(err, new(wrongArgument)) {
+		return Wrong
+	}
+	return Failed
+}
+
+func dispatch(e env, args []string) error {
+	if len(args) == 0 {
+		return wrong("no verb: want run, probe or demo (see otelgc-sidecar help)")
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		_, err := io.WriteString(e.stdout, usage)
+		return err
+	}
+	v, ok := verbs[args[0]]
+	if !ok {
+		return wrong("unknown verb %q: want run, probe or demo (see otelgc-sidecar help)", args[0])
+	}
+	err := v(e, args[1:])
+	if errors.Is(err, errHelp) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return nil
+}
+
+// wrongArgument is an error of the command line.
+type wrongArgument struct{ error }
+
+func (w wrongArgument) Unwrap() error { return w.error }
+
+func wrong(format string, args ...any) error { return wrongArgument{fmt.Errorf(format, args...)} }
+
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

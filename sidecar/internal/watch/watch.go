@@ -1,0 +1,175 @@
+// Package watch runs a probe and shows its gaps to the services of this host on
+// the board.
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Options configure a Watch.
+type Options struct {
+	// Start starts the probe with the OnGap it is given.
+	Start func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
+	// Board is the path of the board; empty for none.
+	Board string
+	// NeedBoard makes it an error if there can be no board, other than that
+	// somebody else writes it.
+	NeedBoard bool
+	// Clock is the clock of the gaps.
+	Clock stall.Clock
+	// OnGap is called for each gap, on the probe's goroutine. It must not
+	// block. It may be nil.
+	OnGap func(jitterprobe.Gap)
+	// OnTick is called ten times a second, on one goroutine, with a snapshot of
+	// which every gap has been through OnGap. It may be nil.
+	OnTick func(jitterprobe.Snapshot)
+}
+
+// Watch is a running probe with its board.
+type Watch struct {
+	probe     *jitterprobe.Probe
+	board     *board.Writer
+	boardNote string
+	onGap     func(jitterprobe.Gap)
+	onTick    func(jitterprobe.Snapshot)
+	restore   func() error
+	told      atomic.Uint64 // gaps that were through OnGap
+	unwritten atomic.Uint64
+	quit      chan struct{}
+	done      chan struct{}
+	once      sync.Once
+	summary   jitterprobe.Summary
+	err       error
+}
+
+// tick is the time between two looks at the probe.
+const tick = 100 * time.Millisecond
+
+// Start starts the probe and the board.
+func Start(o Options) (*Watch, error) {
+	w := &Watch{onGap: o.OnGap, onTick: o.OnTick, quit: make(chan struct{}), done: make(chan struct{})}
+	ready := make(chan struct{}) // the board is made after the probe, whose mode it names
+	p, err := o.Start(func(g jitterprobe.Gap) {
+		<-ready
+		w.gap(g)
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.probe = p
+	if err := w.openBoard(o); err != nil {
+		close(ready)
+		p.Stop()
+		return nil, err
+	}
+	if p.CPU() >= 0 && p.Mode() == jitterprobe.Spin {
+		// Without it the probe would see this very process. That there is no
+		// other CPU to go to is in the probe's note.
+		if restore, err := jitterprobe.Reserve(p.CPU()); err == nil {
+			w.restore = restore
+		}
+	}
+	close(ready)
+	go w.run()
+	return w, nil
+}
+
+func (w *Watch) openBoard(o Options) error {
+	if o.Board == "" {
+		w.boardNote = "off"
+		return nil
+	}
+	var cpus []int
+	if cpu := w.probe.CPU(); cpu >= 0 {
+		cpus = []int{cpu}
+	}
+	b, err := board.Create(board.WriterOptions{Path: o.Board, Clock: o.Clock, Source: w.probe.Mode().Source(), CPUs: cpus})
+	switch {
+	case err == nil:
+		w.board = b
+	case errors.Is(err, board.ErrLocked) || !o.NeedBoard:
+		w.boardNote = err.Error()
+	default:
+		return err
+	}
+	return nil
+}
+
+func (w *Watch) gap(g jitterprobe.Gap) {
+	// A stop of this process's own runtime says nothing to others.
+	if w.board != nil && g.Cause.IsHost() {
+		if err := w.board.Append(g.Interval()); err != nil {
+			w.unwritten.Add(1)
+		}
+	}
+	if w.onGap != nil {
+		w.onGap(g)
+	}
+	w.told.Add(1)
+}
+
+func (w *Watch) run() {
+	defer close(w.done)
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.quit:
+			w.summary = w.probe.Stop()
+			w.settle(w.summary.Snapshot)
+			return
+		case <-ticker.C:
+			w.settle(w.probe.Snapshot())
+		}
+	}
+}
+
+// settle moves the watermark. The probe's snapshot is ahead of its OnGap: a
+// watermark counts only when all gaps before it have been told.
+func (w *Watch) settle(s jitterprobe.Snapshot) {
+	if w.told.Load() < s.Gaps {
+		return
+	}
+	if w.board != nil {
+		unwritten := w.unwritten.Load()
+		w.board.Advance(s.Watermark, s.Dropped+unwritten, s.DroppedTime)
+	}
+	if w.onTick != nil {
+		w.onTick(s)
+	}
+}
+
+// Probe returns the probe.
+func (w *Watch) Probe() *jitterprobe.Probe { return w.probe }
+
+// Board reports whether the gaps are shown on a board, and if not, why.
+func (w *Watch) Board() (ok bool, why string) { return w.board != nil, w.boardNote }
+
+// Unwritten returns how many gaps could not be written to the board.
+func (w *Watch) Unwritten() uint64 { return w.unwritten.Load() }
+
+// Stop stops the probe, takes the board away and returns all that was seen.
+// Stopping again returns the same.
+func (w *Watch) Stop() (jitterprobe.Summary, error) {
+	w.once.Do(func() {
+		close(w.quit)
+		<-w.done
+		if w.restore != nil {
+			if err := w.restore(); err != nil {
+				w.err = fmt.Errorf("give the probe's CPU back: %w", err)
+			}
+		}
+		if w.board != nil {
+			w.err = errors.Join(w.err, w.board.Close())
+		}
+	})
+	return w.summary, w.err
+}

@@ -1,0 +1,19 @@
+// Command otelgc-sidecar watches the machine next to a service: it measures
+// when a CPU is taken away, tells the services of the host through a file, and
+// exports what it saw by OpenTelemetry.
+package main
+
+import (
+	"os"
+
+	"github.com/otelgc/otelgc/sidecar/internal/demo"
+	"github.com/otelgc/otelgc/sidecar/internal/verb"
+)
+
+func main() {
+	// The demo runs this very binary again, as the service it looks at.
+	if code, is := demo.Role(); is {
+		os.Exit(code)
+	}
+	os.Exit(verb.Main(os.Args[1:], os.Stdout, os.Stderr))
+}

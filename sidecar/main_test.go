@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// binary is the sidecar, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "otelgc-sidecar-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "otelgc-sidecar")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build sidecar: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// sidecar runs the binary with its temporary files in a directory of the test.
+func sidecar(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.TempDir()), environment...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), code
+}
+
+func TestWrongArguments(t *testing.T) {
+	dir := t.TempDir()
+	arrivals := filepath.Join(dir, "arrivals.txt")
+	if err := os.WriteFile(arrivals, []byte("0.1\n0.2\nhello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{nil, "no verb: want run, probe or demo (see otelgc-sidecar help)"},
+		{[]string{"dance"}, `unknown verb "dance": want run, probe or demo (see otelgc-sidecar help)`},
+		{[]string{"probe", "--foo"}, "probe: unknown flag --foo (see otelgc-sidecar probe --help)"},
+		{[]string{"probe", "x"}, `probe: argument "x" is not wanted (see otelgc-sidecar probe --help)`},
+		{[]string{"probe", "--cpu", "-1"}, "probe: --cpu -1: want the number of a CPU"},
+		{[]string{"probe", "--mode", "fast"}, `probe: --mode "fast": want auto, spin, runtime or periodic`},
+		{[]string{"probe", "--threshold", "1ns"}, "probe: --threshold 1ns: want 50ns to 1m0s"},
+		{[]string{"probe", "--duration", "-1s"}, "probe: --duration -1s: want more than 0s and at most 24h0m0s"},
+		{[]string{"run", "--duration", "-1s"}, "run: --duration -1s: want 0s or more"},
+		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw or cpu-hog`},
+		{[]string{"demo", "--live-heap", "lots"}, `demo: --live-heap: parse size "lots": want a number of bytes such as 64MiB`},
+		{[]string{"demo", "--live-heap", "1"}, "demo: --live-heap 1: want 1MiB to 16GiB"},
+		{[]string{"demo", "--rate", "0"}, "demo: plan arrivals: rate 0 is not above zero"},
+		{[]string{"demo", "--rate", "1e9"}, "demo: plan arrivals: 1e+09/s for 15s are 15000000000 requests, at most 1000000: lower the rate or the duration"},
+		{[]string{"demo", "--arrivals", arrivals}, "demo: " + arrivals + `:3: parse arrival "hello": want whole nanoseconds, or seconds with a point`},
+		{[]string{"demo", "--arrivals", filepath.Join(dir, "none")}, "demo: open arrivals: open " + filepath.Join(dir, "none") + ": no such file or directory"},
+		{[]string{"demo", "--arrivals", arrivals, "--rate", "5"}, "demo: --rate and --arrivals: want one of them"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			stdout, stderr, code := sidecar(t, nil, tt.args...)
+			if want := "otelgc-sidecar: " + tt.want + "\n"; code != 2 || stderr != want || stdout != "" {
+				t.Errorf("exit %d, stdout %q, stderr\n%q, want exit 2 and\n%q", code, stdout, stderr, want)
+			}
+		})
+	}
+}
+
+func TestProbeOnACPUThatDoesNotExist(t *testing.T) {
+	for _, args := range [][]string{{"probe"}, {"run", "--board=off"}} {
+		stdout, stderr, code := sidecar(t, nil, append(args, "--cpu", "1023")...)
+		if code != 2 || stdout != "" || !strings.Contains(stderr, "probe cpu 1023: not ") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit %d, stdout %q, stderr %q, want exit 2 and one line about cpu 1023", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}} {
+		stdout, stderr, code := sidecar(t, nil, args...)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "otelgc-sidecar") {
+			t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, stderr, stdout)
+		}
+	}
+}
