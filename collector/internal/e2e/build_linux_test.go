@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// binaries are the programs under test.
+type binaries struct{ collector, sidecar, http, providers string }
+
+// scratch holds the binaries until all tests are over.
+var scratch string
+
+func TestMain(m *testing.M) {
+	os.Exit(withScratch(m.Run))
+}
+
+func withScratch(run func() int) int {
+	dir, err := os.MkdirTemp("", "otelgc-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	scratch = dir
+	return run()
+}
+
+// build makes all of them once, when the first test asks.
+var build = sync.OnceValues(func() (binaries, error) {
+	b := binaries{
+		collector: filepath.Join(scratch, "otelcol-otelgc"),
+		sidecar:   filepath.Join(scratch, "otelgc-sidecar"),
+		http:      filepath.Join(scratch, "http"),
+		providers: filepath.Join(scratch, "providers"),
+	}
+	for _, of := range []struct{ out, module, pkg string }{
+		{b.collector, "../..", "./otelcol-otelgc"},
+		{b.sidecar, "../../..", "./sidecar"},
+		{b.http, "../../../examples", "./http"},
+		{b.providers, "../../../examples", "./providers"},
+	} {
+		cmd := exec.Command("go", "build", "-o", of.out, of.pkg)
+		cmd.Dir = of.module
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return b, fmt.Errorf("build %s of %s: %w\n%s", of.pkg, of.module, err, text)
+		}
+	}
+	return b, nil
+})
+
+func programs(t *testing.T) binaries {
+	t.Helper()
+	b, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// config is the file that users run: the test changes nothing in it.
+const config = "../../../collector-config.yaml"
+
+// site is where one Collector listens and writes. A Collector that is started
+// again at the same site takes the place of the one before.
+type site struct {
+	grpc, http, health, prometheus, self string
+	out                                  string
+}
+
+func newSite(t *testing.T, out string) *site {
+	t.Helper()
+	a := freeAddresses(t, 5)
+	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], out: out}
+}
+
+// freeAddresses returns n loopback addresses that were free a moment ago.
+func freeAddresses(t *testing.T, n int) []string {
+	t.Helper()
+	var addrs []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // held until all are known, so that they differ
+		addrs = append(addrs, l.Addr().String())
+	}
+	return addrs
+}
+
+// collect starts a Collector and waits until it says that it is healthy.
+func (s *site) collect(t *testing.T) *process {
+	t.Helper()
+	_, selfPort, _ := strings.Cut(s.self, ":")
+	p := start(t, []string{
+		"OTELGC_COLLECTOR_GRPC=" + s.grpc,
+		"OTELGC_COLLECTOR_HTTP=" + s.http,
+		"OTELGC_COLLECTOR_HEALTH=" + s.health,
+		"OTELGC_COLLECTOR_PROMETHEUS=" + s.prometheus,
+		"OTELGC_COLLECTOR_SELF_PORT=" + selfPort,
+		"OTELGC_OUT=" + s.out,
+	}, programs(t).collector, "--config", config)
+	eventually(t, "health of the Collector", func() error {
+		_, err := get("http://" + s.health + "/")
+		return err
+	}, p)
+	return p
+}
+
+// scrape returns the page that Prometheus would read.
+func (s *site) scrape() (string, error) { return get("http://" + s.prometheus + "/metrics") }
+
+// client does not keep connections: a killed server would leave dead ones.
+var client = &http.Client{
+	Timeout:   10 * time.Second,
+	Transport: &http.Transport{DisableKeepAlives: true},
+}
+
+func get(url string) (string, error) {
+	r, err := client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
+	if err == nil && r.StatusCode != http.StatusOK {
+		err = fmt.Errorf("get %s: status %s", url, r.Status)
+	}
+	return string(body), err
+}

@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds far above what the programs need (tens of MB), and far below what
+// they would hold if they kept everything that they cannot send.
+const (
+	senderMemory    = 512 << 20
+	collectorMemory = 1 << 30
+	diskSize        = 8 << 20
+)
+
+// TestOutage: the Collector dies under a service and a sidecar, comes back,
+// and later its disk is full. Nobody hangs, nobody grows without bound, and
+// what was lost is counted.
+func TestOutage(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	disk := mountDisk(t, out)
+	s, board := newSite(t, out), filepath.Join(dir, "board")
+	collector := s.collect(t)
+	sidecar := s.watch(t, "grpc", board, "--mode", "periodic")
+	app, url, quit := s.serve(t, programs(t).http, "grpc", board)
+	senders := []*process{sidecar, app}
+	expectStatus(t, s, monotonic(t), collector, sidecar, app)
+
+	t.Log("the Collector is killed")
+	collector.kill()
+	// Longer than the export timeout of the senders, so that something is lost.
+	for range 5 {
+		time.Sleep(time.Second)
+		checkServing(t, url, senders...)
+	}
+
+	t.Log("the Collector is back")
+	collector = s.collect(t)
+	expectStatus(t, s, monotonic(t), collector, sidecar, app)
+	for _, service := range []string{"e2e-http", "e2e-sidecar"} {
+		eventually(t, "otelgc.monitor.dropped of "+service, func() error {
+			for _, p := range s.read().points {
+				if p.metric == "otelgc.monitor.dropped" && p.service == service && p.value > 0 {
+					t.Logf("%s lost %v: %v", service, p.value, p.attrs)
+					return nil
+				}
+			}
+			return errors.New("nothing was counted as lost")
+		}, collector, sidecar, app)
+	}
+
+	if disk {
+		testFullDisk(t, s, url, collector, senders)
+	}
+
+	t.Log("the Collector is killed, and everyone has to go")
+	collector.kill()
+	quit()
+	for _, p := range senders {
+		p.stop(t)
+	}
+}
+
+// testFullDisk fills the disk under the file exporter and frees it again.
+func testFullDisk(t *testing.T, s *site, url string, collector *process, senders []*process) {
+	filler := filepath.Join(s.out, "filler")
+	fill(t, filler)
+	t.Log("the disk is full")
+	all := append([]*process{collector}, senders...)
+	before := failedBySelf(s)
+	eventually(t, "the Collector's own count of what it could not write", func() error {
+		// What the exporter has freed by rotation is filled too.
+		fill(t, filler)
+		if now := failedBySelf(s); now <= before {
+			return fmt.Errorf("otelcol_exporter_send_failed: %v", now)
+		}
+		return nil
+	}, all...)
+	checkServing(t, url, senders...)
+	if rss := collector.resident(t); rss > collectorMemory {
+		t.Errorf("the Collector holds %d bytes, want at most %d", rss, int64(collectorMemory))
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("the disk has room again")
+	expectStatus(t, s, monotonic(t), all...)
+	t.Logf("%d lines were cut", s.read().cut)
+}
+
+// mountDisk mounts a small disk at dir, and reports whether it could.
+func mountDisk(t *testing.T, dir string) bool {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskSize)); err != nil {
+		t.Logf("skipped: the part with a full disk: mount a tmpfs: %v", err)
+		return false
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return true
+}
+
+// fill appends to path until the disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 4096)
+	for written := 0; written <= diskSize; {
+		n, err := f.Write(block)
+		if errors.Is(err, unix.ENOSPC) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		written += n
+	}
+	t.Fatalf("%s: %d bytes did not fill the disk", path, diskSize)
+}
+
+// checkServing: the service answers and the senders' memory is bounded.
+func checkServing(t *testing.T, url string, senders ...*process) {
+	t.Helper()
+	for _, p := range senders {
+		p.alive(t)
+		if rss := p.resident(t); rss > senderMemory {
+			t.Errorf("%s holds %d bytes, want at most %d", p.name, rss, int64(senderMemory))
+		}
+	}
+	if _, err := get(url); err != nil {
+		t.Errorf("the service does not answer: %v", err)
+	}
+}
+
+// expectStatus waits until the service and the sidecar have both said
+// something about the time after since.
+func expectStatus(t *testing.T, s *site, since int64, ps ...*process) {
+	t.Helper()
+	eventually(t, "source status from now on", func() error {
+		seen := map[string]bool{}
+		for _, e := range s.read().events {
+			if end, ok := e.attrs["otelgc.end"].(int64); ok && e.name == "otelgc.source.status" && end > since {
+				seen[e.service] = true
+			}
+		}
+		if !seen["e2e-http"] || !seen["e2e-sidecar"] {
+			return fmt.Errorf("only of %v", seen)
+		}
+		return nil
+	}, ps...)
+}
+
+var sendFailed = regexp.MustCompile(`(?m)^otelcol_exporter_send_failed_\w+\{[^}]*exporter="file/\w+"[^}]*\} (\S+)$`)
+
+// failedBySelf sums what the Collector says of itself that its file exporter
+// could not write.
+func failedBySelf(s *site) (sum float64) {
+	page, err := get("http://" + s.self + "/metrics")
+	if err != nil {
+		return 0
+	}
+	for _, m := range sendFailed.FindAllStringSubmatch(page, -1) {
+		if v, err := strconv.ParseFloat(m[1], 64); err == nil {
+			sum += v
+		}
+	}
+	return sum
+}
