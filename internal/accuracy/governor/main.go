@@ -1,0 +1,96 @@
+// Command governor measures what exact tracing costs against what it may cost.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/accuracy/report"
+	"github.com/otelgc/otelgc/internal/accuracy/service"
+	"github.com/otelgc/otelgc/internal/accuracy/trial"
+	"github.com/otelgc/otelgc/otelgc"
+)
+
+func main() {
+	service.Main()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "governor:", err)
+		os.Exit(1)
+	}
+}
+
+// experiment is what the flags say.
+type experiment struct {
+	trial.Bench
+	pairs  int
+	budget float64
+	rate   float64
+	live   int
+	idle   int
+	only   string
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	var e experiment
+	var o report.Output
+	f := flag.NewFlagSet("governor", flag.ContinueOnError)
+	f.SetOutput(log)
+	e.Flags(f, 5*time.Second, time.Minute, 2*time.Minute)
+	o.Flag(f)
+	f.IntVar(&e.pairs, "pairs", 6, "pairs of runs of each service")
+	f.Float64Var(&e.budget, "budget", otelgc.DefaultExactBudget, "exact budget")
+	f.Float64Var(&e.rate, "rate", 20, "requests per second of the services that are not saturated")
+	f.IntVar(&e.live, "live", 16, "long-lived heap of the service, in `MB`")
+	f.IntVar(&e.idle, "idle", 100_000, "goroutines of the service that has idle ones")
+	f.StringVar(&e.only, "only", "", "`names` of the services to run, such as quiet,saturated,idle; all of them without")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	e.Log = func(format string, args ...any) {
+		fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+	}
+	if err := e.Pins(); err != nil {
+		return err
+	}
+	s := report.New("Exact tracing and its budget")
+	if err := e.measure(ctx, s); err != nil {
+		return err
+	}
+	return o.Write(out, s)
+}
+
+func (e *experiment) measure(ctx context.Context, s *report.Section) error {
+	rows := [][]string{{"service", "requests/s", "CPUs in use", "pairs", "budget, CPUs", "cost, CPUs, median",
+		"cost / budget, median", "95 % interval", "the same inside the runs", "time traced"}}
+	for _, c := range []struct {
+		name, what string
+		rate       float64
+		idle       int
+	}{
+		{"quiet", "quiet", e.rate, 0},
+		{"saturated", "saturated", 0, 0},
+		{"idle", fmt.Sprintf("%d idle goroutines", e.idle), e.rate, e.idle},
+	} {
+		if e.only != "" && !strings.Contains(","+e.only+",", ","+c.name+",") {
+			continue
+		}
+		without := trial.Run{Rate: c.rate, Spec: service.Spec{Monitor: true, LiveMB: e.live, Idle: c.idle}}
+		with := without
+		with.Budget, with.WholeSlices = e.budget, e.budget < 1
+		pairs, err := e.Pairs(ctx, e.pairs, without, with)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		rows = append(rows, e.row(c.what, pairs))
+	}
+	e.write(s, rows)
+	return nil
+}

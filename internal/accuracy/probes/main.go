@@ -1,0 +1,118 @@
+// Command probes measures what a jitter probe does to the stop-the-world pauses
+// of the service beside it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/accuracy/report"
+	"github.com/otelgc/otelgc/internal/accuracy/service"
+	"github.com/otelgc/otelgc/internal/accuracy/trial"
+	"github.com/otelgc/otelgc/jitterprobe"
+)
+
+func main() {
+	service.Main()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "probes:", err)
+		os.Exit(1)
+	}
+}
+
+// experiment is what the flags say.
+type experiment struct {
+	trial.Bench
+	rounds, forced, live int
+	rate                 float64
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	var e experiment
+	var o report.Output
+	f := flag.NewFlagSet("probes", flag.ContinueOnError)
+	f.SetOutput(log)
+	e.Flags(f, 2*time.Second, 10*time.Second, time.Minute)
+	// A probe takes the last CPU that it may use; the service is to be free to
+	// do so too, or the probe could not be in its way.
+	if err := f.Set("pin", "false"); err != nil {
+		return err
+	}
+	o.Flag(f)
+	f.IntVar(&e.rounds, "rounds", 6, "runs of each setting")
+	f.IntVar(&e.forced, "gcs", 50, "collections per second")
+	f.IntVar(&e.live, "live", 8, "long-lived heap of the service, in `MB`")
+	f.Float64Var(&e.rate, "rate", 500, "requests per second")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	e.Log = func(format string, args ...any) {
+		fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+	}
+	if err := e.Pins(); err != nil {
+		return err
+	}
+	s := report.New("What a probe does to the service beside it")
+	if err := e.measure(ctx, s); err != nil {
+		return err
+	}
+	return o.Write(out, s)
+}
+
+// setting is where a probe runs, and how.
+type setting struct {
+	name            string
+	inside, outside string // modes
+}
+
+var settings = []setting{
+	{"no probe", "", ""},
+	{"`spin` in another process", "", "spin"},
+	{"`spin` in the service", "spin", ""},
+	{"`runtime` in the service", "runtime", ""},
+	{"`periodic` in the service", "periodic", ""},
+}
+
+func (e *experiment) measure(ctx context.Context, s *report.Section) error {
+	all := make([]pooled, len(settings))
+	for round := range e.rounds {
+		// Each round begins with another one: none is always first.
+		for i := range settings {
+			k := (round + i) % len(settings)
+			if err := e.once(ctx, settings[k], &all[k]); err != nil {
+				return fmt.Errorf("%s: %w", settings[k].name, err)
+			}
+		}
+	}
+	e.write(s, all)
+	return nil
+}
+
+// once runs the service in one setting, once, and adds what it saw to p.
+func (e *experiment) once(ctx context.Context, set setting, p *pooled) error {
+	if set.outside != "" {
+		m, err := jitterprobe.ParseMode(set.outside)
+		if err != nil {
+			return err
+		}
+		probe, err := jitterprobe.Start(jitterprobe.Options{Mode: m})
+		if err != nil {
+			return fmt.Errorf("start probe: %w", err)
+		}
+		defer probe.Stop()
+		p.note = probe.Note()
+	}
+	u, err := e.Do(ctx, trial.Run{Rate: e.rate, Spec: service.Spec{LiveMB: e.live, Forced: e.forced, Probe: set.inside}})
+	if err != nil {
+		return err
+	}
+	p.add(u)
+	return nil
+}
