@@ -1,0 +1,82 @@
+# The tools, at pinned versions, and the system packages. Sourced by .ci/run.
+
+STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK=golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+export TOOLS="$ROOT/.cache/bin"
+export PATH="$TOOLS:$PATH"
+
+# DEBIAN, package:what-it-brings: gcc for the race detector; oslat and jq for
+# scripts/oslat.sh.
+DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat jq:jq)
+
+# step_packages installs the Debian packages that are missing.
+step_packages() {
+	local entry package probe missing=()
+	for entry in "${DEBIAN[@]}"; do
+		package=${entry%%:*} probe=${entry#*:}
+		command -v "$probe" >/dev/null 2>&1 || [ -e "$probe" ] || missing+=("$package")
+	done
+	if [ ${#missing[@]} -eq 0 ]; then
+		echo "nothing is missing"
+	elif [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+		skip "installing ${missing[*]}: needs root and apt-get"
+	elif ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "${missing[@]}"; } </dev/null >"$SCRATCH/apt.log" 2>&1; then
+		tail -3 "$SCRATCH/apt.log"
+		skip "installing ${missing[*]}: apt-get failed"
+	else
+		echo "installed ${missing[*]}"
+	fi
+}
+
+# install PACKAGE@VERSION puts a tool into .cache/bin unless that very version
+# is there, or on the PATH, already.
+install() {
+	local package=${1%@*} version=${1#*@} name found
+	name=${package##*/}
+	if found=$(command -v "$name") && go version -m "$found" 2>/dev/null |
+		awk -v v="$version" '$1 == "mod" && $3 == v {ok = 1} END {exit !ok}'; then
+		echo "$name $version: $found"
+		return
+	fi
+	echo "$name $version: installing"
+	rm -f "$TOOLS/$name"
+	GOBIN=$TOOLS go install "$1" 2>"$SCRATCH/install.log" || { tail -3 "$SCRATCH/install.log"; return 1; }
+}
+
+step_tools() {
+	PATH="$PATH:$(go env GOPATH)/bin"
+	mkdir -p "$TOOLS"
+	install "$STATICCHECK"
+	install "$GOLANGCI"
+	local name
+	for name in staticcheck golangci-lint; do
+		[ -e "$TOOLS/$name" ] || ln -sf "$(command -v $name)" "$TOOLS/$name"
+	done
+}
+
+# need TOOL installs the tools when a step is asked for on its own.
+need() { [ -x "$TOOLS/$1" ] || step_tools; }
+
+# step_vulnerabilities needs govulncheck and its data, neither of which is
+# reachable everywhere.
+step_vulnerabilities() {
+	mkdir -p "$TOOLS"
+	if ! install "$GOVULNCHECK"; then
+		skip "govulncheck: it cannot be installed from here"
+		return
+	fi
+	local dir code
+	for dir in $(module_dirs); do
+		code=0
+		(cd "$dir" && govulncheck ./... >"$SCRATCH/vuln.log" 2>&1) || code=$?
+		# 3: something was found. Any other failure: no data, or no network.
+		case $code in
+		0) echo "--- $dir: nothing found" ;;
+		3) cat "$SCRATCH/vuln.log"; return 1 ;;
+		*) tail -2 "$SCRATCH/vuln.log"; skip "govulncheck: its data cannot be reached from here"; return ;;
+		esac
+	done
+}
