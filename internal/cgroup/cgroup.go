@@ -1,0 +1,136 @@
+// Package cgroup finds the cgroups that give any process of this host its CPU
+// time, and reads their quota and their throttling, in v1 and v2 alike: the
+// process's own cgroup and every ancestor that can be seen from here.
+//
+// All files are read below an fs.FS that is the root of the file system, and
+// no more than [MaxFile] bytes of each.
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxFile bounds what is read of one file.
+	MaxFile = 1 << 20
+	// maxDepth bounds how many ancestors are looked at.
+	maxDepth = 64
+)
+
+// Group is one directory of the hierarchy that holds the cpu controller.
+type Group struct {
+	Dir string // without the leading slash, such as sys/fs/cgroup/cpu/x
+	V2  bool
+}
+
+// Of returns the cgroup of the process that proc names ("self", or a PID) and
+// its ancestors, own first. It is empty where the controller is not mounted:
+// then nothing is known.
+func Of(root fs.FS, proc string) ([]Group, error) {
+	own, v2, err := ownPath(root, path.Join("proc", proc, "cgroup"))
+	if own == "" || err != nil {
+		return nil, err
+	}
+	// The mounts are those of the reader, not of the process: it is the reader
+	// who opens the files.
+	mount, top, err := findMount(root, v2)
+	if mount == "" || err != nil {
+		return nil, err
+	}
+	// A container may have its own cgroup mounted as if it were the top, while
+	// /proc names it from the host's top; and a namespace says "/.." for what
+	// lies above. What cannot be seen is left out.
+	rel := "/"
+	if in, ok := strings.CutPrefix(own, strings.TrimSuffix(top, "/")); ok && (in == "" || in[0] == '/') {
+		rel = path.Clean("/" + in)
+	}
+	var groups []Group
+	for range maxDepth {
+		groups = append(groups, Group{strings.TrimPrefix(path.Join(mount, rel), "/"), v2})
+		if rel == "/" {
+			break
+		}
+		rel = path.Dir(rel)
+	}
+	return groups, nil
+}
+
+// ownPath returns the path in /proc/PID/cgroup of the hierarchy with the cpu
+// controller: a v1 one if there is one, else the v2 one (cgroups(7)).
+func ownPath(root fs.FS, file string) (own string, v2 bool, err error) {
+	text, err := read(root, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil // no cgroups in this kernel, or no such process
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("read cgroup of process: %w", err)
+	}
+	for line := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		if slices.Contains(strings.Split(f[1], ","), "cpu") {
+			return f[2], false, nil
+		}
+		if f[0] == "0" && f[1] == "" {
+			own, v2 = f[2], true
+		}
+	}
+	return own, v2, nil
+}
+
+// findMount returns where the hierarchy is mounted and which of its
+// directories is the top of the mount (proc_pid_mountinfo(5)).
+func findMount(root fs.FS, v2 bool) (mount, top string, err error) {
+	text, err := read(root, "proc/self/mountinfo")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read mounts: %w", err)
+	}
+	for line := range strings.Lines(text) {
+		left, right, ok := strings.Cut(line, " - ")
+		l, r := strings.Fields(left), strings.Fields(right)
+		if !ok || len(l) < 5 || len(r) < 3 {
+			continue
+		}
+		isV1 := r[0] == "cgroup" && slices.Contains(strings.Split(r[2], ","), "cpu")
+		if (v2 && r[0] == "cgroup2") || (!v2 && isV1) {
+			return unescape(l[4]), unescape(l[3]), nil
+		}
+	}
+	return "", "", nil
+}
+
+// unescape undoes the octal escapes of mountinfo.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// read returns a file of at most MaxFile bytes.
+func read(root fs.FS, name string) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", fmt.Errorf("open %q: %w", name, fs.ErrInvalid)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > MaxFile {
+		return "", fmt.Errorf("read %s: longer than %d bytes", name, MaxFile)
+	}
+	return string(text), nil
+}
