@@ -1,6 +1,7 @@
 package gc
 
 import (
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -39,8 +40,26 @@ type Collection struct {
 	Goal                Maybe[Bytes] // heap size at which the collection was to be over
 	CPU                 CPU
 	// PauseUtilization is the share of wall time paused since the process
-	// began, 0 to 1.
+	// began, 0 to 1; since UtilizationSince where that is known.
 	PauseUtilization Maybe[float64]
+	// UtilizationSince is when the share begins to count, if that is later
+	// than the process: nobody saw the pauses before.
+	UtilizationSince Maybe[stall.Instant]
+
+	Compacting Maybe[bool] // it moved objects (.NET)
+	Concurrent Maybe[bool] // it ran beside the program, whatever was announced (.NET)
+	// Generations holds what is known of each, in the order of GenerationID
+	// (.NET).
+	Generations []Generation
+	Pinned      Maybe[uint64]  // objects that could not be moved (.NET)
+	Finalizable Maybe[uint64]  // objects that became ready for finalization (.NET)
+	MemoryLoad  Maybe[float64] // physical memory in use on the machine, 0 to 1 (.NET)
+	// Allocated is what the program allocated since the collection before
+	// (.NET).
+	Allocated Maybe[Bytes]
+	// Incomplete says why the record lacks a part; empty if it is whole.
+	Incomplete string
+
 	HostDuring       HostDuring
 	// Estimated names the fields whose value is an estimate.
 	Estimated Fields
@@ -114,6 +133,7 @@ func (s Fields) Names() []string {
 // Clone returns a copy of c that shares no memory with it.
 func (c *Collection) Clone() Collection {
 	d := *c
-	d.Pauses = append([]Pause(nil), c.Pauses...)
+	d.Pauses = slices.Clone(c.Pauses)
+	d.Generations = slices.Clone(c.Generations)
 	return d
 }

@@ -33,11 +33,18 @@ func TestFields(t *testing.T) {
 }
 
 func TestCloneSharesNothing(t *testing.T) {
-	c := Collection{Index: 3, Pauses: []Pause{{Start: 1, End: 2}, {Start: 5, End: 9}}}
+	c := Collection{
+		Index: 3, Pauses: []Pause{{Start: 1, End: 2}, {Start: 5, End: 9}},
+		Generations: []Generation{{ID: LOH, Budget: Known(Bytes(7))}},
+	}
 	d := c.Clone()
 	c.Pauses[0].End = 100
+	c.Generations[0].ID = POH
 	if got := d.Pauses[0].End; got != 2 {
 		t.Errorf("end of the clone's first pause: got %d, want 2", got)
+	}
+	if d.Generations[0].ID != LOH {
+		t.Errorf("generation of the clone: got %v, want loh", d.Generations[0].ID)
 	}
 	if d.Index != 3 || len(d.Pauses) != 2 {
 		t.Errorf("clone: got %+v", d)
@@ -63,7 +70,7 @@ func TestCloneKnowsAllReferences(t *testing.T) {
 		}
 	}
 	walk("Collection", reflect.TypeFor[Collection]())
-	if diff := cmp.Diff([]string{"Collection.Pauses"}, shared); diff != "" {
+	if diff := cmp.Diff([]string{"Collection.Pauses", "Collection.Generations"}, shared); diff != "" {
 		t.Errorf("fields that share memory (-want +got):\n%s", diff)
 	}
 }
@@ -79,11 +86,15 @@ func TestPauseTotal(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	got, err := json.Marshal([]any{NoKind, Ephemeral, Background, FullBlocking, NumKinds, PhaseUnknown, SweepTermination, MarkTermination, MarkTermination + 1})
+	got, err := json.Marshal([]any{
+		NoKind, Ephemeral, Background, FullBlocking, NumKinds,
+		PhaseUnknown, SweepTermination, MarkTermination, MarkTermination + 1,
+		Gen0, Gen1, Gen2, LOH, POH, NumGenerations,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `["none","ephemeral","background","full_blocking","kind(4)","unknown","sweep_termination","mark_termination","phase(3)"]`
+	want := `["none","ephemeral","background","full_blocking","kind(4)","unknown","sweep_termination","mark_termination","phase(3)","gen0","gen1","gen2","loh","poh","generation(5)"]`
 	if string(got) != want {
 		t.Errorf("names: got %s, want %s", got, want)
 	}
