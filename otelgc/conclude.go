@@ -10,7 +10,7 @@ func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 		return
 	}
 	q := e.about.request()
-	q.Share, q.Collections = s, s.Collections
+	q.Share, q.Collections, q.Kind = s, s.Collections, m.kind
 	m.tel.Request(&q)
 	if m.slow.is(s) {
 		m.tellSlow(&q, w)

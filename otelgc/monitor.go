@@ -17,6 +17,7 @@ import (
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // ErrStarted says that a monitor runs in this process already.
@@ -35,7 +36,8 @@ type Monitor struct {
 	pause    pauseHook
 	onWindow func(*stall.Window, *stall.Share)
 	place    *stall.Place
-	first    uint64 // index of the last collection before Start
+	first    uint64  // index of the last collection before Start
+	kind     gc.Kind // of every collection of this process
 
 	watcher     *gcwatch.Watcher
 	cycle       cycleSource
@@ -125,6 +127,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		arrival: c.arrival, pause: c.pause, onWindow: c.onWindow,
 		route: routeNamer{name: c.route}, slow: c.slow,
 		place:  board.Here(),
+		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
 		book:   newBook(now, clock),
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.board, clock),

@@ -47,6 +47,7 @@ Durations are seconds, sizes bytes, fractions 0 to 1. What is not known has no a
 	}
 	fmt.Fprintf(&b, "\nBucket bounds of the histograms of durations, in seconds: %s.\n", numbers(bounds()))
 	fmt.Fprintf(&b, "Of the histograms of sizes, in bytes: %s.\nA View changes them.\n", numbers(sizeBounds()))
+	writeNumbers(&b)
 	b.WriteString(`
 ## Events
 

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // make makes the instruments and returns what registers the callback.
@@ -30,14 +31,12 @@ func (i *requestInstruments) make(m *maker) func() (metric.Registration, error) 
 		i.sums.mu.Lock()
 		defer i.sums.mu.Unlock()
 		i.each(func(k requestSeries, t *tally) {
-			o.ObserveFloat64(total, t.time.Seconds(), i.option(k))
-			for n, name := range overlaps {
-				if t.count[n] > 0 {
-					k := k
-					k.overlap = name
-					o.ObserveInt64(count, t.count[n], i.option(k))
-				}
-			}
+			t.delayed(func(overlap string, kind gc.Kind, h *hits) {
+				k := k
+				k.overlap, k.kind = overlap, kind
+				o.ObserveInt64(count, h.count, i.option(k))
+				o.ObserveFloat64(total, h.time.Seconds(), i.option(k))
+			})
 			t.owners(func(owner string, d time.Duration) {
 				k := k
 				k.owner = owner
@@ -55,9 +54,20 @@ func (i *requestInstruments) each(yield func(requestSeries, *tally)) {
 		for b := range all {
 			for f := range all[b] {
 				t := &all[b][f]
-				if t.count != [len(overlaps)]int64{} {
+				if t.hits != [len(overlaps)][gc.NumKinds]hits{} {
 					yield(requestSeries{route: route, bucket: latencyBounds[b].name, fidelity: stall.Fidelity(f)}, t)
 				}
+			}
+		}
+	}
+}
+
+// delayed yields the requests by the collections that delayed them.
+func (t *tally) delayed(yield func(overlap string, kind gc.Kind, h *hits)) {
+	for n := range t.hits {
+		for kind := range t.hits[n] {
+			if h := &t.hits[n][kind]; h.count > 0 {
+				yield(overlaps[n], gc.Kind(kind), h)
 			}
 		}
 	}

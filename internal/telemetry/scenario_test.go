@@ -96,7 +96,7 @@ func playRequests(r *rig) {
 	r.Request(&Request{Share: &calm})
 	one := stall.Share{Total: 7 * time.Millisecond, Unseen: 6 * time.Millisecond}
 	one.Charged[stall.GCPause] = time.Millisecond
-	r.Request(&Request{Share: &one, Collections: 1, Route: "GET /orders"})
+	r.Request(&Request{Share: &one, Collections: 1, Kind: gc.Background, Route: "GET /orders"})
 	slow := stall.Share{
 		App: time.Millisecond, AppOrHost: 2 * time.Millisecond,
 		Uncertain: 3 * time.Millisecond, Unseen: 4 * time.Millisecond, Covered: 9 * time.Millisecond,
@@ -108,7 +108,7 @@ func playRequests(r *rig) {
 	for _, d := range slow.Charged {
 		slow.Total += d
 	}
-	q := Request{Share: &slow, Collections: 3, Route: "GET /orders", Span: spanContext()}
+	q := Request{Share: &slow, Collections: 3, Kind: gc.FullBlocking, Route: "GET /orders", Span: spanContext()}
 	r.Request(&q)
 	r.Slow(&q, &stall.Window{Start: 80_000_000, End: 80_000_000 + stall.Instant(slow.Total)}, stall.GoTrace, slow.Explain())
 }

@@ -1,0 +1,144 @@
+package telemetry
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// sum is the sum of a metric over the series whose attribute has one of the
+// values, or none of them.
+type sum struct {
+	metric, attr string
+	values       []string
+	without      bool
+}
+
+// number is one number of the method, as a ratio of sums. The page prints the
+// list and the test computes it, so what the page says can be done.
+type number struct {
+	meaning string
+	part    sum
+	of      sum
+}
+
+func numberList() []number {
+	all := sum{metric: stall.MetricRequests}
+	time := sum{metric: stall.MetricRequestTime}
+	affected := func(s sum) sum {
+		s.attr, s.values, s.without = stall.AttrGCOverlap, []string{overlaps[0]}, true
+		return s
+	}
+	var causes []string
+	for c := range stall.NumCauses {
+		if c.IsGC() {
+			causes = append(causes, c.String())
+		}
+	}
+	collector := sum{metric: stall.MetricRequestStallTime, attr: stall.AttrCause, values: causes}
+	hit := func(attr, value string) sum { return sum{metric: all.metric, attr: attr, values: []string{value}} }
+	return []number{
+		{"requests affected by garbage collection", affected(all), all},
+		{"its share of the time of those requests", collector, affected(time)},
+		{"its share of the time of all requests", collector, time},
+		{"requests hit by one collection", hit(stall.AttrGCOverlap, overlaps[1]), all},
+		{"requests hit by several", hit(stall.AttrGCOverlap, overlaps[2]), all},
+		{"requests hit by a full blocking one", hit(stall.AttrGCKind, gc.FullBlocking.String()), all},
+	}
+}
+
+func (s sum) String() string {
+	text := "sum of " + code(s.metric)
+	switch {
+	case s.attr == "":
+		return text
+	case s.without:
+		return text + " where " + code(s.attr) + " is not " + strings.Join(s.values, " or ")
+	}
+	return text + " where " + code(s.attr) + " is " + strings.Join(s.values, " or ")
+}
+
+// over returns the sum over what was exported.
+func (s sum) over(t *testing.T, exported []metricdata.Metrics) float64 {
+	t.Helper()
+	for _, m := range exported {
+		if m.Name != s.metric {
+			continue
+		}
+		switch d := m.Data.(type) {
+		case metricdata.Sum[int64]:
+			return sumPoints(s, d.DataPoints)
+		case metricdata.Sum[float64]:
+			return sumPoints(s, d.DataPoints)
+		}
+	}
+	t.Fatalf("%s was not exported as a sum", s.metric)
+	return 0
+}
+
+func sumPoints[N int64 | float64](s sum, points []metricdata.DataPoint[N]) (total float64) {
+	for _, p := range points {
+		v, _ := p.Attributes.Value(attribute.Key(s.attr))
+		if s.attr == "" || slices.Contains(s.values, v.AsString()) != s.without {
+			total += float64(p.Value)
+		}
+	}
+	return total
+}
+
+func writeNumbers(b *strings.Builder) {
+	b.WriteString(`
+## What garbage collection costs requests
+
+Ratios of sums over the same time, for one ` + code(stall.AttrLatencyBucket) + ` or for all above one: so it shows whether it matters
+for the slowest requests and not for the others. In fidelity cycle each is "at most", and of pauses only; the exact
+series alone also know assist, sweep and wait. ` + code("sched.gc") + ` is an upper bound and counts in none of them.
+
+`)
+	row(b, "number", "part", "of")
+	row(b, "---", "---", "---")
+	for _, n := range numberList() {
+		row(b, n.meaning, n.part.String(), n.of.String())
+	}
+	b.WriteString(`
+Two collections in one stop, as .NET has them, do not exist in Go: each cycle begins with a stop of its own.
+`)
+}
+
+// TestNumbers computes each number from what is exported, and from the requests
+// themselves.
+func TestNumbers(t *testing.T) {
+	r := newRig(t, Options{})
+	const ms = time.Millisecond
+	request := func(total time.Duration, collections int, kind gc.Kind, charges map[stall.Cause]time.Duration) {
+		s := stall.Share{Total: total, Fidelity: stall.Exact, AppOrHost: total}
+		for c, d := range charges {
+			s.Charged[c] = d
+			s.AppOrHost -= d
+		}
+		r.Request(&Request{Share: &s, Collections: collections, Kind: kind})
+	}
+	request(1*ms, 0, gc.NoKind, map[stall.Cause]time.Duration{stall.Queue: ms / 2, stall.SchedGC: ms / 2})
+	request(9*ms, 0, gc.FullBlocking, nil) // it delayed nothing, so it is of no kind
+	request(10*ms, 1, gc.Background, map[stall.Cause]time.Duration{stall.GCPause: ms, stall.GCAssist: 2 * ms, stall.Sched: ms})
+	request(20*ms, 1, gc.FullBlocking, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms})
+	request(40*ms, 3, gc.Background, map[stall.Cause]time.Duration{stall.GCSweep: 3 * ms, stall.GCWait: 2 * ms})
+	want := []float64{3. / 5, 14. / 70, 14. / 80, 2. / 5, 1. / 5, 1. / 5}
+
+	exported := collect(t, r.reader)
+	got := make([]float64, 0, len(want))
+	for _, n := range numberList() {
+		got = append(got, n.part.over(t, exported)/n.of.over(t, exported))
+	}
+	if !slices.EqualFunc(want, got, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
