@@ -60,7 +60,7 @@ type Collection struct {
 	// Incomplete says why the record lacks a part; empty if it is whole.
 	Incomplete string
 
-	HostDuring       HostDuring
+	HostDuring HostDuring
 	// Estimated names the fields whose value is an estimate.
 	Estimated Fields
 	Source    stall.Source
