@@ -60,13 +60,6 @@ func (x *exact) want(d time.Duration) {
 	x.nudge()
 }
 
-// wanted returns until when somebody wants a slice to go on.
-func (x *exact) wanted() stall.Instant {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.until
-}
-
 // demand returns how long a slice that began now would have to be for those who
 // asked for one, 0 if there are none or the tracer is held.
 func (x *exact) demand() time.Duration {
@@ -104,9 +97,30 @@ func (x *exact) release() {
 	close(x.idle)
 }
 
-// current returns the stream that is being traced, nil if there is none.
-func (x *exact) current() *stream {
+// tap taps the slice that is being traced, which goes on for at least d from
+// now. It returns nil if there is none, or none that takes another reader.
+func (x *exact) tap(d time.Duration) (*tap, *stream) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.stream
+	if x.stream == nil {
+		return nil, nil
+	}
+	t, ok := x.stream.tap()
+	if !ok {
+		return nil, nil
+	}
+	x.until = max(x.until, x.clock.Now().Add(d))
+	return t, x.stream
+}
+
+// retire reports whether the slice is over: at end, unless somebody wants it for
+// longer, or at once where it failed. One that is over is nobody's to tap.
+func (x *exact) retire(end stall.Instant, failed bool) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	over := failed || x.holds > 0 || x.quitting() || x.clock.Now() >= max(end, x.until)
+	if over {
+		x.stream = nil
+	}
+	return over
 }

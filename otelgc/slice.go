@@ -79,11 +79,12 @@ func (x *exact) watch(s *stream, f *follower, end stall.Instant) error {
 		case <-quit:
 			quit = nil
 		}
-		over := x.held() || x.quitting() || f.failed() || x.clock.Now() >= max(end, x.wanted())
 		switch {
-		case s.open() && over:
-			return nil
-		case !s.open() && s.silence() > silentAfter:
+		case s.open():
+			if x.retire(end, f.failed()) {
+				return nil
+			}
+		case s.silence() > silentAfter:
 			return x.lost(s)
 		}
 	}

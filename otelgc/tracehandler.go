@@ -12,7 +12,7 @@ const (
 	longestTrace = 5 * time.Minute
 	// generationTime is about what a generation of the trace takes.
 	generationTime = time.Second
-	// tapWithin is how long a slice, or its first generation, is waited for.
+	// tapWithin is how long a slice and its first generation are waited for.
 	tapWithin = 10 * time.Second
 )
 
@@ -40,83 +40,112 @@ func (m *Monitor) TraceHandler() http.Handler {
 	})
 }
 
+// serveTrace taps one slice after the other until one has given it a generation:
+// a slice may end, or be lost to a foreign Stop, before it has.
 func (x *exact) serveTrace(rw http.ResponseWriter, r *http.Request, d time.Duration) {
 	allowWriting(rw, r, d)
-	t, s := x.tapFor(r, d)
-	if t == nil {
-		http.Error(rw, "the tracer is in use by somebody else", http.StatusServiceUnavailable)
-		return
+	w := traceWriter{rw: rw, gone: r.Context().Done()}
+	late := time.NewTimer(d + generationTime + tapWithin)
+	defer late.Stop()
+	for !w.begun {
+		t, s, why := x.tapFor(d, w.gone, late.C)
+		if t == nil {
+			http.Error(rw, why, http.StatusServiceUnavailable)
+			return
+		}
+		over := w.copyFrom(t, d+generationTime, late.C) // what is asked for ends inside a generation
+		x.report("tap_generation", "reader_slow", s.untap(t))
+		if over {
+			break
+		}
 	}
-	written := t.copyTo(rw, r, d+generationTime) // what is asked for ends inside a generation
-	x.report("tap_generation", "reader_slow", s.untap(t))
-	if !written {
-		http.Error(rw, "the tracer was lost before a generation was whole", http.StatusServiceUnavailable)
+	if !w.begun {
+		http.Error(rw, noGeneration, http.StatusServiceUnavailable)
 	}
 }
+
+const (
+	noSlice      = "the tracer is in use by somebody else, or paused: try again"
+	noGeneration = "no generation of the trace was whole in time: try again when the machine is less busy"
+	noTracing    = "exact fidelity has ended, as the error handler of OpenTelemetry was told: use net/http/pprof"
+)
 
 // allowWriting moves the server's write deadline, as net/http/pprof does.
 func allowWriting(rw http.ResponseWriter, r *http.Request, d time.Duration) {
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.WriteTimeout > 0 {
-		end := time.Now().Add(s.WriteTimeout + d + generationTime + tapWithin)
+		end := time.Now().Add(s.WriteTimeout + 2*(d+generationTime) + tapWithin)
 		_ = http.NewResponseController(rw).SetWriteDeadline(end) // without it, the client sees what came until then
 	}
 }
 
-// copyTo writes what comes within d, or a little more until something has. It
-// reports whether anything was written.
-func (t *tap) copyTo(rw http.ResponseWriter, r *http.Request, d time.Duration) (written bool) {
-	end, last := time.NewTimer(d), time.NewTimer(d+tapWithin)
+// traceWriter writes generations to a client.
+type traceWriter struct {
+	rw    http.ResponseWriter
+	gone  <-chan struct{} // closed when the client is
+	begun bool
+}
+
+// copyFrom writes what comes of t within d, or a little more until something
+// has. It reports whether that was all that there will be: false if t's slice
+// ended first.
+func (w *traceWriter) copyFrom(t *tap, d time.Duration, late <-chan time.Time) (over bool) {
+	end := time.NewTimer(d)
 	defer end.Stop()
-	defer last.Stop()
-	over := false
-	for !over || !written {
+	for !over || !w.begun {
 		select {
 		case data, ok := <-t.out:
 			if !ok {
-				return written
+				return false
 			}
-			if !written {
-				written = true
-				rw.Header().Set("X-Content-Type-Options", "nosniff")
-				rw.Header().Set("Content-Type", "application/octet-stream")
-				rw.Header().Set("Content-Disposition", `attachment; filename="trace"`)
-			}
-			if _, err := rw.Write(data); err != nil {
-				return written
+			w.begin()
+			if _, err := w.rw.Write(data); err != nil {
+				return true
 			}
 		case <-end.C:
 			over = true
-		case <-last.C:
-			return written
-		case <-r.Context().Done():
-			return true // nobody is there to be told
+		case <-late:
+			if late = nil; !w.begun {
+				return true
+			}
+		case <-w.gone:
+			return true
 		}
 	}
-	return written
+	return true
 }
 
-// tapFor taps the slice that is being traced, or one that it asks for.
-func (x *exact) tapFor(r *http.Request, d time.Duration) (*tap, *stream) {
-	x.want(d + 2*generationTime)
-	deadline := time.NewTimer(tapWithin)
-	defer deadline.Stop()
-	retry := time.NewTicker(beat / 4)
+func (w *traceWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	w.rw.Header().Set("X-Content-Type-Options", "nosniff")
+	w.rw.Header().Set("Content-Type", "application/octet-stream")
+	w.rw.Header().Set("Content-Disposition", `attachment; filename="trace"`)
+}
+
+// tapFor taps the slice that is being traced, or one that it asks for. Without
+// one it says why.
+func (x *exact) tapFor(d time.Duration, gone <-chan struct{}, late <-chan time.Time) (*tap, *stream, string) {
+	d += 2 * generationTime
+	x.want(d)
+	retry, again := time.NewTicker(beat/4), time.NewTicker(generationTime)
 	defer retry.Stop()
+	defer again.Stop()
 	for {
-		if s := x.current(); s != nil {
-			if t, ok := s.tap(); ok {
-				x.want(d + 2*generationTime)
-				return t, s
-			}
+		if t, s := x.tap(d); t != nil {
+			return t, s, ""
 		}
 		select {
 		case <-retry.C:
-		case <-deadline.C:
-			return nil, nil
+		case <-again.C:
+			x.want(d) // what was asked for may have been tried in vain
+		case <-late:
+			return nil, nil, noSlice
 		case <-x.done:
-			return nil, nil
-		case <-r.Context().Done():
-			return nil, nil
+			return nil, nil, noTracing
+		case <-gone:
+			return nil, nil, noSlice // nobody is there to read it
 		}
 	}
 }

@@ -1,0 +1,170 @@
+package otelgc
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestTraceHandler(t *testing.T) {
+	skipIfTraced(t)
+	for name, budget := range map[string]float64{"in a slice": 1, "on demand": 0.01} {
+		t.Run(name, func(t *testing.T) {
+			m := startTest(t, WithExactBudget(budget))
+			waitForSlice(t, m)
+			if budget < 1 {
+				until(t, "the first slice to be over", func() bool { return !m.exact.marking() })
+			}
+			s := httptest.NewServer(m.TraceHandler())
+			defer s.Close()
+			r, err := s.Client().Get(s.URL + "?seconds=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = r.Body.Close() }()
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.StatusCode != http.StatusOK {
+				t.Fatalf("got status %d, %v: %s", r.StatusCode, err, body)
+			}
+			if !whole(t, body) {
+				t.Errorf("%d bytes that are no whole trace", len(body))
+			}
+		})
+	}
+}
+
+// idle returns an exact source without a goroutine, for who plays it.
+func idle(t *testing.T) *exact {
+	t.Helper()
+	x := newExact(testClock(t), 1)
+	x.report = func(string, string, uint64) {}
+	return x
+}
+
+// slicePlayed begins a slice that the test writes.
+func slicePlayed(t *testing.T, x *exact) *stream {
+	t.Helper()
+	if !x.claim() {
+		t.Fatal("the tracer is held")
+	}
+	s := newStream(x.clock)
+	x.serve(s)
+	return s
+}
+
+func tapped(s *stream) func() bool {
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.taps) > 0
+	}
+}
+
+// TestTraceHandlerOutlivesASlice: slices that end, or are lost, before a
+// generation is whole are followed by the next.
+func TestTraceHandlerOutlivesASlice(t *testing.T) {
+	x := idle(t)
+	rec, done := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(done)
+		x.serveTrace(rec, httptest.NewRequest(http.MethodGet, "/", nil), time.Millisecond)
+	}()
+	for range 3 {
+		s := slicePlayed(t, x)
+		until(t, "a tap", tapped(s))
+		write(t, s, testHeader, "a generation that nobody ends")
+		s.close()
+		x.release()
+	}
+	s := slicePlayed(t, x)
+	until(t, "a tap on the next slice", tapped(s))
+	if x.demand() <= 0 {
+		t.Error("nobody wants the slice to go on")
+	}
+	write(t, s, testHeader, "batch", endMark)
+	<-done
+	s.close()
+	x.release()
+	if got, want := rec.Body.String(), testHeader+"batch"+endMark; rec.Code != http.StatusOK || got != want {
+		t.Errorf("got status %d, %q, want %q", rec.Code, got, want)
+	}
+}
+
+// TestRetiredSliceIsNotTapped: who comes when a slice is about to end gets the
+// next one; who comes before keeps it going.
+func TestRetiredSliceIsNotTapped(t *testing.T) {
+	x := idle(t)
+	s := slicePlayed(t, x)
+	past := x.clock.Now() - 1
+	if tap, _ := x.tap(time.Hour); tap == nil {
+		t.Fatal("no tap on a slice")
+	}
+	if x.retire(past, false) {
+		t.Error("a slice ended that somebody taps")
+	}
+	x.until = 0
+	if !x.retire(past, false) {
+		t.Error("a slice goes on that nobody wants")
+	}
+	if tap, _ := x.tap(time.Hour); tap != nil {
+		t.Error("a tap on a slice that is about to end")
+	}
+	s.close()
+	x.release()
+	s = slicePlayed(t, x)
+	if tap, _ := x.tap(time.Hour); tap == nil || !x.retire(past, true) {
+		t.Error("a slice that cannot be decoded goes on for a tap")
+	}
+	s.close()
+	x.release()
+}
+
+// TestTraceHandlerSaysWhy there is no trace.
+func TestTraceHandlerSaysWhy(t *testing.T) {
+	ended := idle(t)
+	close(ended.done)
+	rec := httptest.NewRecorder()
+	ended.serveTrace(rec, httptest.NewRequest(http.MethodGet, "/", nil), time.Second)
+	if rec.Code != http.StatusServiceUnavailable || rec.Body.String() != noTracing+"\n" {
+		t.Errorf("after the end of tracing: got status %d, %q", rec.Code, rec.Body)
+	}
+	late := make(chan time.Time)
+	close(late)
+	x := idle(t)
+	if tap, _, why := x.tapFor(time.Second, nil, late); tap != nil || why != noSlice {
+		t.Errorf("without a slice: got %q, want %q", why, noSlice)
+	}
+	s := slicePlayed(t, x)
+	quiet, _ := x.tap(time.Second)
+	rec = httptest.NewRecorder()
+	w := traceWriter{rw: rec}
+	if !w.copyFrom(quiet, time.Millisecond, late) || w.begun {
+		t.Error("a slice without a generation is waited for still, or something was written")
+	}
+	s.close()
+	x.release()
+}
+
+func TestTraceHandlerRefuses(t *testing.T) {
+	off := startTest(t, WithExactBudget(0))
+	for _, c := range []struct {
+		m     *Monitor
+		query string
+		want  int
+	}{
+		{off, "", http.StatusServiceUnavailable},
+		{nil, "", http.StatusServiceUnavailable},
+		{off, "?seconds=x", http.StatusBadRequest},
+		{off, "?seconds=-1", http.StatusBadRequest},
+		{off, "?seconds=NaN", http.StatusBadRequest},
+		{off, "?seconds=301", http.StatusBadRequest},
+	} {
+		rec := httptest.NewRecorder()
+		c.m.TraceHandler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/"+c.query, nil))
+		if rec.Code != c.want {
+			t.Errorf("%q: got status %d, want %d", c.query, rec.Code, c.want)
+		}
+	}
+}
