@@ -74,6 +74,10 @@ func (r *Reader) Next() (*Generation, error) {
 	return &r.out, nil
 }
 
+// Follow follows a goroutine before it leaves a mark: one that is known from an
+// earlier stream of the same process. It is called between calls of Next.
+func (r *Reader) Follow(goroutine uint64) { r.decoder.follow(goroutine) }
+
 // Unfollow stops following a goroutine: its window has ended. A later mark of
 // it starts anew. It is called between calls of Next.
 func (r *Reader) Unfollow(goroutine uint64) { delete(r.decoder.followed, goroutine) }

@@ -1,0 +1,46 @@
+package gotrace_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
+)
+
+// TestFollowWithoutAMark: a goroutine that is known from before has the states
+// that its mark would have given it.
+func TestFollowWithoutAMark(t *testing.T) {
+	data := gotracetest.Record(t, 50*time.Millisecond)
+	var marked gotrace.Track
+	err := all(t, data, gotrace.Options{MarkPrefix: gotracetest.MarkPrefix}, func(_ *gotrace.Reader, g *gotrace.Generation) {
+		if marked.Goroutine == 0 && len(g.Tracks) > 0 {
+			marked = g.Tracks[0]
+			marked.Spans = append([]gotrace.TrackSpan(nil), marked.Spans...)
+		}
+	})
+	if err != nil || marked.Goroutine == 0 {
+		t.Fatalf("no marked goroutine: %v", err)
+	}
+	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{MarkPrefix: "nobody's."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Follow(marked.Goroutine)
+	for {
+		g, err := r.Next()
+		if err != nil {
+			t.Fatal("the goroutine has no track")
+		}
+		if len(g.Tracks) == 0 {
+			continue
+		}
+		if diff := cmp.Diff([]gotrace.Track{marked}, g.Tracks); diff != "" {
+			t.Errorf("track (-marked +followed):\n%s", diff)
+		}
+		return
+	}
+}
