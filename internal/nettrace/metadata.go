@@ -1,0 +1,156 @@
+package nettrace
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// eventType is a type of event: one row of metadata.
+type eventType struct {
+	provider, name string
+	id, version    int
+	wanted         bool
+}
+
+// types are the types of events, by their ids, which are small and dense.
+type types struct {
+	list    []*eventType
+	byName  map[string]string // keeps one copy of each name
+	bytes   int               // of the names
+	scratch []byte
+}
+
+func (t *types) get(id uint32) *eventType {
+	if uint64(id) < uint64(len(t.list)) {
+		return t.list[id]
+	}
+	return nil
+}
+
+func (t *types) forget() {
+	t.list = t.list[:0]
+	clear(t.byName)
+	t.bytes = 0
+}
+
+func (t *types) intern(b []byte, limit int) (string, error) {
+	if s, ok := t.byName[string(b)]; ok {
+		return s, nil
+	}
+	if t.bytes += len(b); t.bytes > limit {
+		return "", overLimit("name bytes", uint64(t.bytes), uint64(limit))
+	}
+	s := string(b)
+	t.byName[s] = s
+	return s, nil
+}
+
+// fromWide turns UTF-16 into UTF-8, in memory that the next call uses.
+func (t *types) fromWide(b []byte) []byte {
+	t.scratch = t.scratch[:0]
+	for i := 0; i+1 < len(b); i += 2 {
+		c := rune(b[i]) | rune(b[i+1])<<8
+		if utf16.IsSurrogate(c) && i+3 < len(b) {
+			if pair := utf16.DecodeRune(c, rune(b[i+2])|rune(b[i+3])<<8); pair != utf8.RuneError {
+				c = pair
+				i += 2
+			}
+		}
+		t.scratch = utf8.AppendRune(t.scratch, c)
+	}
+	return t.scratch
+}
+
+// define adds a type. Names are UTF-8.
+func (r *Reader) define(id uint32, provider, name string, event, version int) error {
+	if uint64(id) > uint64(r.limits.Metadata) {
+		return overLimit("metadata id", uint64(id), uint64(r.limits.Metadata))
+	}
+	for len(r.types.list) <= int(id) {
+		r.types.list = append(r.types.list, nil)
+	}
+	wanted := r.want == nil || r.want(provider, event, version)
+	r.types.list[id] = &eventType{provider, name, event, version, wanted}
+	return nil
+}
+
+// defineType reads a type of formats 4 and 5: i32 id, provider, i32 event id,
+// name, u64 keywords, i32 version, and what nobody here needs.
+func (r *Reader) defineType(payload []byte) error {
+	c := cursor{b: payload}
+	id := c.u32()
+	provider, err := r.types.intern(r.types.fromWide(c.wide()), r.limits.NameBytes)
+	if err != nil {
+		return err
+	}
+	event := int(int32(c.u32()))
+	name, err := r.types.intern(r.types.fromWide(c.wide()), r.limits.NameBytes)
+	if err != nil {
+		return err
+	}
+	c.u64()
+	version := int(int32(c.u32()))
+	if c.bad {
+		return broken("metadata of %d bytes is too short", len(payload))
+	}
+	return r.define(id, provider, name, event, version)
+}
+
+// defineTypes reads a metadata block of format 6: u16 length of a header to
+// skip, then rows of u16 length.
+func (r *Reader) defineTypes(c *cursor) error {
+	c.take(int(c.u16()))
+	for c.more() {
+		row := c.sub(int(c.u16()))
+		id := row.uvarint32()
+		provider, err := r.types.intern(row.text(), r.limits.NameBytes)
+		if err != nil {
+			return err
+		}
+		event := int(row.uvarint32())
+		name, err := r.types.intern(row.text(), r.limits.NameBytes)
+		if err != nil {
+			return err
+		}
+		for range row.u16() {
+			row.take(int(row.u16())) // a field
+		}
+		options := row.sub(int(row.u16()))
+		version := readVersion(&options)
+		if row.bad {
+			return broken("metadata row is too short")
+		}
+		if err := r.define(id, provider, name, event, version); err != nil {
+			return err
+		}
+	}
+	if c.bad {
+		return broken("metadata block ends within a row")
+	}
+	return nil
+}
+
+// readVersion looks for the version of an event among the optional parts of
+// its type, up to the first that it does not know.
+func readVersion(c *cursor) int {
+	for c.more() {
+		switch c.u8() {
+		case 1, 8: // opcode, level
+			c.u8()
+		case 3: // keywords
+			c.u64()
+		case 4, 5: // message template, description
+			c.text()
+		case 6: // key and value
+			c.text()
+			c.text()
+		case 7: // the provider's id
+			c.take(16)
+		case 9:
+			return int(c.u8())
+		default:
+			return 0
+		}
+	}
+	return 0
+}

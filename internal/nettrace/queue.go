@@ -1,0 +1,187 @@
+package nettrace
+
+import "slices"
+
+// item is a held event, or a place where events are missing: then typ is nil.
+type item struct {
+	ticks   Ticks
+	since   Ticks // of a loss
+	thread  uint64
+	typ     *eventType
+	payload int // where it begins
+	size    uint32
+	lost    uint32
+	pid     int
+}
+
+// run is a stretch of items that are in order: from next up to end.
+type run struct {
+	ticks     Ticks // of next
+	next, end int
+}
+
+// queue holds events back and hands them out in the order of time. They arrive
+// as runs, so it is runs that are put in order, by a heap: nearly linear for
+// what the runtime writes, n log n for the worst.
+type queue struct {
+	items    []item // in order of arrival
+	payloads []byte
+	runs     []run // a heap by (ticks, next)
+	open     run   // the one that still grows
+	ready    Ticks // up to here, all may be handed out
+	all      bool  // all may be handed out
+	used     int   // items that were handed out
+	latest   Ticks // of all that arrived
+}
+
+func (q *queue) pushEvent(it item, payload []byte) {
+	it.payload, it.size = len(q.payloads), uint32(len(payload))
+	q.payloads = append(q.payloads, payload...)
+	q.push(it)
+}
+
+func (q *queue) push(it item) {
+	n := len(q.items)
+	if q.open.next < q.open.end && it.ticks < q.items[n-1].ticks {
+		q.close()
+	}
+	if q.open.next == q.open.end {
+		q.open = run{it.ticks, n, n}
+	}
+	if it.typ == nil {
+		it.payload = len(q.payloads)
+	}
+	q.items = append(q.items, it)
+	q.open.end++
+	q.latest = max(q.latest, it.ticks)
+}
+
+// over reports whether more is held than the limits allow.
+func (q *queue) over(l *Limits) bool {
+	return len(q.items)-q.used > l.HeldEvents || len(q.payloads) > l.HeldBytes
+}
+
+// release lets go of all up to t.
+func (q *queue) release(t Ticks) {
+	if t > q.ready {
+		q.ready = t
+		q.close()
+	}
+}
+
+// releaseAll lets go of all that is held now.
+func (q *queue) releaseAll() {
+	q.all = true
+	q.close()
+}
+
+// close puts the open run in order with the others.
+func (q *queue) close() {
+	if q.open.next == q.open.end {
+		return
+	}
+	q.runs = append(q.runs, q.open)
+	q.open = run{}
+	for i := len(q.runs) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !q.less(i, parent) {
+			return
+		}
+		q.runs[i], q.runs[parent] = q.runs[parent], q.runs[i]
+		i = parent
+	}
+}
+
+func (q *queue) less(i, j int) bool {
+	a, b := &q.runs[i], &q.runs[j]
+	return a.ticks < b.ticks || a.ticks == b.ticks && a.next < b.next
+}
+
+// pop hands out the next event, if there is one that may be.
+func (q *queue) pop(e *Event) bool {
+	if len(q.runs) == 0 || !q.all && q.runs[0].ticks > q.ready {
+		q.rest()
+		return false
+	}
+	top := &q.runs[0]
+	it := &q.items[top.next]
+	*e = Event{Ticks: it.ticks, Thread: it.thread, PID: it.pid}
+	if it.typ == nil {
+		e.Lost, e.LostSince = uint64(it.lost), it.since
+	} else {
+		e.Provider, e.ID, e.Version, e.Name = it.typ.provider, it.typ.id, it.typ.version, it.typ.name
+		e.Payload = q.payloads[it.payload : it.payload+int(it.size) : it.payload+int(it.size)]
+	}
+	q.used++
+	top.next++
+	if top.next == top.end {
+		last := len(q.runs) - 1
+		q.runs[0] = q.runs[last]
+		q.runs = q.runs[:last]
+	} else {
+		top.ticks = q.items[top.next].ticks
+	}
+	q.sink()
+	return true
+}
+
+// sink moves the first run down to its place.
+func (q *queue) sink() {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(q.runs) {
+			return
+		}
+		if child+1 < len(q.runs) && q.less(child+1, child) {
+			child++
+		}
+		if !q.less(child, i) {
+			return
+		}
+		q.runs[i], q.runs[child] = q.runs[child], q.runs[i]
+		i = child
+	}
+}
+
+// rest is called when nothing can be handed out. It takes back the memory of
+// what was.
+func (q *queue) rest() {
+	q.all = false
+	if len(q.runs) == 0 && q.open.next == q.open.end {
+		q.items, q.payloads, q.used = q.items[:0], q.payloads[:0], 0
+		return
+	}
+	if q.used > len(q.items)/2 {
+		q.compact()
+	}
+}
+
+// compact moves what is held to the front, in order of arrival.
+func (q *queue) compact() {
+	q.close()
+	slices.SortFunc(q.runs, func(a, b run) int { return a.next - b.next })
+	n, bytes := 0, 0
+	for i := range q.runs {
+		r := &q.runs[i]
+		first := n
+		for k := r.next; k < r.end; k++ {
+			it := q.items[k]
+			copy(q.payloads[bytes:], q.payloads[it.payload:it.payload+int(it.size)])
+			it.payload = bytes
+			bytes += int(it.size)
+			q.items[n] = it
+			n++
+		}
+		r.next, r.end = first, n
+	}
+	q.items, q.payloads, q.used = q.items[:n], q.payloads[:bytes], 0
+	slices.SortFunc(q.runs, func(a, b run) int {
+		if a.ticks != b.ticks {
+			if a.ticks < b.ticks {
+				return -1
+			}
+			return 1
+		}
+		return a.next - b.next
+	})
+}

@@ -1,0 +1,187 @@
+package nettrace
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Options of a [Reader]. The zero value is the default.
+type Options struct {
+	Limits Limits
+	// Want says which events are handed out; nil means all. It is asked once
+	// for each type of event, and what it does not want costs nearly nothing.
+	Want func(provider string, id, version int) bool
+}
+
+// Reader decodes one stream. It is not safe for concurrent use.
+type Reader struct {
+	src      source
+	limits   Limits
+	want     func(string, int, int) bool
+	header   Header
+	types    types
+	threads  threads
+	held     queue
+	block    block
+	released Ticks // of the last event that was handed out
+	event    Event
+	stats    Stats
+	idle     error // the timeout that is to be returned once nothing is held
+	err      error // sticky, once nothing is held
+}
+
+// NewReader reads up to the end of the stream's header.
+//
+// A live stream needs a reader whose Read returns after a while if nothing
+// arrives, with an error whose Timeout method says so, such as a [net.Conn]
+// with a read deadline. See [Reader.Next].
+func NewReader(stream io.Reader, o Options) (*Reader, error) {
+	r := &Reader{src: source{r: stream}, limits: o.Limits.withDefaults(), want: o.Want}
+	r.types.byName = make(map[string]string)
+	r.threads.captured = make(map[uint64]*captured)
+	if err := r.readHeader(); err != nil {
+		return nil, r.place(err)
+	}
+	return r, nil
+}
+
+func (r *Reader) readHeader() error {
+	version, err := readMagic(&r.src)
+	if err != nil {
+		return err
+	}
+	r.header.Version = version
+	f, err := r.readFrame()
+	if err != nil {
+		return err
+	}
+	if f.kind != kindTrace {
+		return broken("block of kind %d where the trace must be", f.kind)
+	}
+	b, err := r.src.peek(f.end)
+	if err != nil {
+		return err
+	}
+	if version != 6 {
+		// The trace object's own version; readFrame has seen that a reader of
+		// 5 can read it.
+		version = int(min(binary.LittleEndian.Uint32(b[3:]), 5))
+		if version < 4 {
+			return unsupported(int64(version))
+		}
+	}
+	if r.header, err = readTrace(b[f.start:f.start+f.size], version); err != nil {
+		return err
+	}
+	return r.leave(f)
+}
+
+// Header returns what the stream says of itself.
+func (r *Reader) Header() Header { return r.header }
+
+// Stats returns what was counted so far.
+func (r *Reader) Stats() Stats { return r.stats }
+
+// Offset returns the number of bytes that were decoded.
+func (r *Reader) Offset() int64 { return r.src.offset }
+
+// Next returns the next event in the order of time. It blocks on the stream.
+//
+// At the end tag the error is io.EOF; otherwise it is an [*Error], and every
+// further call repeats it. One error can be followed by more events: when the
+// stream's Read times out, Next first hands out all that it held back, then
+// returns the timeout as it is. Its caller then knows that nothing arrives for
+// now, and goes on with Next. An event that comes after that and belongs
+// before it is handed out nevertheless, and counted in Stats.Late.
+//
+// The Event is valid until the next call.
+func (r *Reader) Next() (*Event, error) {
+	for {
+		if r.held.pop(&r.event) {
+			r.handOut()
+			return &r.event, nil
+		}
+		if r.idle != nil {
+			err := r.idle
+			r.idle = nil
+			return nil, err
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := r.step(); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+func (r *Reader) handOut() {
+	e := &r.event
+	if e.Ticks < r.released {
+		r.stats.Late++
+	}
+	r.released = max(r.released, e.Ticks)
+	if e.PID == 0 {
+		e.PID = r.header.PID
+	}
+}
+
+// fail releases what is held, and keeps the error for when that is handed out.
+func (r *Reader) fail(err error) {
+	if isTimeout(err) {
+		r.held.releaseAll()
+		r.idle = err
+		return
+	}
+	if err == io.ErrUnexpectedEOF && !r.block.cut && r.salvage() {
+		return
+	}
+	r.held.releaseAll()
+	r.err = r.place(err)
+}
+
+// place says where in the stream an error is. The end is none.
+func (r *Reader) place(err error) error {
+	var placed *Error
+	if err == io.EOF || errors.As(err, &placed) || isTimeout(err) {
+		return err
+	}
+	at := r.src.offset
+	switch {
+	case err == io.ErrUnexpectedEOF:
+		at += int64(len(r.src.rest()))
+	case r.block.open:
+		at += int64(r.block.frame.start + r.block.i)
+	}
+	return &Error{Offset: at, Err: err}
+}
+
+// step decodes a piece of the open block, or opens the next one.
+func (r *Reader) step() error {
+	if r.block.open {
+		return r.decodeSome()
+	}
+	f, err := r.readFrame()
+	if err != nil {
+		return err
+	}
+	b, err := r.src.peek(f.end)
+	if err != nil {
+		return err
+	}
+	return r.enter(f, b[f.start:f.start+f.size])
+}
+
+// salvage opens a block that the stream ends within, so that what is whole of
+// it is decoded. It reports whether there is anything.
+func (r *Reader) salvage() bool {
+	f, err := r.readFrame()
+	b := r.src.rest()
+	if err != nil || f.kind != kindEvent || len(b) < f.start {
+		return false
+	}
+	err = r.enter(f, b[f.start:min(len(b), f.start+f.size)])
+	r.block.open, r.block.cut = err == nil, true
+	return err == nil
+}
