@@ -79,12 +79,14 @@ func reports() map[string]*Report {
 	for i := range 500 {
 		d := time.Duration(100+i) * time.Microsecond
 		charges := map[stall.Cause]time.Duration{}
+		n := 0
 		if i > 480 {
 			charges[stall.GCPause] = d / 4
+			n = 1
 		}
 		s := share(d, stall.Cycle, unseen, charges)
 		s.Coincident[stall.HostUnknown] = d / 50
-		cycle = append(cycle, Case{Share: s})
+		cycle = append(cycle, Case{Share: s, Collections: n})
 	}
 
 	var every []Case
@@ -92,7 +94,7 @@ func reports() map[string]*Report {
 		for i, rest := range []func(*stall.Share) *time.Duration{app, appOrHost, unseen, uncertain} {
 			f := stall.Fidelity(i % 2)
 			d := time.Duration(int(c)*10+i+1) * ms
-			every = append(every, Case{Share: share(d, f, rest, map[stall.Cause]time.Duration{c: d / 2}), Collections: i})
+			every = append(every, Case{Share: share(d, f, rest, map[stall.Cause]time.Duration{c: d / 2}), Collections: i, FullBlocking: i == 1, OneStop: i == 3})
 		}
 	}
 

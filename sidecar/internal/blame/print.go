@@ -35,6 +35,10 @@ func (r *Report) Print(to io.Writer) error {
 		r.printLatency(w)
 		heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
 		r.Judgement.shares().print(w)
+		if g := r.Judgement.delays(); g != nil {
+			heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests that it delayed; ≤ is at most; queue is no stall")
+			g.print(w)
+		}
 		r.printSlowest(w)
 	}
 	r.printGaps(w)
@@ -46,7 +50,7 @@ func (r *Report) Print(to io.Writer) error {
 
 func heading(w io.Writer, title, remark string) {
 	if remark != "" {
-		title = fmt.Sprintf("%-18s %*s", title, Width-19, remark)
+		title += fmt.Sprintf(" %*s", Width-1-utf8.RuneCountInString(title), remark)
 	}
 	fmt.Fprintf(w, "\n%s\n", title)
 }

@@ -81,9 +81,27 @@ func (r *Report) collector() string {
 	all := r.all()
 	tail, cycle := r.tail()
 	anyCycle := r.Judgement.sum(func(row *Row) bool { return row.Fidelity == stall.Cycle }).Requests > 0
-	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99.",
+	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99. %s",
 		many(r.GC.Cycles, "time"), length(r.GC.Pause), length(r.GC.LongestPause),
-		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle))
+		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle), r.Judgement.matter()+r.Judgement.queued())
+}
+
+// muchQueue is the share of the slow requests' time from which on it is said
+// whether the collector worked meanwhile.
+const muchQueue = 0.10
+
+// queued says how much of the slow requests' queue lies in collections, beside
+// what chance would give: who arrives when does not depend on the collector.
+func (j *Judgement) queued() string {
+	exact := func(r *Row) bool { return r.Fidelity == stall.Exact }
+	tail := j.sum(func(r *Row) bool { return exact(r) && r.Band.Tail() })
+	all := j.sum(exact)
+	queue := tail.Share.Charged[stall.Queue]
+	if all.ArrivedDuringGC == 0 || tail.Of(queue) < muchQueue {
+		return ""
+	}
+	return fmt.Sprintf(" In up to %s of the time that those above p99 were on the way to the handler and back (queue) a collection was under way, while %s of all requests arrived during one.",
+		percent(ratio(tail.QueueDuringGC, queue)), percent(fraction(all.ArrivedDuringGC, all.Requests)))
 }
 
 // busyMachine is the fraction of a CPU that a spinning probe loses only where

@@ -4,8 +4,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/otelgc/otelgc/stall"
 )
 
 // Width is how wide the printed report gets.
@@ -89,8 +87,8 @@ func (j *Judgement) shares() *grid {
 
 func (j *Judgement) grid(shown []*party, folded map[*party]bool) *grid {
 	g := &grid{}
-	top := []string{"", "fide-", "", "by", "", "cover-"}
-	head := []string{"latency", "lity", "requests", "GC %", "time", "age %"}
+	top := []string{"", "fide-", "", "", "cover-"}
+	head := []string{"latency", "lity", "requests", "time", "age %"}
 	for _, p := range shown {
 		if !folded[p] {
 			top, head = append(top, p.top), append(head, p.head)
@@ -108,12 +106,8 @@ func (j *Judgement) grid(shown []*party, folded map[*party]bool) *grid {
 }
 
 func (row *Row) cells(shown []*party, folded map[*party]bool) []string {
-	affected := cell(fraction(row.Affected, row.Requests))
-	if row.Fidelity == stall.Cycle && row.Affected > 0 {
-		affected = "≤" + affected
-	}
 	cells := []string{
-		bandTitles[row.Band], row.Fidelity.String(), count(row.Requests), affected,
+		bandTitles[row.Band], row.Fidelity.String(), count(row.Requests),
 		length(row.Share.Total), cell(row.Coverage()),
 	}
 	other := 0.0

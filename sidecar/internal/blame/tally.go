@@ -15,36 +15,64 @@ type Case struct {
 	// Known is the part of Share.Total of which the service itself gave
 	// account; Share.Covered is part of it.
 	Known time.Duration
-	// Collections is how many collections stopped the service in the request's
-	// time.
+	// Collections is how many collections delayed the request, zero where
+	// Share.GC is.
 	Collections int
+	// FullBlocking is whether one of them was full and blocking, OneStop whether
+	// two of them shared one stop.
+	FullBlocking, OneStop bool
+	// QueueDuringGC is how much of the time charged to queue a collection was under
+	// way, at most, and ArrivedDuringGC whether one was when the request arrived.
+	// Both are known of collections that were watched in fidelity exact.
+	QueueDuringGC   time.Duration
+	ArrivedDuringGC bool
 }
 
 // Tally is the sum of cases.
 type Tally struct {
-	Requests, Affected, Several int
-	Share                       stall.Share
-	AffectedShare               stall.Share // of the affected ones alone
-	Known                       time.Duration
+	Requests int
+	// Affected requests were delayed by garbage collection; Several, FullBlocking
+	// and OneStop are those of them that more than one collection delayed, a full
+	// blocking one, and two in one stop.
+	Affected, Several, FullBlocking, OneStop int
+	Share                                    stall.Share
+	AffectedShare                            stall.Share // of the affected ones alone
+	Known                                    time.Duration
+	QueueDuringGC                            time.Duration
+	ArrivedDuringGC                          int
 }
 
 func (t *Tally) add(c *Case) {
 	t.Requests++
-	if c.Share.GC() > 0 {
-		t.Affected++
-		Add(&t.AffectedShare, &c.Share)
-	}
-	if c.Collections > 1 {
-		t.Several++
-	}
 	t.Known += c.Known
+	t.QueueDuringGC += c.QueueDuringGC
+	t.ArrivedDuringGC += one(c.ArrivedDuringGC)
 	Add(&t.Share, &c.Share)
+	if c.Share.GC() <= 0 {
+		return
+	}
+	t.Affected++
+	Add(&t.AffectedShare, &c.Share)
+	t.Several += one(c.Collections > 1)
+	t.FullBlocking += one(c.FullBlocking)
+	t.OneStop += one(c.OneStop)
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (t *Tally) merge(u *Tally) {
 	t.Requests += u.Requests
 	t.Affected += u.Affected
 	t.Several += u.Several
+	t.FullBlocking += u.FullBlocking
+	t.OneStop += u.OneStop
+	t.QueueDuringGC += u.QueueDuringGC
+	t.ArrivedDuringGC += u.ArrivedDuringGC
 	t.Known += u.Known
 	Add(&t.Share, &u.Share)
 	Add(&t.AffectedShare, &u.AffectedShare)

@@ -32,6 +32,7 @@ type account struct {
 	at         []uint32
 	maxWindows int
 	pauses     []pause
+	active     []stall.Span // when a collection was under way, where that is known
 	gaps       []stall.Interval
 	left       int // records over the bounds
 }
@@ -40,6 +41,7 @@ type account struct {
 type pause struct {
 	gc.Pause
 	collection uint64
+	kind       gc.Kind
 }
 
 // maxArena bounds the payloads of windows, 64 bytes for each of a million.
@@ -126,7 +128,10 @@ func (a *account) collection(payload []byte) error {
 			a.left++
 			return nil
 		}
-		a.pauses = append(a.pauses, pause{p, c.Index})
+		a.pauses = append(a.pauses, pause{p, c.Index, c.Kind})
+	}
+	if !c.Active.Empty() && len(a.active) < maxPauses {
+		a.active = append(a.active, c.Active)
 	}
 	return nil
 }

@@ -51,9 +51,10 @@ func hello() *wire.Hello { return &wire.Hello{Address: "127.0.0.1:1", ProbeMode:
 
 func TestMatch(t *testing.T) {
 	// The handler ran from 110 to 150 us for a request of 100 us, and the client
-	// had the answer at 200 us. A pause lies in the handler, one on the way back.
+	// had the answer at 200 us. Two pauses of a collection lie in the handler, one
+	// of another on the way back, and it was under way when the request arrived.
 	w := stall.Window{Arrival: 100 * us, Start: 110 * us, End: 150 * us}
-	s := stall.Share{Total: 50_000, AppOrHost: 20_000, Covered: 50_000, Pauses: 1, Fidelity: stall.Exact}
+	s := stall.Share{Total: 50_000, AppOrHost: 20_000, Covered: 50_000, Pauses: 1, Collections: 1, Fidelity: stall.Exact}
 	s.Charged[stall.Queue] = 10_000
 	s.Charged[stall.GCPause] = 20_000
 	foreign := stall.Window{Start: 90 * us, End: 95 * us}
@@ -63,8 +64,8 @@ func TestMatch(t *testing.T) {
 			out.Hello(hello()),
 			out.Window(&foreign, &foreignShare),
 			out.Window(&w, &s),
-			out.Collection(&gc.Collection{Index: 2, Cycles: 1, Pauses: []gc.Pause{{Start: 160 * us, End: 170 * us}}}),
-			out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{{Start: 115 * us, End: 120 * us}, {Start: 125 * us, End: 140 * us}}}),
+			out.Collection(&gc.Collection{Index: 2, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(160 * us), End: gc.Known(190 * us), Pauses: []gc.Pause{{Start: 160 * us, End: 170 * us}}}),
+			out.Collection(&gc.Collection{Index: 1, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(98 * us), End: gc.Known(140 * us), Pauses: []gc.Pause{{Start: 115 * us, End: 120 * us}, {Start: 125 * us, End: 140 * us}}}),
 			out.Farewell(&wire.Farewell{Collections: 2, RuntimeCycles: 2}),
 		}
 	})
@@ -79,7 +80,11 @@ func TestMatch(t *testing.T) {
 
 	var got blame.Case
 	m.look(0, &got)
-	want := blame.Case{Arrival: 100 * us, Latency: 100_000, Known: 50_000, Collections: 2, Share: s}
+	want := blame.Case{
+		Arrival: 100 * us, Latency: 100_000, Known: 50_000, Share: s, Collections: 2, FullBlocking: true,
+		QueueDuringGC: 40_000, ArrivedDuringGC: true,
+	}
+	want.Share.Collections = 2
 	want.Share.Total = 100_000
 	want.Share.Charged[stall.GCPause] += 10_000 // on the way back
 	want.Share.Charged[stall.Queue] += 40_000

@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // matcher finds the service's account of a request by its arrival, and extends
@@ -21,6 +22,10 @@ type matcher struct {
 	longest time.Duration // the longest reach of a pause
 	joiner  stall.Joiner
 	stops   []stall.Interval
+
+	blocking bool         // the collections of the service are full and blocking
+	active   []stall.Span // when one was under way: merged
+	ids      [2][]uint64  // memory of count
 }
 
 // match decodes every window once. An arrival is its request's name, so what
@@ -44,8 +49,10 @@ func match(answers []load.Answer, a *account) (*matcher, error) {
 	slices.SortFunc(a.pauses, func(x, y pause) int { return compare(x.Start, y.Start) })
 	for _, p := range a.pauses {
 		m.longest = max(m.longest, p.Duration()+2*p.Slack)
+		m.blocking = m.blocking || p.kind == gc.FullBlocking
 		m.stops = append(m.stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
 	}
+	m.active = merged(a.active)
 	return m, nil
 }
 
@@ -66,7 +73,6 @@ func (m *matcher) matched(k int) bool { return m.window[k] >= 0 }
 func (m *matcher) look(k int, c *blame.Case) {
 	answer := &m.answers[k]
 	c.Arrival, c.Latency = answer.Arrival, answer.Latency()
-	c.Collections = m.collections(stall.Span{Start: answer.Arrival, End: answer.Receipt})
 	if !m.matched(k) {
 		c.Share = stall.Share{Total: c.Latency, Unseen: c.Latency}
 		c.Known = c.Latency
@@ -77,21 +83,24 @@ func (m *matcher) look(k int, c *blame.Case) {
 		return // match has decoded it before
 	}
 	c.Known = c.Share.Total
-	m.extend(w.End, answer.Receipt, &c.Share)
+	way := stall.Span{Start: w.End, End: max(w.End, answer.Receipt)}
+	m.extend(way, &c.Share)
+	m.count(stall.Span{Start: answer.Arrival, End: w.End}, way, c)
+	m.underway(stall.Span{Start: answer.Arrival, End: w.Start}, way, c)
 }
 
-// extend adds the time from the handler's end to the client's receipt: queue,
-// but for the pauses that the collector had in it.
-func (m *matcher) extend(end, receipt stall.Instant, s *stall.Share) {
-	if receipt <= end {
+// extend adds the way from the handler's end to the client's receipt: queue, but
+// for the pauses that the collector had in it.
+func (m *matcher) extend(way stall.Span, s *stall.Share) {
+	if way.Empty() {
 		return
 	}
-	w := stall.Window{Start: end, End: end, Receipt: receipt}
-	first, last := m.pauses(stall.Span{Start: end, End: receipt})
-	var way stall.Share
-	m.joiner.Join(&w, &stall.Evidence{Process: m.stops[first:last]}, &way)
-	way.Covered = 0 // coverage is of the service's own part
-	blame.Add(s, &way)
+	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End}
+	first, last := m.pauses(way)
+	var more stall.Share
+	m.joiner.Join(&w, &stall.Evidence{Process: m.stops[first:last]}, &more)
+	more.Covered = 0 // coverage is of the service's own part
+	blame.Add(s, &more)
 }
 
 // pauses returns the range of the pauses that may touch s.
@@ -104,17 +113,3 @@ func (m *matcher) pauses(s stall.Span) (first, last int) {
 	}
 	return first, last
 }
-
-// collections returns how many collections stopped the service in s.
-func (m *matcher) collections(s stall.Span) int {
-	n, previous := 0, ^uint64(0)
-	first, last := m.pauses(s)
-	for i := first; i < last; i++ {
-		if p := &m.account.pauses[i]; !p.span().Clip(s).Empty() && p.collection != previous {
-			n, previous = n+1, p.collection
-		}
-	}
-	return n
-}
-
-func (p *pause) span() stall.Span { return stall.Span{Start: p.Start, End: p.End} }

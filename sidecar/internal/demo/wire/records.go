@@ -13,6 +13,8 @@ import (
 type Collection struct {
 	Index  uint64
 	Cycles uint64
+	Kind   gc.Kind
+	Active stall.Span // from begin to end; empty if one of them is not known
 	Pauses []gc.Pause // Start, End and Slack
 }
 
@@ -25,6 +27,10 @@ func (w *Writer) Collection(c *gc.Collection) error {
 	return w.write(KindCollection, func(b []byte) []byte {
 		b = binary.AppendUvarint(b, c.Index)
 		b = binary.AppendUvarint(b, uint64(max(0, c.Cycles)))
+		b = binary.AppendUvarint(b, uint64(c.Kind))
+		active := activeOf(c)
+		b = binary.AppendVarint(b, int64(active.Start))
+		b = binary.AppendVarint(b, int64(active.End-active.Start))
 		pauses := c.Pauses[:min(len(c.Pauses), maxPausesOfOne)]
 		b = binary.AppendUvarint(b, uint64(len(pauses)))
 		var at stall.Instant
@@ -38,10 +44,26 @@ func (w *Writer) Collection(c *gc.Collection) error {
 	})
 }
 
+// activeOf returns the time in which c was under way.
+func activeOf(c *gc.Collection) stall.Span {
+	start, known := c.Start.Get()
+	end, over := c.End.Get()
+	if !known || !over || end < start {
+		return stall.Span{}
+	}
+	return stall.Span{Start: start, End: end}
+}
+
 // DecodeCollection decodes the payload of a frame of KindCollection.
 func DecodeCollection(b []byte) (Collection, error) {
 	p := payload{rest: b}
 	c := Collection{Index: p.uint(), Cycles: p.uint()}
+	c.Kind = gc.Kind(p.limit("kind", uint64(gc.NumKinds)))
+	c.Active.Start = p.after(0)
+	c.Active.End = p.after(c.Active.Start)
+	if c.Active.End < c.Active.Start {
+		p.fail(fmt.Errorf("collection ends %v before it begins", c.Active.Start.Sub(c.Active.End)))
+	}
 	n := p.limit("number of pauses", maxPausesOfOne+1)
 	var at stall.Instant
 	for i := uint64(0); i < n && p.err == nil; i++ {

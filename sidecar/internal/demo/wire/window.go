@@ -32,6 +32,7 @@ func AppendWindow(b []byte, v *stall.Window, s *stall.Share) []byte {
 		b = binary.AppendUvarint(b, uint64(d))
 	}
 	b = binary.AppendUvarint(b, uint64(s.Pauses))
+	b = binary.AppendUvarint(b, uint64(s.Collections))
 	for _, list := range lists(s) {
 		b = appendCauses(b, list)
 	}
@@ -56,7 +57,8 @@ func appendCauses(b []byte, list *[stall.NumCauses]time.Duration) []byte {
 	return b
 }
 
-// maxPauses bounds what a window may claim to overlap.
+// maxPauses bounds the pauses that a window may claim to overlap, and the
+// collections.
 const maxPauses = 1 << 30
 
 // DecodeWindow decodes the payload of a frame of KindWindow into v and s. It
@@ -81,11 +83,15 @@ func DecodeWindow(b []byte, v *stall.Window, s *stall.Share) error {
 		*d = p.duration()
 	}
 	s.Pauses = int(p.limit("number of pauses", maxPauses))
+	s.Collections = int(p.limit("number of collections", maxPauses))
 	for _, list := range lists(s) {
 		p.causes(list)
 	}
 	if sum := Sum(s); sum != s.Total {
 		p.fail(fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total))
+	}
+	if (s.Collections > 0) != (s.GC() > 0) {
+		p.fail(fmt.Errorf("%d collections delayed the window by %v", s.Collections, s.GC()))
 	}
 	if s.Covered > s.Total {
 		p.fail(fmt.Errorf("share covers %v of %v", s.Covered, s.Total))

@@ -21,7 +21,7 @@ func sample() (stall.Window, stall.Share) {
 	w := stall.Window{Arrival: 9_000_000, Start: 10_000_000, End: 12_500_000}
 	s := stall.Share{
 		Total: 3_500_000, Uncertain: 100_000, App: 400_000, AppOrHost: 1_000_000, Unseen: 500_000,
-		Covered: 3_000_000, Pauses: 2, Fidelity: stall.Exact,
+		Covered: 3_000_000, Pauses: 2, Collections: 1, Fidelity: stall.Exact,
 	}
 	s.Charged[stall.GCPause] = 700_000
 	s.Charged[stall.Queue] = 800_000
@@ -33,7 +33,7 @@ func sample() (stall.Window, stall.Share) {
 
 func TestStream(t *testing.T) {
 	w, s := sample()
-	c := gc.Collection{Index: 7, Cycles: 1, Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
+	c := gc.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(stall.Instant(5)), End: gc.Known(stall.Instant(200)), Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
 	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
 	hello := wire.Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
 	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Notes: []string{"x"}}
@@ -63,7 +63,7 @@ func TestStream(t *testing.T) {
 	check(t, "window", w, gotW, err)
 	check(t, "share", s, gotS, err)
 	gotC, err := wire.DecodeCollection(next(wire.KindCollection))
-	check(t, "collection", wire.Collection{Index: 7, Cycles: 1, Pauses: c.Pauses}, gotC, err)
+	check(t, "collection", wire.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Active: stall.Span{Start: 5, End: 200}, Pauses: c.Pauses}, gotC, err)
 	gotGap, err := wire.DecodeGap(next(wire.KindGap))
 	check(t, "gap", gap, gotGap, err)
 	gotFarewell, err := wire.DecodeFarewell(next(wire.KindFarewell))
@@ -132,6 +132,8 @@ func TestDecodeWindowRefuses(t *testing.T) {
 			`decode frame 'W': share sums to 3.501ms, want its total of 3.5ms`},
 		{"an end before the start", func(w *stall.Window, _ *stall.Share) { w.End = w.Start - 1 },
 			`decode frame 'W': window ends 1ns before it starts`},
+		{"a delay by no collection", func(_ *stall.Window, s *stall.Share) { s.Collections = 0 },
+			`decode frame 'W': 0 collections delayed the window by 700µs`},
 		{"more coverage than time", func(_ *stall.Window, s *stall.Share) { s.Covered = s.Total + 1 },
 			`decode frame 'W': share covers 3.500001ms of 3.5ms`},
 		{"a time of days", func(_ *stall.Window, s *stall.Share) { s.Total = 48 * time.Hour },
@@ -181,6 +183,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte("W\x05\xff\xff\xff\xff\x0f"))
 	f.Add([]byte("C\x03\x01\x01\xff"))
+	f.Add([]byte("C\x06\x01\x01\x02\x04\x01\x00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := wire.NewReader(bytes.NewReader(in))
 		for {
@@ -198,11 +201,14 @@ func decode(t *testing.T, k wire.Kind, payload []byte) {
 	case wire.KindWindow:
 		var w stall.Window
 		var s stall.Share
-		if wire.DecodeWindow(payload, &w, &s) == nil && (wire.Sum(&s) != s.Total || w.End < w.Start) {
+		if wire.DecodeWindow(payload, &w, &s) == nil && ((s.Collections > 0) != (s.GC() > 0) || wire.Sum(&s) != s.Total || w.End < w.Start) {
 			t.Fatalf("DecodeWindow(%x) = %+v, %+v", payload, w, s)
 		}
 	case wire.KindCollection:
 		c, err := wire.DecodeCollection(payload)
+		if err == nil && (c.Kind >= gc.NumKinds || c.Active.End < c.Active.Start) {
+			t.Fatalf("DecodeCollection(%x) = %+v", payload, c)
+		}
 		for _, p := range c.Pauses {
 			if err == nil && p.End < p.Start {
 				t.Fatalf("DecodeCollection(%x) = %+v", payload, c)

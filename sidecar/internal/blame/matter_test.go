@@ -1,0 +1,102 @@
+package blame
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestMatter holds the sentence to its bounds: what was not watched is neither
+// the collector's nor not.
+func TestMatter(t *testing.T) {
+	// tail returns 10,000 requests of 1 ms whose slowest hundred take 10 ms, and of
+	// these the slowest ten 20 ms; gc has its share in each.
+	tail := func(above99, above999 float64, f stall.Fidelity, rest func(*stall.Share) *time.Duration) []Case {
+		var cases []Case
+		for i := range 10_000 {
+			d, part := ms, 0.0
+			switch {
+			case i >= 9_990:
+				d, part = 20*ms, above999
+			case i >= 9_900:
+				d, part = 10*ms, above99
+			}
+			gc := time.Duration(part * float64(d))
+			cases = append(cases, Case{Share: share(d, f, rest, map[stall.Cause]time.Duration{stall.GCAssist: gc})})
+		}
+		return cases
+	}
+	tests := []struct {
+		name  string
+		cases []Case
+		want  string
+	}{
+		{"p99.9 only", tail(0.01, 0.4, stall.Exact, app),
+			"GC matters for p99.9 but not for p99: it had 40 % of the requests' time above p99.9, and 8.1 % above p99."},
+		{"both", tail(0.5, 0.5, stall.Exact, app),
+			"GC matters for p99.9 and p99: it had 50 % of the requests' time above p99.9, and 50 % above p99."},
+		{"neither", tail(0, 0, stall.Exact, app),
+			"GC matters neither for p99.9 nor for p99: it had 0 % of the requests' time above p99.9, and 0 % above p99."},
+		{"p99 only", tail(0.5, 0, stall.Exact, app),
+			"GC matters for p99 but not for p99.9: it had 0 % of the requests' time above p99.9, and 41 % above p99."},
+		{"nobody watched", tail(0.01, 0.01, stall.Cycle, unseen),
+			"Whether GC matters cannot be told for p99.9 and p99: it had an unknown part of the requests' time above p99.9, and an unknown part above p99."},
+		{"cycle, and the rest is known", tail(0.01, 0.05, stall.Cycle, appOrHost),
+			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9, and at most 1.7 % above p99."},
+		{"few", tail(0, 0, stall.Exact, app)[:500],
+			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above p99, and 0 % above p90."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := judge(tt.cases)
+			if got := j.matter(); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestStalls: the most first, and queue is none.
+func TestStalls(t *testing.T) {
+	s := share(10*ms, stall.Exact, app, map[stall.Cause]time.Duration{
+		stall.Queue: 5 * ms, stall.GCPause: ms, stall.SchedGC: 2 * ms, stall.HostThrottled: ms,
+	})
+	want := []stall.Cause{stall.SchedGC, stall.GCPause, stall.HostThrottled}
+	if diff := cmp.Diff(want, Stalls(&s)); diff != "" {
+		t.Errorf("stalls (-want +got):\n%s", diff)
+	}
+}
+
+// TestQueued: that the collector worked while requests queued is said beside what
+// chance would give, of exact requests only.
+func TestQueued(t *testing.T) {
+	cases := func(f stall.Fidelity, part time.Duration) []Case {
+		var all []Case
+		for i := range 1000 {
+			d := time.Duration(i+1) * ms
+			all = append(all, Case{
+				Share:         share(d, f, appOrHost, map[stall.Cause]time.Duration{stall.Queue: part * d / 100}),
+				QueueDuringGC: part * d / 100 * 9 / 10, ArrivedDuringGC: i%4 == 0,
+			})
+		}
+		return all
+	}
+	want := " In up to 90 % of the time that those above p99 were on the way to the handler and back (queue) a collection was under way, while 25 % of all requests arrived during one."
+	for _, tt := range []struct {
+		name  string
+		cases []Case
+		want  string
+	}{
+		{"exact", cases(stall.Exact, 50), want},
+		{"cycle", cases(stall.Cycle, 50), ""},
+		{"little queue", cases(stall.Exact, 5), ""},
+	} {
+		j := judge(tt.cases)
+		if got := j.queued(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
