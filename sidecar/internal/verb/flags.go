@@ -15,14 +15,48 @@ import (
 // errHelp says that the help was asked for and printed.
 var errHelp = errors.New("help was printed")
 
-// parse parses the flags of a verb. What is wrong with them is one line.
+// parse parses the flags of a verb that takes nothing else. What is wrong with
+// them is one line.
 func parse(e env, set *flag.FlagSet, args []string) error {
+	if err := parseFlags(e, set, args, ""); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return wrong("argument %q is not wanted (see otelgc-sidecar %s --help)", set.Arg(0), set.Name())
+	}
+	return nil
+}
+
+// parseFiles parses flags and names of files in any order.
+func parseFiles(e env, set *flag.FlagSet, args []string) (files []string, err error) {
+	for {
+		if err := parseFlags(e, set, args, " FILE..."); err != nil {
+			return nil, err
+		}
+		if set.NArg() == 0 {
+			break
+		}
+		// flag stops at the first name, and behind "--" for good.
+		rest := set.Args()
+		if at := len(args) - len(rest); at > 0 && args[at-1] == "--" {
+			files = append(files, rest...)
+			break
+		}
+		files, args = append(files, rest[0]), rest[1:]
+	}
+	if len(files) == 0 {
+		return nil, wrong("no file (see otelgc-sidecar %s --help)", set.Name())
+	}
+	return files, nil
+}
+
+func parseFlags(e env, set *flag.FlagSet, args []string, operands string) error {
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
 	err := set.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprintf(e.stdout, "otelgc-sidecar %s [flags]\n\n", set.Name())
+		_, _ = fmt.Fprintf(e.stdout, "otelgc-sidecar %s [flags]%s\n\n", set.Name(), operands)
 		set.SetOutput(e.stdout)
 		set.PrintDefaults()
 		return errHelp
@@ -32,8 +66,6 @@ func parse(e env, set *flag.FlagSet, args []string) error {
 			text = "unknown flag --" + name
 		}
 		return wrong("%s (see otelgc-sidecar %s --help)", text, set.Name())
-	case set.NArg() > 0:
-		return wrong("argument %q is not wanted (see otelgc-sidecar %s --help)", set.Arg(0), set.Name())
 	}
 	return nil
 }

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// printSession writes the facts of the whole session.
+func (r *Report) printSession(w io.Writer) {
+	if len(r.Collections) == 0 {
+		return
+	}
+	heading(w, "THE SESSION", "")
+	in := count(len(r.Collections))
+	counted := fmt.Sprintf("%s in this file; how many there were before, it does not say", in)
+	if before, ok := r.Before().Get(); ok {
+		counted = fmt.Sprintf("%s before this file, %s at its end: %s in it", count(before), count(before+uint64(len(r.Collections))), in)
+	}
+	item(w, "collections", counted)
+	share := fmt.Sprintf("%s of the time in this file, %s, with what it took to stop the threads", maybePercent(r.PauseShare()), length(r.PauseTotal()))
+	item(w, "paused", share)
+	r.printTimeInGC(w)
+	if e := r.Work.Assist; e.Count > 0 {
+		item(w, "assists", fmt.Sprintf("%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s",
+			many(e.Count, "allocation"), length(e.Time), length(e.Longest)))
+	}
+	if e := r.Work.Sweep; e.Count > 0 {
+		item(w, "sweeps", fmt.Sprintf("%s before an allocation: %s on all goroutines together, the longest %s",
+			many(e.Count, "sweep"), length(e.Time), length(e.Longest)))
+	}
+}
+
+func (r *Report) printTimeInGC(w io.Writer) {
+	shares := r.TimeInGC()
+	if len(shares) == 0 {
+		return
+	}
+	last := shares[len(shares)-1]
+	worst := slices.MaxFunc(shares, func(a, b InGC) int {
+		if a.Share < b.Share {
+			return -1
+		}
+		return 1
+	})
+	item(w, "% in GC", fmt.Sprintf("%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
+		"from one collection to the next. It leaves out the %s that it took to stop the threads, and counts as GC what paging "+
+		"and lost CPU took in a pause", percent(last.Share), percent(worst.Share), r.nameOf(worst.Number), maybeLength(r.Suspended())))
+}
+
+func (r *Report) nameOf(number int) string {
+	if i := r.Collections[number-1].Index; i > 0 {
+		return fmt.Sprintf("GC %d", i)
+	}
+	return fmt.Sprintf("#%d", number)
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Columns are those of the table that PerfView's GCStats opens in Excel
+// (PerfView, src/PerfView/GcStats.cs, ToCsv), then ours. Milliseconds and
+// megabytes of 10^6 are GCStats' units; ours say theirs.
+//
+// "Time In GC" there is a share of CPU samples, which no file here holds: it is
+// empty. PauseMSec is our pause, to where the world runs again; the column
+// PauseMax ns is its upper bound, by which GCStats' own figure goes.
+func (r *Report) columns() []string {
+	c := []string{
+		"Num", "PauseStart", "Reason", "Gen", "PauseMSec", "Time In GC", "AllocMB", "Alloc MB/sec", "PeakMB", "AfterMB",
+		"Peak/After Ratio", "PromotedMB",
+	}
+	for _, g := range []string{"Gen0", "Gen1", "Gen2", "LOH"} {
+		c = append(c, g+" Size", g+" Surv%", g+" Frag%")
+	}
+	return append(c, "FinalizeSurviveMB", "Pinned Object", "% Pause Time", "Suspend Msec",
+		"POH Size", "POH Surv%", "POH Frag%", "Kind", "Start ns", "Pause ns", "PauseMax ns", "% Time in GC", "Finalizable", "Incomplete")
+}
+
+// PrintCSV writes one row for each collection. What is not known is empty.
+func (r *Report) PrintCSV(to io.Writer) error {
+	w := csv.NewWriter(to)
+	t := csvTable{Report: r, inGC: map[int]float64{}}
+	for _, s := range r.TimeInGC() {
+		t.inGC[s.Number] = s.Share
+	}
+	err := w.Write(r.columns())
+	for i := range r.Collections {
+		if err == nil {
+			err = w.Write(t.row(i))
+		}
+	}
+	w.Flush()
+	if err == nil {
+		err = w.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("print csv: %w", err)
+	}
+	return nil
+}
+
+// csvTable is a table under way.
+type csvTable struct {
+	*Report
+	inGC    map[int]float64 // by number in the file
+	restart stall.Instant   // the end of the last pause so far, zero before
+	gen0    gc.Maybe[gc.Bytes]
+	// background is the last background collection.
+	background stall.Span
+}
+
+func (t *csvTable) row(i int) []string {
+	c := &t.Collections[i]
+	start, pause, longest := pausesOf(c)
+	var idle time.Duration // since the last restart
+	if t.restart != 0 {
+		idle = start.Sub(t.restart)
+	}
+	allocated := t.allocated(c)
+	row := []string{
+		numberOf(c.Index, i), milliseconds(t.since(start)), string(c.Trigger), t.genName(c), milliseconds(pause), "",
+		megabytes(allocated), rate(allocated, idle), megabytes(t.peak(i)), megabytes(c.HeapAfter),
+		decimal(ratio(t.peak(i), c.HeapAfter), 1, 2), megabytes(c.Promoted),
+	}
+	for id := gc.Gen0; id <= gc.LOH; id++ {
+		row = append(row, genCells(c, id)...)
+	}
+	share := gc.Maybe[float64]{}
+	if idle > 0 {
+		share = gc.Known(float64(pause) / float64(pause+idle))
+	}
+	row = append(row, "", whole(c.Pinned), decimal(share, 100, 1), suspends(c))
+	row = append(row, genCells(c, gc.POH)...)
+	inGC := gc.Maybe[float64]{}
+	if v, ok := t.inGC[i+1]; ok {
+		inGC = gc.Known(v)
+	}
+	if n := len(c.Pauses); n > 0 {
+		t.restart = c.Pauses[n-1].End
+	}
+	if c.Kind == gc.Background {
+		t.background = stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
+	}
+	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
+		strconv.FormatInt(int64(longest), 10), decimal(inGC, 100, 3), whole(c.Finalizable), c.Incomplete)
+}
+
+// pausesOf returns where the first pause begins, and the sums of the pauses and
+// of their upper bounds.
+func pausesOf(c *gc.Collection) (start stall.Instant, pause, longest time.Duration) {
+	start = c.Start.Or(0)
+	for i, p := range c.Pauses {
+		if i == 0 {
+			start = p.Start
+		}
+		pause += p.Duration()
+		longest += max(p.End, p.EndMax).Sub(p.Start)
+	}
+	return start, pause, longest
+}
+
+// numberOf names a collection by the process's count, or else the file's.
+func numberOf(index uint64, i int) string {
+	if index > 0 {
+		return strconv.FormatUint(index, 10)
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// allocated returns what was allocated in generation 0 since the collection
+// before, as GCStats has it; in Go it is not known.
+func (t *csvTable) allocated(c *gc.Collection) gc.Maybe[gc.Bytes] {
+	g := part(c, gc.Gen0)
+	if g == nil {
+		t.gen0 = gc.Maybe[gc.Bytes]{}
+		return t.gen0
+	}
+	a := minus(objectsBefore(g), t.gen0)
+	t.gen0 = objectsAfter(g)
+	return a
+}
+
+// peak returns the largest heap before c, and of a background collection before
+// those within it too.
+func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
+	c := &t.Collections[i]
+	peak := c.HeapBefore
+	if c.Kind != gc.Background || !t.Source.dotnet {
+		return peak
+	}
+	for k := i + 1; k < len(t.Collections) && t.Collections[k].Start.Or(0) < c.End.Or(0); k++ {
+		if b, ok := t.Collections[k].HeapBefore.Get(); ok {
+			peak = gc.Known(max(b, peak.Or(0)))
+		}
+	}
+	return peak
+}
+
+// genName writes the generation as GCStats does: 0N, 1F, 2B, with I if induced.
+func (t *csvTable) genName(c *gc.Collection) string {
+	g, ok := c.Generation.Get()
+	if !ok {
+		return ""
+	}
+	name := strconv.Itoa(g)
+	switch {
+	case c.Kind == gc.Background:
+		name += "B"
+	case t.foreground(c):
+		name += "F"
+	default:
+		name += "N"
+	}
+	switch c.Trigger {
+	case "Induced", "induced":
+		name += "I"
+	case "InducedNotForced":
+		name += "i"
+	}
+	return name
+}
+
+// foreground reports whether c ran within the last background collection.
+func (t *csvTable) foreground(c *gc.Collection) bool {
+	return len(c.Pauses) > 0 && t.background.Start < c.Pauses[0].Start && c.Pauses[0].Start < t.background.End
+}
+
+func genCells(c *gc.Collection, id gc.GenerationID) []string {
+	g := part(c, id)
+	if g == nil {
+		return []string{"", "", ""}
+	}
+	return []string{
+		megabytes(g.SizeAfter), decimal(survivalIn(c, g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2),
+	}
+}
+
+func suspends(c *gc.Collection) string {
+	var sum gc.Maybe[time.Duration]
+	for _, p := range c.Pauses {
+		if d, ok := p.Suspend.Get(); ok {
+			sum = gc.Known(sum.Or(0) + d)
+		}
+	}
+	if d, ok := sum.Get(); ok {
+		return milliseconds(d)
+	}
+	return ""
+}
+
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/1e6, 'f', 6, 64)
+}
+
+func megabytes(b gc.Maybe[gc.Bytes]) string { return decimal(number(b), 1e-6, 3) }
+
+func rate(b gc.Maybe[gc.Bytes], d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return decimal(number(b), 1e-6/d.Seconds(), 2)
+}
+
+func decimal(f gc.Maybe[float64], scale float64, places int) string {
+	if v, ok := f.Get(); ok {
+		return strconv.FormatFloat(v*scale, 'f', places, 64)
+	}
+	return ""
+}
+
+func whole(n gc.Maybe[uint64]) string {
+	if v, ok := n.Get(); ok {
+		return strconv.FormatUint(v, 10)
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ErrUnknown says that a file is none that a report can be made of.
+var ErrUnknown = errors.New("not a Go execution trace")
+
+// ErrOpen says that a file cannot be opened.
+var ErrOpen = errors.New("open file")
+
+// Damaged says that a file could be read only to a place, for a reason other
+// than that it ends too soon. The report holds what was whole before it.
+type Damaged struct{ Err error }
+
+// Error says what is wrong and where.
+func (d *Damaged) Error() string { return d.Err.Error() }
+
+// Unwrap returns the cause.
+func (d *Damaged) Unwrap() error { return d.Err }
+
+// head is how much of a file tells its format.
+const head = 64
+
+// ReadFile reports on a file. Its format is told by its content. An error is
+// one line: the file, what is wrong, where, and the mend. It wraps ErrOpen,
+// or ErrUnknown if the file is of no format that is known; it is a *Damaged, and the report is
+// not nil, if a part of the file was whole.
+func ReadFile(path string) (*Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOpen, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return Read(path, f)
+}
+
+// Read is ReadFile of a stream that is open already.
+func Read(path string, stream io.Reader) (*Report, error) {
+	counted := &counter{r: stream}
+	in := bufio.NewReaderSize(counted, 64<<10)
+	start, err := in.Peek(head)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read file: %w", err) // os names the path
+	}
+	format := formatOf(start)
+	if format.read == nil {
+		return nil, fmt.Errorf("%s: byte 0: %w: %s", path, ErrUnknown, format.hint)
+	}
+	r := &Report{Source: Source{File: path}}
+	err = format.read(r, in)
+	r.Source.Bytes = counted.n
+	r.sayLeft()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+		if errors.As(err, new(*Damaged)) {
+			return r, err
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+// counter counts the bytes that were read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// format is one that files have.
+type format struct {
+	magic []byte
+	read  func(*Report, io.Reader) error // nil: it is known, and of no use here
+	hint  string                         // what to do, where read is nil
+}
+
+var formats = []format{
+	{magic: []byte("go 1."), read: readGo},
+	{magic: []byte("Nettrace"), hint: "it is a nettrace file of .NET, which is not read yet"},
+	{magic: []byte("\x14\x00\x00\x00!FastSerialization.1"), hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
+	{magic: []byte("\x1f\x8b"), hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
+	{magic: []byte("PK\x03\x04"), hint: "it is a zip: unpack it first"},
+	{magic: []byte("{"), hint: "it looks like JSON: a report is made of the recording itself"},
+}
+
+const wanted = "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote"
+
+func formatOf(start []byte) format {
+	for _, f := range formats {
+		if bytes.HasPrefix(start, f.magic) {
+			return f
+		}
+	}
+	if len(start) == 0 {
+		return format{hint: "it is empty: " + wanted}
+	}
+	return format{hint: wanted}
+}

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Print writes the report as text, at most Width columns wide where no single
+// word is wider.
+func (r *Report) Print(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	fmt.Fprintf(w, "WHAT %s STOPPED FOR\n\n", printable(filepath.Base(r.Source.File)))
+	wrap(w, "  ", "  ", r.Sentence())
+	if len(r.Incomplete) > 0 {
+		r.printIncomplete(w)
+	}
+	r.printSource(w)
+	r.printKinds(w)
+	r.printRollup(w)
+	r.printHeap(w)
+	r.printLongest(w)
+	r.printSuspensions(w)
+	r.printSession(w)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
+}
+
+// Sentence says the whole in one.
+func (r *Report) Sentence() string {
+	if len(r.Collections) == 0 {
+		return "No garbage collection is in this file."
+	}
+	text := fmt.Sprintf("%s stopped the program for %s in all", many(len(r.Collections), "garbage collection"), length(r.PauseTotal()))
+	if share, ok := r.PauseShare().Get(); ok {
+		text += fmt.Sprintf(", %s of the %s in this file", percent(share), length(r.Duration()))
+	}
+	if worst := r.LongestPauses(1); len(worst) > 0 {
+		text += fmt.Sprintf("; the longest pause was %s, at +%s", length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
+	}
+	return text + "."
+}
+
+// seconds writes a place in the file.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.6f s", d.Seconds()) }
+
+func (r *Report) printSource(w io.Writer) {
+	s := &r.Source
+	heading(w, "THE FILE", "")
+	item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, count(s.Bytes)))
+	facts := []string{s.Runtime}
+	if s.PID > 0 {
+		facts = append(facts, fmt.Sprintf("pid %d", s.PID))
+	}
+	if s.OS != "" {
+		facts = append(facts, strings.TrimSpace(s.OS+" "+s.Arch))
+	}
+	if s.CPUs > 0 {
+		facts = append(facts, many(s.CPUs, "CPU"))
+	}
+	if s.PointerSize > 0 {
+		facts = append(facts, fmt.Sprintf("%d-bit", 8*s.PointerSize))
+	}
+	item(w, "runtime", strings.Join(facts, ", "))
+	if s.Command != "" {
+		item(w, "command", printable(s.Command))
+	}
+	covers := fmt.Sprintf("%s, from %d to %d ns", length(r.Duration()), r.Start, r.End)
+	if !s.Recorded.IsZero() {
+		covers += "; recorded " + s.Recorded.UTC().Format("2006-01-02 15:04:05.000 MST")
+	}
+	item(w, "covers", covers)
+	item(w, "clock", s.clockText())
+}
+
+func (s *Source) clockText() string {
+	text := "the file's own: it can be compared with nothing else"
+	if s.Clock == clockMonotonic {
+		text = clockMonotonic + " of the machine's boot"
+	}
+	if s.Tick > 0 {
+		text += fmt.Sprintf(", %s ticks a second", count(s.Tick))
+	}
+	return text
+}
+
+func (r *Report) printIncomplete(w io.Writer) {
+	heading(w, "NOT IN THIS FILE", "")
+	for i, h := range r.Incomplete {
+		if i == shownHoles {
+			item(w, "", fmt.Sprintf("and %s more (all of them with --json)", count(len(r.Incomplete)-i)))
+			break
+		}
+		item(w, r.place(h), h.Why)
+	}
+}
+
+// shownHoles, shownPauses and shownCallers bound what is printed of long lists.
+const (
+	shownHoles   = 10
+	shownPauses  = 10
+	shownCallers = 3
+)
+
+func (r *Report) place(h Hole) string {
+	switch {
+	case h.Start != 0:
+		return fmt.Sprintf("+%.3f s", r.since(h.Start).Seconds())
+	case h.End != 0:
+		return fmt.Sprintf("to +%.3f s", r.since(h.End).Seconds())
+	}
+	return ""
+}
+
+func (r *Report) printKinds(w io.Writer) {
+	heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, Beyond))
+	var g grid
+	g.add("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
+	rows := 0
+	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
+		s := r.PausesOf(kind)
+		if s.Count == 0 {
+			continue
+		}
+		rows++
+		cells := []string{kind.String(), count(s.Count)}
+		for _, q := range s.all() {
+			cells = append(cells, maybeLength(q))
+		}
+		g.add(append(cells, length(s.Max), length(s.Total))...)
+	}
+	if rows == 0 {
+		fmt.Fprintln(w, "  none")
+		return
+	}
+	g.print(w)
+}
+
+func (r *Report) printRollup(w io.Writer) {
+	if len(r.Collections) == 0 {
+		return
+	}
+	heading(w, "COLLECTIONS", "pauses are sums per collection")
+	rows := r.Rollup()
+	var g grid
+	if r.Source.dotnet {
+		g.add("", "", "", "max", "mean", "total", "", "mean", "mean free")
+		g.add("", "count", "induced", "pause", "pause", "pause", "promoted", "survival", "after")
+	} else {
+		g.add("", "", "max", "mean", "total", "mean heap", "mean live")
+		g.add("", "count", "pause", "pause", "pause", "before", "after")
+	}
+	for i := range rows {
+		if row := &rows[i]; row.Count > 0 {
+			g.add(row.cells(r.Source.dotnet)...)
+		}
+	}
+	g.print(w)
+}
+
+func (r *Row) cells(dotnet bool) []string {
+	pauses := []string{length(r.MaxPause), length(r.MeanPause()), length(r.Pause)}
+	if !dotnet {
+		return slices.Concat([]string{r.Title, count(r.Count)}, pauses, []string{maybeSize(r.HeapBefore), maybeSize(r.HeapAfter)})
+	}
+	return slices.Concat([]string{r.Title, count(r.Count), count(r.Induced)}, pauses,
+		[]string{maybeSize(r.Promoted), maybePercent(r.Survival), maybePercent(r.Fragmentation)})
+}
+
+// printable replaces what a terminal would take for a command.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return '?'
+		}
+		return r
+	}, s)
+}

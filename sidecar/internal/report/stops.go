@@ -1,0 +1,128 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+func (r *Report) printLongest(w io.Writer) {
+	list := r.LongestPauses(shownPauses)
+	if len(list) == 0 {
+		return
+	}
+	heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
+	g := grid{left: map[int]bool{2: true, 3: true}}
+	for _, s := range list {
+		g.add(length(s.Pause.Duration()), "at +"+seconds(r.since(s.Pause.Start)), s.name(), s.why())
+	}
+	g.print(w)
+}
+
+// name says which collection it is, by the process's count or else the file's.
+func (s *Stop) name() string {
+	number := fmt.Sprintf("#%d", s.Number)
+	if s.Index > 0 {
+		number = fmt.Sprintf("GC %d", s.Index)
+	}
+	if g, ok := s.Generation.Get(); ok {
+		number += fmt.Sprintf(", gen %d", g)
+	}
+	return number + " " + strings.ReplaceAll(s.Kind.String(), "_", " ")
+}
+
+func (s *Stop) why() string {
+	var words []string
+	if s.Phase != gc.PhaseUnknown {
+		words = append(words, strings.ReplaceAll(s.Phase.String(), "_", " "))
+	}
+	switch t := s.Trigger; {
+	case t == "" || t == gc.TriggerUnknown:
+		words = append(words, "trigger not known")
+	default:
+		words = append(words, string(t))
+	}
+	text := strings.Join(words, ", ")
+	if s.TriggerSite != "" {
+		text += " by " + printable(s.TriggerSite)
+	}
+	if d, ok := s.Suspend.Get(); ok {
+		text += "; " + length(d) + " to stop the threads"
+	}
+	if over := s.EndMax.Sub(s.Pause.End); over > 0 {
+		text += "; at most " + length(over) + " longer"
+	}
+	return text
+}
+
+// Reason sums up the suspensions of one reason.
+type Reason struct {
+	Reason string
+	Spread
+	Callers []string // who stopped the world, the most frequent first
+}
+
+// Reasons sums up the stops that were not for garbage collection, those that
+// took the most time first.
+func (r *Report) Reasons() []Reason {
+	lengths, callers := map[string][]time.Duration{}, map[string]map[string]int{}
+	for i := range r.Suspensions {
+		s := &r.Suspensions[i]
+		lengths[s.Reason] = append(lengths[s.Reason], s.Duration())
+		if s.Caller == "" {
+			continue
+		}
+		if callers[s.Reason] == nil {
+			callers[s.Reason] = map[string]int{}
+		}
+		callers[s.Reason][s.Caller]++
+	}
+	var list []Reason
+	for reason, l := range lengths {
+		list = append(list, Reason{reason, spreadOf(l), byCount(callers[reason])})
+	}
+	slices.SortFunc(list, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Reason, b.Reason))
+	})
+	return list
+}
+
+func byCount(n map[string]int) []string {
+	var names []string
+	for name := range n {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+	return names
+}
+
+func (r *Report) printSuspensions(w io.Writer) {
+	heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
+	list := r.Reasons()
+	if len(list) == 0 {
+		fmt.Fprintln(w, "  none")
+		return
+	}
+	g := grid{left: map[int]bool{5: true}}
+	g.add("reason", "stops", "p50", "max", "total", "by")
+	for i := range list {
+		s := &list[i]
+		g.add(printable(s.Reason), count(s.Count), maybeLength(s.P50), length(s.Max), length(s.Total), s.by())
+	}
+	g.print(w)
+}
+
+// by names the callers that come first, and how many there are besides.
+func (s *Reason) by() string {
+	shown := s.Callers[:min(len(s.Callers), shownCallers)]
+	text := printable(strings.Join(shown, ", "))
+	if more := len(s.Callers) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %s more", count(more))
+	}
+	return text
+}
