@@ -83,7 +83,7 @@ GoBlock dt=10 reason_string=2 stack=0
 GoUnblock dt=65 g=7 g_seq=2 stack=0
 @m 3 100
 GoStart dt=100 g=9 g_seq=1
-GoLabel dt=0 label_string=4
+GoLabel dt=10 label_string=4
 @tables
 Stacks
 ` + reasons + `

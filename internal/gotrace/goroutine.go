@@ -42,7 +42,7 @@ func (d *decoder) bind(t *thread, at ticks, g uint64, seq uint32) {
 	if t.g != 0 {
 		d.release(t, at)
 	}
-	t.g, t.seq = g, seq
+	t.g, t.seq, t.since = g, seq, at
 }
 
 // leave takes the goroutine off its thread.

@@ -29,9 +29,11 @@ type thread struct {
 	seen uint64 // the last generation with a batch of it
 	// g is the goroutine that runs on it or is in a system call on it, 0 if
 	// none or not known; seq is that goroutine's last sequence number of this
-	// generation.
-	g   uint64
-	seq uint32
+	// generation. Since is when it came onto the thread, 0 if that was not in
+	// this generation.
+	g     uint64
+	seq   uint32
+	since ticks
 
 	stop   openStop
 	sweep  openSweep
@@ -64,7 +66,7 @@ func (s *threads) get(id, generation uint64, limit int) (*thread, error) {
 	}
 	if t.seen != generation {
 		t.seen = generation
-		t.seq = 0 // sequence numbers start anew in each generation
+		t.seq, t.since = 0, 0 // sequence numbers start anew in each generation
 	}
 	if id == noThread {
 		t.g = 0

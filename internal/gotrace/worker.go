@@ -53,10 +53,15 @@ type doneWorker struct {
 	end ticks
 }
 
+// workerBegin takes the label that follows the start of a worker: it has held
+// its P since then.
 func (d *decoder) workerBegin(t *thread, at ticks, label uint64) {
 	if t.g == 0 {
 		d.lost.Unmatched++
 		return
+	}
+	if t.since != 0 {
+		at = t.since
 	}
 	t.worker = openWorker{open: true, begin: moment{at: at}, g: t.g, label: label}
 }
