@@ -1,0 +1,123 @@
+package jitterprobe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Trial is what a probe that ran for a moment says of itself.
+type Trial struct {
+	Summary
+	// Span is how long the trial was by the clock. Counted is the same by the
+	// cycle counter, at the rate that it had just before; zero if the mode reads
+	// no counter.
+	Span, Counted time.Duration
+	// Seen is the part of Span, 0 to 1, of which the probe can say what
+	// happened.
+	Seen float64
+	// Own is what the probe's thread did to itself, nil where that is not
+	// known: only a thread of mode Spin is apart from the Go runtime.
+	Own *Own
+	// Apart bounds the difference between the counters of CPUs that were
+	// compared with that of the first one; CPUs is their number.
+	Apart time.Duration
+	CPUs  int
+}
+
+// Own counts what a thread that only spins never does.
+type Own struct {
+	Signals  uint64 // that were sent to it, and wait for ever
+	Switches uint64 // voluntary context switches
+}
+
+// calibrateFor is how long the rate of the counter is measured: the bracket of
+// an anchor is 30 ns, so the rate is good to a part in a million.
+const calibrateFor = 100 * time.Millisecond
+
+// Try runs a probe for d, and holds what it says against the clock.
+func Try(o Options, d time.Duration) (Trial, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Trial{}, err
+	}
+	var nanos float64 // per tick
+	usable := tick.Usable("/") == nil
+	if usable {
+		from := tick.TakeAnchor(o.Clock)
+		time.Sleep(calibrateFor)
+		nanos = between(from, tick.TakeAnchor(o.Clock))
+	}
+	others := spinThreads()
+	p, err := Start(o)
+	if err != nil {
+		return Trial{}, err
+	}
+	awaitFirstLook(p)
+	thread := newThread(others, spinThreads())
+	before := readOwn(thread)
+	from := tick.TakeAnchor(o.Clock)
+	time.Sleep(d)
+	to := tick.TakeAnchor(o.Clock)
+	after := readOwn(thread)
+
+	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At)}
+	t.Seen = seenOf(&t.Snapshot, stall.Span{Start: from.At, End: to.At})
+	if t.Mode == Periodic || !usable {
+		return t, nil
+	}
+	t.Counted = time.Duration(float64(to.Ticks-from.Ticks) * nanos)
+	if t.Mode == Spin && before != nil && after != nil {
+		t.Own = &Own{after.Signals, after.Switches - before.Switches}
+	}
+	if t.Apart, t.CPUs, err = compareCPUs(nanos); err != nil {
+		return t, fmt.Errorf("compare counters: %w", err)
+	}
+	return t, nil
+}
+
+func between(a, b tick.Anchor) float64 {
+	return float64(b.At.Sub(a.At)) / float64(max(1, b.Ticks-a.Ticks))
+}
+
+// firstLookPatience bounds the wait for a thread that does not get its CPU.
+const firstLookPatience = 2 * time.Second
+
+func awaitFirstLook(p *Probe) {
+	for deadline := time.Now().Add(firstLookPatience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if s := p.Snapshot(); s.Watermark > 0 {
+			return
+		}
+	}
+}
+
+// seenOf returns the part of span that s speaks of.
+func seenOf(s *Snapshot, span stall.Span) float64 {
+	if span.Empty() {
+		return 0
+	}
+	seen := min(s.Watermark, span.End).Sub(max(s.Start, span.Start)) - s.DroppedTime
+	return max(0, float64(seen)/float64(span.Duration()))
+}
+
+// newThread returns the one thread of now that was not there before, 0 if it
+// is not one.
+func newThread(before, now []int) int {
+	thread := 0
+	for _, tid := range now {
+		known := false
+		for _, old := range before {
+			known = known || old == tid
+		}
+		switch {
+		case known:
+		case thread != 0:
+			return 0
+		default:
+			thread = tid
+		}
+	}
+	return thread
+}

@@ -1,0 +1,147 @@
+package jitterprobe
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"golang.org/x/sys/unix"
+)
+
+// spinThreads returns the threads of this process that spin, by their name.
+func spinThreads() []int {
+	entries, err := os.ReadDir(taskDir)
+	if err != nil {
+		return nil // then nothing is known of the thread, which the trial says
+	}
+	var tids []int
+	for _, e := range entries {
+		name, err := os.ReadFile(taskDir + "/" + e.Name() + "/comm")
+		if tid, errID := strconv.Atoi(e.Name()); err == nil && errID == nil && string(name) == "otelgc-probe\n" {
+			tids = append(tids, tid)
+		}
+	}
+	return tids
+}
+
+// readOwn reads the counts of a thread of this process. It returns nil if they
+// cannot be read, or if a signal could come through uncounted.
+func readOwn(tid int) *Own {
+	if tid == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(fmt.Sprintf("%s/%d/status", taskDir, tid))
+	if err != nil {
+		return nil
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			fields[name] = strings.TrimSpace(value)
+		}
+	}
+	blocked, err1 := strconv.ParseUint(fields["SigBlk"], 16, 64)
+	pending, err2 := strconv.ParseUint(fields["SigPnd"], 16, 64)
+	switches, err3 := strconv.ParseUint(fields["voluntary_ctxt_switches"], 10, 64)
+	const never = 1<<(unix.SIGKILL-1) | 1<<(unix.SIGSTOP-1) // cannot be blocked, and cannot be survived unseen
+	if err1 != nil || err2 != nil || err3 != nil || blocked|never != ^uint64(0) {
+		return nil
+	}
+	return &Own{Signals: uint64(bits.OnesCount64(pending)), Switches: switches}
+}
+
+const (
+	maxCompared = 8                     // CPUs, so that a large machine is soon done
+	compareFor  = 10 * time.Millisecond // per CPU: thousands of round trips
+)
+
+// compareCPUs bounds the difference between the counter of the first allowed
+// CPU and those of the others: two threads send the counter to and fro, as in
+// NTP, and the shortest round trip counts. Anchors would not tell, as the
+// clock itself is made of the counter of the CPU that reads it.
+func compareCPUs(nanos float64) (apart time.Duration, compared int, err error) {
+	cpus, err := allowedCPUs()
+	if err != nil || len(cpus) < 2 {
+		return 0, 0, err
+	}
+	cpus = cpus[:min(len(cpus), maxCompared)]
+	ticks := uint64(float64(compareFor) / nanos)
+	for _, cpu := range cpus[1:] {
+		bound, ok, err := offset(cpus[0], cpu, ticks)
+		if err != nil {
+			return 0, 0, err
+		}
+		if ok {
+			compared++
+			apart = max(apart, time.Duration(float64(bound)*nanos))
+		}
+	}
+	if compared > 0 {
+		compared++ // the first one
+	}
+	return apart, compared, nil
+}
+
+// offset returns how far the counters of two CPUs can be apart, in ticks. It
+// reports false if the two threads never ran at the same time.
+func offset(here, there int, limit uint64) (bound uint64, ok bool, err error) {
+	var ask, answer atomic.Uint64
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and die with the thread: its affinity is of no use to others
+		err := pinThread(there)
+		failed <- err
+		if err != nil {
+			return
+		}
+		for end := tick.Now() + limit; tick.Now() < end; {
+			if ask.Load() == 1 {
+				answer.Store(tick.Now())
+				ask.Store(0)
+			}
+		}
+		ask.Store(2)
+	}()
+	if err := <-failed; err != nil {
+		return 0, false, err
+	}
+	done := make(chan uint64)
+	go func() {
+		runtime.LockOSThread()
+		best := ^uint64(0)
+		if pinThread(here) == nil {
+			best = roundTrips(&ask, &answer, limit)
+		}
+		done <- best
+	}()
+	bound = <-done
+	return bound, bound != ^uint64(0), nil
+}
+
+// roundTrips asks until the other side has gone, and returns the least bound.
+func roundTrips(ask, answer *atomic.Uint64, limit uint64) uint64 {
+	best := ^uint64(0)
+	for end := tick.Now() + limit; tick.Now() < end; {
+		sent := tick.Now()
+		if !ask.CompareAndSwap(0, 1) {
+			return best
+		}
+		for ask.Load() == 1 && tick.Now() < end {
+			continue // the answer is some 100 ticks away
+		}
+		back := tick.Now()
+		if ask.Load() != 0 {
+			return best
+		}
+		half := (back - sent) / 2
+		off := int64(answer.Load() - sent - half)
+		best = min(best, uint64(max(off, -off))+half)
+	}
+	return best
+}
