@@ -57,14 +57,18 @@ func TestWrongArguments(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no verb: want run, probe or demo (see otelgc-sidecar help)"},
-		{[]string{"dance"}, `unknown verb "dance": want run, probe or demo (see otelgc-sidecar help)`},
+		{nil, "no verb: want run, probe, demo, report or doctor (see otelgc-sidecar help)"},
+		{[]string{"dance"}, `unknown verb "dance": want run, probe, demo, report or doctor (see otelgc-sidecar help)`},
 		{[]string{"probe", "--foo"}, "probe: unknown flag --foo (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "x"}, `probe: argument "x" is not wanted (see otelgc-sidecar probe --help)`},
 		{[]string{"probe", "--cpu", "-1"}, "probe: --cpu -1: want the number of a CPU"},
 		{[]string{"probe", "--mode", "fast"}, `probe: --mode "fast": want auto, spin, runtime or periodic`},
 		{[]string{"probe", "--threshold", "1ns"}, "probe: --threshold 1ns: want 50ns to 1m0s"},
 		{[]string{"probe", "--duration", "-1s"}, "probe: --duration -1s: want more than 0s and at most 24h0m0s"},
+		{[]string{"doctor", "--mode", "auto"}, `doctor: --mode "auto": want spin, runtime or periodic`},
+		{[]string{"doctor", "--cpu", "-2"}, "doctor: --cpu -2: want the number of a CPU"},
+		{[]string{"doctor", "--target", "-2"}, "doctor: --target -2: want the PID of a process"},
+		{[]string{"doctor", "--self-test", "1h"}, "doctor: --self-test 1h0m0s: want 0s to 1m0s"},
 		{[]string{"run", "--duration", "-1s"}, "run: --duration -1s: want 0s or more"},
 		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw or cpu-hog`},
 		{[]string{"demo", "--live-heap", "lots"}, `demo: --live-heap: parse size "lots": want a number of bytes such as 64MiB`},
@@ -95,7 +99,7 @@ func TestProbeOnACPUThatDoesNotExist(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}, {"doctor", "--help"}} {
 		stdout, stderr, code := sidecar(t, nil, args...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "otelgc-sidecar") {
 			t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, stderr, stdout)

@@ -18,6 +18,8 @@ const (
 	Done   = 0
 	Failed = 1
 	Wrong  = 2 // wrong arguments
+	// Unbelievable: it ran, and its numbers cannot be believed.
+	Unbelievable = 3
 )
 
 const usage = `otelgc-sidecar watches the machine next to a service.
@@ -25,8 +27,11 @@ const usage = `otelgc-sidecar watches the machine next to a service.
   otelgc-sidecar run    [flags]   probe a CPU, tell the services of this host, export (OTEL_*)
   otelgc-sidecar probe  [flags]   the gaps of this machine, no export
   otelgc-sidecar demo   [flags]   a sample service under load, the probe, the join: who is to blame for p99
+  otelgc-sidecar doctor [flags]   can numbers from this machine be believed?
+  otelgc-sidecar report [flags] FILE...   what recorded files say of pauses
 
-Each verb takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments.
+Each verb takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments,
+3 the numbers cannot be believed.
 `
 
 // env is what a verb runs in.
@@ -37,9 +42,11 @@ type env struct {
 
 // verbs maps a name to what it does with the rest of the command line.
 var verbs = map[string]func(env, []string) error{
-	"run":   run,
-	"probe": probe,
-	"demo":  runDemo,
+	"run":    run,
+	"probe":  probe,
+	"demo":   runDemo,
+	"report": runReport,
+	"doctor": runDoctor,
 }
 
 // Main runs the command line, without the name of the program, and returns the
@@ -57,12 +64,15 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, new(wrongArgument)) {
 		return Wrong
 	}
+	if errors.As(err, new(unbelievable)) {
+		return Unbelievable
+	}
 	return Failed
 }
 
 func dispatch(e env, args []string) error {
 	if len(args) == 0 {
-		return wrong("no verb: want run, probe or demo (see otelgc-sidecar help)")
+		return wrong("no verb: want run, probe, demo, report or doctor (see otelgc-sidecar help)")
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
@@ -71,7 +81,7 @@ func dispatch(e env, args []string) error {
 	}
 	v, ok := verbs[args[0]]
 	if !ok {
-		return wrong("unknown verb %q: want run, probe or demo (see otelgc-sidecar help)", args[0])
+		return wrong("unknown verb %q: want run, probe, demo, report or doctor (see otelgc-sidecar help)", args[0])
 	}
 	err := v(e, args[1:])
 	if errors.Is(err, errHelp) {
@@ -87,6 +97,11 @@ func dispatch(e env, args []string) error {
 type wrongArgument struct{ error }
 
 func (w wrongArgument) Unwrap() error { return w.error }
+
+// unbelievable is an error of numbers that must not be believed.
+type unbelievable struct{ error }
+
+func (u unbelievable) Unwrap() error { return u.error }
 
 func wrong(format string, args ...any) error { return wrongArgument{fmt.Errorf(format, args...)} }
 

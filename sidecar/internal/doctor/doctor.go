@@ -1,0 +1,118 @@
+// Package doctor says whether numbers from this machine can be believed: what
+// it reads of /proc and /sys, what each of that does to a probe or to a
+// service, what to do about it, and which causes of gaps can be decided with
+// the rights at hand.
+//
+// What cannot be read is n/a with the reason, never ok. Nothing is changed.
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+)
+
+// Schema names the JSON document.
+const Schema = "otelgc.doctor/1"
+
+// DefaultSelfTest is how long the self-test takes.
+const DefaultSelfTest = 2 * time.Second
+
+// ErrTarget says that the process to look at is not there.
+var ErrTarget = errors.New("no target")
+
+// Options say what to judge. The zero value judges a spinning probe on the CPU
+// that it would take.
+type Options struct {
+	// Mode is the mode whose numbers are judged. Auto is judged as Spin.
+	Mode jitterprobe.Mode
+	// CPU is the logical number of the probe's CPU. Nil is the last one that
+	// this process may use, as in jitterprobe.Options.
+	CPU *int
+	// Target is the PID of the process that is watched; 0 for none.
+	Target int
+	// SelfTest is how long the self-test takes. Zero is DefaultSelfTest, less
+	// than zero is none.
+	SelfTest time.Duration
+}
+
+// Report is what the doctor found.
+type Report struct {
+	Schema string  `json:"schema"`
+	Mode   string  `json:"mode"`
+	CPU    *int    `json:"cpu,omitempty"`
+	Checks []Check `json:"checks"`
+	// Decidable holds the names of the causes that can be told from the others
+	// here, in the order of precedence; Causes says of each how, or what it
+	// needs.
+	Decidable []string `json:"decidable_causes"`
+	Causes    []Cause  `json:"causes"`
+}
+
+// Run examines this machine. The error is [ErrTarget], or
+// errors.ErrUnsupported elsewhere than on Linux.
+func Run(o Options) (*Report, error) {
+	live, err := newLive()
+	if err != nil {
+		return nil, fmt.Errorf("examine machine: %w", err)
+	}
+	return run(root{os.DirFS("/")}, runtime.GOARCH, live, o)
+}
+
+func run(r root, arch string, live live, o Options) (*Report, error) {
+	m, err := newMachine(r, arch, live, o)
+	if err != nil {
+		return nil, err
+	}
+	m.begin()
+	report := &Report{Schema: Schema, Mode: m.mode.String()}
+	tested := m.selfTests(o)
+	m.end()
+	for _, judge := range checks {
+		report.Checks = append(report.Checks, judge(m)...)
+	}
+	report.Checks = append(report.Checks, tested...)
+	report.judgeCauses(m)
+	if m.cpu >= 0 {
+		report.CPU = &m.cpu
+	}
+	return report, nil
+}
+
+// checks are all there are but the self-test, in the order of the table.
+var checks = []func(*machine) []Check{
+	(*machine).clocksource,
+	(*machine).virtual,
+	(*machine).quota,
+	(*machine).cpus,
+	(*machine).isolation,
+	(*machine).kernel,
+	(*machine).interrupts,
+	(*machine).realtime,
+	(*machine).power,
+	(*machine).pages,
+	(*machine).swapping,
+	(*machine).housekeeping,
+	(*machine).firmware,
+	(*machine).load,
+	(*machine).rightsOf,
+	(*machine).targetCPUs,
+	(*machine).targetThreads,
+	(*machine).targetGo,
+}
+
+// Failed returns the names of the checks that failed: the numbers cannot be
+// believed then.
+func (r *Report) Failed() []string {
+	var ids []string
+	for _, c := range r.Checks {
+		if c.Status == Fail {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestThisMachine looks at the machine that runs the test, with this very
+// process as the target.
+func TestThisMachine(t *testing.T) {
+	report, err := Run(Options{Target: os.Getpid(), SelfTest: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSane(t, report)
+	for _, want := range []string{"clocksource", "cgroup.quota", "selftest.covered", "target.threads", "target.go", "target.gomaxprocs"} {
+		i := slices.IndexFunc(report.Checks, func(c Check) bool { return c.ID == want })
+		if i < 0 {
+			t.Errorf("no check %s", want)
+			continue
+		}
+		t.Logf("%+v", report.Checks[i])
+		if want == "target.go" && !strings.HasPrefix(report.Checks[i].Value, "go1.") && !strings.HasPrefix(report.Checks[i].Value, "devel") {
+			t.Errorf("target.go: got %q, want the version of Go", report.Checks[i].Value)
+		}
+	}
+	if !slices.Contains(report.Decidable, "host.fault") {
+		t.Errorf("decidable causes: got %v, want host.fault among them", report.Decidable)
+	}
+}
+
+func TestTargetThatIsNotThere(t *testing.T) {
+	// PID_MAX_LIMIT is 2^22 (linux/threads.h).
+	if report, err := Run(Options{Target: 1<<22 + 1, SelfTest: -1}); err == nil || report != nil {
+		t.Errorf("got %v, %v, want an error", report, err)
+	}
+}

@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/jitterprobe"
+)
+
+// live is what is asked of the running kernel, and no file tells.
+type live struct {
+	// perfThread and perfCPU report whether context switches may be followed,
+	// of a thread of this process and of all that runs on a CPU.
+	perfThread func() error
+	perfCPU    func(cpu int) error
+	selfTest   func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
+}
+
+// machine is what the checks share.
+type machine struct {
+	root
+	live
+	arch    string
+	mode    jitterprobe.Mode // Spin, Runtime or Periodic
+	allowed []int            // CPUs that this process may use
+	cpu     int              // of the probe, -1 if it cannot be told
+	status  string           // /proc/self/status
+	target  int              // PID, 0 if there is none
+	threads []thread
+	partial bool // there are more threads than were looked at
+
+	groups []cgroup.Group // this process's
+	before counters
+	after  counters
+	tested bool // time went by between them
+}
+
+// counters are what is read before and after the self-test.
+type counters struct {
+	steal    uint64 // of the probe's CPU, clock ticks; stealErr if it could not be read
+	ticks    uint64 // all of that CPU's
+	stealErr error
+	throttle []cgroup.Throttle
+	smi      uint64
+	smiErr   error
+}
+
+func newMachine(r root, arch string, live live, o Options) (*machine, error) {
+	m := &machine{root: r, live: live, arch: arch, mode: o.Mode, cpu: -1, target: o.Target}
+	if m.mode == jitterprobe.Auto {
+		m.mode = jitterprobe.Spin
+	}
+	m.status, _ = r.text("proc/self/status") // the checks that need it say that it is missing
+	if text, ok := field(m.status, "Cpus_allowed_list"); ok {
+		m.allowed, _ = cpuList(text)
+	}
+	switch {
+	case o.CPU != nil:
+		m.cpu = *o.CPU
+	case len(m.allowed) > 0:
+		m.cpu = m.allowed[len(m.allowed)-1]
+	}
+	if m.target != 0 {
+		if _, err := r.text(m.targetFile("stat")); err != nil {
+			return nil, fmt.Errorf("%w %d: /%s: %s", ErrTarget, m.target, m.targetFile("stat"), why(err))
+		}
+	}
+	m.groups, _ = cgroup.Of(r, "self") // quota says so
+	m.threads, m.partial = r.allThreads(m.target)
+	return m, nil
+}
+
+// spins reports whether the mode takes a whole CPU.
+func (m *machine) spins() bool { return m.mode != jitterprobe.Periodic }
+
+// cpuFile returns a file of the probe's CPU in sysfs.
+func (m *machine) cpuFile(name string) string {
+	return "sys/devices/system/cpu/cpu" + strconv.Itoa(m.cpu) + "/" + name
+}
+
+func (m *machine) targetFile(name string) string {
+	return "proc/" + strconv.Itoa(m.target) + "/" + name
+}
+
+// isolated reports whether the scheduler keeps others off the probe's CPU.
+func (m *machine) isolated() bool {
+	cpus, err := m.cpuListOf(isolatedFile)
+	return err == nil && slices.Contains(cpus, m.cpu)
+}
+
+// begin reads the counters before the self-test, end after it.
+func (m *machine) begin() { m.before = m.count() }
+
+func (m *machine) end() { m.after = m.count() }
+
+func (m *machine) count() counters {
+	var c counters
+	c.steal, c.ticks, c.stealErr = m.stealTicks()
+	for _, g := range m.groups {
+		if t, ok := g.Throttle(m.root); ok {
+			c.throttle = append(c.throttle, t)
+		}
+	}
+	c.smi, c.smiErr = m.smiCount()
+	return c
+}
+
+// stealTicks returns field 8 of the probe's CPU in /proc/stat, and the sum of
+// the first eight: guest time is contained in user time (proc_stat(5)).
+func (m *machine) stealTicks() (steal, all uint64, err error) {
+	text, err := m.text("proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	name := "cpu"
+	if m.cpu >= 0 {
+		name += strconv.Itoa(m.cpu)
+	}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 9 || f[0] != name {
+			continue
+		}
+		for _, s := range f[1:9] {
+			n, err := strconv.ParseUint(s, 10, 63)
+			if err != nil {
+				return 0, 0, fmt.Errorf("holds %.20q, not a number", s)
+			}
+			all, steal = all+n, n
+		}
+		return steal, all, nil
+	}
+	return 0, 0, fmt.Errorf("no line %s with eight numbers", name)
+}

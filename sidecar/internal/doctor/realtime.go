@@ -1,0 +1,45 @@
+package doctor
+
+import "fmt"
+
+// realtime judges how this process is scheduled. A spinner in a real-time
+// class is a trap: the kernel takes the CPU away to let others live.
+func (m *machine) realtime() []Check {
+	c := about("rt.policy", "proc/self/stat")
+	text, err := m.text("proc/self/stat")
+	if err != nil {
+		return []Check{c.unread(err), m.rtLimit()}
+	}
+	self, err := parseStat(text)
+	name := policyNames[self.policy]
+	switch {
+	case err != nil:
+		c = c.unread(err)
+	case !self.realtime():
+		c = c.ok("SCHED_" + name)
+	case m.isolated():
+		c = c.info(fmt.Sprintf("SCHED_%s %d on an isolated CPU", name, self.priority), "")
+	default:
+		c = c.warn(fmt.Sprintf("SCHED_%s %d on a shared CPU", name, self.priority),
+			"expect a gap of about 50 ms in each second, when the fair server lets others run: use SCHED_OTHER, or isolate the CPU")
+	}
+	return []Check{c, m.rtLimit()}
+}
+
+// rtLimit tells how much of a period real-time threads may take.
+func (m *machine) rtLimit() Check {
+	const file = "proc/sys/kernel/sched_rt_runtime_us"
+	c := about("rt.limit", file)
+	runtime, err := m.number(file)
+	if err != nil {
+		return c.unread(err)
+	}
+	period, err := m.number("proc/sys/kernel/sched_rt_period_us")
+	if err != nil || period <= 0 {
+		return c.none("no sched_rt_period_us")
+	}
+	if runtime < 0 {
+		return c.info("none", "a real-time thread that spins can take a CPU for ever")
+	}
+	return c.info(fmt.Sprintf("%d of %d us", runtime, period), "")
+}

@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Capabilities by their number (linux/capability.h).
+const (
+	capSysAdmin = 21
+	capPerfmon  = 38
+	capBPF      = 39
+)
+
+// rights is what this process may ask of the kernel.
+type rights struct {
+	caps       uint64
+	capsKnown  bool
+	paranoid   int64
+	paranoidIs bool // the file could be read
+	filtered   bool // seccomp
+	thread     error
+	cpu        error
+	tracefs    string // where it is, empty if nowhere
+	btf        bool
+}
+
+func (r *rights) has(capability uint) bool {
+	return r.caps&(1<<capability) != 0
+}
+
+// mayTrace reports whether programs may be attached to the scheduler.
+func (r *rights) mayTrace() bool {
+	return !r.filtered && (r.has(capSysAdmin) || (r.has(capBPF) && r.has(capPerfmon)))
+}
+
+func (m *machine) rights() rights {
+	var r rights
+	if text, ok := field(m.status, "CapEff"); ok {
+		n, err := strconv.ParseUint(text, 16, 64)
+		r.caps, r.capsKnown = n, err == nil
+	}
+	n, err := m.number("proc/sys/kernel/perf_event_paranoid")
+	r.paranoid, r.paranoidIs = n, err == nil
+	mode, _ := field(m.status, "Seccomp")
+	r.filtered = mode == "2"
+	r.thread, r.cpu = m.perfThread(), m.perfCPU(max(m.cpu, 0))
+	for _, dir := range []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"} {
+		if _, err := m.list(dir + "/events"); err == nil {
+			r.tracefs = dir
+			break
+		}
+	}
+	if f, err := m.Open("sys/kernel/btf/vmlinux"); err == nil {
+		r.btf = true
+		_ = f.Close() // read only
+	}
+	return r
+}
+
+// rightsOf judges what may be asked of the kernel about causes.
+func (m *machine) rightsOf() []Check {
+	r := m.rights()
+	return []Check{r.perfCheck(), r.bpfCheck(), r.tracefsCheck(), m.seccompCheck(&r)}
+}
+
+func (r *rights) perfCheck() Check {
+	c := about("rights.perf", "proc/sys/kernel/perf_event_paranoid")
+	level := "perf_event_paranoid not readable"
+	if r.paranoidIs {
+		level = fmt.Sprintf("perf_event_paranoid %d", r.paranoid)
+	}
+	switch {
+	case r.thread != nil:
+		return c.warn(level+", refused: "+why(r.thread), "preemption cannot be told from other gaps: set it to 2 or less, allow perf_event_open in seccomp, or add CAP_PERFMON")
+	case r.cpu != nil:
+		return c.info(level+", own threads", "who preempts stays unknown: add CAP_PERFMON")
+	}
+	return c.ok(level + ", whole CPUs")
+}
+
+func (r *rights) bpfCheck() Check {
+	c := about("rights.bpf", "proc/self/status")
+	switch {
+	case !r.capsKnown:
+		return c.none("no CapEff")
+	case !r.mayTrace():
+		return c.info("no", "what a target's threads wait for is estimated from counters: add CAP_BPF and CAP_PERFMON")
+	case !r.btf:
+		return c.info("CAP_BPF and CAP_PERFMON, no BTF", "tracepoints only")
+	}
+	return c.ok("CAP_BPF and CAP_PERFMON, BTF")
+}
+
+func (r *rights) tracefsCheck() Check {
+	c := about("rights.tracefs", "sys/kernel/tracing/events")
+	switch {
+	case r.tracefs == "" && r.mayTrace():
+		return c.info("not to be seen, BPF is", "")
+	case r.tracefs == "":
+		return c.info("not to be seen", "interrupts cannot be told from the hypervisor: mount tracefs on /sys/kernel/tracing, and run as root")
+	}
+	return c.ok("/" + r.tracefs)
+}
+
+func (m *machine) seccompCheck(r *rights) Check {
+	c := about("rights.seccomp", "proc/self/status")
+	mode, ok := field(m.status, "Seccomp")
+	switch {
+	case !ok:
+		return c.none("no Seccomp line")
+	case r.filtered:
+		return c.info("filter", "it may refuse perf_event_open and bpf, whatever the capabilities")
+	}
+	return c.ok(strings.NewReplacer("0", "off", "1", "strict").Replace(mode))
+}

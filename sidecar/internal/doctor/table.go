@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Columns of the table.
+const (
+	statusWidth = 6
+	idWidth     = 18
+	lineWidth   = 100
+)
+
+// colours of a verdict on a terminal (ECMA-48, select graphic rendition).
+var colours = map[Status]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[1;31m", NA: "\x1b[2m"}
+
+const plain = "\x1b[0m"
+
+// Colourful reports whether a table that goes to w may be coloured: w is a
+// terminal, and NO_COLOR is not set (no-color.org).
+func Colourful(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Print writes the report as a table for people.
+func (r *Report) Print(to io.Writer, colour bool) error {
+	w := bufio.NewWriter(to)
+	where := ""
+	if r.CPU != nil {
+		where = fmt.Sprintf(" on CPU %d", *r.CPU)
+	}
+	fmt.Fprintf(w, "CAN NUMBERS FROM THIS MACHINE BE BELIEVED? Probe in mode %s%s\n\n", r.Mode, where)
+	for _, c := range r.Checks {
+		c.print(w, colour)
+	}
+	r.printCauses(w)
+	fmt.Fprintf(w, "\n%s\n", r.Verdict())
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print table: %w", err)
+	}
+	return nil
+}
+
+// print writes one check: what was found and where, and below it what follows
+// from it.
+func (c *Check) print(w io.Writer, colour bool) {
+	status := fmt.Sprintf("%-*s", statusWidth, c.label())
+	if on := colours[c.Status]; colour && on != "" {
+		status = on + status + plain
+	}
+	value := c.Value
+	if c.File != "" {
+		value += " (" + c.File + ")"
+	}
+	const indent = 2 + statusWidth + idWidth
+	for i, line := range wrap(value, lineWidth-indent) {
+		if i == 0 {
+			fmt.Fprintf(w, "  %s%-*s%s\n", status, idWidth, c.ID, line)
+			continue
+		}
+		fmt.Fprintf(w, "%*s%s\n", indent, "", line)
+	}
+	for _, line := range wrap(c.Advice, lineWidth-indent-2) {
+		fmt.Fprintf(w, "%*s  %s\n", indent, "", line)
+	}
+}
+
+func (c *Check) label() string {
+	if c.Status == Fail {
+		return "FAIL" // so that it is found without colour
+	}
+	return string(c.Status)
+}
+
+func (r *Report) printCauses(w io.Writer) {
+	fmt.Fprintf(w, "\nCAUSES THAT THE RIGHTS AT HAND LET BE TOLD\n\n")
+	for _, c := range r.Causes {
+		yes, text := "no", ""
+		if c.Decidable {
+			yes, text = "yes", c.How
+		}
+		if c.Needs != "" {
+			if text != "" {
+				text += "; "
+			}
+			text += "needs " + c.Needs
+		}
+		for i, line := range wrap(text, lineWidth-2-statusWidth-idWidth) {
+			if i > 0 {
+				yes, c.Cause = "", ""
+			}
+			fmt.Fprintf(w, "  %-*s%-*s%s\n", statusWidth, yes, idWidth, c.Cause, line)
+		}
+	}
+}
+
+// Verdict is the answer in one sentence.
+func (r *Report) Verdict() string {
+	count := map[Status]int{}
+	for _, c := range r.Checks {
+		count[c.Status]++
+	}
+	sums := fmt.Sprintf("%d ok, %d info, %d warn, %d fail, %d n/a", count[OK], count[Info], count[Warn], count[Fail], count[NA])
+	if failed := r.Failed(); len(failed) > 0 {
+		return fmt.Sprintf("NO: %s (%s)", strings.Join(failed, ", "), sums)
+	}
+	if count[Warn] > 0 {
+		return fmt.Sprintf("Yes, with the warnings in mind (%s)", sums)
+	}
+	return fmt.Sprintf("Yes (%s)", sums)
+}
+
+// wrap breaks text into lines of at most width characters.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
