@@ -1,0 +1,26 @@
+//go:build !linux
+
+package dotnetipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"runtime"
+)
+
+// supported: the key in the socket's name is a creation time that only
+// Linux's /proc tells, and elsewhere the runtime uses other transports.
+func supported() error {
+	return fmt.Errorf("attach to .NET on %s: %w: there is no /proc", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func dial(context.Context, Endpoint) (net.Conn, error) { return nil, supported() }
+
+func exists(Endpoint) error { return supported() }
+
+func peerPID(*net.UnixConn) (int, error) { return 0, supported() }
+
+func uidOf(fs.FileInfo) (uint32, bool) { return 0, false }

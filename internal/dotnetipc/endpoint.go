@@ -1,0 +1,30 @@
+package dotnetipc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+)
+
+// Endpoint is where the runtime of one process listens.
+type Endpoint struct {
+	Identity
+	// Root is the root directory of the process as this process sees it, Dir
+	// and Name the socket in it.
+	Root, Dir, Name string
+}
+
+// Path returns the path of the socket.
+func (e Endpoint) Path() string { return filepath.Join(e.Root, e.Dir, e.Name) }
+
+// String names the process, for messages.
+func (e Endpoint) String() string { return fmt.Sprintf("process %d", e.PID) }
+
+func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := dial(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", e.Path(), err)
+	}
+	return conn, nil
+}

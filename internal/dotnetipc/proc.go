@@ -1,0 +1,199 @@
+package dotnetipc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Proc reads the processes of a machine under a root, proc(5).
+type Proc struct {
+	Root string // "/proc" if empty
+}
+
+func (p Proc) path(pid int, name string) string {
+	root := p.Root
+	if root == "" {
+		root = "/proc"
+	}
+	return filepath.Join(root, strconv.Itoa(pid), name)
+}
+
+// Identity names one run of one process: a number of a process is used again,
+// not together with its creation time.
+type Identity struct {
+	PID     int
+	Created uint64 // field 22 of /proc/PID/stat, clock ticks since boot
+}
+
+// Identify returns the identity of pid, ErrNoProcess if it is gone.
+func (p Proc) Identify(pid int) (Identity, error) {
+	stat, err := p.read(pid, "stat", maxProcFile)
+	if err != nil {
+		return Identity{}, err
+	}
+	created, err := startTime(stat)
+	if err != nil {
+		return Identity{}, fmt.Errorf("read %s: %w", p.path(pid, "stat"), err)
+	}
+	return Identity{pid, created}, nil
+}
+
+// startTime returns field 22 of a /proc/PID/stat. The name of the program,
+// field 2, may hold spaces and parentheses.
+func startTime(stat []byte) (uint64, error) {
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const at = 22 - 3
+	if len(f) <= at {
+		return 0, fmt.Errorf("%d fields after the name, want %d", len(f), at+1)
+	}
+	n, err := strconv.ParseUint(string(f[at]), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("start time: %w", err)
+	}
+	return n, nil
+}
+
+// innerPID returns the number of the process in its own pid namespace, by the
+// NSpid of its status.
+func (p Proc) innerPID(pid int) (int, error) {
+	status, err := p.read(pid, "status", maxProcFile)
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(status) {
+		value, ok := bytes.CutPrefix(line, []byte("NSpid:"))
+		if !ok {
+			continue
+		}
+		if f := bytes.Fields(value); len(f) > 0 {
+			if n, err := strconv.Atoi(string(f[len(f)-1])); err == nil && n > 0 {
+				return n, nil
+			}
+		}
+		return 0, fmt.Errorf("read %s: NSpid is %q", p.path(pid, "status"), bytes.TrimSpace(value))
+	}
+	return pid, nil // a kernel without pid namespaces
+}
+
+// environment returns the variables of pid that wanted takes, as they were when
+// it was executed. The values of all others are secrets and are not kept.
+func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]string, error) {
+	text, err := p.read(pid, "environ", maxProcFile)
+	if err != nil {
+		return nil, err
+	}
+	env := make(map[string]string)
+	for entry := range bytes.SplitSeq(text, []byte{0}) {
+		name, value, ok := bytes.Cut(entry, []byte{'='})
+		if ok && wanted(string(name)) {
+			env[string(name)] = string(value)
+		}
+	}
+	clear(text)
+	return env, nil
+}
+
+// Environment returns the variables of pid that say what its telemetry is
+// called and how its collector is configured: OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES, TMPDIR, and DOTNET_* and COMPlus_* but for those
+// that name what is to be loaded.
+func (p Proc) Environment(pid int) (map[string]string, error) {
+	return p.environment(pid, func(name string) bool {
+		switch name {
+		case "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "TMPDIR":
+			return true
+		}
+		return configures(name)
+	})
+}
+
+// configures reports whether a variable configures the collector, tiering or
+// diagnostics of a runtime.
+func configures(name string) bool {
+	rest, ok := strings.CutPrefix(name, "DOTNET_")
+	if !ok {
+		rest, ok = strings.CutPrefix(name, "COMPlus_")
+	}
+	if !ok {
+		return false
+	}
+	rest = strings.ToLower(rest)
+	for _, prefix := range []string{"gc", "tiered", "tc_", "enablediagnostics", "diagnosticports", "enableeventpipe"} {
+		if strings.HasPrefix(rest, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Arguments returns the command line of pid.
+func (p Proc) Arguments(pid int) ([]string, error) {
+	text, err := p.read(pid, "cmdline", maxProcFile)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
+}
+
+// Name returns the name of pid's program, at most 15 bytes of it.
+func (p Proc) Name(pid int) (string, error) {
+	text, err := p.read(pid, "comm", maxProcFile)
+	return strings.TrimSpace(string(text)), err
+}
+
+// read reads a file of pid, at most limit bytes.
+func (p Proc) read(pid int, name string, limit int64) ([]byte, error) {
+	path := p.path(pid, name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, p.gone(pid, err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, p.gone(pid, err)
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("read %s: more than %d bytes", path, limit)
+	}
+	return text, nil
+}
+
+// gone tells that a process ended from that a file of it cannot be read.
+func (p Proc) gone(pid int, err error) error {
+	if _, statErr := os.Stat(p.path(pid, "")); errors.Is(statErr, fs.ErrNotExist) {
+		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	return err
+}
+
+// pids returns the numbers of all processes.
+func (p Proc) pids() ([]int, error) {
+	root := p.Root
+	if root == "" {
+		root = "/proc"
+	}
+	dir, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", root, err)
+	}
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && len(pids) < maxProcesses {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
