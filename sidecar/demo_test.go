@@ -53,6 +53,10 @@ func checkDemo(t *testing.T, d *blame.Document) {
 		if a.Affected > 0 {
 			checkSum(t, a.Bucket+" "+a.Fidelity+", affected", a.AffectedShare)
 		}
+		if a.One+a.Several != a.Affected || a.FullBlocking > 0 || a.OneStop > 0 {
+			t.Errorf("%s: %d affected, by one %d, by several %d, by a full blocking one %d, by two in one stop %d, want the first to be the sum and the last none",
+				a.Bucket, a.Affected, a.One, a.Several, a.FullBlocking, a.OneStop)
+		}
 		if a.Coverage < 0 || a.Coverage > 1 || a.Affected > a.Requests {
 			t.Errorf("%s: coverage %v, %d of %d affected", a.Bucket, a.Coverage, a.Affected, a.Requests)
 		}
@@ -102,7 +106,7 @@ func TestDemoWithoutGC(t *testing.T) {
 	}
 	for _, a := range d.Attribution {
 		for cause := range a.Share {
-			if strings.HasPrefix(cause, "gc.") || cause == "sched.gc" {
+			if isGC(cause) || cause == "sched.gc" {
 				t.Errorf("%s is charged with %v to %s, though nothing was collected", a.Bucket, a.Share[cause], cause)
 			}
 		}
@@ -110,65 +114,31 @@ func TestDemoWithoutGC(t *testing.T) {
 			t.Errorf("%d requests of %s are affected by GC", a.Affected, a.Bucket)
 		}
 	}
+	if d.Affected != nil {
+		t.Errorf("affected by GC: %+v", *d.Affected)
+	}
 }
 
 func TestDemoForcedGC(t *testing.T) {
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "forced-gc")
-	if d.Collections == 0 {
-		t.Fatal("no collection")
+	a := d.Affected
+	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
+		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)
 	}
-	stalls := affectedStalls(&d)
-	collector := 0.0
-	for cause, f := range stalls {
-		if strings.HasPrefix(cause, "gc.") || cause == "sched.gc" {
-			collector += f
-		}
+	if !isGC(a.FirstStall) && a.FirstStall != "sched.gc" {
+		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed: %v; %q", a.FirstStall, a.Requests, a.Share, d.Blame)
 	}
-	if collector <= 0 {
-		t.Errorf("the collector ran %d times and is charged with nothing: %v", d.Collections, stalls)
-	}
-	t.Logf("stalls of the affected requests: %v; %q", stalls, d.Blame)
+	checkSum(t, "affected", a.Share)
 }
 
 func TestDemoHog(t *testing.T) {
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "cpu-hog")
-	first, most := "", 0.0
-	for cause, f := range stallsOf(&d) {
-		if f > most {
-			first, most = cause, f
-		}
-	}
-	if strings.HasPrefix(first, "gc.") {
-		t.Errorf("%s is first among the stalls of a service whose CPUs were taken away: %q", first, d.Blame)
+	if len(d.Stalls) == 0 || isGC(d.Stalls[0]) {
+		t.Errorf("stalls of a service whose CPUs were taken away: %q, want one first that is not the collector's: %q", d.Stalls, d.Blame)
 	}
 }
 
-// stallsOf sums the charged shares of all bands, weighted by their requests.
-func stallsOf(d *blame.Document) map[string]float64 {
-	sum := map[string]float64{}
-	for _, a := range d.Attribution {
-		addStalls(sum, a.Share, a.Requests)
-	}
-	return sum
-}
-
-func affectedStalls(d *blame.Document) map[string]float64 {
-	sum := map[string]float64{}
-	for _, a := range d.Attribution {
-		addStalls(sum, a.AffectedShare, a.Affected)
-	}
-	return sum
-}
-
-func addStalls(sum, share map[string]float64, n int) {
-	for cause, f := range share {
-		switch cause {
-		case "app", "app_or_host", "uncertain", "unseen":
-		default:
-			sum[cause] += f * float64(n)
-		}
-	}
-}
+func isGC(cause string) bool { return strings.HasPrefix(cause, "gc.") }
 
 // TestDemoInterrupted ends a demo early: it fails, and leaves nothing behind.
 func TestDemoInterrupted(t *testing.T) {

@@ -34,17 +34,17 @@ type Matter struct {
 	// in fidelity exact, at the most all that was charged, was unseen or is
 	// uncertain.
 	Least, Most float64
-	// Sched is the share of waiting for a CPU while the collector worked, which is
-	// an upper bound and part of neither.
+	// Sched is the share of waiting for a CPU while the collector worked. It is an
+	// upper bound and part of neither, but without it the collector is not innocent.
 	Sched float64
 }
 
-// Verdict says whether the share is Matters or more, whatever was unseen.
+// Verdict says whether the share is Matters or more, whatever the rest was.
 func (m *Matter) Verdict() Verdict {
 	switch {
 	case m.Least >= Matters:
 		return DoesMatter
-	case m.Most < Matters:
+	case m.Most+m.Sched < Matters:
 		return MattersNot
 	}
 	return Undecided
@@ -118,7 +118,7 @@ func (j *Judgement) matter() string {
 	}
 	s += ": it had " + strings.Join(shares, ", and ")
 	if sched >= Matters {
-		s += fmt.Sprintf(" (waiting for a CPU while it worked, up to %s, apart)", percent(sched))
+		s += fmt.Sprintf("; waiting for a CPU while it worked, which may be its doing, had up to %s", percent(sched))
 	}
 	return s + "."
 }

@@ -46,6 +46,8 @@ func TestMatter(t *testing.T) {
 			"Whether GC matters cannot be told for p99.9 and p99: it had an unknown part of the requests' time above p99.9, and an unknown part above p99."},
 		{"cycle, and the rest is known", tail(0.01, 0.05, stall.Cycle, appOrHost),
 			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9, and at most 1.7 % above p99."},
+		{"waits while it worked", withSched(tail(0, 0, stall.Exact, app)),
+			"Whether GC matters cannot be told for p99.9 and p99: it had 0 % of the requests' time above p99.9, and 0 % above p99; waiting for a CPU while it worked, which may be its doing, had up to 50 %."},
 		{"few", tail(0, 0, stall.Exact, app)[:500],
 			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above p99, and 0 % above p90."},
 	}
@@ -57,6 +59,14 @@ func TestMatter(t *testing.T) {
 			}
 		})
 	}
+}
+
+func withSched(cases []Case) []Case {
+	for i := range cases {
+		s := &cases[i].Share
+		s.Charged[stall.SchedGC], s.App = s.App/2, s.App/2
+	}
+	return cases
 }
 
 // TestStalls: the most first, and queue is none.

@@ -11,6 +11,7 @@ import (
 const (
 	forceEvery = 16 * time.Millisecond
 	stopEvery  = 2 * time.Millisecond
+	mostLate   = 100 * time.Millisecond
 )
 
 // inject does to this process what was asked for until ctx ends, and returns
@@ -29,13 +30,21 @@ func inject(ctx context.Context, what Inject) uint64 {
 		<-ctx.Done()
 		return 0
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	next := time.Now()
 	for n := uint64(0); ; n++ {
+		// Who was held up makes up for it, as far as he was held up lately: a ticker
+		// would leave out a turn for each that is a little too long.
+		next = next.Add(every)
+		if late := time.Since(next); late > mostLate {
+			next = next.Add(late - mostLate)
+		}
+		timer.Reset(time.Until(next))
 		select {
 		case <-ctx.Done():
 			return n
-		case <-ticker.C:
+		case <-timer.C:
 			stop()
 		}
 	}
