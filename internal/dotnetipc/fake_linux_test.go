@@ -40,17 +40,18 @@ func newFake(t *testing.T, answer answerFunc) *fake {
 
 func (f *fake) serve(answer answerFunc) {
 	f.t.Helper()
-	var err error
-	if f.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: f.endpoint.Path(), Net: "unix"}); err != nil {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: f.endpoint.Path(), Net: "unix"})
+	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.listener = listener
 	f.t.Cleanup(func() {
-		_ = f.listener.Close()
+		_ = listener.Close()
 		f.work.Wait()
 	})
 	f.work.Go(func() {
 		for {
-			conn, err := f.listener.Accept()
+			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
