@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
+	"github.com/otelgc/otelgc/sidecar/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -215,9 +216,9 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []DocCollection{{
-		Kind: gc.Background, Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
-		Pauses: []DocPause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Phase: gc.MarkTermination}},
+	want := []gcjson.Collection{{
+		Kind: "background", Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
+		Pauses: []gcjson.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Phase: "mark_termination"}},
 	}}
 	d := r.Document()
 	if diff := cmp.Diff(want, d.Collections, compareMaybe); diff != "" {

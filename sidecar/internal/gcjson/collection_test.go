@@ -1,0 +1,113 @@
+package gcjson
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "Maybe[") })
+
+// whole has every field that the form carries.
+func whole() gc.Collection {
+	size := func(n uint64) gc.Maybe[gc.Bytes] { return gc.Known(gc.Bytes(n)) }
+	return gc.Collection{
+		Index: 12, Cycles: 1, Kind: gc.FullBlocking, Generation: gc.Known(2), Trigger: "AllocLarge", TriggerSite: "main.f",
+		Start: gc.Known(stall.Instant(100)), End: gc.Known(stall.Instant(900)),
+		Pauses: []gc.Pause{
+			{Start: 90, End: 910, EndMax: 1000, Suspend: gc.Known(5 * time.Nanosecond), Phase: gc.SweepTermination},
+			{Start: 950, End: 960, EndMax: 960, Phase: gc.PhaseUnknown},
+		},
+		Promoted: size(1), HeapBefore: size(2), HeapAfter: size(0), FragmentationBefore: size(4), FragmentationAfter: size(5), Goal: size(6),
+		CPU:              gc.CPU{Assist: gc.Known(time.Second), Dedicated: gc.Known(time.Minute), Idle: gc.Known(time.Hour), Pause: gc.Known(time.Duration(0)), Total: gc.Known(time.Duration(7))},
+		PauseUtilization: gc.Known(0.25), UtilizationSince: gc.Known(stall.Instant(3)), Compacting: gc.Known(true), Concurrent: gc.Known(false),
+		Generations: []gc.Generation{
+			{ID: gc.Gen0, SizeBefore: size(1), SizeAfter: size(2), FragmentationBefore: size(3), FragmentationAfter: size(4), Promoted: size(5), Survived: size(6), Budget: size(7)},
+			{ID: gc.POH},
+		},
+		Pinned: gc.Known(uint64(0)), Finalizable: gc.Known(uint64(9)), MemoryLoad: gc.Known(0.5), Allocated: size(11), Incomplete: "half of it",
+		HostDuring: gc.HostDuring{MajorFaults: gc.Known(uint64(1)), RunDelay: gc.Known(time.Second), Throttled: gc.Known(time.Duration(2))},
+		Estimated:  gc.FieldStart | gc.FieldPauses,
+	}
+}
+
+func through(t *testing.T, in gc.Collection) gc.Collection {
+	t.Helper()
+	text, err := json.Marshal(New(&in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var form Collection
+	if err := json.Unmarshal(text, &form); err != nil {
+		t.Fatal(err)
+	}
+	out, err := form.GC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestThroughJSON(t *testing.T) {
+	for name, want := range map[string]gc.Collection{
+		"whole":   whole(),
+		"nothing": {Cycles: 1, Kind: gc.Background, Trigger: gc.TriggerUnknown},
+	} {
+		if diff := cmp.Diff(want, through(t, want), compareMaybe); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestWholeIsWhole fails when Collection gets a field that the form, or this
+// test, does not know.
+func TestWholeIsWhole(t *testing.T) {
+	v := reflect.ValueOf(whole())
+	for i := range v.NumField() {
+		switch name := v.Type().Field(i).Name; name {
+		case "Source", "Fidelity": // not carried
+		default:
+			if v.Field(i).IsZero() {
+				t.Errorf("field %s is zero", name)
+			}
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsAbsent(t *testing.T) {
+	text, err := json.Marshal(New(&gc.Collection{Kind: gc.Background, Cycles: 1, Trigger: gc.TriggerUnknown}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"kind":"background","pauses":[],"cycles":1}`; string(text) != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"kind":"lazy"}`: "kind",
+		`{"kind":"background","pauses":[{"phase":"idle"}]}`:                                  "phase",
+		`{"kind":"background","pauses":[{"start":2,"end":1,"end_max":3,"phase":"unknown"}]}`: "from 2 to 1",
+		`{"kind":"background","pauses":[{"start":2,"end":3,"end_max":1,"phase":"unknown"}]}`: "from 2 to 1",
+		`{"kind":"background","start":-1}`:                                                   "from -1",
+		`{"kind":"background","end":9223372036854775807}`:                                    "to 9223372036854775807",
+		`{"kind":"background","generations":[{"gen":"gen9"}]}`:                               "gen9",
+		`{"kind":"background","estimated":["all"]}`:                                          "all",
+	} {
+		var form Collection
+		if err := json.Unmarshal([]byte(text), &form); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := form.GC(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one about %q", text, err, want)
+		}
+	}
+}
