@@ -1,0 +1,69 @@
+package dotnetgc
+
+import (
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// openStop is a stop that is being followed.
+type openStop struct {
+	Stop
+	backing bool // its thread backs off: the next GCRestartEEEnd ends that
+	ran     []ran
+}
+
+// ran is a collection that ran in a stop.
+type ran struct {
+	number     uint64
+	start      stall.Instant
+	background bool // as announced
+}
+
+// enter notes that c runs in s.
+func (c *collection) enter(s *openStop) {
+	c.stops = append(c.stops, s)
+	s.ran = append(s.ran, ran{c.number, c.start, c.typ == BackgroundGC})
+	s.Collections = append(s.Collections, c.number)
+}
+
+// pauses returns the stops, or parts of stops, that are charged to c.
+func (c *collection) pauses() []gc.Pause {
+	var list []gc.Pause
+	for _, s := range c.stops {
+		if p, charged := s.pauseOf(c.number); charged {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// pauseOf returns what of s is charged to a collection: all of it, but nothing
+// to a background one that has others with it, as the runtime itself has it
+// (runtime, src/coreclr/gc/collect.cpp, add_bgc_pause_duration_0). Several
+// others, of which all but the first are PMFullGC, share it: each begins where
+// the next one starts.
+func (s *openStop) pauseOf(number uint64) (gc.Pause, bool) {
+	if s.RestartBegin == 0 {
+		return gc.Pause{}, false
+	}
+	charged := slices.DeleteFunc(slices.Clone(s.ran), func(r ran) bool { return r.background })
+	if len(charged) == 0 {
+		charged = s.ran
+	}
+	at := slices.IndexFunc(charged, func(r ran) bool { return r.number == number })
+	if at < 0 {
+		return gc.Pause{}, false
+	}
+	p := s.pause()
+	if at > 0 {
+		p.Start, p.Suspend = charged[at].start, gc.Maybe[time.Duration]{}
+	}
+	if at < len(charged)-1 {
+		p.End = charged[at+1].start
+		p.EndMax = p.End
+	}
+	return p, true
+}

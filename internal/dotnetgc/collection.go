@@ -1,0 +1,234 @@
+package dotnetgc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// maxOpen bounds the collections that are not handed out. A background one and
+// an ephemeral one run at once; more only wait for their histories.
+const maxOpen = 16
+
+// Collection is one collection, and what it ran in.
+type Collection struct {
+	gc.Collection
+	Reason Reason // that Trigger names
+	Type   Type   // as announced; Kind says how it ran
+	Heaps  int    // 1, but for server GC; 0 if not known
+	// Stops are all the stops that it ran in. Pauses has those that are charged
+	// to it: a stop with two collections is charged to the ephemeral one.
+	Stops []Stop
+}
+
+// collection is one that has begun.
+type collection struct {
+	gcStart
+	start, end stall.Instant
+	endThread  uint64
+	endDepth   gc.Maybe[int]
+	stops      []*openStop
+	stats      *heapStats
+	global     *globalHistory
+	historian  uint64 // the thread that said global
+	seen       [maxHeaps / 64]uint64
+	heaps      int // of which there is a history
+	parts      int // generations that they all have
+	sum        [gc.NumGenerations]generationData
+	overlapped bool // another one was handed out after it began
+	lossy      bool
+}
+
+// begin is GCStart.
+func (m *Model) begin(s gcStart, at stall.Instant) {
+	if m.find(s.number) != nil || s.number == m.last && m.last != 0 {
+		return // .NET Framework fires it twice
+	}
+	for _, c := range m.list() {
+		// One of each runs at a time, so the end of that one was not seen.
+		if c.end == 0 && (c.typ == BackgroundGC) == (s.typ == BackgroundGC) {
+			m.finish(c)
+		}
+	}
+	if m.last != 0 && s.number > m.last+1 {
+		m.hole(m.pausedUntil, at, fmt.Sprintf("collections %d to %d were not seen", m.last+1, s.number-1))
+	}
+	m.last = max(m.last, s.number)
+	c := &collection{gcStart: s, start: at}
+	if stop := m.standing(); stop != nil {
+		c.enter(stop)
+	}
+	m.open = append(m.open, c)
+	if len(m.open) > maxOpen {
+		m.stats.Dropped++
+		m.finish(m.open[0])
+	}
+}
+
+// end is GCEnd.
+func (m *Model) end(number uint64, depth gc.Maybe[int], thread uint64, at stall.Instant) {
+	c := m.find(number)
+	if c == nil {
+		m.stats.Orphans++
+		m.orphanEnd = orphan{true, thread}
+		m.hole(0, at, fmt.Sprintf("the start of collection %d was not seen", number))
+		return
+	}
+	if c.end != 0 {
+		return
+	}
+	m.orphanEnd.over(thread)
+	c.end, c.endThread, c.endDepth = at, thread, depth
+	for _, o := range m.list() {
+		if o.end != 0 && o.end < c.start && o.stopsOver() {
+			m.finish(o) // what it lacks would have come by now
+		}
+	}
+	m.finishReady()
+}
+
+// heapStats belongs to the collection that ended last, on the same thread if
+// one did.
+func (m *Model) heapStats(s heapStats, thread uint64) {
+	if m.orphanEnd.over(thread) {
+		m.stats.Orphans++
+		return
+	}
+	var found *collection
+	for _, c := range m.open {
+		if c.end == 0 || c.stats != nil {
+			continue
+		}
+		better := found == nil || (c.endThread == thread) && (found.endThread != thread) ||
+			(c.endThread == thread) == (found.endThread == thread) && c.end > found.end
+		if better {
+			found = c
+		}
+	}
+	if found == nil {
+		m.stats.Orphans++
+		return
+	}
+	found.stats = &s
+	m.finishReady()
+}
+
+// globalHistory belongs to the background collection if it says concurrent,
+// otherwise to the youngest that can have been blocking.
+func (m *Model) globalHistory(h globalHistory, thread uint64) {
+	var found *collection
+	for _, c := range m.open {
+		if c.global != nil {
+			continue
+		}
+		concurrent := h.mechanisms&mechanismConcurrent != 0
+		if concurrent && c.typ == BackgroundGC || !concurrent && !c.ranBeside() {
+			found = c
+		}
+	}
+	if found == nil {
+		m.stats.Orphans++
+		m.orphanHistory = orphan{true, thread}
+		return
+	}
+	m.orphanHistory.over(thread)
+	found.global, found.historian = &h, thread
+	m.finishReady()
+}
+
+// heapHistory belongs to the collection whose global history the same thread
+// has just told.
+func (m *Model) heapHistory(h *heapHistory, thread uint64) {
+	var found *collection
+	for _, c := range m.open {
+		if c.global == nil || c.has(h.heap) {
+			continue
+		}
+		if found == nil || c.historian == thread || found.historian != thread {
+			found = c
+		}
+	}
+	if found == nil || m.orphanHistory == (orphan{true, thread}) {
+		m.stats.Orphans++
+		return
+	}
+	found.add(h)
+	m.finishReady()
+}
+
+// orphan is a thread whose last GCEnd, or GCGlobalHeapHistory, was of a
+// collection that did not begin in the stream: what follows on it is not of any
+// other.
+type orphan struct {
+	is     bool
+	thread uint64
+}
+
+// over ends it, and reports whether it was on.
+func (o *orphan) over(thread uint64) bool {
+	if *o != (orphan{true, thread}) {
+		return false
+	}
+	*o = orphan{}
+	return true
+}
+
+func (c *collection) has(heap int) bool { return c.seen[heap/64]>>(heap%64)&1 != 0 }
+
+func (c *collection) add(h *heapHistory) {
+	c.seen[h.heap/64] |= 1 << (h.heap % 64)
+	if c.heaps == 0 || h.generations < c.parts {
+		c.parts = h.generations
+	}
+	c.heaps++
+	for g := range h.generations {
+		c.sum[g].add(&h.data[g])
+	}
+}
+
+// ranBeside reports whether the world ran while c did.
+func (c *collection) ranBeside() bool {
+	if c.typ != BackgroundGC {
+		return false
+	}
+	for _, s := range c.stops {
+		if s.RestartBegin != 0 && (c.end == 0 || s.RestartBegin < c.end) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *collection) stopsOver() bool {
+	for _, s := range c.stops {
+		if !s.over() {
+			return false
+		}
+	}
+	return true
+}
+
+// background returns the background collection that runs, nil if none does.
+func (m *Model) background() *collection {
+	for _, c := range m.open {
+		if c.typ == BackgroundGC && c.end == 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+func (m *Model) find(number uint64) *collection {
+	for _, c := range m.open {
+		if c.number == number {
+			return c
+		}
+	}
+	return nil
+}
+
+// list returns the open collections in a list that can be walked while they
+// are handed out.
+func (m *Model) list() []*collection { return slices.Clone(m.open) }

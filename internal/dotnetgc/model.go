@@ -1,0 +1,206 @@
+package dotnetgc
+
+import (
+	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/stall"
+	"time"
+)
+
+// Options of a [Model]. The zero value is the default.
+type Options struct {
+	// Since is when the stream began to be watched, by its own clock: the share
+	// of time paused counts from there. Default: the header's SyncTicks.
+	Since stall.Instant
+	// FromStart says that Since is the start of the process.
+	FromStart bool
+}
+
+// Output is what became known, in the order in which it did: a background
+// collection comes after the ephemeral ones within it.
+type Output struct {
+	Collections []Collection
+	Stops       []Stop
+	Incomplete  []Hole
+}
+
+// Hole is a stretch of which something was not seen. Start is zero where not
+// even that is known.
+type Hole struct {
+	stall.Span
+	Why  string
+	Lost uint64 // events that the stream lost in it
+}
+
+// Stats counts what the model met and could not use. All are zero for a whole
+// stream that began while no collection ran.
+type Stats struct {
+	Lost      uint64 // events that the stream lost
+	Malformed uint64 // events that are too short, or say what cannot be
+	Unmatched uint64 // events of stops that fit no stop, and stops that were never over
+	Orphans   uint64 // events of collections whose start was not seen
+	Dropped   uint64 // what was given up because too much was open
+}
+
+// Model rebuilds collections and stops from events. It is not safe for
+// concurrent use. All instants are nanoseconds of the stream's own clock, see
+// [nettrace.Ticks].
+type Model struct {
+	clock   nettrace.Frequency
+	pointer int
+	options Options
+	now     stall.Instant // of the last event
+
+	stops  []*openStop
+	open   []*collection // begun, and not handed out; by number
+	last   uint64        // the largest number that was seen to begin
+	before heapAfter
+
+	orphanEnd, orphanHistory orphan
+
+	paused      time.Duration // by all stops for collections so far
+	pausedUntil stall.Instant
+
+	out   Output
+	stats Stats
+}
+
+// NewModel returns a model for the events of one process of a stream.
+func NewModel(h nettrace.Header, o Options) *Model {
+	m := &Model{clock: h.Frequency, pointer: h.PointerSize, options: o}
+	if o.Since == 0 {
+		m.options.Since = m.clock.Instant(h.SyncTicks)
+	}
+	return m
+}
+
+// Add takes the next event of the stream. Those of other providers are left.
+func (m *Model) Add(e *nettrace.Event) {
+	at := m.clock.Instant(e.Ticks)
+	m.now = max(m.now, at)
+	if e.IsLoss() {
+		m.lost(e.Lost, m.clock.Instant(e.LostSince), at)
+		return
+	}
+	if e.Provider == Provider && !m.read(e, at) {
+		m.stats.Malformed++
+	}
+}
+
+// read hands an event to whom it belongs. It reports false if it is too short.
+func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
+	switch e.ID {
+	case idGCSuspendEEBegin:
+		reason, ok := readSuspend(e.Payload, e.Version)
+		if ok {
+			m.suspendBegin(e.Thread, reason, at)
+		}
+		return ok
+	case idGCSuspendEEEnd:
+		m.suspendEnd(e.Thread, at)
+	case idGCRestartEEBegin:
+		m.restartBegin(e.Thread, at)
+	case idGCRestartEEEnd:
+		m.restartEnd(e.Thread, at)
+	case idGCStart:
+		s, ok := readGCStart(e.Payload, e.Version)
+		if ok {
+			m.begin(s, at)
+		}
+		return ok
+	case idGCEnd:
+		number, depth, ok := readGCEnd(e.Payload, e.Version)
+		if ok {
+			m.end(number, depth, e.Thread, at)
+		}
+		return ok
+	case idGCHeapStats:
+		s, ok := readHeapStats(e.Payload, e.Version)
+		if ok {
+			m.heapStats(s, e.Thread)
+		}
+		return ok
+	case idGCGlobalHeapHistory:
+		h, ok := readGlobalHistory(e.Payload, e.Version)
+		if ok {
+			m.globalHistory(h, e.Thread)
+		}
+		return ok
+	case idGCPerHeapHistory:
+		h, ok := readHeapHistory(e.Payload, e.Version, m.pointer)
+		if ok {
+			m.heapHistory(&h, e.Thread)
+		}
+		return ok
+	}
+	return true
+}
+
+// lost notes that events are missing. What is open then may lack a part that
+// nobody will miss, so it is incomplete.
+func (m *Model) lost(n uint64, since, at stall.Instant) {
+	m.stats.Lost += n
+	for _, c := range m.open {
+		if c.end == 0 || c.end >= since {
+			c.lossy = true
+		}
+	}
+	if k := len(m.out.Incomplete) - 1; k >= 0 && m.out.Incomplete[k].Lost > 0 && since <= m.out.Incomplete[k].End {
+		h := &m.out.Incomplete[k]
+		h.Start, h.End, h.Lost = min(h.Start, since), max(h.End, at), h.Lost+n
+		return
+	}
+	m.hole(since, at, "events were lost")
+	m.out.Incomplete[len(m.out.Incomplete)-1].Lost = n
+}
+
+func (m *Model) hole(start, end stall.Instant, why string) {
+	m.out.Incomplete = append(m.out.Incomplete, Hole{Span: stall.Span{Start: start, End: max(start, end)}, Why: why})
+}
+
+// Take returns what became known since the last call. The caller owns it.
+func (m *Model) Take() Output {
+	out := m.out
+	m.out = Output{}
+	return out
+}
+
+// Stats returns what was counted so far.
+func (m *Model) Stats() Stats { return m.stats }
+
+// Idle says that nothing has arrived for a while: a collection that is over is
+// handed out without the parts that did not come. It is for live streams, and
+// for the timeout of their reader.
+func (m *Model) Idle() {
+	for _, c := range m.list() {
+		if c.end != 0 && c.stopsOver() {
+			m.finish(c)
+		}
+	}
+}
+
+// Close says that the stream has ended.
+func (m *Model) Close() {
+	for len(m.stops) > 0 {
+		m.giveUpStop(m.stops[0])
+	}
+	for _, c := range m.list() {
+		if c.end != 0 {
+			m.finish(c)
+		} else {
+			m.hole(c.start, m.now, "collection "+utoa(c.number)+" had not ended")
+		}
+	}
+	m.open = nil
+}
+
+// Pending returns the start of the earliest stop that is not over, and whether
+// there is one: whoever joins stops with requests has seen all before it.
+func (m *Model) Pending() (stall.Instant, bool) {
+	var first stall.Instant
+	for _, s := range m.stops {
+		if at := s.Start(); first == 0 || at < first {
+			first = at
+		}
+	}
+	return first, first != 0
+}

@@ -1,0 +1,62 @@
+package dotnetgc
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Stop is one stop-the-world, for whatever reason. An instant that was not seen
+// is zero.
+type Stop struct {
+	Reason SuspendReason
+	Thread uint64 // who stopped the world
+	// Begin to RestartEnd are the events that mark it. The world stands still
+	// from Suspended to RestartBegin, and threads are being stopped from Begin
+	// on.
+	Begin        stall.Instant // GCSuspendEEBegin
+	Suspended    stall.Instant // GCSuspendEEEnd
+	RestartBegin stall.Instant // GCRestartEEBegin
+	RestartEnd   stall.Instant // GCRestartEEEnd
+	// BackOffs is how often the thread gave up and let the world run, for the
+	// debugger's sake, before it stopped it. Resumed is the last time that it
+	// did: the stop is counted from there.
+	BackOffs int
+	Resumed  stall.Instant
+	// Overlap is the part in which another thread's stop was on, and is counted
+	// there: Begin is fired before the lock is taken.
+	Overlap time.Duration
+	// Collections are the indexes of those that ran in it.
+	Collections []uint64
+	// Incomplete says what was not seen; empty if all was.
+	Incomplete string
+}
+
+// Start returns when the stop begins to count: at Begin, or after the last time
+// that the thread backed off.
+func (s *Stop) Start() stall.Instant { return max(s.Begin, s.Resumed) }
+
+// Duration returns how long the world was being stopped and stood still.
+func (s *Stop) Duration() time.Duration { return max(0, s.RestartBegin.Sub(s.Start())) }
+
+// Interval returns the stop as the join wants it.
+func (s *Stop) Interval() stall.Interval {
+	v := stall.Interval{Start: s.Start(), End: s.RestartBegin, Cause: stall.RuntimeSuspension, Source: stall.Dotnet}
+	if s.Reason.IsGC() {
+		v.Cause = stall.GCPause
+	}
+	return v
+}
+
+// pause returns the stop as a pause.
+func (s *Stop) pause() gc.Pause {
+	p := gc.Pause{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}
+	if s.Suspended >= p.Start {
+		p.Suspend = gc.Known(s.Suspended.Sub(p.Start))
+	}
+	return p
+}
+
+// over reports whether all that can be seen of the stop was.
+func (s *Stop) over() bool { return s.RestartEnd != 0 || s.Incomplete != "" }

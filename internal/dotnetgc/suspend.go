@@ -1,0 +1,128 @@
+package dotnetgc
+
+import (
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// maxOpenStops bounds the threads that are stopping the world at once. One
+// holds the lock, and those that wait for it are few.
+const maxOpenStops = 64
+
+// suspendBegin begins a stop on a thread.
+func (m *Model) suspendBegin(thread uint64, reason SuspendReason, at stall.Instant) {
+	if o := m.stopOf(thread); o != nil {
+		m.stats.Unmatched++
+		m.giveUpStop(o)
+	}
+	if len(m.stops) == maxOpenStops {
+		m.stats.Dropped++
+		m.giveUpStop(m.stops[0])
+	}
+	s := &openStop{Stop: Stop{Reason: reason, Thread: thread, Begin: at}}
+	m.stops = append(m.stops, s)
+	if reason == ForGCPrep {
+		if c := m.background(); c != nil {
+			c.enter(s)
+		}
+	}
+}
+
+func (m *Model) suspendEnd(thread uint64, at stall.Instant) {
+	o := m.stopOf(thread)
+	if o == nil || o.Suspended != 0 {
+		m.stats.Unmatched++
+		return
+	}
+	o.Suspended = at
+}
+
+func (m *Model) restartBegin(thread uint64, at stall.Instant) {
+	o := m.stopOf(thread)
+	switch {
+	case o == nil || o.RestartBegin != 0:
+		m.stats.Unmatched++
+	case o.Suspended == 0:
+		o.backing = true
+	default:
+		o.RestartBegin = at
+		m.overlap(o)
+	}
+}
+
+func (m *Model) restartEnd(thread uint64, at stall.Instant) {
+	o := m.stopOf(thread)
+	switch {
+	case o == nil:
+		m.stats.Unmatched++
+	case o.backing:
+		o.backing = false
+		o.BackOffs++
+		o.Resumed = at
+	case o.RestartBegin == 0:
+		m.stats.Unmatched++
+	default:
+		o.RestartEnd = at
+		m.endStop(o)
+	}
+}
+
+// overlap tells those who wait for the lock what s takes of their time.
+func (m *Model) overlap(s *openStop) {
+	for _, o := range m.stops {
+		if o != s && o.Suspended == 0 {
+			o.Overlap += max(0, s.RestartBegin.Sub(max(s.Start(), o.Start())))
+		}
+	}
+}
+
+// giveUpStop ends a stop of which the rest was not seen.
+func (m *Model) giveUpStop(o *openStop) {
+	switch {
+	case o.Suspended == 0:
+		o.Incomplete = "GCSuspendEEEnd was not seen"
+	case o.RestartBegin == 0:
+		o.Incomplete = "GCRestartEEBegin was not seen"
+	default:
+		o.Incomplete = "GCRestartEEEnd was not seen"
+	}
+	m.endStop(o)
+}
+
+// endStop hands out a stop. One whose end is not known is a hole.
+func (m *Model) endStop(s *openStop) {
+	m.stops = slices.DeleteFunc(m.stops, func(o *openStop) bool { return o == s })
+	if s.RestartBegin == 0 {
+		m.hole(s.Begin, m.now, "a stop "+s.Reason.String()+": "+s.Incomplete)
+		m.finishReady()
+		return
+	}
+	if s.Reason.IsGC() {
+		m.paused += max(0, s.Duration()-s.Overlap)
+		m.pausedUntil = max(m.pausedUntil, s.RestartBegin)
+	}
+	m.out.Stops = append(m.out.Stops, s.Stop)
+	m.finishReady()
+}
+
+func (m *Model) stopOf(thread uint64) *openStop {
+	for _, s := range m.stops {
+		if s.Thread == thread {
+			return s
+		}
+	}
+	return nil
+}
+
+// standing returns the stop in which the world stands still, nil if there is
+// none.
+func (m *Model) standing() *openStop {
+	var found *openStop
+	for _, s := range m.stops {
+		if s.RestartBegin == 0 && s.Suspended != 0 && (found == nil || s.Suspended > found.Suspended) {
+			found = s
+		}
+	}
+	return found
+}
