@@ -32,6 +32,7 @@ func (m *Monitor) Begin(ctx context.Context) (w Window) {
 	w.w.about.spanOf(ctx)
 	w.open = true
 	w.w.begin(m)
+	w.w.mark()
 	return w
 }
 

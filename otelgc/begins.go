@@ -18,7 +18,19 @@ type begins struct {
 	mu           sync.Mutex
 	exact, cycle []stall.Instant // in order
 
-	inExact, inCycle distinct // of the window that is counted
+	near []stall.Instant // of the window that is counted
+}
+
+// met is how many collections delayed a window, as far as it is settled. They
+// come one after the other, so the only one that two pieces may share is the
+// last of the first.
+type met struct{ exact, cycle distinct }
+
+func (m *met) n() int { return m.exact.n + m.cycle.n }
+
+type distinct struct {
+	n    int
+	last stall.Instant // when the last of them began
 }
 
 // addExact takes a stop for the collector: each cycle begins with the one that
@@ -45,52 +57,51 @@ func (b *begins) add(to *[]stall.Instant, t stall.Instant) {
 	*to = append(*to, t)
 }
 
-// count returns how many collections delayed a window that the collector
-// delayed: at least one. With exact evidence a pause in which the goroutine was
-// parked did not.
-func (b *begins) count(w *stall.Window, e *stall.Evidence) int {
+// count adds to what a window has met the collections that delayed it, or the
+// piece w of it. With exact evidence a pause in which the goroutine was parked
+// did not.
+func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	extent := w.Extent()
-	exact, cycle := &b.inExact, &b.inCycle
-	exact.reset()
-	cycle.reset()
-	for i := range e.Process {
-		v := &e.Process[i]
-		if v.Cause != stall.GCPause || v.Span().Clip(extent).Empty() || asleepIn(e.Track, v.Span().Clip(extent)) {
-			continue
-		}
-		if v.Source == stall.GoTrace {
-			exact.see(b.exact, v.Start)
-		} else {
-			cycle.see(b.cycle, v.Start)
+	pauses := func(of func(stall.Source) bool) {
+		for i := range e.Process {
+			v := &e.Process[i]
+			if v.Cause == stall.GCPause && of(v.Source) && !v.Span().Clip(extent).Empty() && !asleepIn(e.Track, v.Span().Clip(extent)) {
+				b.near = append(b.near, v.Start)
+			}
 		}
 	}
+	b.near = b.near[:0]
+	pauses(func(s stall.Source) bool { return s == stall.GoTrace })
 	for i := range e.Own {
 		if v := &e.Own[i]; v.Cause.IsGC() && !v.Span().Clip(extent).Empty() {
-			exact.see(b.exact, v.Start)
+			b.near = append(b.near, v.Start)
 		}
 	}
-	return max(1, exact.n()+cycle.n())
+	m.exact.add(b.exact, b.near)
+	b.near = b.near[:0]
+	pauses(func(s stall.Source) bool { return s != stall.GoTrace })
+	m.cycle.add(b.cycle, b.near)
 }
 
-// distinct counts distinct collections. There are few per window.
-type distinct struct{ seen []int }
-
-func (c *distinct) reset() { c.seen = c.seen[:0] }
-
-// see counts the collection that was under way at t.
-func (c *distinct) see(begun []stall.Instant, t stall.Instant) {
-	i, found := slices.BinarySearch(begun, t)
-	if !found {
-		i--
-	}
-	if !slices.Contains(c.seen, i) {
-		c.seen = append(c.seen, i)
+// add counts the collections that were under way at the instants of a piece.
+func (d *distinct) add(begun, at []stall.Instant) {
+	slices.Sort(at)
+	for _, t := range at {
+		i, found := slices.BinarySearch(begun, t)
+		if !found {
+			i--
+		}
+		began := stall.Instant(1) // before the first that is remembered
+		if i >= 0 {
+			began = begun[i]
+		}
+		if began > d.last {
+			d.n, d.last = d.n+1, began
+		}
 	}
 }
-
-func (c *distinct) n() int { return len(c.seen) }
 
 // asleepIn reports whether the goroutine was parked throughout s.
 func asleepIn(track []stall.StateSpan, s stall.Span) bool {

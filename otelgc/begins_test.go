@@ -50,8 +50,9 @@ func TestCollectionsOfAWindow(t *testing.T) {
 			}, 1,
 		},
 	} {
-		if got := b.count(&c.w, &c.e); got != c.want {
-			t.Errorf("%s: got %d collections, want %d", name, got, c.want)
+		var m met
+		if b.count(&c.w, &c.e, &m); m.n() != c.want {
+			t.Errorf("%s: got %d collections, want %d", name, m.n(), c.want)
 		}
 	}
 }

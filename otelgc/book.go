@@ -22,14 +22,17 @@ type book struct {
 	error  time.Duration // of the trace's clock against ours
 	begins *begins
 
+	slots *slots // nil: nothing is known of windows but what the trace says
+
 	mu       sync.Mutex
-	pages    [chapters]*chapter // a ring
-	spare    *chapter           // of the decoder's goroutine
-	oneP     bool               // GOMAXPROCS is 1
-	n        uint64             // chapters ever
-	carrying map[uint64]int     // goroutines with open windows, and how many
-	holders  map[int16][]uint64 // by slot: who carries its window
-	stops    []exactStop        // not yet taken by a collection or a suspension
+	live     []*chapter        // that windows are not settled with, oldest first
+	spare    *chapter          // of the decoder's goroutine
+	blank    *chapter          // memory for another
+	oneP     bool              // GOMAXPROCS is 1
+	n        uint64            // chapters ever
+	carrying map[uint64]int    // goroutines with open windows, and how many
+	holders  map[int16]*holder // by slot: who carries its window
+	stops    []exactStop       // not yet taken by a collection or a suspension
 	cycles   []exactCycle
 	seen     stall.Instant // the end of what was watched, or known to be unseen
 }
@@ -60,13 +63,10 @@ func newBook(start stall.Instant, clock stall.Clock) *book {
 		error:    traceTick + clock.Error(),
 		log:      stall.NewLog(stall.GoTrace, logIntervals, logUnseen),
 		carrying: make(map[uint64]int),
-		holders:  make(map[int16][]uint64),
+		holders:  make(map[int16]*holder),
 		begins:   new(begins),
+		spare:    new(chapter),
 		seen:     start,
-	}
-	b.spare = new(chapter)
-	for i := range b.pages {
-		b.pages[i] = new(chapter)
 	}
 	b.log.Begin(start)
 	return b
@@ -96,8 +96,7 @@ func (b *book) unseenUntil(t stall.Instant) {
 	b.log.MarkUnseen(stall.Span{Start: b.seen, End: t})
 	b.seen = t
 	b.stops = b.stops[:0]
-	clear(b.carrying)
-	clear(b.holders)
+	b.keepOpen()
 }
 
 // learn takes in one generation. It returns the stops that are not of a
@@ -122,9 +121,7 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 		b.learnCycle(&g.Cycles[i])
 	}
 	b.carry(g.Marks)
-	page := &b.pages[b.n%chapters]
-	*page, b.spare = b.spare, *page
-	b.n++
+	b.shelve()
 	b.advance(g)
 	b.bound()
 	for i := range g.Tracks {
@@ -133,6 +130,47 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 		}
 	}
 	return others, unfollow, lost
+}
+
+// shelve keeps what was learned, and has other memory ready. Where the resolver
+// is behind by too much, the oldest chapter is forgotten.
+func (b *book) shelve() {
+	if len(b.live) == chapters {
+		b.forget(1)
+	}
+	b.live = append(b.live, b.spare)
+	b.spare, b.blank = b.blank, nil
+	if b.spare == nil {
+		b.spare = new(chapter)
+	}
+	b.n++
+}
+
+// forget gives up the n oldest chapters, and keeps the memory of one.
+func (b *book) forget(n int) {
+	if n == 0 {
+		return
+	}
+	b.blank = b.live[0]
+	b.live = slices.Delete(b.live, 0, n)
+}
+
+// settled gives up the chapters that end by t.
+func (b *book) settled(t stall.Instant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for n < len(b.live) && b.live[n].span.End <= t {
+		n++
+	}
+	b.forget(n)
+}
+
+// unsettled reports whether there are chapters that end by t.
+func (b *book) unsettled(t stall.Instant) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.live) > 0 && b.live[0].span.End <= t
 }
 
 // advance says how far the runtime has been watched. A generation that lost

@@ -8,13 +8,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// chapters is how many generations, about a second each, are kept for the
-// windows that have not been resolved. An older part of a long window is
-// unseen.
+// chapters is how many generations, about a second each, are kept at most for
+// what is not settled. The resolver gives them back when all windows in them
+// are, after a second or two; what it is later than that with is unseen.
 const chapters = 8
 
 const (
-	// maxSpans bounds the states that a chapter keeps, 24 bytes each: 20,000
+	// maxSpans bounds the states that a chapter keeps, 8 bytes each: 20,000
 	// requests a second that change state six times each.
 	maxSpans = 1 << 17
 	// maxTrack is how many of one goroutine are kept before those of all others
@@ -31,7 +31,7 @@ type chapter struct {
 	marks   []mark          // by slot, then time
 	joins   []mark          // of child goroutines, by time
 	tracks  []track         // by goroutine
-	states  []state         // the memory of tracks
+	states  []packed        // the memory of tracks
 	ranges  []gotrace.Range // by goroutine, then start
 	workers []stall.Span    // when a worker above idle priority held a P: merged
 }
@@ -87,17 +87,17 @@ func (c *chapter) learnTracks(tracks []gotrace.Track) (lost uint64) {
 	c.tracks = slices.Grow(c.tracks[:0], len(tracks))
 	for _, long := range [...]bool{false, true} {
 		for _, t := range tracks {
-			if n := len(t.Spans); (n > maxTrack) != long {
+			n := len(t.Spans)
+			if (n > maxTrack) != long {
 				continue
-			} else if len(c.states)+n > maxSpans {
+			}
+			if len(c.states)+packedLen(t.Spans) > maxSpans {
 				lost++
 				continue
 			}
-			first := len(c.states)
-			for i := range t.Spans {
-				c.states = append(c.states, newState(&t.Spans[i]))
-			}
-			c.tracks = append(c.tracks, track{t.Goroutine, c.states[first:]})
+			kept := track{goroutine: t.Goroutine}
+			kept.start, c.states, kept.states = appendTrack(c.states, t.Spans)
+			c.tracks = append(c.tracks, kept)
 		}
 	}
 	slices.SortFunc(c.tracks, func(a, b track) int { return cmp.Compare(a.goroutine, b.goroutine) })
@@ -164,20 +164,13 @@ func (c *chapter) goroutineOf(slot int16, s stall.Span) (uint64, bool) {
 	return last.goroutine, true
 }
 
-// track returns the states of a goroutine that reach into s.
-func (c *chapter) track(goroutine uint64, s stall.Span) []state {
+// track begins a walk over the states of a goroutine that reach into s.
+func (c *chapter) track(goroutine uint64, s stall.Span) walk {
 	i, ok := c.trackOf(goroutine)
 	if !ok {
-		return nil
+		return walk{}
 	}
-	states := c.tracks[i].states
-	from, _ := slices.BinarySearchFunc(states, s.Start, func(t state, at stall.Instant) int {
-		return cmp.Compare(t.end, at)
-	})
-	to, _ := slices.BinarySearchFunc(states[from:], s.End, func(t state, at stall.Instant) int {
-		return cmp.Compare(t.start, at)
-	})
-	return states[from : from+to]
+	return c.tracks[i].in(s)
 }
 
 // deepest is how many assists and sweeps of one goroutine may be within each

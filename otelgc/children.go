@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"math"
 	"slices"
 
 	"github.com/otelgc/otelgc/stall"
@@ -10,49 +11,70 @@ import (
 // order in which they joined.
 const maxChildren = 64
 
-// child is a goroutine that joined a window for a while.
+// child is a goroutine that joined a window for a while, or until [notLeft].
 type child struct {
 	goroutine uint64
 	stall.Span
 }
 
+const notLeft = stall.Instant(math.MaxInt64)
+
 // followChildren lays the states of goroutines that joined the window, and what
 // the collector and the scheduler did to them, over the time that the window's
-// own goroutine was parked: then the window waits for what stalls them.
-func (b *book) followChildren(e *stall.Evidence, w *stall.Window, slot int16, parent uint64, held stall.Instant) {
-	for _, c := range b.childrenOf(slot, stall.Span{Start: held, End: w.End}) {
-		if c.goroutine != parent {
-			b.stepIn(e, c)
+// own goroutine was parked: then the window waits for what stalls them. S is the
+// part of the window that is settled, and by who had joined before.
+func (b *book) followChildren(e *stall.Evidence, slot int16, s stall.Span, by *carrier) {
+	b.learnChildren(slot, s, by)
+	for _, c := range by.children {
+		if c.goroutine != by.goroutine {
+			b.stepIn(e, child{c.goroutine, c.Span.Clip(s)})
 		}
 	}
+	by.children = slices.DeleteFunc(by.children, func(c child) bool { return c.End != notLeft })
 }
 
-// childrenOf returns who joined the window that held slot during s.
-func (b *book) childrenOf(slot int16, s stall.Span) (children []child) {
-	for i := range uint64(chapters) {
-		c := b.pages[(b.n+i)%chapters] // oldest first
+// learnChildren brings up to date who has joined and left during s. In a time
+// that nobody watched all may have left, unless it is known of each that it
+// leaves a mark.
+func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
+	seen := s.Start
+	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
 			continue
 		}
+		if c.span.Start > seen {
+			b.loseChildren(slot, seen, by)
+		}
+		seen = c.span.End
 		for _, j := range c.joins {
-			if j.slot != slot || j.at < s.Start || j.at > s.End {
+			if j.slot != slot || j.at < s.Start || j.at >= s.End {
 				continue
 			}
-			if !j.end && len(children) < maxChildren {
-				children = append(children, child{j.goroutine, stall.Span{Start: j.at, End: s.End}})
-			}
 			if j.end {
-				leave(children, j)
+				leave(by.children, j)
+			} else if len(by.children) < maxChildren {
+				by.children = append(by.children, child{j.goroutine, stall.Span{Start: j.at, End: notLeft}})
 			}
 		}
 	}
-	return children
+	if seen < s.End {
+		b.loseChildren(slot, seen, by)
+	}
+}
+
+func (b *book) loseChildren(slot int16, at stall.Instant, by *carrier) {
+	if b.slots != nil && b.slots.childrenKnown(slot) {
+		return
+	}
+	for i := range by.children {
+		by.children[i].End = min(by.children[i].End, at)
+	}
 }
 
 func leave(children []child, j mark) {
 	for i := range slices.Backward(children) {
-		if children[i].goroutine == j.goroutine {
-			children[i].End = min(children[i].End, j.at)
+		if children[i].goroutine == j.goroutine && children[i].End == notLeft {
+			children[i].End = j.at
 			return
 		}
 	}
@@ -79,7 +101,7 @@ func (b *book) stepIn(e *stall.Evidence, c child) {
 // charged as it is.
 func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 	return slices.ContainsFunc(own, func(v stall.Interval) bool {
-		return v.Cause == stall.GCWait && v.Start == t.Start && v.End == t.End
+		return v.Cause == stall.GCWait && v.Start < t.End && t.Start < v.End
 	})
 }
 
@@ -87,19 +109,18 @@ func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 // reach. Where it was not followed, the window counts as parked.
 func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
 	at := s.Start
-	for i := range uint64(chapters) {
-		c := b.pages[(b.n+i)%chapters]
+	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
 			continue
 		}
-		for _, t := range c.track(goroutine, s) {
+		for t := c.track(goroutine, s); t.next(); {
 			v := t.span().Clip(stall.Span{Start: at, End: s.End})
 			if v.Empty() {
 				continue
 			}
 			e.Track = appendState(e.Track, at, v.Start, stall.StateParked)
-			e.Track = appendState(e.Track, v.Start, v.End, t.state)
-			e.Own = appendOwn(e.Own, &t, v, c.workers)
+			e.Track = appendState(e.Track, v.Start, v.End, t.state.state)
+			e.Own = appendOwn(e.Own, &t.state, v, c.workers)
 			at = v.End
 		}
 		for _, r := range c.rangesOf(goroutine, s) {
@@ -123,8 +144,14 @@ func appendOwn(to []stall.Interval, t *state, s stall.Span, workers []stall.Span
 	return to
 }
 
+// appendState adds a state. A goroutine that is parked when a generation ends,
+// and goes on to be in the next, has not woken in between.
 func appendState(to []stall.StateSpan, start, end stall.Instant, state stall.State) []stall.StateSpan {
 	if start >= end {
+		return to
+	}
+	if n := len(to); n > 0 && state == stall.StateParked && to[n-1].State == state && to[n-1].End == start {
+		to[n-1].End = end
 		return to
 	}
 	return append(to, stall.StateSpan{Start: start, End: end, State: state})

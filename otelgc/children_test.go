@@ -14,7 +14,7 @@ func slot0(at stall.Instant, g uint64, key string) gotrace.Mark {
 	return gotrace.Mark{At: at, Goroutine: g, Key: key + "0"}
 }
 
-func states(g uint64, spans ...gotrace.TrackSpan) gotrace.Track {
+func statesOf(g uint64, spans ...gotrace.TrackSpan) gotrace.Track {
 	return gotrace.Track{Goroutine: g, Spans: spans}
 }
 
@@ -37,17 +37,16 @@ func TestChildStepsIn(t *testing.T) {
 			slot0(6000, 2, leavePrefix), slot0(9000, 1, endPrefix),
 		},
 		Tracks: []gotrace.Track{
-			states(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
-			states(2, inState(3000, 4500, run), inState(4500, 5000, wait), inState(5000, 5500, parked), inState(5500, 7000, run)),
-			states(3, inState(3900, 7500, run), inState(7500, 10_000, parked)),
+			statesOf(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
+			statesOf(2, inState(3000, 4500, run), inState(4500, 5000, wait), inState(5000, 5500, parked), inState(5500, 7000, run)),
+			statesOf(3, inState(3900, 7500, run), inState(7500, 10_000, parked)),
 		},
 		Ranges: []gotrace.Range{
 			{Span: stall.Span{Start: 2500, End: 3600}, Goroutine: 2, Kind: gotrace.Assist},
 			{Span: stall.Span{Start: 6500, End: 8500}, Goroutine: 3, Kind: gotrace.Assist},
 		},
 	}, nil)
-	var e stall.Evidence
-	b.follow(&e, &stall.Window{Start: 2000, End: 9000}, 0, 2000)
+	e := followed(b, stall.Window{Start: 2000, End: 9000}, 0, 2000)
 	want := []string{
 		"1000-3000 running", "3000-3500 parked", // before anybody joined
 		"3500-4500 running", "4500-5000 runnable", // the first child

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
@@ -18,7 +19,8 @@ type evidence struct {
 	longest       stall.Instant    // longest interval of process and host with its slack: how far before a window to look
 	seen          []stall.Span
 
-	one stall.Evidence // of one window
+	one   stall.Evidence // of one window
+	stops []stall.Interval
 }
 
 // gather reads the logs once for all windows of a batch.
@@ -52,18 +54,59 @@ func (e *evidence) watched(v stall.Interval) bool {
 	return i < len(e.seen) && e.seen[i].Start <= middle
 }
 
-// of returns the evidence about one window, which had slot from held to its end.
-// It is valid until the next call.
-func (e *evidence) of(w *stall.Window, slot int16, held stall.Instant) *stall.Evidence {
+// of returns the evidence about a window, or a piece of one, which had a slot
+// from when it was held to until. By is who carried it up to the piece, and is
+// brought up to date. It is valid until the next call.
+func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) *stall.Evidence {
 	extent := w.Extent()
-	e.one.Process = e.near(e.process, extent)
+	e.one.Process = e.stopsIn(extent)
 	e.one.Host = e.near(e.host, extent)
 	e.one.Seen = nearSpans(e.seen, extent)
 	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
 	if slot != noSlot {
-		e.m.book.follow(&e.one, w, slot, held)
+		e.m.book.follow(&e.one, w, slot, had, by)
 	}
 	return &e.one
+}
+
+// stopsIn returns the stops that can reach into s. Where the exact source watched
+// all of the time that cycle fidelity places a stop in, it has the same, and
+// better.
+func (e *evidence) stopsIn(s stall.Span) []stall.Interval {
+	e.stops = e.stops[:0]
+	for _, v := range e.near(e.process, s) {
+		reach := stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}.Clip(s)
+		if v.Source != stall.GCWatch || !reach.Empty() && !e.sees(reach) {
+			e.stops = append(e.stops, v)
+		}
+	}
+	return e.stops
+}
+
+// sees reports whether the exact source watched all of s.
+func (e *evidence) sees(s stall.Span) bool {
+	i, _ := slices.BinarySearchFunc(e.seen, s.End, func(v stall.Span, at stall.Instant) int { return cmp.Compare(v.End, at) })
+	return i < len(e.seen) && e.seen[i].Start <= s.Start
+}
+
+// settling is how long after a stop it is not known yet whether a goroutine slept
+// through it, see [stall.Joiner], and more.
+const settling = 100 * time.Microsecond
+
+// quiet returns the last instant up to t at which nothing that stalls the whole
+// process or the machine may be going on, or just over: a window that is cut
+// there loses no certainty.
+func (e *evidence) quiet(t stall.Instant) stall.Instant {
+	for _, list := range [][]stall.Interval{e.process, e.host, e.process} {
+		near := e.near(list, stall.Span{Start: t.Add(-settling), End: t + 1})
+		for i := range slices.Backward(near) {
+			v := &near[i]
+			if from, to := v.Start.Add(-v.Slack), v.End.Add(v.Slack); from < t && t < to.Add(settling) {
+				t = from
+			}
+		}
+	}
+	return t
 }
 
 // near cuts a list to what can reach into s. Slack is at both ends, and was
@@ -82,54 +125,6 @@ func nearSpans(list []stall.Span, s stall.Span) []stall.Span {
 		to++
 	}
 	return list[from:to]
-}
-
-// follow adds the states of the goroutine that carried the window, and what the
-// collector and the scheduler did to it: before the handler began too, for
-// while the goroutine that is to serve the request waits for a P, so does the
-// request.
-func (b *book) follow(e *stall.Evidence, w *stall.Window, slot int16, held stall.Instant) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	goroutine, ok := b.goroutineOf(slot, stall.Span{Start: held.Add(-b.error), End: w.End.Add(b.error)})
-	if !ok {
-		return
-	}
-	s := w.Extent()
-	for i := range chapters {
-		c := b.pages[(b.n+uint64(i))%chapters] // oldest first
-		if c.span.End <= s.Start || c.span.Start >= s.End {
-			continue
-		}
-		for _, t := range c.track(goroutine, s) {
-			e.Track = append(e.Track, t.stateSpan())
-			e.Own = appendOwn(e.Own, &t, t.span(), c.workers)
-			if b.oneP && t.network {
-				before := stall.Span{Start: s.Start, End: w.Start}
-				e.Own = appendUnpolled(e.Own, t.span().Clip(before), c.workers)
-			}
-		}
-		for _, r := range c.rangesOf(goroutine, s) {
-			e.Own = append(e.Own, own(r.Start, r.End, causeOf(r.Kind)))
-		}
-	}
-	b.followChildren(e, w, slot, goroutine, held)
-	slices.SortFunc(e.Own, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
-}
-
-// goroutineOf returns who carried the window that held slot during s, by its
-// newest mark.
-func (b *book) goroutineOf(slot int16, s stall.Span) (uint64, bool) {
-	for i := range uint64(chapters) {
-		c := b.pages[(b.n+chapters-1-i)%chapters] // newest first
-		if c.span.End < s.Start || c.span.Start > s.End {
-			continue
-		}
-		if g, ok := c.goroutineOf(slot, s); ok {
-			return g, true
-		}
-	}
-	return 0, false
 }
 
 // appendSched splits a wait for a P by whether a GC worker above idle priority

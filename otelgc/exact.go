@@ -61,6 +61,8 @@ type tracer struct {
 
 // learner takes what the decoder found, on the decoder's goroutine.
 type learner interface {
+	// carriers returns the goroutines to be followed from the slice's begin on.
+	carriers() []uint64
 	// learnGeneration may keep nothing of g. It returns the goroutines that
 	// carry no window any more.
 	learnGeneration(g *gotrace.Generation, pace *pacer) (unfollow []uint64)

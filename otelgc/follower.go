@@ -55,6 +55,9 @@ func (f *follower) follow() (err error) {
 	if err != nil {
 		return f.ended(err)
 	}
+	for _, id := range f.x.learn.carriers() {
+		reader.Follow(id)
+	}
 	for {
 		g, err := reader.Next()
 		if err != nil {

@@ -40,7 +40,7 @@ func (w *Window) Context(ctx context.Context) context.Context {
 // is over, and a context without one, are joined by doing nothing.
 func Join(ctx context.Context) (leave func()) {
 	p, ok := ctx.Value(joinKey{}).(*joinPoint)
-	if !ok || !p.open() {
+	if !ok || !p.m.exact.marking() || !p.open() {
 		return func() {}
 	}
 	name := strconv.Itoa(int(p.slot))
@@ -48,13 +48,16 @@ func Join(ctx context.Context) (leave func()) {
 	return func() {
 		// The slot may be another window's by now: that one is not left by
 		// a goroutine that never joined it.
-		if p.open() {
-			trace.Log(context.Background(), leavePrefix+name, "")
+		if !p.open() {
+			return
 		}
+		if !p.m.exact.marking() {
+			p.m.slots.leave(p.slot)
+			return
+		}
+		trace.Log(context.Background(), leavePrefix+name, "")
 	}
 }
 
-// open reports whether the window has not ended, and is traced.
-func (p *joinPoint) open() bool {
-	return p.m.exact.marking() && p.m.slots.turn[p.slot].Load() == p.turn
-}
+// open reports whether the window has not ended.
+func (p *joinPoint) open() bool { return p.m.slots.turn[p.slot].Load() == p.turn }

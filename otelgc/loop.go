@@ -84,5 +84,8 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
 	return unfollow
 }
 
+// carriers returns the goroutines with windows that are older than the slice.
+func (m *Monitor) carriers() []uint64 { return m.book.carriers() }
+
 // learnUnseen says that the runtime was not watched up to t.
 func (m *Monitor) learnUnseen(t stall.Instant) { m.book.learnUnseen(t) }

@@ -20,6 +20,7 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		w.begin(m)
 		w.arrival = m.arrival.of(r.Header, w.start, m.wallOffset())
 		w.about.spanOf(r.Context())
+		w.mark()
 		defer m.served(&w, r)
 		next.ServeHTTP(rw, r)
 	})

@@ -139,8 +139,9 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
 	m.cycle.log.Begin(now)
 	m.reconciler.book, m.suspensions.book = m.book, m.book
-	m.book.begins = &m.begins
+	m.book.begins, m.book.slots = &m.begins, m.slots
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
+	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since = m, now
 	m.wall.Store(int64(clock.Wall().Offset))
 	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n, 0) }

@@ -20,7 +20,10 @@ type resolver struct {
 	evidence evidence
 	joiner   stall.Joiner
 	pace     pacer
-	share    stall.Share
+	longs    longs
+	known    []*long     // of the batch; nil where nothing is
+	share    stall.Share // of a piece
+	one      long        // of a window in one piece
 
 	// lengths counts windows by the bit length of their duration, halved now
 	// and then, so that slices can be longer than nearly all windows.
@@ -42,13 +45,15 @@ func (r *resolver) passed(now stall.Instant) stall.Instant {
 // resolve gives their shares to the windows that are due.
 func (r *resolver) resolve(now stall.Instant) {
 	r.pace.begin()
-	due := r.passed(now)
+	passed := r.passed(now)
+	due := passed
 	r.drain(&r.m.pending, due)
 	r.slowest.Store(int64(r.nearlyAll()))
 	if r.m.hasten.Swap(false) {
 		due = now.Add(sourceDeadline)
 	}
 	r.drain(&r.m.watched, due)
+	r.longs.settle(r, now, passed)
 }
 
 // drain resolves the windows of a queue that ended by due.
@@ -71,6 +76,11 @@ func (r *resolver) resolveBatch() {
 	for i := range windows {
 		w := windows[i].window(nil)
 		extent := w.Extent()
+		known := r.longs.take(&windows[i])
+		if known != nil {
+			extent.Start = known.upTo
+		}
+		r.known = append(r.known, known)
 		all.Start, all.End = min(all.Start, extent.Start), max(all.End, extent.End)
 		if windows[i].tell == nil {
 			r.note(w.End.Sub(w.Start))
@@ -78,16 +88,45 @@ func (r *resolver) resolveBatch() {
 	}
 	r.evidence.gather(all)
 	for i := range windows {
-		w := windows[i].window(r.m.place)
-		found := r.evidence.of(&w, windows[i].slot, windows[i].held)
-		r.joiner.Join(&w, found, &r.share)
-		if r.share.GC() > 0 {
-			r.share.Collections = r.m.begins.count(&w, found)
-		}
-		r.m.conclude(&windows[i], &w, &r.share)
+		r.resolveOne(&windows[i], r.known[i])
 		r.pace.breathe()
 	}
 	clear(windows)
+	clear(r.known)
+	r.known = r.known[:0]
+}
+
+// resolveOne settles a window, or what is left of one that lasted.
+func (r *resolver) resolveOne(e *ended, known *long) {
+	w := e.window(r.m.place)
+	rest := w
+	if known == nil {
+		r.one = long{}
+		known = &r.one
+	} else {
+		rest.Start, rest.Arrival = known.upTo, 0
+	}
+	r.join(&rest, e.slot, stall.Span{Start: e.held, End: e.end}, known)
+	s := &known.share
+	if s.GC() > 0 {
+		s.Collections = max(1, known.met.n())
+	}
+	r.m.conclude(e, &w, s)
+}
+
+// join adds to what is known of a window the piece w of it. It had slot during
+// had.
+func (r *resolver) join(w *stall.Window, slot int16, had stall.Span, known *long) {
+	found := r.evidence.of(w, slot, had, &known.by)
+	r.joiner.Join(w, found, &r.share)
+	if r.share.GC() > 0 {
+		r.m.begins.count(w, found, &known.met)
+	}
+	if known.share.Total == 0 {
+		known.share = r.share
+	} else {
+		known.share.Add(&r.share)
+	}
 }
 
 func (e *ended) window(place *stall.Place) stall.Window {

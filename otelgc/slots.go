@@ -29,7 +29,7 @@ const (
 type slots struct {
 	begin, end, over [slotCount]string
 	turn             [slotCount]atomic.Uint32 // how many windows had the slot
-	since            [slotCount]atomic.Int64  // Instant of the window's begin, 0 if it can not be reclaimed
+	opened           [slotCount]opened
 
 	mu   sync.Mutex
 	free [slotCount]int16 // a ring: the slot that was given back first is taken first
@@ -75,7 +75,7 @@ func (s *slots) claim(slot int16, turn uint32) bool {
 	if slot == noSlot || !s.turn[slot].CompareAndSwap(turn, turn+1) {
 		return false
 	}
-	s.since[slot].Store(0)
+	s.opened[slot].held.Store(0)
 	return true
 }
 
@@ -92,10 +92,10 @@ func (s *slots) reclaim(now stall.Instant) (n uint64) {
 	if s.left() >= fewSlots {
 		return 0
 	}
-	for i := range s.since {
+	for i := range s.opened {
 		turn := s.turn[i].Load()
-		since := stall.Instant(s.since[i].Load())
-		if since != 0 && now.Sub(since) > longHeld && s.claim(int16(i), turn) {
+		held := stall.Instant(s.opened[i].held.Load())
+		if held != 0 && now.Sub(held) > longHeld && s.claim(int16(i), turn) {
 			s.give(int16(i))
 			n++
 		}

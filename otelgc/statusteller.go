@@ -47,7 +47,7 @@ func (t *statusTeller) tell(now stall.Instant) {
 // source tells of one of the runtime's sources. The spans that it names are
 // those before its watermark: what is after it is not unseen yet.
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
-	watermark := min(l.Watermark(), t.m.reconciler.told())
+	watermark := min(now, l.Watermark(), t.m.reconciler.told())
 	// What a source has not passed by its deadline, it does not watch.
 	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
 	t.m.tel.Coverage(l.Source(), l.Coverage(recent))

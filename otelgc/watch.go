@@ -27,6 +27,16 @@ func (k Mark) Since() stall.Instant { return k.at }
 // and when 4096 windows are followed already, it returns the zero Mark. A Mark
 // that is OK has to be given to [Monitor.Resolve] or [Monitor.Release].
 func (m *Monitor) Mark() Mark {
+	if m == nil {
+		return Mark{}
+	}
+	return m.MarkFrom(0)
+}
+
+// MarkFrom is [Monitor.Mark] for a window that began at start, a little ago. One
+// that lasts is settled piece by piece, and that begins there: give Resolve the
+// same start. Zero means now.
+func (m *Monitor) MarkFrom(start stall.Instant) Mark {
 	if m == nil || !m.exact.marking() {
 		return Mark{}
 	}
@@ -36,7 +46,10 @@ func (m *Monitor) Mark() Mark {
 		return Mark{}
 	}
 	k := Mark{at: m.clock.Now(), turn: m.slots.turn[slot].Load(), slot: slot, ok: true}
-	m.slots.since[slot].Store(int64(k.at))
+	if start > k.at || start < k.at.Add(-maxArrivalAge) {
+		start = k.at
+	}
+	m.slots.publish(openWindow{slot: slot, held: k.at, start: start})
 	trace.Log(context.Background(), m.slots.begin[slot], "")
 	return k
 }

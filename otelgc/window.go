@@ -18,17 +18,22 @@ type window struct {
 }
 
 // begin opens the window, where it lies: it is too big to be copied for nothing.
+// Who has more to say of it does so before it is marked.
 func (w *window) begin(m *Monitor) {
 	w.m, w.slot = m, noSlot
 	if m.exact.marking() {
 		w.takeSlot()
 	}
-	// The marks lie inside the window, and a slot is held for longer than its
-	// window: so a mark with the slot's name between start and end is ours.
 	w.start = m.clock.Now()
+}
+
+// mark says in the trace on which goroutine the window is. The marks lie inside
+// the window, and a slot is held for longer than its window: so a mark with the
+// slot's name between start and end is ours.
+func (w *window) mark() {
 	if w.slot != noSlot {
-		m.slots.since[w.slot].Store(int64(w.start))
-		trace.Log(context.Background(), m.slots.begin[w.slot], "")
+		w.m.slots.publish(openWindow{slot: w.slot, held: w.start, start: w.start, arrival: w.arrival})
+		trace.Log(context.Background(), w.m.slots.begin[w.slot], "")
 	}
 }
 

@@ -117,6 +117,29 @@ type Share struct {
 	Fidelity Fidelity
 }
 
+// Add adds the share of a piece of the same window, which was joined apart. An
+// interval that lies across the cut between two pieces counts in both Pauses,
+// and within its slack as uncertain in both; Collections is left as it is.
+func (s *Share) Add(o *Share) {
+	exact := s.Total == 0 || s.Fidelity == Exact
+	s.Total += o.Total
+	s.Uncertain += o.Uncertain
+	s.App += o.App
+	s.AppOrHost += o.AppOrHost
+	s.Unseen += o.Unseen
+	s.Covered += o.Covered
+	s.Pauses += o.Pauses
+	for c := range s.Charged {
+		s.Charged[c] += o.Charged[c]
+		s.Overlapped[c] += o.Overlapped[c]
+		s.HostDuring[c] += o.HostDuring[c]
+		s.Coincident[c] += o.Coincident[c]
+	}
+	if s.Fidelity = Cycle; exact && (o.Total == 0 || o.Fidelity == Exact) {
+		s.Fidelity = Exact
+	}
+}
+
 // GC returns the time charged to garbage collection: pause, assist, sweep and
 // wait. With fidelity Cycle the figure is "at most".
 func (s *Share) GC() time.Duration {

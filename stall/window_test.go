@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestSpan(t *testing.T) {
@@ -87,5 +89,32 @@ func TestShareFigures(t *testing.T) {
 	}
 	if got := (&Share{}).Coverage(); got != 1 {
 		t.Errorf("Coverage of an empty window: got %v, want 1", got)
+	}
+}
+
+// TestShareAdd: the shares of two pieces of a window sum to that of the whole,
+// which was followed if both pieces were.
+func TestShareAdd(t *testing.T) {
+	e := Evidence{
+		Process: []Interval{{Start: 20, End: 30, Cause: GCPause}, {Start: 70, End: 90, Cause: GCPause}},
+		Own:     []Interval{{Start: 40, End: 60, Cause: GCAssist}},
+		Track:   []StateSpan{{10, 65, StateRunning}, {65, 80, StateParked}, {80, 200, StateRunning}},
+	}
+	for seen, want := range map[Span]Fidelity{{0, 200}: Exact, {0, 90}: Cycle, {50, 200}: Cycle} {
+		e.Seen = []Span{seen}
+		var j Joiner
+		var whole, first, second Share
+		j.Join(&Window{Start: 10, End: 100}, &e, &whole)
+		j.Join(&Window{Start: 10, End: 50}, &e, &first)
+		j.Join(&Window{Start: 50, End: 100}, &e, &second)
+		var got Share
+		got.Add(&first)
+		got.Add(&second)
+		if diff := cmp.Diff(whole, got); diff != "" {
+			t.Errorf("seen %v: share (-whole +sum):\n%s", seen, diff)
+		}
+		if got.Fidelity != want {
+			t.Errorf("seen %v: fidelity %v, want %v", seen, got.Fidelity, want)
+		}
 	}
 }

@@ -76,7 +76,7 @@ type processor struct {
 func (p *processor) OnStart(parent context.Context, s sdktrace.ReadWriteSpan) {
 	p.next.OnStart(parent, s)
 	if c := s.SpanContext(); c.IsSampled() {
-		if mark := p.m.Mark(); mark.OK() {
+		if mark := p.m.MarkFrom(p.m.Instant(s.StartTime())); mark.OK() {
 			p.marks.put(p.m, c.SpanID(), mark)
 		}
 	}

@@ -1,0 +1,140 @@
+package otelgc
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	// cutEvery is how often what lasts is settled while a slice is traced: as
+	// often as there is a chapter to be given back.
+	cutEvery = time.Second
+	// cutSeldom is how often it is between slices, where there is little to say
+	// of a window, and the logs hold it for long.
+	cutSeldom = 5 * time.Second
+	// cutLate is when a cut is made though it costs certainty.
+	cutLate = 2 * cutEvery
+)
+
+// long is what is known of a window that lasts, up to the last cut.
+type long struct {
+	openWindow
+	upTo  stall.Instant
+	by    carrier
+	met   met
+	share stall.Share
+}
+
+// longs settles windows that last, piece by piece, so that nothing has to be
+// kept of their past: memory for a stream of hours is that for one of seconds.
+//
+// A cut is made at an instant that all sources have passed. The windows that are
+// open then are settled up to it; those that have ended since are in the queues,
+// and need the chapters before the cut until they are resolved: when the sources
+// have passed the instant at which the cut was made.
+type longs struct {
+	m    *Monitor
+	of   map[int16]*long
+	cut  stall.Instant
+	made stall.Instant // when the cut was; 0 when everything before it is given back
+	open []openWindow
+}
+
+// settle makes a cut if it is time for one. The windows that ended by due have
+// been resolved.
+func (l *longs) settle(r *resolver, now, due stall.Instant) {
+	if l.made != 0 && due > l.made {
+		l.giveBack()
+	}
+	if l.made != 0 || due.Sub(l.cut) < cutEvery {
+		return
+	}
+	if due.Sub(l.cut) < cutSeldom && !l.m.book.unsettled(due) {
+		return
+	}
+	l.open = l.m.slots.open(l.open[:0], due)
+	at := due
+	if len(l.open) > 0 {
+		r.evidence.gather(stall.Span{Start: l.begin(due), End: due})
+		if at = r.evidence.quiet(due); at <= l.cut || due.Sub(at) > cutLate {
+			at = due
+		}
+	}
+	for _, w := range l.open {
+		if w.start < at {
+			l.piece(r, w, at, now)
+			r.pace.breathe()
+		}
+	}
+	l.cut, l.made = at, now
+}
+
+// begin returns where the first piece begins.
+func (l *longs) begin(due stall.Instant) stall.Instant {
+	first := due
+	for _, w := range l.open {
+		if known := l.known(w); known != nil {
+			first = min(first, known.upTo)
+		} else {
+			extent := w.window(nil).Extent()
+			first = min(first, extent.Start)
+		}
+	}
+	return first
+}
+
+func (w openWindow) window(p *stall.Place) *stall.Window {
+	return &stall.Window{Start: w.start, Arrival: w.arrival, Place: p}
+}
+
+func (l *longs) known(w openWindow) *long {
+	if known := l.of[w.slot]; known != nil && known.held == w.held {
+		return known
+	}
+	return nil
+}
+
+// piece settles a window up to at. Its marks are those up to now.
+func (l *longs) piece(r *resolver, w openWindow, at, now stall.Instant) {
+	p := w.window(l.m.place)
+	known := l.known(w)
+	if known == nil {
+		known = &long{openWindow: w}
+		l.of[w.slot] = known
+	} else {
+		p.Start, p.Arrival = known.upTo, 0
+	}
+	p.End = at
+	r.join(p, w.slot, stall.Span{Start: w.held, End: now}, known)
+	known.upTo = at
+}
+
+// take returns what is known of a window that has ended, nil if it is settled in
+// one piece.
+func (l *longs) take(e *ended) *long {
+	if e.slot == noSlot {
+		return nil
+	}
+	known := l.of[e.slot]
+	if known == nil || known.held != e.held {
+		return nil
+	}
+	delete(l.of, e.slot)
+	if known.start != e.start || known.arrival != e.arrival || known.upTo > e.end {
+		return nil // who keeps the times himself says otherwise by now
+	}
+	return known
+}
+
+// giveBack gives up what is before the cut. Of the windows that were not open at
+// the cut, all that were taken have been resolved.
+func (l *longs) giveBack() {
+	l.m.book.settled(l.cut)
+	for slot, known := range l.of {
+		if known.upTo < l.cut {
+			delete(l.of, slot)
+		}
+	}
+	l.made = 0
+}

@@ -1,0 +1,208 @@
+package otelgc
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// played is a monitor whose sources and clock are the test's.
+type played struct {
+	*Monitor
+	t   testing.TB
+	now stall.Instant // everything up to now has been seen
+	got []resolved
+}
+
+func play(t testing.TB) *played {
+	t.Helper()
+	clock := testClock(t)
+	tel, err := telemetry.New(telemetry.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &played{t: t, now: second}
+	p.Monitor = newMonitor(config{onWindow: func(w *stall.Window, s *stall.Share) {
+		p.got = append(p.got, resolved{*w, *s})
+	}}, clock, tel)
+	p.book = newBook(p.now, clock)
+	p.book.begins, p.book.slots = &p.begins, p.slots
+	p.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
+	p.cycle.log.Begin(p.now)
+	p.resolver.longs.cut = p.now
+	p.resolver.pace.sleep = func(time.Duration) {}
+	return p
+}
+
+// open opens a window at t.
+func (p *played) open(start stall.Instant) openWindow {
+	p.t.Helper()
+	w := openWindow{slot: p.slots.take(), held: start, start: start}
+	if w.slot == noSlot {
+		p.t.Fatal("no slot is left")
+	}
+	p.slots.publish(w)
+	return w
+}
+
+// end ends it and leaves it to be resolved.
+func (p *played) end(w openWindow, end stall.Instant) {
+	p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
+	p.slots.give(w.slot)
+	p.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
+}
+
+// trace has a generation seen, a little after its end.
+func (p *played) trace(g *gotrace.Generation) {
+	p.learnGeneration(g, nil)
+	p.see(g.End)
+}
+
+// see has everything up to t seen.
+func (p *played) see(t stall.Instant) {
+	p.cycle.log.Advance(t)
+	p.now = max(p.now, t)
+	p.resolver.resolve(p.now + 20e6)
+}
+
+func key(slot int16, prefix string) string { return fmt.Sprint(prefix, slot) }
+
+// anHour is how many seconds the long tests play.
+const anHour = 3600
+
+// TestStreamOfAnHour: each second of it is settled when it is seen, with what
+// happened in it, and nothing is kept of it but sums. A child that joined in the
+// first second counts in the last.
+func TestStreamOfAnHour(t *testing.T) {
+	p := play(t)
+	const own, child = 7, 8
+	stream := p.open(second + 500)
+	for i := range stall.Instant(anHour) {
+		at := (i + 1) * second
+		g := &gotrace.Generation{
+			Span: stall.Span{Start: at, End: at + second},
+			Tracks: []gotrace.Track{
+				{Goroutine: own, Spans: []gotrace.TrackSpan{
+					running(at, at+1e6), inState(at+1e6, at+900e6, stall.StateParked), runnable(at+900e6, at+910e6), running(at+910e6, at+second),
+				}},
+				{Goroutine: child, Spans: []gotrace.TrackSpan{
+					inState(at, at+400e6, stall.StateParked), running(at+400e6, at+500e6), inState(at+500e6, at+second, stall.StateParked),
+				}},
+			},
+			Ranges: []gotrace.Range{{Span: stall.Span{Start: at + 410e6, End: at + 412e6}, Goroutine: child}},
+			Stops:  []gotrace.Stop{{Span: stall.Span{Start: at + 950e6, End: at + 951e6}, GC: true, Phase: gc.SweepTermination}},
+		}
+		if i == 0 {
+			g.Marks = []gotrace.Mark{
+				{At: at + 600, Goroutine: own, Key: key(stream.slot, beginPrefix)},
+				{At: at + 900, Goroutine: child, Key: key(stream.slot, joinPrefix)},
+			}
+		}
+		p.trace(g)
+		if n := len(p.book.live); n > 2 {
+			t.Fatalf("after %d s %d chapters are kept", i, n)
+		}
+		if n := len(p.resolver.longs.of); n > 1 {
+			t.Fatalf("after %d s %d windows are settled in part", i, n)
+		}
+	}
+	p.end(stream, (anHour+1)*second)
+	p.see((anHour + 3) * second)
+	if len(p.got) != 1 {
+		t.Fatalf("%d windows, want 1", len(p.got))
+	}
+	s := p.got[0].s
+	var want stall.Share
+	want.Total = anHour*time.Second - 500
+	want.Charged[stall.GCAssist] = anHour * 2 * time.Millisecond
+	want.Charged[stall.GCPause] = anHour * time.Millisecond
+	want.Charged[stall.Sched] = anHour * 10 * time.Millisecond
+	want.AppOrHost = anHour*(1+100-2+90-1)*time.Millisecond - 500
+	want.App = anHour * (899 - 100) * time.Millisecond
+	want.Covered, want.Pauses, want.Collections, want.Fidelity = want.Total, anHour, anHour+1, stall.Exact // the first assist is of one that began before
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("share (-want +got):\n%s", diff)
+	}
+	if len(p.resolver.longs.of) != 0 {
+		t.Error("something is kept of a window that is resolved")
+	}
+}
+
+// TestPiecesAreTheWhole: a window that is settled in pieces has the share that
+// it would have in one, whatever happens at the cuts.
+func TestPiecesAreTheWhole(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		p, whole := play(t), newBook(second, stall.Clock{})
+		whole.error = p.book.error
+		const seconds = 6
+		start := second + stall.Instant(rnd.Int64N(1e9))
+		w := p.open(start)
+		end := (seconds+1)*second - stall.Instant(rnd.Int64N(5e8))
+		for i := range stall.Instant(seconds) {
+			if i == seconds-1 {
+				p.end(w, end)
+			}
+			g := randomGeneration(rnd, (i+1)*second, (i+2)*second, w, i == 0)
+			whole.learn(g, nil)
+			p.trace(g)
+		}
+		p.see((seconds + 4) * second)
+		if len(p.got) != 1 {
+			t.Fatalf("seed %d: %d windows, want 1", seed, len(p.got))
+		}
+		window := stall.Window{Start: start, End: end, Place: p.place}
+		e := followed(whole, window, w.slot, w.held)
+		e.Seen = whole.log.Seen(nil, window.Extent())
+		e.Process = whole.log.Intervals(nil, window.Extent())
+		var want stall.Share
+		new(stall.Joiner).Join(&window, &e, &want)
+		if got := p.got[0].s; want.GC() > 0 {
+			want.Collections = max(1, got.Collections) // counted in its own test
+		}
+		if diff := cmp.Diff(want, p.got[0].s); diff != "" {
+			t.Fatalf("seed %d: share (-whole +pieces):\n%s", seed, diff)
+		}
+	}
+}
+
+// randomGeneration has states, stops, assists and joins anywhere.
+func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, first bool) *gotrace.Generation {
+	g := &gotrace.Generation{Span: stall.Span{Start: start, End: end}}
+	at := func() stall.Instant { return start + stall.Instant(rnd.Int64N(int64(end-start))) }
+	if first {
+		g.Marks = append(g.Marks, gotrace.Mark{At: w.start + 100, Goroutine: 7, Key: key(w.slot, beginPrefix)})
+	}
+	for _, id := range []uint64{7, 8} {
+		track := gotrace.Track{Goroutine: id}
+		for from := start; from < end; {
+			to := min(end, from+stall.Instant(1+rnd.Int64N(3e8)))
+			track.Spans = append(track.Spans, inState(from, to, stall.State(1+rnd.IntN(3))))
+			from = to
+		}
+		g.Tracks = append(g.Tracks, track)
+		from := at()
+		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: from, End: min(end, from+stall.Instant(rnd.Int64N(1e8)))}, Goroutine: id})
+	}
+	if rnd.IntN(2) == 0 {
+		if t := at(); t > w.start+200 {
+			g.Marks = append(g.Marks, gotrace.Mark{At: t, Goroutine: 8, Key: key(w.slot, []string{joinPrefix, leavePrefix}[rnd.IntN(2)])})
+		}
+	}
+	// One stop lies near the end, where the cut is.
+	for _, from := range []stall.Instant{at(), end - stall.Instant(rnd.Int64N(2e5))} {
+		to := min(end, from+stall.Instant(1000+rnd.Int64N(1e5)))
+		if n := len(g.Stops); n == 0 || from > g.Stops[n-1].End {
+			g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: from, End: to}, GC: true, Phase: gc.SweepTermination})
+		}
+	}
+	return g
+}
