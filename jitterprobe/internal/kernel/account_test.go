@@ -1,0 +1,210 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	us = stall.Instant(time.Microsecond)
+	t0 = stall.Instant(time.Hour)
+
+	// Events of the rings.
+	faultBegins, faultMinor, faultMajor = 1, 2, 3
+	timerIn, timerOut, softIn, softOut  = 10, 11, 12, 13
+	nmi, switches                       = 14, 15
+)
+
+// newView has rings that nobody writes: records are given to it by hand.
+func newView() *View {
+	v := &View{home: 3}
+	v.thread.since, v.thread.last = t0, t0
+	v.thread.begins, v.thread.minor, v.thread.major = faultBegins, faultMinor, faultMajor
+	v.cpu = cpu{
+		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24,
+		points: map[uint64]point{
+			timerIn:  {vector: 1, name: "local_timer", proof: true},
+			timerOut: {vector: 1, name: "local_timer", exit: true},
+			softIn:   {vector: 2, name: "softirq", soft: true, field: 8},
+			softOut:  {vector: 2, name: "softirq", soft: true, exit: true},
+			nmi:      {vector: 3, name: "NMI", single: true},
+		},
+	}
+	v.cpu.since, v.cpu.last, v.cpu.ticked = t0, t0, t0
+	return v
+}
+
+func at(n int) stall.Instant { return t0 + stall.Instant(n)*us }
+
+func gap(from, to int) stall.Span { return stall.Span{Start: at(from), End: at(to)} }
+
+func (v *View) out(n int, preempted bool) {
+	v.thread.take(&perf.Record{Kind: perf.Switch, At: at(n), Out: true, Preempted: preempted, CPU: v.home})
+}
+
+func (v *View) in(n int, cpu int32) {
+	v.thread.take(&perf.Record{Kind: perf.Switch, At: at(n), CPU: cpu})
+}
+
+func (v *View) fault(n int, event uint64) {
+	v.thread.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: event})
+}
+
+func (v *View) point(n int, event uint64, vec uint32) {
+	raw := binary.LittleEndian.AppendUint32(make([]byte, 8), vec)
+	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: event, Raw: raw})
+}
+
+func (v *View) runs(n int, tid uint32, comm string) {
+	raw := make([]byte, 24, 32)
+	copy(raw[8:], comm)
+	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: switches, Raw: binary.LittleEndian.AppendUint32(raw, tid)})
+}
+
+func TestAccount(t *testing.T) {
+	micro := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
+	for _, test := range []struct {
+		name string
+		tell func(*View)
+		want Account
+	}{
+		{"nothing", func(*View) {}, Account{}},
+		{"an interrupt", func(v *View) {
+			v.point(110, timerIn, 236)
+			v.point(115, timerOut, 236)
+			v.point(116, softIn, 1)
+			v.point(126, softOut, 1)
+		}, Account{Interrupt: micro(15), Interrupts: 2, Longest: "softirq TIMER"}},
+		{"one within another", func(v *View) {
+			v.point(110, softIn, 3)
+			v.point(115, timerIn, 236)
+			v.point(118, timerOut, 236)
+			v.point(130, softOut, 3)
+			v.point(140, nmi, 0)
+		}, Account{Interrupt: micro(20), Interrupts: 2, Longest: "softirq NET_RX"}},
+		{"an exit that was not traced", func(v *View) {
+			v.point(110, timerIn, 236)
+			v.point(120, timerIn, 236)
+			v.point(122, timerOut, 236)
+		}, Account{Interrupt: micro(2), Interrupts: 2, Longest: "local_timer"}},
+		{"preempted, by the one that ran longest", func(v *View) {
+			v.point(110, timerIn, 236)
+			v.point(118, timerOut, 236)
+			v.out(120, true)
+			v.runs(120, 17, "kworker/3:0")
+			v.runs(125, 99, "hog")
+			v.runs(190, 7, "otelgc-probe")
+			v.in(190, 3)
+		}, Account{Preempted: micro(70), Interrupt: micro(8), Switches: 1, Interrupts: 1, Next: 99, NextName: "hog", Longest: "local_timer"}},
+		{"an interrupt of the other thread", func(v *View) {
+			v.out(120, true)
+			v.point(130, timerIn, 236)
+			v.point(140, timerOut, 236)
+			v.in(150, 3)
+		}, Account{Preempted: micro(30), Switches: 1, Interrupts: 1, Longest: "local_timer"}},
+		{"nobody ran instead", func(v *View) {
+			v.out(101, true)
+			v.runs(101, 0, "swapper/3")
+			v.runs(199, 7, "otelgc-probe")
+			v.in(199, 3)
+		}, Account{Preempted: micro(98), Switches: 1, Idle: true, NextName: "swapper/3"}},
+		{"a fault that waited for the disk", func(v *View) {
+			v.fault(105, faultBegins)
+			v.out(110, false)
+			v.in(180, 3)
+			v.fault(190, faultMajor)
+		}, Account{Blocked: micro(70), Fault: micro(15), Switches: 1, Faults: 1, Major: 1}},
+		{"a fault that ended in a signal, and one that did not", func(v *View) {
+			v.fault(105, faultBegins)
+			v.fault(110, faultBegins)
+			v.fault(112, faultMinor)
+		}, Account{Fault: micro(2), Faults: 2}},
+		{"moved", func(v *View) {
+			v.out(120, true)
+			v.in(150, 5)
+		}, Account{Preempted: micro(30), Switches: 1, Moved: 5}},
+		{"around the gap", func(v *View) {
+			v.point(90, timerIn, 236)
+			v.point(95, timerOut, 236)
+			v.point(210, timerIn, 236)
+			v.point(215, timerOut, 236)
+		}, Account{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := newView()
+			test.tell(v)
+			test.want.Thread, test.want.CPU = true, true
+			if test.want.Moved == 0 {
+				test.want.Moved = -1
+			}
+			if d := cmp.Diff(test.want, v.Account(gap(100, 200))); d != "" {
+				t.Errorf("account (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Lost records make an account incomplete where they may have been, and nowhere
+// else.
+func TestAccountKnowsWhatIsMissing(t *testing.T) {
+	lose := func(v *View, n int) (thread, cpu perf.Record) {
+		r := perf.Record{Kind: perf.Loss, At: at(n), Lost: 1}
+		return r, r
+	}
+	v := newView()
+	v.point(50, timerIn, 236)
+	v.in(50, 3)
+	thread, cpu := lose(v, 120)
+	v.thread.take(&thread)
+	if a := v.Account(gap(100, 200)); a.Thread || !a.CPU {
+		t.Errorf("records of the thread lost: got %+v", a)
+	}
+	v.cpu.take(&cpu)
+	if a := v.Account(gap(100, 200)); a.Thread || a.CPU {
+		t.Errorf("both lost: got %+v", a)
+	}
+	if a := v.Account(gap(130, 200)); !a.Thread || !a.CPU {
+		t.Errorf("lost before: got %+v", a)
+	}
+	if a := v.Account(gap(-10, -5)); a.Thread || a.CPU {
+		t.Errorf("before the rings were open: got %+v", a)
+	}
+	v.Forget(at(500))
+	if a := v.Account(gap(600, 700)); !a.Thread || !a.CPU || len(v.cpu.blind) != 0 {
+		t.Errorf("forgotten: got %+v", a)
+	}
+}
+
+// Where no tick is ever seen, silence proves nothing.
+func TestAccountNeedsATick(t *testing.T) {
+	v := newView()
+	late := stall.Span{Start: t0.Add(time.Minute), End: t0.Add(time.Minute + time.Millisecond)}
+	if a := v.Account(late); a.CPU || !a.Thread {
+		t.Errorf("a minute without a tick: got %+v", a)
+	}
+}
+
+// What is kept is bounded, and what had to go was not seen.
+func TestHistoryIsBounded(t *testing.T) {
+	v := newView()
+	for i := range 3 * maxSpans {
+		v.point(10*i, timerIn, 236)
+		v.point(10*i+1, timerOut, 236)
+		v.runs(10*i+2, 5, "x")
+	}
+	if len(v.cpu.spans) > maxSpans || len(v.cpu.turns) > maxTurns || len(v.cpu.blind) > maxBlind {
+		t.Errorf("kept %d spans, %d turns, %d blind spans", len(v.cpu.spans), len(v.cpu.turns), len(v.cpu.blind))
+	}
+	if a := v.Account(gap(100, 200)); a.CPU {
+		t.Errorf("what had to go: got %+v", a)
+	}
+	if a := v.Account(gap(30*maxSpans-50, 30*maxSpans)); !a.CPU || a.Interrupts != 5 {
+		t.Errorf("what was kept: got %+v", a)
+	}
+}

@@ -1,0 +1,183 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// cpu is the history of one CPU.
+type cpu struct {
+	history
+	points map[uint64]point // by Record.Event
+	// switches is the event of sched_switch, whose fields next_comm and
+	// next_pid are at comm and pid.
+	switches  uint64
+	comm, pid int
+
+	open   []opened // entries that have no exit yet, outermost first
+	turns  []turn
+	ticked stall.Instant // newest sign that interrupts are traced at all
+	names  map[uint64]string
+}
+
+// point is what a tracepoint means.
+type point struct {
+	vector uint32 // the same for entry and exit
+	name   string
+	exit   bool
+	single bool // an entry of which no exit can be traced
+	proof  bool // it comes all the time, if interrupts are traced
+	field  int  // offset of the number of the interrupt or softirq, 0 for none
+	soft   bool
+}
+
+type opened struct {
+	vector uint32
+	at     stall.Instant
+	name   string
+}
+
+// maxOpen bounds how deep interrupts nest: hard, soft and NMI need three.
+const maxOpen = 16
+
+// maxTurns bounds the threads that had the CPU and are remembered: 256 KiB.
+const maxTurns = 1 << 13
+
+func (c *cpu) take(r *perf.Record) {
+	switch r.Kind {
+	case perf.Loss:
+		c.lose(c.last, r.At)
+		c.open = c.open[:0]
+	case perf.Sample:
+		p, ok := c.points[r.Event]
+		switch {
+		case ok:
+			c.hit(&p, r)
+		case r.Event == c.switches:
+			c.switched(r)
+		}
+	}
+	c.last = max(c.last, r.At)
+}
+
+func (c *cpu) switched(r *perf.Record) {
+	t := turn{at: r.At}
+	if len(r.Raw) < max(c.comm+commSize, c.pid+4) {
+		return
+	}
+	copy(t.comm[:], r.Raw[c.comm:])
+	t.tid = int32(binary.LittleEndian.Uint32(r.Raw[c.pid:]))
+	if len(c.turns) == maxTurns {
+		c.turns = append(c.turns[:0], c.turns[maxTurns/2:]...)
+	}
+	c.turns = append(c.turns, t)
+}
+
+func (c *cpu) hit(p *point, r *perf.Record) {
+	if p.proof {
+		c.ticked = max(c.ticked, r.At)
+	}
+	switch {
+	case p.exit:
+		c.leave(p.vector, r.At)
+	case p.single:
+		c.add(span{Span: stall.Span{Start: r.At, End: r.At}, kind: interrupt, name: p.name})
+	default:
+		c.enter(opened{p.vector, r.At, c.name(p, r.Raw)})
+	}
+}
+
+// enter opens an interrupt. None interrupts itself: if its vector is open, the
+// exit was not traced, and all that is known is that it was there.
+func (c *cpu) enter(o opened) {
+	for i, q := range c.open {
+		if q.vector == o.vector || i == maxOpen-1 {
+			for _, m := range c.open[i:] {
+				c.add(span{Span: stall.Span{Start: m.at, End: m.at}, kind: interrupt, name: m.name})
+			}
+			c.open = c.open[:i]
+			break
+		}
+	}
+	c.open = append(c.open, o)
+}
+
+// leave closes the innermost entry of a vector, and what is still open in it.
+// Only the outermost is a span: it contains the others.
+func (c *cpu) leave(vector uint32, at stall.Instant) {
+	for i := len(c.open) - 1; i >= 0; i-- {
+		if o := c.open[i]; o.vector == vector {
+			c.open = c.open[:i]
+			if i == 0 {
+				c.add(span{Span: stall.Span{Start: o.at, End: at}, kind: interrupt, name: o.name})
+			}
+			return
+		}
+	}
+}
+
+// softirqs are the names of <linux/interrupt.h>, in its order.
+var softirqs = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
+
+// maxNames bounds the names of interrupts that are kept.
+const maxNames = 1 << 10
+
+func (c *cpu) name(p *point, raw []byte) string {
+	if p.field == 0 || len(raw) < p.field+4 {
+		return p.name
+	}
+	n := binary.LittleEndian.Uint32(raw[p.field:])
+	if p.soft && n < uint32(len(softirqs)) {
+		return "softirq " + softirqs[n]
+	}
+	key := uint64(n)
+	if name, ok := c.names[key]; ok {
+		return name
+	}
+	if len(c.names) >= maxNames {
+		return p.name
+	}
+	name := fmt.Sprintf("irq %d%s", n, device(n))
+	c.names[key] = name
+	return name
+}
+
+// proofAge is how old the last tick may be: a CPU that is busy with a spinning
+// thread has at least one a second.
+const proofAge = 4 * time.Second
+
+// complete reports whether all interrupts in s are known. Where no tick is seen
+// at all, as under a hypervisor that brings them by a way of its own, silence
+// proves nothing.
+func (c *cpu) complete(s stall.Span) bool {
+	return c.sees(s) && c.ticked != 0 && s.End.Sub(c.ticked) <= proofAge+s.Duration()
+}
+
+// ran returns who had the CPU for the longest time in s.
+func (c *cpu) ran(s stall.Span) (who turn, longest time.Duration) {
+	end := s.End
+	for i := len(c.turns) - 1; i >= 0 && end > s.Start; i-- {
+		t := &c.turns[i]
+		if t.at >= end {
+			continue
+		}
+		if d := end.Sub(max(t.at, s.Start)); d > longest {
+			who, longest = *t, d
+		}
+		end = t.at
+	}
+	return who, longest
+}
+
+func (c *cpu) forget(t stall.Instant) {
+	c.history.forget(t)
+	n := 0
+	for n+1 < len(c.turns) && c.turns[n+1].at < t {
+		n++ // the last one before t still has the CPU at t
+	}
+	c.turns = append(c.turns[:0], c.turns[n:]...)
+}

@@ -1,0 +1,182 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
+	"github.com/otelgc/otelgc/jitterprobe/internal/tracefs"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Pages of the rings. A thread has some ten records per preemption and fault,
+// of 40 to 60 bytes; a CPU four per interrupt. They hold what comes in 50 ms of
+// 50,000 preemptions or 25,000 interrupts a second.
+const (
+	threadPages = 32
+	cpuPages    = 128
+)
+
+// Open opens the records of the thread tid, which is pinned to cpu, and, if
+// they are wanted, those of the interrupts of cpu. It always returns a View,
+// of what the rights allow.
+func Open(tid, cpu int, interrupts bool, clock stall.Clock) (*View, Rights) {
+	v := &View{home: int32(cpu), clock: clock}
+	var why Rights
+	if why.Thread = v.openThread(tid); why.Thread != nil {
+		why.CPU = why.Thread
+		return v, why
+	}
+	why.CPU = errNotWanted
+	if interrupts {
+		why.CPU = v.openCPU(cpu)
+	}
+	return v, why
+}
+
+var errNotWanted = errors.New("interrupts are not traced")
+
+func (v *View) openThread(tid int) error {
+	r, err := perf.OpenThread(tid, threadPages)
+	if err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		event uint64
+		id    *uint64
+	}{{perf.Faults, &v.thread.begins}, {perf.MinorFaults, &v.thread.minor}, {perf.MajorFaults, &v.thread.major}} {
+		if *e.id, err = r.AddSoftware(e.event); err != nil {
+			return errors.Join(err, r.Close())
+		}
+	}
+	v.ofTid, v.thread.since = r, v.clock.Now()
+	v.thread.last = v.thread.since
+	return nil
+}
+
+func (v *View) openCPU(n int) error {
+	fs, err := tracefs.Open("/")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = fs.Close() }() // it was only read
+	r, err := perf.OpenCPU(n, cpuPages)
+	if err != nil {
+		return err
+	}
+	v.cpu = cpu{names: make(map[uint64]string)}
+	err = v.cpu.addSwitches(r, fs)
+	if err == nil {
+		v.cpu.points, err = addPoints(r, fs)
+	}
+	if err != nil {
+		v.cpu = cpu{}
+		return errors.Join(err, r.Close())
+	}
+	r.Read(func(*perf.Record) {}) // of points that had an entry and no exit yet
+	v.ofCPU, v.cpu.since = r, v.clock.Now()
+	v.cpu.last = v.cpu.since
+	return nil
+}
+
+// addSwitches adds the tracepoint of context switches: it names threads that
+// are in no PID namespace of ours.
+func (c *cpu) addSwitches(r *perf.Ring, fs *tracefs.FS) (err error) {
+	p, err := fs.Point("sched", "sched_switch")
+	if err != nil {
+		return err
+	}
+	c.comm, c.pid = p.Field("next_comm", commSize), p.Field("next_pid", 4)
+	if c.comm == 0 || c.pid == 0 {
+		return fmt.Errorf("tracepoint sched/sched_switch: %w: it has other fields", stall.ErrNotSupported)
+	}
+	c.switches, err = r.AddTracepoint(p.Number)
+	return err
+}
+
+// groups hold the tracepoints of all interrupts: those of the x86 local APIC,
+// of devices, softirqs, arm64's between processors, and NMIs.
+var groups = []string{"irq_vectors", "irq", "ipi", "nmi"}
+
+// addPoints adds every tracepoint of an entry or an exit to r.
+func addPoints(r *perf.Ring, fs *tracefs.FS) (map[uint64]point, error) {
+	points := make(map[uint64]point)
+	proof := false
+	for _, g := range groups {
+		list := fs.Points(g)
+		for i := range list {
+			p, ok := meaning(&list[i], uint32(len(points)), points)
+			if !ok {
+				continue
+			}
+			id, err := r.AddTracepoint(list[i].Number)
+			if err != nil {
+				if p.exit { // irq_work's may not be traced: it could cause itself
+					unpair(points, p.vector)
+					continue
+				}
+				return nil, fmt.Errorf("tracepoint %s/%s: %w", g, list[i].Name, err)
+			}
+			points[id] = p
+			proof = proof || p.proof
+		}
+	}
+	if !proof {
+		return nil, fmt.Errorf("tracepoints of interrupts: %w by this kernel", stall.ErrNotSupported)
+	}
+	return points, nil
+}
+
+// meaning returns what a tracepoint means, and false if it does not matter.
+// Next is a vector that no point has yet.
+func meaning(t *tracefs.Point, next uint32, points map[uint64]point) (point, bool) {
+	name, exit := strings.CutSuffix(t.Name, "_exit")
+	if !exit {
+		entry := false
+		if name, entry = strings.CutSuffix(t.Name, "_entry"); !entry {
+			return point{vector: next, name: "NMI", single: true}, t.Group == "nmi"
+		}
+	}
+	if name == "tasklet" { // runs within a softirq
+		return point{}, false
+	}
+	p := point{vector: next, name: name, exit: exit, soft: name == "softirq"}
+	// The tick is the local APIC's on x86, and a device's elsewhere.
+	p.proof = name == "local_timer" || name == "irq_handler" && !hasAPIC
+	switch {
+	case p.soft:
+		p.field = t.Field("vec", 4)
+	case name == "irq_handler":
+		p.field = t.Field("irq", 4)
+	}
+	for _, q := range points {
+		if q.name == name {
+			p.vector = q.vector
+		}
+	}
+	return p, true
+}
+
+// unpair makes the entry of a vector stand alone.
+func unpair(points map[uint64]point, vector uint32) {
+	for id, p := range points {
+		if p.vector == vector {
+			p.single = true
+			points[id] = p
+		}
+	}
+}
+
+// device returns the name of the device of an interrupt, if it is known.
+func device(irq uint32) string {
+	text, err := os.ReadFile(fmt.Sprintf("/sys/kernel/irq/%d/actions", irq))
+	if name := strings.TrimSpace(string(text)); err == nil && name != "" && len(name) <= maxDevice {
+		return " (" + name + ")"
+	}
+	return ""
+}
+
+// maxDevice bounds the name of a device.
+const maxDevice = 64

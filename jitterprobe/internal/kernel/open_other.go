@@ -1,0 +1,18 @@
+//go:build !linux
+
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Open opens nothing: only Linux tells.
+func Open(_, _ int, _ bool, clock stall.Clock) (*View, Rights) {
+	err := fmt.Errorf("records of the kernel: %w on %s", stall.ErrNotSupported, runtime.GOOS)
+	return &View{clock: clock}, Rights{err, err}
+}
+
+func device(uint32) string { return "" }

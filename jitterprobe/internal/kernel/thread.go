@@ -1,0 +1,64 @@
+package kernel
+
+import (
+	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// thread is the history of one thread.
+type thread struct {
+	history
+	begins, minor, major uint64 // events of its ring
+
+	out     perf.Record   // that has no return yet
+	faulted stall.Instant // begin of a fault that has not ended, else zero
+}
+
+func (t *thread) take(r *perf.Record) {
+	switch r.Kind {
+	case perf.Loss:
+		t.lose(t.last, r.At)
+		t.out, t.faulted = perf.Record{}, 0
+	case perf.Switch:
+		t.switched(r)
+	case perf.Sample:
+		t.sampled(r)
+	}
+	t.last = max(t.last, r.At)
+}
+
+func (t *thread) switched(r *perf.Record) {
+	if r.Out {
+		t.out = *r
+		return
+	}
+	if t.out.At == 0 {
+		return // it was out when the ring began
+	}
+	k := blocked
+	if t.out.Preempted {
+		k = preempted
+	}
+	t.add(span{Span: stall.Span{Start: t.out.At, End: r.At}, kind: k, cpu: r.CPU})
+	t.out = perf.Record{}
+}
+
+func (t *thread) sampled(r *perf.Record) {
+	switch r.Event {
+	case t.begins:
+		if t.faulted != 0 { // it ended in a signal, without a word
+			t.add(span{Span: stall.Span{Start: t.faulted, End: t.faulted}, kind: fault})
+		}
+		t.faulted = r.At
+	case t.minor, t.major:
+		s := span{Span: stall.Span{Start: r.At, End: r.At}, kind: fault}
+		if t.faulted != 0 {
+			s.Start = t.faulted
+		}
+		if r.Event == t.major {
+			s.name = "major"
+		}
+		t.add(s)
+		t.faulted = 0
+	}
+}

@@ -1,0 +1,65 @@
+package kernel
+
+import (
+	"errors"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// ring is what a View reads.
+type ring interface {
+	Read(func(*perf.Record)) (missing bool)
+	Close() error
+}
+
+// View is what the kernel tells of a thread and of its CPU. It is for one
+// goroutine. The zero View is told nothing.
+type View struct {
+	home   int32
+	clock  stall.Clock
+	thread thread
+	cpu    cpu
+	ofTid  ring // nil if it could not be opened
+	ofCPU  ring
+	parts  []span // of one account
+}
+
+// Rights says what could not be opened, and why.
+type Rights struct {
+	Thread error // switches and faults of the thread
+	CPU    error // interrupts of the CPU, and who else runs on it
+}
+
+// Read takes in what is new in the rings: all that happened before the call.
+func (v *View) Read() {
+	if v.ofTid != nil && v.ofTid.Read(v.thread.take) {
+		v.thread.lose(v.thread.last, v.clock.Now())
+	}
+	if v.ofCPU != nil && v.ofCPU.Read(v.cpu.take) {
+		v.cpu.lose(v.cpu.last, v.clock.Now())
+	}
+}
+
+// Account says where the time of s went. What was read last must reach to its
+// end, and nothing of it be forgotten.
+func (v *View) Account(s stall.Span) Account { return v.account(s, v.home) }
+
+// Forget drops what ended before t.
+func (v *View) Forget(t stall.Instant) {
+	v.thread.forget(t)
+	v.cpu.forget(t)
+}
+
+// Close closes the rings.
+func (v *View) Close() error {
+	var err error
+	if v.ofTid != nil {
+		err = v.ofTid.Close()
+	}
+	if v.ofCPU != nil {
+		err = errors.Join(err, v.ofCPU.Close())
+	}
+	v.ofTid, v.ofCPU = nil, nil
+	return err
+}

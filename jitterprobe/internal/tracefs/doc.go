@@ -1,0 +1,5 @@
+// Package tracefs finds the kernel's tracepoints: their numbers and where their
+// fields are. It reads, and changes nothing: where no tracefs is mounted, one is
+// mounted that nobody else can see (fsopen(2), fsmount(2)) and that is gone with
+// the descriptor.
+package tracefs
