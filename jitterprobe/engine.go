@@ -12,6 +12,8 @@ import (
 type engine interface {
 	// feed returns the ring that the loop fills and how to read it.
 	feed() *feed
+	// thread returns the id of the thread that runs the loop, 0 if none does.
+	thread() int
 	// halt ends the loop, and reports false if it would not end.
 	halt() bool
 	// release frees the ring; only after halt.
@@ -30,6 +32,7 @@ type feed struct {
 	gaps     uint64
 	gapTicks uint64
 	backward uint64
+	late     time.Duration // sum of lateness that was no gap, of wake-ups
 }
 
 // sighting is a gap before anybody has asked for its cause.
@@ -51,6 +54,9 @@ func (f *feed) collect(s *Snapshot, emit func(sighting)) {
 	s.Watermark, _ = f.at(p.Last)
 	s.Dropped, s.Backward = p.Drops, f.backward
 	s.DroppedTime, s.DroppedMax = f.length(p.DropTicks), f.length(p.DropMax)
+	if f.timeline == nil {
+		f.late = time.Duration(p.WholeTime)
+	}
 	f.balance(p, s)
 }
 

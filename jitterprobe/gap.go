@@ -13,12 +13,16 @@ type Gap struct {
 	Start, End stall.Instant
 	// Slack bounds the error of Start and End against CLOCK_MONOTONIC.
 	Slack time.Duration
-	// Cause is HostUnknown, HostThrottled, or RuntimeUnknown if Runtime is set.
+	// Cause is one of the machine, or RuntimeUnknown. HostUnknown is one that no
+	// evidence decides, HostIRQOrSteal one that is either of the two.
 	Cause stall.Cause
+	// Evidence decided the cause.
+	Evidence Evidence
 	// Source is that of the probe's mode.
 	Source stall.Source
-	// Scope is ScopeCPU, ScopeCgroup if Cause is HostThrottled, ScopeProcess
-	// if Runtime is set.
+	// Scope is ScopeCPU; ScopeCgroup if a cgroup was throttled; ScopeProcess if
+	// only this process was stopped, or its runtime; ScopeMachine if the machine
+	// slept.
 	Scope stall.Scope
 	// CPU is the logical number of the probe's CPU, -1 if it is not pinned.
 	CPU int32

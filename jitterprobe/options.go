@@ -46,6 +46,11 @@ type Options struct {
 	// Force spins even where a spinner harms the service: on the only CPU, or
 	// under a cgroup quota that the spinner uses up.
 	Force bool
+	// Interrupts has the kernel record each interrupt of the CPU that a spinning
+	// mode watches: without, host.irq cannot be told from host.steal. It needs
+	// CAP_PERFMON and tracefs, makes each interrupt about a microsecond longer,
+	// and has Stop wait for the kernel for up to a second.
+	Interrupts bool
 	// OnGap is called for each gap, in order of the gaps' ends, on the drain
 	// goroutine. It must not block, and not call Probe.Stop. It may be nil.
 	OnGap func(Gap)

@@ -16,10 +16,11 @@ type periodicEngine struct {
 	threshold uint64
 	period    int64
 	offset    int64 // Instant - Nanotime
+	tid       int
 	done      chan struct{}
 }
 
-func startPeriodic(cpu int, o Options) (engine, string, error) {
+func startPeriodic(cpu int, o Options) (engine, error) {
 	if !sysstate.Supported {
 		return startSleeper(o)
 	}
@@ -32,8 +33,11 @@ func startPeriodic(cpu int, o Options) (engine, string, error) {
 	var width time.Duration
 	e.offset, width = clockOffset(o.Clock)
 	e.source.slack = o.Clock.Error() + width
-	started, err := startLocked(e, cpu, e.done, e.wake)
-	return started, "", err
+	var err error
+	if e.tid, err = startLocked(cpu, e.done, e.wake); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // clockOffset measures what turns Nanotime into an Instant, and its error.
@@ -51,6 +55,8 @@ func clockOffset(clock stall.Clock) (offset int64, width time.Duration) {
 }
 
 func (e *periodicEngine) feed() *feed { return e.source }
+
+func (e *periodicEngine) thread() int { return e.tid }
 
 func (e *periodicEngine) halt() bool {
 	atomic.StoreUint64(&e.source.ring.Stop, 1)
@@ -75,6 +81,9 @@ func (e *periodicEngine) wake() {
 		woken, out := sysstate.Sleep(deadline)
 		for woken < deadline { // a signal
 			woken, out = sysstate.Sleep(deadline)
+		}
+		if late := uint64(woken - deadline); late < e.threshold {
+			atomic.StoreUint64(&r.WholeTime, r.WholeTime+late)
 		}
 		e.push(deadline, woken, 0)
 		e.push(woken, out, ring.Runtime)

@@ -2,4 +2,4 @@
 
 package jitterprobe
 
-func startPeriodic(_ int, o Options) (engine, string, error) { return startSleeper(o) }
+func startPeriodic(_ int, o Options) (engine, error) { return startSleeper(o) }

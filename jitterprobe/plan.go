@@ -13,9 +13,10 @@ import (
 
 // plan is what will run, and why it is not what was asked for.
 type plan struct {
-	mode Mode
-	cpu  int
-	note string
+	mode   Mode
+	cpu    int
+	reason Reason
+	note   string
 }
 
 // choose decides what can run here.
@@ -38,38 +39,43 @@ func choose(root string, o Options) (plan, error) {
 	if p.mode == Periodic {
 		return p, nil
 	}
-	if why := obstacle(root, p.mode, len(allowed), o.Force); why != "" {
-		p.mode, p.note = Periodic, why+": periodic"
+	if reason, why := obstacle(root, p.mode, len(allowed), o.Force); reason != NoReason {
+		p.degrade(reason, why)
 	}
 	return p, nil
 }
 
-// obstacle says what keeps mode from spinning, or nothing.
-func obstacle(root string, mode Mode, cpus int, force bool) string {
+// degrade makes the plan one for Periodic.
+func (p *plan) degrade(r Reason, why string) {
+	p.mode, p.reason, p.note = Periodic, r, why+": periodic"
+}
+
+// obstacle says what keeps mode from spinning, or NoReason.
+func obstacle(root string, mode Mode, cpus int, force bool) (Reason, string) {
 	supported := rawspin.Supported
 	if mode == Runtime {
 		supported = sysstate.Supported
 	}
 	if !supported {
-		return fmt.Sprintf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
+		return NoAssembly, fmt.Sprintf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
 	}
 	if err := tick.Usable(root); err != nil {
-		return err.Error()
+		return NoCounter, err.Error()
 	}
 	if force {
-		return ""
+		return NoReason, ""
 	}
 	if cpus == 1 {
-		return "one CPU"
+		return OneCPU, "one CPU"
 	}
 	quota, err := cgroup.FindQuota(root)
 	if err != nil {
-		return "cannot tell whether there is a cgroup quota: " + err.Error()
+		return QuotaUnknown, "cannot tell whether there is a cgroup quota: " + err.Error()
 	}
 	if quota.Dir != "" {
-		return fmt.Sprintf("cgroup quota of %.3g CPUs in %s", quota.CPUs, quota.Dir)
+		return CPUQuota, fmt.Sprintf("cgroup quota of %.3g CPUs in %s", quota.CPUs, quota.Dir)
 	}
-	return ""
+	return NoReason, ""
 }
 
 // start runs the plan. What cannot start after all, where clone(2) or
@@ -80,19 +86,21 @@ func (p *plan) start(o Options) (engine, error) {
 		if err == nil {
 			return e, nil
 		}
-		p.mode, p.note = Periodic, err.Error()+": periodic"
+		p.degrade(NotPermitted, err.Error())
 	}
-	e, note, err := startPeriodic(p.cpu, o.withThreshold(DefaultPeriodicThreshold))
+	e, err := startPeriodic(p.cpu, o.withThreshold(DefaultPeriodicThreshold))
 	if err != nil {
 		return nil, fmt.Errorf("start probe: %w", err)
 	}
-	if _, ok := e.(*sleeper); ok {
+	if s, ok := e.(*sleeper); ok {
 		p.cpu = -1 // an ordinary goroutine runs where it is put
+		if p.reason == NoReason {
+			p.reason = CoarseSleep
+		} else {
+			p.note += "; "
+		}
+		p.note += s.note()
 	}
-	if note != "" && p.note != "" {
-		p.note += "; "
-	}
-	p.note += note
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package jitterprobe
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -15,10 +16,10 @@ const drainEvery = 50 * time.Millisecond
 type Probe struct {
 	mode   Mode
 	cpu    int
-	note   string
 	period time.Duration // of Periodic, else 0
 	onGap  func(Gap)
-	judge  judge
+	judge  *judge
+	engine engine
 
 	quit chan struct{}
 	done chan struct{}
@@ -26,8 +27,12 @@ type Probe struct {
 
 	batch []Gap // of one drain; the drain goroutine's own
 
-	mu   sync.Mutex
-	snap Snapshot
+	mu     sync.Mutex
+	reason Reason
+	note   string
+	snap   Snapshot
+	taps   []*tap // of iterators
+	ended  bool   // and there will be no more
 }
 
 // Start starts a probe. The errors are of the options: a CPU that may not be
@@ -47,7 +52,6 @@ func startBelow(root string, o Options) (*Probe, error) {
 	}
 	p := &Probe{
 		onGap: o.OnGap,
-		judge: newJudge(root, o.Clock),
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
 		snap:  newSnapshot(),
@@ -56,11 +60,13 @@ func startBelow(root string, o Options) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.mode, p.cpu, p.note = plan.mode, plan.cpu, plan.note
+	p.mode, p.cpu, p.reason, p.note = plan.mode, plan.cpu, plan.reason, plan.note
+	p.judge = newJudge(root, suspect{p.mode, p.cpu, e.thread()}, o)
 	if p.mode == Periodic {
 		p.period = o.Period
 	}
-	go p.run(e)
+	p.engine = e
+	go p.run()
 	return p, nil
 }
 
@@ -71,6 +77,14 @@ func (p *Probe) Mode() Mode { return p.mode }
 // it is not pinned.
 func (p *Probe) CPU() int { return p.cpu }
 
+// Reason says why the probe does not run as it was asked to, NoReason if it
+// does.
+func (p *Probe) Reason() Reason {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
+}
+
 // Note says in a few words why the probe does not run as it was asked to, such
 // as "one CPU: periodic". Empty if it does.
 func (p *Probe) Note() string {
@@ -78,6 +92,9 @@ func (p *Probe) Note() string {
 	defer p.mu.Unlock()
 	return p.note
 }
+
+// Limits says which causes the probe cannot decide here, and why.
+func (p *Probe) Limits() []Limit { return slices.Clone(p.judge.limits) }
 
 // Snapshot returns what the probe had seen at its last drain, at most about
 // 50 ms ago.
@@ -93,11 +110,14 @@ func (p *Probe) Snapshot() Snapshot {
 func (p *Probe) Stop() Summary {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
-	return Summary{Snapshot: p.Snapshot(), Mode: p.mode, CPU: p.cpu, Note: p.Note()}
+	return Summary{Snapshot: p.Snapshot(), Mode: p.mode, CPU: p.cpu, Reason: p.Reason(), Note: p.Note()}
 }
 
-func (p *Probe) run(e engine) {
+func (p *Probe) run() {
+	e := p.engine
 	defer close(p.done)
+	defer p.judge.close()
+	defer p.hangUp()
 	ticker := time.NewTicker(drainEvery)
 	defer ticker.Stop()
 	for {
@@ -112,7 +132,7 @@ func (p *Probe) run(e engine) {
 				return
 			}
 			p.mu.Lock()
-			p.note = "the probe's thread did not get its CPU to stop on: its memory is left mapped"
+			p.reason, p.note = StuckThread, "the probe's thread did not get its CPU to stop on: its memory is left mapped"
 			p.mu.Unlock()
 			return
 		}
@@ -127,7 +147,7 @@ func (p *Probe) drain(f *feed) {
 	f.collect(&snap, func(s sighting) {
 		p.batch = append(p.batch, p.gap(s))
 	})
-	p.judge.settle(p.batch)
+	p.judge.settle(p.batch, batch{snap.Watermark, f.late, snap.Dropped})
 	for _, g := range p.batch {
 		period := p.period
 		if g.Runtime {
@@ -136,6 +156,7 @@ func (p *Probe) drain(f *feed) {
 		snap.keep(g, period)
 	}
 	p.mu.Lock()
+	p.pass(&snap)
 	p.snap = snap
 	p.mu.Unlock()
 	if p.onGap == nil {
@@ -155,6 +176,7 @@ func (p *Probe) gap(s sighting) Gap {
 	}
 	if s.runtime {
 		g.Cause, g.Scope = stall.RuntimeUnknown, stall.ScopeProcess
+		g.Evidence = Evidence{Witness: RuntimeReturn, Time: g.Duration()}
 	}
 	return g
 }

@@ -19,10 +19,11 @@ const chunkLen = 200
 type runtimeEngine struct {
 	source    *feed
 	threshold uint64
+	tid       int
 	done      chan struct{}
 }
 
-func startRuntime(cpu int, o Options) (engine, error) {
+func startRuntime(cpu int, o Options) (_ engine, err error) {
 	timeline := newTimeline(o.Clock)
 	e := &runtimeEngine{
 		source: &feed{
@@ -32,41 +33,54 @@ func startRuntime(cpu int, o Options) (engine, error) {
 		threshold: thresholdTicks(o.Threshold, timeline),
 		done:      make(chan struct{}),
 	}
-	return startLocked(e, cpu, e.done, e.spin)
+	if e.tid, err = startLocked(cpu, e.done, e.spin); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // startLocked runs loop on a locked thread of its own that is pinned to cpu,
 // and waits until the pinning is known to have worked. The thread ends with
 // the loop: a goroutine that exits locked takes its thread with it.
-func startLocked(e engine, cpu int, done chan struct{}, loop func()) (engine, error) {
+func startLocked(cpu int, done chan struct{}, loop func()) (tid int, err error) {
 	ready := make(chan error)
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
+		tid = unix.Gettid()
 		err := pinThread(cpu)
 		if err == nil {
-			err = blockPreemption()
+			err = blockSignals()
 		}
 		ready <- err
 		if err == nil {
 			loop()
 		}
 	}()
-	if err := <-ready; err != nil {
-		return nil, err
-	}
-	return e, nil
+	return tid, <-ready
 }
 
-// blockPreemption keeps SIGURG off this thread. The runtime sends it to a
-// goroutine that has run for 10 ms; here it could only make gaps, 10 us each.
-func blockPreemption() error {
+// signals are those that a thread of this process can do without: whoever sends
+// one to the process reaches another thread. SIGURG the runtime sends to a
+// goroutine that has run for 10 ms, SIGPROF to one that used so much CPU time.
+// Here a handler could only make gaps, 10 us each, that look like the machine's.
+var signals = [...]unix.Signal{
+	unix.SIGURG, unix.SIGPROF, unix.SIGALRM, unix.SIGVTALRM, unix.SIGCHLD, unix.SIGHUP, unix.SIGINT,
+	unix.SIGTERM, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGIO, unix.SIGCONT,
+}
+
+// blockSignals keeps signals off this thread.
+func blockSignals() error {
 	var set unix.Sigset_t
-	set.Val[0] = 1 << (uint(unix.SIGURG) - 1)
+	for _, s := range signals {
+		set.Val[0] |= 1 << (uint(s) - 1)
+	}
 	return unix.PthreadSigmask(unix.SIG_BLOCK, &set, nil)
 }
 
 func (e *runtimeEngine) feed() *feed { return e.source }
+
+func (e *runtimeEngine) thread() int { return e.tid }
 
 func (e *runtimeEngine) halt() bool {
 	atomic.StoreUint64(&e.source.ring.Stop, 1)

@@ -26,11 +26,15 @@ type sleeper struct {
 	done      chan struct{}
 }
 
-func startSleeper(o Options) (engine, string, error) {
+func startSleeper(o Options) (engine, error) {
 	e := newSleeper(o)
 	go e.run()
-	note := fmt.Sprintf("time.Sleep: gaps from %v, machine and runtime not told apart", time.Duration(e.threshold))
-	return e, note, nil
+	return e, nil
+}
+
+// note says what a sleeper cannot do.
+func (e *sleeper) note() string {
+	return fmt.Sprintf("time.Sleep: gaps from %v, machine and runtime not told apart", time.Duration(e.threshold))
 }
 
 func newSleeper(o Options) *sleeper {
@@ -53,6 +57,8 @@ func newInstantFeed(o Options) *feed {
 }
 
 func (e *sleeper) feed() *feed { return e.source }
+
+func (e *sleeper) thread() int { return 0 }
 
 func (e *sleeper) halt() bool {
 	close(e.quit)

@@ -19,6 +19,19 @@ func (h *Histogram) add(d time.Duration) {
 	h[min(bits.Len64(uint64(max(d, 1)))-1, Buckets-1)]++
 }
 
+// Merge adds the counts of o.
+func (h *Histogram) Merge(o *Histogram) {
+	for i, c := range o {
+		h[i] += c
+	}
+}
+
+// Tally is how many gaps there were, and their sum.
+type Tally struct {
+	N    uint64
+	Time time.Duration
+}
+
 // Count is the number of gaps at least as long as a bound.
 type Count struct {
 	AtLeast time.Duration
@@ -38,9 +51,12 @@ type Snapshot struct {
 	// Counts holds the bounds 2 us, 10 us, 50 us, 100 us and 1 ms. With
 	// Periodic, a gap longer than the period counts once for each wake-up that
 	// it swallowed, with the lateness that each would have had; so too in
-	// Histogram.
+	// Histogram and Linear.
 	Counts    [5]Count
 	Histogram Histogram
+	Linear    LogLinear
+	// Causes holds the gaps recorded by their cause, which is the index.
+	Causes [stall.NumCauses]Tally
 	// Dropped gaps found the ring full.
 	Dropped     uint64
 	DroppedTime time.Duration
@@ -48,6 +64,9 @@ type Snapshot struct {
 	// Backward counts gaps that were not kept because the counter ran backward
 	// in them, which it does where a virtual machine is moved.
 	Backward uint64
+	// Unread counts the gaps for which iterators were too slow, each once per
+	// iterator.
+	Unread uint64
 	// Loop is the cost of one look of a spinning mode, in nanoseconds: the mean
 	// over all blocks of looks without a gap. Zero with Periodic, and until a
 	// block has gone by without a gap.
@@ -55,10 +74,59 @@ type Snapshot struct {
 	// Balance is (looks x Loop + gaps) / time, dropped gaps included. Near 1,
 	// or the arithmetic of the probe cannot be believed. Zero if Loop is.
 	Balance float64
+
+	merged time.Duration // observed by all, after a Merge
 }
 
-// Observed returns the time from the first look to the last.
-func (s *Snapshot) Observed() time.Duration { return max(0, s.Watermark.Sub(s.Start)) }
+// Observed returns the time from the first look to the last; after a Merge the
+// sum of what all of them observed.
+func (s *Snapshot) Observed() time.Duration {
+	if s.merged > 0 {
+		return s.merged
+	}
+	return max(0, s.Watermark.Sub(s.Start))
+}
+
+// Merge adds what another probe has seen, or the same one before it was started
+// again. Loop and Balance become means over the time observed; Start becomes the
+// earliest, Watermark the one that both have reached.
+func (s *Snapshot) Merge(o *Snapshot) {
+	mine, other := s.Observed(), o.Observed()
+	s.Loop = mean(s.Loop, mine, o.Loop, other)
+	s.Balance = mean(s.Balance, mine, o.Balance, other)
+	s.merged = mine + other
+	s.Start, s.Watermark = min(s.Start, o.Start), min(s.Watermark, o.Watermark)
+	s.Gaps += o.Gaps
+	s.GapTime += o.GapTime
+	if o.Longest.Duration() > s.Longest.Duration() {
+		s.Longest = o.Longest
+	}
+	for i := range s.Counts {
+		s.Counts[i].N += o.Counts[i].N
+	}
+	s.Histogram.Merge(&o.Histogram)
+	s.Linear.Merge(&o.Linear)
+	for i, t := range o.Causes {
+		s.Causes[i].N += t.N
+		s.Causes[i].Time += t.Time
+	}
+	s.Dropped += o.Dropped
+	s.DroppedTime += o.DroppedTime
+	s.DroppedMax = max(s.DroppedMax, o.DroppedMax)
+	s.Backward += o.Backward
+	s.Unread += o.Unread
+}
+
+// mean weighs what is known of x and y by the time observed.
+func mean(x float64, of time.Duration, y float64, by time.Duration) float64 {
+	switch {
+	case x == 0 || of == 0:
+		return y
+	case y == 0 || by == 0:
+		return x
+	}
+	return (x*float64(of) + y*float64(by)) / float64(of+by)
+}
 
 // Covered returns the fraction of the observed time of which the probe can say
 // what happened, 0 to 1: all but the dropped gaps. With Periodic it speaks of
@@ -74,9 +142,10 @@ func (s *Snapshot) Covered() float64 {
 // Summary is what is left of a probe when it has stopped.
 type Summary struct {
 	Snapshot
-	Mode Mode
-	CPU  int
-	Note string
+	Mode   Mode
+	CPU    int
+	Reason Reason
+	Note   string
 }
 
 func newSnapshot() Snapshot {
@@ -95,6 +164,9 @@ func (s *Snapshot) keep(g Gap, period time.Duration) {
 	d := g.Duration()
 	s.Gaps++
 	s.GapTime += d
+	c := &s.Causes[min(g.Cause, stall.NumCauses-1)]
+	c.N++
+	c.Time += d
 	if d > s.Longest.Duration() {
 		s.Longest = g
 	}
@@ -106,6 +178,7 @@ func (s *Snapshot) keep(g Gap, period time.Duration) {
 
 func (s *Snapshot) count(d time.Duration) {
 	s.Histogram.add(d)
+	s.Linear[linear(d)]++
 	for i := range s.Counts {
 		if d >= s.Counts[i].AtLeast {
 			s.Counts[i].N++

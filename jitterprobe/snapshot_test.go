@@ -83,3 +83,24 @@ func TestCPUList(t *testing.T) {
 		}
 	}
 }
+
+func TestSnapshotMerge(t *testing.T) {
+	a, b := newSnapshot(), newSnapshot()
+	a.Start, a.Watermark, a.Loop, a.Balance = 1000, 4000, 10, 1
+	b.Start, b.Watermark, b.Loop, b.Balance = 500, 1500, 14, 0.9
+	a.keep(gapOf(time.Millisecond), 0)
+	b.keep(gapOf(3*time.Millisecond), 0)
+	b.keep(gapOf(20*time.Microsecond), 0)
+	b.Dropped, b.DroppedTime, b.DroppedMax = 2, 40, 30
+	sum := a
+	sum.Merge(&b)
+	if sum.Gaps != 3 || sum.GapTime != 4020*time.Microsecond || sum.Longest.Duration() != 3*time.Millisecond {
+		t.Errorf("got %d gaps, %v, longest %v", sum.Gaps, sum.GapTime, sum.Longest.Duration())
+	}
+	if sum.Observed() != 4000 || sum.Start != 500 || sum.Watermark != 1500 || sum.Loop != 11 || sum.Balance != 0.975 {
+		t.Errorf("observed %v from %d to %d, loop %v, balance %v", sum.Observed(), sum.Start, sum.Watermark, sum.Loop, sum.Balance)
+	}
+	if got := sum.Linear.Total(); got != 3 || sum.Counts[4].N != 2 || sum.Causes[0].N != 3 || sum.Covered() != 0.99 {
+		t.Errorf("linear %d, of 1 ms %d, of no cause %d, covered %v", got, sum.Counts[4].N, sum.Causes[0].N, sum.Covered())
+	}
+}

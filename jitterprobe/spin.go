@@ -17,7 +17,7 @@ const firstAnchors = 5 * time.Millisecond
 
 // spinEngine runs the loop on a raw thread.
 type spinEngine struct {
-	thread *rawspin.Thread
+	raw    *rawspin.Thread
 	source *feed
 }
 
@@ -34,9 +34,11 @@ func startSpin(cpu int, o Options) (*spinEngine, error) {
 
 func (e *spinEngine) feed() *feed { return e.source }
 
-func (e *spinEngine) halt() bool { return e.thread.Halt(haltPatience) }
+func (e *spinEngine) thread() int { return e.raw.ID() }
 
-func (e *spinEngine) release() { _ = e.thread.Release() } // nothing to be done about a failed munmap
+func (e *spinEngine) halt() bool { return e.raw.Halt(haltPatience) }
+
+func (e *spinEngine) release() { _ = e.raw.Release() } // nothing to be done about a failed munmap
 
 // newTimeline returns a timeline that already knows the rate of the counter.
 func newTimeline(clock stall.Clock) *tick.Timeline {

@@ -18,10 +18,16 @@
 #define DROPTICKS	112
 #define DROPMAX		120
 #define TAIL		128
+#define STAMP0		136
+#define STAMP1		152
+#define SLEEP		168
 #define BLOCKLEN	1024
 
 #define SYS_CLONE	56
 #define SYS_EXIT	60
+#define SYS_NANOSLEEP	35
+#define SYS_CLOCK_GETTIME	228
+#define CLOCK_MONOTONIC	1
 
 // func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
 TEXT ·clone(SB), NOSPLIT, $0-40
@@ -87,6 +93,8 @@ publish:
 	MOVQ	STOP(R12), BX
 	TESTQ	BX, BX
 	JZ	loop
+	CMPQ	BX, $2
+	JEQ	stall
 exit:
 	XORL	DI, DI
 	MOVL	$SYS_EXIT, AX		// this thread only
@@ -121,3 +129,23 @@ next:
 	// iteration, so no time goes unseen.
 	MOVQ	AX, R8
 	JMP	publish
+
+	// A test has the thread sleep and stamp it by itself. A system call
+	// clobbers RAX, RCX and R11; R8 is the last read, as before.
+stall:
+	MOVL	$CLOCK_MONOTONIC, DI
+	LEAQ	STAMP0(R12), SI
+	MOVL	$SYS_CLOCK_GETTIME, AX
+	SYSCALL
+	LEAQ	SLEEP(R12), DI
+	XORL	SI, SI
+	MOVL	$SYS_NANOSLEEP, AX
+	SYSCALL
+	MOVL	$CLOCK_MONOTONIC, DI
+	LEAQ	STAMP1(R12), SI
+	MOVL	$SYS_CLOCK_GETTIME, AX
+	SYSCALL
+	MOVQ	$0, STOP(R12)
+	MOVQ	R8, R11
+	MOVL	$BLOCKLEN, CX
+	JMP	loop

@@ -19,10 +19,16 @@
 #define DROPTICKS	112
 #define DROPMAX		120
 #define TAIL		128
+#define STAMP0		136
+#define STAMP1		152
+#define SLEEP		168
 #define BLOCKLEN	1024
 
 #define SYS_CLONE	220
 #define SYS_EXIT	93
+#define SYS_NANOSLEEP	101
+#define SYS_CLOCK_GETTIME	113
+#define CLOCK_MONOTONIC	1
 
 // func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
 TEXT ·clone(SB), NOSPLIT, $0-40
@@ -86,6 +92,8 @@ publish:
 	MOVD	$BLOCKLEN, R3
 	MOVD	STOP(R19), R5
 	CBZ	R5, loop
+	CMP	$2, R5
+	BEQ	stall
 exit:
 	MOVD	ZR, R0
 	MOVD	$SYS_EXIT, R8	// this thread only
@@ -122,3 +130,27 @@ drop:
 next:
 	MOVD	R0, R1
 	B	publish
+
+	// A test has the thread sleep and stamp it by itself. R1 is the last read,
+	// as before.
+stall:
+	MOVD	$CLOCK_MONOTONIC, R0
+	MOVD	R1, R22		// the calls take R1; TAIL's address is made anew
+	ADD	$STAMP0, R19, R1
+	MOVD	$SYS_CLOCK_GETTIME, R8
+	SVC
+	ADD	$SLEEP, R19, R0
+	MOVD	ZR, R1
+	MOVD	$SYS_NANOSLEEP, R8
+	SVC
+	MOVD	$CLOCK_MONOTONIC, R0
+	ADD	$STAMP1, R19, R1
+	MOVD	$SYS_CLOCK_GETTIME, R8
+	SVC
+	MOVD	R22, R1
+	ADD	$TAIL, R19, R22
+	ADD	$STOP, R19, R5
+	STLR	ZR, (R5)
+	MOVD	R1, R11
+	MOVD	$BLOCKLEN, R3
+	B	loop

@@ -28,6 +28,8 @@ var (
 	_ [unsafe.Offsetof(ring.Control{}.Head) - 64]byte
 	_ [unsafe.Offsetof(ring.Control{}.DropMax) - 120]byte
 	_ [unsafe.Offsetof(ring.Control{}.Tail) - 128]byte
+	_ [unsafe.Offsetof(ring.Control{}.Stamps) - 136]byte
+	_ [168 - unsafe.Offsetof(ring.Control{}.Sleep)]byte
 	_ [unsafe.Offsetof(ring.Control{}.Tid) - 192]byte
 	_ [192 - unsafe.Offsetof(ring.Control{}.Tid)]byte
 	_ [16 - unsafe.Sizeof(ring.Record{})]byte
@@ -121,7 +123,7 @@ func (t *Thread) ID() int { return t.tid }
 // memory. It reports false if that takes longer than patience: then the memory
 // must stay mapped for ever.
 func (t *Thread) Halt(patience time.Duration) bool {
-	atomic.StoreUint64(&t.Stop, 1)
+	atomic.StoreUint64(&t.Stop, stopEnd)
 	deadline := time.Now().Add(patience)
 	pause := 20 * time.Microsecond
 	// CLONE_CHILD_CLEARTID: the kernel clears the word when the thread no
@@ -149,4 +151,25 @@ func joinUnmap(err error, mem []byte) error {
 		return fmt.Errorf("%w (and unmap ring: %w)", err, e)
 	}
 	return err
+}
+
+// Values of Control.Stop.
+const (
+	stopEnd   = 1
+	stopStall = 2
+)
+
+// Stall has the thread sleep for d and returns when it began to and when it had
+// ended, which the thread itself read from CLOCK_MONOTONIC: for tests.
+func (t *Thread) Stall(d time.Duration) (from, to time.Duration) {
+	t.Sleep = [2]int64{int64(d / time.Second), int64(d % time.Second)}
+	atomic.StoreUint64(&t.Stop, stopStall)
+	for atomic.LoadUint64(&t.Stop) == stopStall {
+		time.Sleep(d / 10)
+	}
+	return t.stamp(0), t.stamp(1)
+}
+
+func (t *Thread) stamp(i int) time.Duration {
+	return time.Duration(t.Stamps[i][0])*time.Second + time.Duration(t.Stamps[i][1])
 }

@@ -27,9 +27,9 @@ type Record struct {
 // writer, so that neither slows the other down. The assembly of package
 // rawspin knows the offsets and holds the compiler to them.
 type Control struct {
-	// Written before the start, read by the producer. Stop once, by the consumer.
+	// Written before the start, read by the producer. Stop by the consumer.
 	Go        uint64
-	Stop      uint64
+	Stop      uint64 // 1: end; 2: stall once, and clear it
 	Threshold uint64 // ticks from which on a gap is recorded
 	Mask      uint64 // number of records - 1
 	Records   uint64 // address of record 0, for assembly
@@ -41,14 +41,19 @@ type Control struct {
 	Iters     uint64 // iterations ever done
 	Last      uint64 // the counter when Head was last brought up to date: all before it is in the ring
 	Whole     uint64 // blocks of iterations without a gap
-	WholeTime uint64 // their sum, ticks
+	WholeTime uint64 // their sum, ticks; of wake-ups, the lateness that was no gap, ns
 	Drops     uint64 // gaps that found the ring full
 	DropTicks uint64 // their sum
 	DropMax   uint64 // the longest of them
 
 	// Written by the consumer.
 	Tail uint64 // records ever taken
-	_    [7]uint64
+	// Of a stall that a test asks for: when the thread began and ended it by
+	// CLOCK_MONOTONIC, written by the thread, and how long it is to sleep; each
+	// seconds and nanoseconds.
+	Stamps [2][2]int64
+	Sleep  [2]int64
+	_      uint64
 
 	// Cleared by the kernel when the raw thread is gone.
 	Tid uint32

@@ -12,7 +12,7 @@ import (
 
 // throttledMachine has a cgroup and a parent; set says how much each was
 // throttled so far.
-func throttledMachine(t *testing.T) (j *judge, set func(dir string, count int, d time.Duration)) {
+func throttledMachine(t *testing.T) (j *throttled, set func(dir string, count int, d time.Duration)) {
 	t.Helper()
 	root := machine(t, map[string]string{
 		"proc/self/cgroup":               "0::/top/own\n",
@@ -24,7 +24,10 @@ func throttledMachine(t *testing.T) (j *judge, set func(dir string, count int, d
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := newJudge(root, clock)
+	made, err := newThrottled(root, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &made, func(dir string, count int, d time.Duration) {
 		text := fmt.Sprintf("nr_throttled %d\nthrottled_usec %d\n", count, d.Microseconds())
 		if err := os.WriteFile(filepath.Join(root, "sys/fs/cgroup", dir, "cpu.stat"), []byte(text), 0o644); err != nil {
@@ -39,11 +42,13 @@ func unknown(d time.Duration) Gap {
 	return g
 }
 
-func TestJudgeFindsThrottling(t *testing.T) {
+func anyGap(*Gap) bool { return true }
+
+func TestThrottledFindsThrottling(t *testing.T) {
 	j, set := throttledMachine(t)
 	gaps := []Gap{unknown(2 * time.Millisecond), unknown(50 * time.Millisecond), unknown(40 * time.Millisecond)}
 	set("top/own", 8, time.Second+50*time.Millisecond)
-	j.settle(gaps)
+	j.settle(gaps, anyGap)
 	if g := gaps[1]; g.Cause != stall.HostThrottled || g.Scope != stall.ScopeCgroup || g.Owner.Cgroup == 0 {
 		t.Errorf("gap of the throttled time: got %+v", g)
 	}
@@ -56,7 +61,7 @@ func TestJudgeFindsThrottling(t *testing.T) {
 
 // The time of a throttling may be read before its gap has come to light, and
 // the count long before.
-func TestJudgeKeepsThrottledTimeForALateGap(t *testing.T) {
+func TestThrottledKeepsThrottledTimeForALateGap(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		wait time.Duration
@@ -68,12 +73,12 @@ func TestJudgeKeepsThrottledTimeForALateGap(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j, set := throttledMachine(t)
 			set("top/own", 8, time.Second+50*time.Millisecond)
-			j.settle([]Gap{unknown(time.Millisecond)})
+			j.settle([]Gap{unknown(time.Millisecond)}, anyGap)
 			// The clock goes on, so the past is moved instead; and a read that
 			// is due for its age alone must not wait for a test machine.
 			j.asked = j.clock.Now().Add(-test.wait)
 			gaps := []Gap{unknown(49 * time.Millisecond)}
-			j.settle(gaps)
+			j.settle(gaps, anyGap)
 			if g := gaps[0]; g.Cause != test.want {
 				t.Errorf("gap: got %+v, want %v", g, test.want)
 			}
@@ -81,21 +86,21 @@ func TestJudgeKeepsThrottledTimeForALateGap(t *testing.T) {
 	}
 }
 
-func TestJudgeAsksTheAncestors(t *testing.T) {
+func TestThrottledAsksTheAncestors(t *testing.T) {
 	j, set := throttledMachine(t)
 	gaps := []Gap{unknown(50 * time.Millisecond)}
 	set("top", 1, 50*time.Millisecond)
-	j.settle(gaps)
+	j.settle(gaps, anyGap)
 	if g := gaps[0]; g.Cause != stall.HostThrottled || g.Owner.Cgroup != j.last[1].Inode {
 		t.Errorf("gap of the parent's throttling: got %+v", g)
 	}
 }
 
-func TestJudgeDoesNotGuess(t *testing.T) {
+func TestThrottledDoesNotGuess(t *testing.T) {
 	j, set := throttledMachine(t)
 	gaps := []Gap{unknown(50 * time.Millisecond)}
 	set("top/own", 8, time.Second+10*time.Millisecond) // throttled, but not for that long
-	j.settle(gaps)
+	j.settle(gaps, anyGap)
 	if g := gaps[0]; g.Cause != stall.HostUnknown || g.Owner != (stall.Owner{}) {
 		t.Errorf("gap five times as long as the throttling: got %+v", g)
 	}
@@ -103,7 +108,7 @@ func TestJudgeDoesNotGuess(t *testing.T) {
 	stop.Runtime, stop.Cause = true, stall.RuntimeUnknown
 	set("top/own", 9, time.Second+60*time.Millisecond)
 	gaps = []Gap{stop}
-	j.settle(gaps)
+	j.settle(gaps, anyGap)
 	if gaps[0].Cause != stall.RuntimeUnknown {
 		t.Errorf("stop of the runtime: got %+v", gaps[0])
 	}

@@ -1,0 +1,58 @@
+package jitterprobe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/kernel"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func TestDecide(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, test := range []struct {
+		name     string
+		length   time.Duration
+		account  kernel.Account
+		cause    stall.Cause
+		scope    stall.Scope
+		evidence string
+	}{
+		{"no rights", ms, kernel.Account{}, stall.HostUnknown, stall.ScopeCPU, ""},
+		{"records of the thread lost", ms, kernel.Account{CPU: true, Preempted: ms, Switches: 1}, stall.HostUnknown, stall.ScopeCPU, ""},
+		{"preempted", ms, kernel.Account{Thread: true, Preempted: 950 * us, Switches: 1}, stall.HostPreempted, stall.ScopeCPU, "preempted for 950µs"},
+		{"by whom", 60 * us, kernel.Account{Thread: true, CPU: true, Preempted: 13 * us, Interrupt: 20 * us, Switches: 1, Next: 17, NextName: "kworker/3:0"}, stall.HostPreempted, stall.ScopeCPU, "preempted by kworker/3:0 (thread 17) for 13µs"},
+		{"by an idle CPU", 50 * ms, kernel.Account{Thread: true, CPU: true, Preempted: 49 * ms, Switches: 1, Idle: true}, stall.HostThrottled, stall.ScopeCPU, "ready to run while its CPU was idle for 49ms"},
+		{"faults", 20 * us, kernel.Account{Thread: true, CPU: true, Fault: 5 * us, Interrupt: 6 * us, Interrupts: 1, Faults: 2}, stall.HostFault, stall.ScopeCPU, "2 page faults in 5µs"},
+		{"a fault that waited", 9 * ms, kernel.Account{Thread: true, Fault: 20 * us, Blocked: 8 * ms, Switches: 1, Faults: 1, Major: 1}, stall.HostFault, stall.ScopeCPU, "1 major page fault in 8.02ms"},
+		{"stopped", 30 * ms, kernel.Account{Thread: true, CPU: true, Blocked: 29 * ms, Switches: 1}, stall.HostSuspended, stall.ScopeProcess, "stopped for 29ms by a signal, a debugger or a freezer"},
+		{"neither switched nor faulted", 40 * us, kernel.Account{Thread: true}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},
+		{"a switch that explains too little", 3 * ms, kernel.Account{Thread: true, Preempted: 30 * us, Switches: 1}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},
+		{"the tick", 36 * us, kernel.Account{Thread: true, CPU: true, Interrupt: 16 * us, Interrupts: 1, Longest: "local_timer"}, stall.HostIRQ, stall.ScopeCPU, "1 interrupt in 16µs, most of it local_timer"},
+		{"a short one, most of it entry", 15 * us, kernel.Account{Thread: true, CPU: true, Interrupt: us, Interrupts: 1, Longest: "reschedule"}, stall.HostIRQ, stall.ScopeCPU, "1 interrupt in 1µs, most of it reschedule"},
+		{"nothing at all", 40 * us, kernel.Account{Thread: true, CPU: true}, stall.HostSteal, stall.ScopeCPU, "the kernel did nothing for 40µs"},
+		{"the tick that was due when the machine was given back", 3 * ms, kernel.Account{Thread: true, CPU: true, Interrupt: 16 * us, Interrupts: 1}, stall.HostSteal, stall.ScopeCPU, "the kernel did nothing for 2.984ms"},
+		{"in between", 80 * us, kernel.Account{Thread: true, CPU: true, Interrupt: 4 * us, Interrupts: 1}, stall.HostIRQOrSteal, stall.ScopeCPU, "the kernel did nothing for 76µs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := unknown(test.length)
+			g.decide(&test.account)
+			if g.Cause != test.cause || g.Scope != test.scope || g.Evidence.String() != test.evidence {
+				t.Errorf("got %v, %v, %q; want %v, %v, %q", g.Cause, g.Scope, g.Evidence, test.cause, test.scope, test.evidence)
+			}
+		})
+	}
+}
+
+func TestEveryWitnessSpeaks(t *testing.T) {
+	for w := range numWitnesses {
+		if text := (Evidence{Witness: w, Count: 1}).String(); (text == "") != (w == NoWitness) {
+			t.Errorf("witness %d says %q", w, text)
+		}
+	}
+	for r := range numReasons {
+		if r.String() == "" {
+			t.Errorf("reason %d has no name", r)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package jitterprobe
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Witness says what decided the cause of a gap. The list is closed.
+type Witness uint8
+
+const (
+	NoWitness     Witness = iota // nothing did
+	RuntimeReturn                // the gap lies across the return into the Go runtime
+	CgroupStat                   // cpu.stat of the cgroup says that it was throttled for so long
+	IdleCPU                      // the thread could run, and its CPU was idle
+	RealtimeLimit                // the thread has real-time priority, and the gap the shape of its limit
+	BootClock                    // CLOCK_BOOTTIME went on while CLOCK_MONOTONIC stood still
+	SwitchRecord                 // the kernel switched to another thread
+	RunDelay                     // the kernel counted so much time of waiting for the CPU
+	FaultRecord                  // the thread had page faults
+	StopRecord                   // the thread could not run, and had no page fault
+	Tracepoint                   // the CPU served interrupts
+	Silence                      // the kernel did nothing, and no record is missing
+	Remainder                    // the thread was not switched out and had no page fault
+	numWitnesses
+)
+
+// Evidence says what decided the cause of a gap, and how much of the gap it
+// accounts for. The zero Evidence says that nothing did.
+type Evidence struct {
+	Witness Witness
+	// Time is the part of the gap that the witness accounts for.
+	Time time.Duration
+	// Count is how many switches, faults or interrupts fell into the gap.
+	Count int32
+	// TID is the thread that had the CPU instead, zero if it is not known.
+	TID int32
+	// Name is that of the thread, or of the interrupt that took the most time.
+	Name string
+}
+
+// String says it in one line, such as "preempted by kworker/1:0 (thread 321)
+// for 48µs". Empty if nothing decided.
+func (e Evidence) String() string {
+	d := e.Time.Round(100 * time.Nanosecond)
+	switch e.Witness {
+	case RuntimeReturn:
+		return "return into the Go runtime"
+	case CgroupStat:
+		return fmt.Sprintf("cpu.stat: throttled for %v", d)
+	case IdleCPU:
+		return fmt.Sprintf("ready to run while its CPU was idle for %v", d)
+	case RealtimeLimit:
+		return fmt.Sprintf("real-time limit: %v each second", d.Round(time.Millisecond))
+	case BootClock:
+		return fmt.Sprintf("the machine slept for %v", d.Round(time.Millisecond))
+	case SwitchRecord:
+		return fmt.Sprintf("preempted%s for %v", e.by(), d)
+	case RunDelay:
+		return fmt.Sprintf("schedstat: waited for the CPU for %v", d)
+	case FaultRecord:
+		return fmt.Sprintf("%s in %v", count(e.Count, strings.TrimSpace(e.Name+" page fault")), d)
+	case StopRecord:
+		return fmt.Sprintf("stopped for %v by a signal, a debugger or a freezer", d)
+	case Tracepoint:
+		return fmt.Sprintf("%s in %v, most of it %s", count(e.Count, "interrupt"), d, e.Name)
+	case Silence:
+		return fmt.Sprintf("the kernel did nothing for %v", d)
+	case Remainder:
+		return "not switched out, no page fault"
+	}
+	return ""
+}
+
+// by names the thread that had the CPU.
+func (e Evidence) by() string {
+	switch {
+	case e.Name != "":
+		return fmt.Sprintf(" by %s (thread %d)", e.Name, e.TID)
+	case e.TID != 0:
+		return fmt.Sprintf(" by thread %d", e.TID)
+	}
+	return ""
+}
+
+func count(n int32, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

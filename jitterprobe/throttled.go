@@ -1,0 +1,139 @@
+package jitterprobe
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/cgroup"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	// throttleFrom is the shortest gap that is asked about throttling: a quota
+	// takes the CPU away for the rest of a period, milliseconds.
+	throttleFrom = time.Millisecond
+	// throttleEvery bounds how old the other end of a difference can be.
+	throttleEvery = time.Second
+	// throttleFresh is how long throttled time waits for its gap.
+	throttleFresh = 3 * drainEvery
+	// throttleShare is the part of a gap that cpu.stat must account for. Where
+	// it was compared, they agreed within a percent.
+	throttleShare = 0.8
+)
+
+// spent is what one cgroup was throttled lately.
+type spent struct {
+	left   time.Duration // that no gap has claimed
+	events uint64        // throttlings that began, not yet seen to end
+	mean   time.Duration // length of one, from the last that ended
+}
+
+// throttled finds the gaps that a cgroup's quota made.
+type throttled struct {
+	clock stall.Clock
+	watch *cgroup.Watch
+	last  []cgroup.Throttle
+	next  []cgroup.Throttle
+	spent []spent // per cgroup
+	asked stall.Instant
+	long  []*Gap // of one settle
+}
+
+// newThrottled finds the cgroups. Without any it finds no gaps.
+func newThrottled(root string, clock stall.Clock) (throttled, error) {
+	watch, err := cgroup.NewWatch(root)
+	if err != nil {
+		return throttled{}, err
+	}
+	t := throttled{clock: clock, watch: watch, asked: clock.Now()}
+	t.last = watch.Read(nil)
+	t.spent = make([]spent, len(t.last))
+	return t, nil
+}
+
+// settle gives host.throttled to each gap that the cgroup or one of its
+// ancestors was throttled for, among those that may have been.
+func (t *throttled) settle(gaps []Gap, may func(*Gap) bool) {
+	if len(t.last) == 0 {
+		return
+	}
+	fresh, due := t.due(gaps)
+	if !due {
+		return
+	}
+	t.next = t.watch.Read(t.next[:0])
+	for i := range t.spent {
+		t.spent[i].add(t.last[i], t.next[i], fresh)
+	}
+	t.last, t.next = t.next, t.last
+	// The longest first: what is left over for the others is their bound.
+	t.long = t.long[:0]
+	for i := range gaps {
+		if g := &gaps[i]; g.Duration() >= throttleFrom && !g.Runtime && may(g) {
+			t.long = append(t.long, g)
+		}
+	}
+	slices.SortFunc(t.long, func(a, b *Gap) int { return cmp.Compare(b.Duration(), a.Duration()) })
+	for _, g := range t.long {
+		t.claim(g)
+	}
+}
+
+// due reports whether cpu.stat has to be read: for a long gap, and once a
+// second so that the difference is never of a longer time. It also reports
+// whether the last read was only just before.
+func (t *throttled) due(gaps []Gap) (fresh, due bool) {
+	now := t.clock.Now()
+	age := now.Sub(t.asked)
+	due = age >= throttleEvery
+	for i := range gaps {
+		due = due || gaps[i].Duration() >= throttleFrom
+	}
+	if due {
+		t.asked = now
+	}
+	return age <= throttleFresh, due
+}
+
+// add takes in the difference of two reads. The count rises when a throttling
+// begins, the time when it ends, and the thread runs again a little later: if
+// the last read was fresh it may have had the time of a gap that only came to
+// light since.
+func (s *spent) add(from, to cgroup.Throttle, fresh bool) {
+	if !fresh {
+		s.left = 0
+	}
+	s.events += to.Count - min(to.Count, from.Count)
+	ended := to.Time - from.Time
+	if ended <= 0 {
+		return
+	}
+	s.left += ended
+	s.mean = ended / time.Duration(max(1, s.events))
+	s.events = 0
+}
+
+// covers reports whether s accounts for a gap of d: there is time enough, and a
+// throttling was about as long. A shorter gap had another reason; its cgroup
+// was throttled on another CPU, or before or after.
+func (s *spent) covers(d time.Duration) bool {
+	return float64(s.left) >= throttleShare*float64(d) && d >= s.mean/2
+}
+
+// claim takes the length of g out of what the first cgroup that covers it was
+// throttled.
+func (t *throttled) claim(g *Gap) {
+	for i := range t.spent {
+		s := &t.spent[i]
+		if !s.covers(g.Duration()) {
+			continue
+		}
+		part := min(s.left, g.Duration())
+		s.left -= part
+		g.Cause, g.Scope = stall.HostThrottled, stall.ScopeCgroup
+		g.Owner = stall.Owner{Cgroup: t.last[i].Inode}
+		g.Evidence = Evidence{Witness: CgroupStat, Time: part}
+		return
+	}
+}

@@ -1,0 +1,82 @@
+package jitterprobe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+func preemptedOf(gaps []Gap) (list []bool) {
+	for _, g := range gaps {
+		list = append(list, g.Cause == stall.HostPreempted)
+	}
+	return list
+}
+
+func unknowns(lengths ...time.Duration) (gaps []Gap, refs []*Gap) {
+	for _, d := range lengths {
+		gaps = append(gaps, unknown(d))
+	}
+	for i := range gaps {
+		refs = append(refs, &gaps[i])
+	}
+	return gaps, refs
+}
+
+// Sums convict only where nobody else can have done it. The gaps are sorted by
+// length.
+func TestWaitedSwitches(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, test := range []struct {
+		name  string
+		gaps  []time.Duration
+		delay time.Duration
+		n     int
+		want  []bool
+	}{
+		{"one that is long enough", []time.Duration{4 * ms, 40 * us, 16 * us}, 3900 * us, 1, []bool{true, false, false}},
+		{"two that are", []time.Duration{4 * ms, 3 * ms, 16 * us}, 3900 * us, 1, []bool{true, false, false}},
+		{"either of two", []time.Duration{4 * ms, 3950 * us, 16 * us}, 3900 * us, 1, []bool{false, false, false}},
+		{"two waits", []time.Duration{4 * ms, 3 * ms, 16 * us}, 6900 * us, 2, []bool{true, true, false}},
+		{"a wait that could be in any", []time.Duration{40 * us, 30 * us, 16 * us}, 10 * us, 1, []bool{false, false, false}},
+		{"all of them", []time.Duration{40 * us}, 10 * us, 1, []bool{true}},
+		{"a wait of which the gap is not there", []time.Duration{40 * us}, 3 * ms, 1, []bool{false}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			gaps, refs := unknowns(test.gaps...)
+			w := waited{gaps: refs}
+			w.switches(test.delay, test.n)
+			if d := cmp.Diff(test.want, preemptedOf(gaps)); d != "" {
+				t.Errorf("preempted (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestWaitedWakeups(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, test := range []struct {
+		name  string
+		gaps  []time.Duration
+		delay time.Duration // that other wake-ups cannot have had
+		want  []bool
+	}{
+		{"waited", []time.Duration{4 * ms}, 3 * ms, []bool{true}},
+		{"did not", []time.Duration{4 * ms}, 100 * us, []bool{false}},
+		{"the other may have", []time.Duration{4 * ms, 3 * ms}, 3 * ms, []bool{false, false}},
+		{"the long one must have", []time.Duration{9 * ms, ms}, 8 * ms, []bool{true, false}},
+		{"both must have", []time.Duration{9 * ms, 8 * ms}, 16 * ms, []bool{true, true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			gaps, refs := unknowns(test.gaps...)
+			w := waited{gaps: refs}
+			w.wakeups(test.delay)
+			if d := cmp.Diff(test.want, preemptedOf(gaps)); d != "" {
+				t.Errorf("preempted (-want +got):\n%s", d)
+			}
+		})
+	}
+}
