@@ -127,7 +127,7 @@ func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 		return nil, wrongArgument{err}
 	case err != nil:
 		return nil, err
-	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && strings.Contains(p.Note(), "quota"):
+	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && p.Reason() == jitterprobe.CPUQuota:
 		p.Stop()
 		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
 	}
