@@ -29,6 +29,15 @@ const (
 	AttrGCFragBefore     = "otelgc.gc.fragmentation.before"
 	AttrGCFragAfter      = "otelgc.gc.fragmentation.after"
 	AttrGCOverlap        = "otelgc.gc.overlap"
+	AttrGCCompacting     = "otelgc.gc.compacting"
+	AttrGCConcurrent     = "otelgc.gc.concurrent"
+	AttrGCPinned         = "otelgc.gc.pinned"
+	AttrGCFinalizable    = "otelgc.gc.finalizable"
+	AttrGCMemoryLoad     = "otelgc.gc.memory_load"
+	AttrGCAllocated      = "otelgc.gc.allocated"
+	AttrGCIncomplete     = "otelgc.gc.incomplete"
+	AttrGCGenerations    = "otelgc.gc.generations"
+	AttrGCPartPrefix     = "otelgc.gc.generations."
 	AttrCPUPrefix        = "otelgc.gc.cpu."
 	AttrPauseUtilization = "otelgc.gc.pause.utilization"
 	AttrPausePhase       = "otelgc.pause.phase"
@@ -78,6 +87,9 @@ const (
 	AttrCgroupID         = "otelgc.cgroup.id"
 	AttrGoCPUState       = "go.cpu.state"
 	AttrGoCPUDetail      = "go.cpu.detailed_state"
+	AttrDotnetGeneration = "dotnet.gc.heap.generation"
+	AttrPauseGeneration  = "gc.heap.generation"
+	AttrPauseType        = "gc.pause.type"
 )
 
 // Events.
@@ -115,4 +127,15 @@ const (
 	MetricGoCycles        = "go.memory.gc.cycles"
 	MetricGoCPUTime       = "go.cpu.time"
 	MetricGoAllocated     = "go.memory.allocated"
+)
+
+// Metrics of a .NET process: of the registry, but for the first, which is
+// proposed to it.
+const (
+	MetricDotnetPauseDuration = "dotnet.gc.pause.duration"
+	MetricDotnetCollections   = "dotnet.gc.collections"
+	MetricDotnetAllocated     = "dotnet.gc.heap.total_allocated"
+	MetricDotnetPauseTime     = "dotnet.gc.pause.time"
+	MetricDotnetHeapSize      = "dotnet.gc.last_collection.heap.size"
+	MetricDotnetFragmentation = "dotnet.gc.last_collection.heap.fragmentation.size"
 )

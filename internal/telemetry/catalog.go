@@ -17,6 +17,8 @@ const (
 	Gauge             Instrument = "gauge"
 	ObservableCounter Instrument = "observable counter"
 	ObservableGauge   Instrument = "observable gauge"
+	// ObservableUpDown is a sum that may fall.
+	ObservableUpDown Instrument = "observable updowncounter"
 )
 
 // Metric is all that is known of one metric before a value is recorded.
@@ -44,7 +46,7 @@ type Attribute struct {
 
 // Metrics returns the metrics of the package, sorted by name.
 func Metrics() []Metric {
-	all := slices.Concat(collectionMetrics, lastMetrics, goMetrics, stallMetrics, requestMetrics, monitorMetrics)
+	all := slices.Concat(collectionMetrics, lastMetrics, goMetrics, dotnetMetrics, stallMetrics, requestMetrics, monitorMetrics)
 	slices.SortFunc(all, func(a, b Metric) int {
 		if a.Name < b.Name {
 			return -1

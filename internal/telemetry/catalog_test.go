@@ -25,7 +25,7 @@ func TestCatalogMetrics(t *testing.T) {
 	r := play(t)
 	r.nextSecond()
 	got := make(map[string]metricdata.Metrics)
-	for _, m := range collect(t, r.reader) {
+	for _, m := range append(collect(t, playDotnet(t).reader), collect(t, r.reader)...) {
 		got[m.Name] = m
 	}
 	for _, want := range Metrics() {
@@ -41,6 +41,7 @@ func TestCatalogMetrics(t *testing.T) {
 		kind := map[Instrument]string{
 			Histogram: "histogram", Gauge: "gauge", ObservableGauge: "gauge",
 			Counter: "sum monotonic=true", ObservableCounter: "sum monotonic=true",
+			ObservableUpDown: "sum monotonic=false",
 		}[want.Instrument]
 		if kindOf(m) != kind {
 			t.Errorf("%s: got %s, want %s", want.Name, kindOf(m), kind)
@@ -56,7 +57,7 @@ func TestCatalogMetrics(t *testing.T) {
 
 func TestCatalogEvents(t *testing.T) {
 	r := play(t)
-	records := r.nextSecond()
+	records := append(r.nextSecond(), playDotnet(t).nextSecond()...)
 	playStatus(r)
 	got := make(map[string]map[string]bool)
 	for _, record := range append(records, r.events.taken()...) {

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -19,7 +20,7 @@ var (
 	}
 	pauseTime = Metric{
 		stall.MetricPauseTime, Counter, "s", []string{stall.AttrGCKind},
-		"Time stopped for garbage collection.",
+		"Time stopped for garbage collection; of a .NET process dotnet.gc.pause.time says it.",
 	}
 	suspendDuration = Metric{
 		stall.MetricSuspendDuration, Histogram, "s", []string{stall.AttrGCKind},
@@ -62,10 +63,14 @@ type collectionInstruments struct {
 	byBefore  *series[triggerSeries]
 }
 
-func newCollectionInstruments(m *maker) collectionInstruments {
+func newCollectionInstruments(m *maker, withPauseTime bool) collectionInstruments {
+	var total metric.Float64Counter = metricnoop.Float64Counter{}
+	if withPauseTime {
+		total = m.seconds(pauseTime)
+	}
 	return collectionInstruments{
 		pause:     m.durations(pauseDuration),
-		pauseTime: m.seconds(pauseTime),
+		pauseTime: total,
 		suspend:   m.durations(suspendDuration),
 		promoted:  m.sizes(promotedSize),
 		before:    m.sizes(heapBefore),
@@ -104,6 +109,7 @@ func (t *Telemetry) Collection(c *gc.Collection) {
 	ctx := context.Background()
 	t.gc.record(ctx, c)
 	t.goSelf.cycles(ctx, c)
+	t.dotnet.record(ctx, c)
 	t.last.put(c)
 	t.collectionEvent(ctx, c)
 }

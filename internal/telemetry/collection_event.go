@@ -31,6 +31,9 @@ var collectionEvent = Event{
 		attrCPUAssist, attrCPUDedicated, attrCPUIdle, attrCPUPause, attrCPUTotal, stall.AttrPauseUtilization,
 		stall.AttrPauseStart, stall.AttrPauseEnd, stall.AttrPauseEndMax, stall.AttrPauseSuspend,
 		stall.AttrPauseSlack, stall.AttrPausePhase,
+		stall.AttrGCCompacting, stall.AttrGCConcurrent, stall.AttrGCPinned, stall.AttrGCFinalizable,
+		stall.AttrGCMemoryLoad, stall.AttrGCAllocated, stall.AttrGCIncomplete, stall.AttrGCGenerations,
+		attrSizeBefore, attrSizeAfter, attrFragBefore, attrFragAfter, attrPromoted, attrSurvived, attrBudget,
 		stall.AttrHostFaults, stall.AttrHostRunDelay, stall.AttrHostThrottled,
 		stall.AttrEstimatedFields, stall.AttrFidelity,
 	},
@@ -52,13 +55,19 @@ func (t *Telemetry) collectionEvent(ctx context.Context, c *gc.Collection) {
 	})
 }
 
-// collectionExtent returns what is known of c's start and end, else the extent
-// of its pauses, else zero.
+// collectionExtent returns the start and the end of c and all its pauses, zero
+// for what is not known. In .NET the threads are being stopped before the
+// collection begins and run again after it ends: an event that waits must hold
+// the watermark back from there on.
 func collectionExtent(c *gc.Collection) (start, end stall.Instant) {
+	start, end = c.Start.Or(0), c.End.Or(0)
 	if n := len(c.Pauses); n > 0 {
-		start, end = c.Pauses[0].Start, c.Pauses[n-1].End
+		if first := c.Pauses[0].Start; start == 0 || first < start {
+			start = first
+		}
+		end = max(end, c.Pauses[n-1].End)
 	}
-	return c.Start.Or(start), c.End.Or(end)
+	return start, end
 }
 
 func collectionSlack(c *gc.Collection) time.Duration {
@@ -94,6 +103,7 @@ func (t *Telemetry) collectionAttributes(ctx context.Context, c *gc.Collection) 
 	if f, ok := c.PauseUtilization.Get(); ok {
 		a = append(a, attribute.Float64(stall.AttrPauseUtilization, f))
 	}
+	a = append(a, dotnetAttributes(c)...)
 	if n, ok := c.HostDuring.MajorFaults.Get(); ok {
 		a.int(stall.AttrHostFaults, asInt64(n))
 	}

@@ -77,3 +77,9 @@ func (m *maker) observedTime(d Metric) metric.Float64ObservableCounter {
 	m.check(d, err)
 	return c
 }
+
+func (m *maker) observedUpDown(d Metric) metric.Int64ObservableUpDownCounter {
+	c, err := m.meter.Int64ObservableUpDownCounter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning))
+	m.check(d, err)
+	return c
+}

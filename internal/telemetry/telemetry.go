@@ -30,6 +30,9 @@ type Options struct {
 	// GoMetrics adds the registry's go.* metrics. Leave it out when another
 	// instrumentation of the process emits them.
 	GoMetrics bool
+	// DotnetMetrics adds the dotnet.* metrics, for a .NET process. They have
+	// its pause time: otelgc.gc.pause.time is left out.
+	DotnetMetrics bool
 
 	// GapEventThreshold is the shortest gap that is an event; 50 us if zero.
 	// The longest gap of each second is one whatever its length.
@@ -75,6 +78,7 @@ type Telemetry struct {
 	gc       collectionInstruments
 	last     lastCollections
 	goSelf   goInstruments
+	dotnet   dotnetInstruments
 	stalls   stallInstruments
 	requests requestInstruments
 	monitor  monitorInstruments
@@ -91,7 +95,7 @@ func New(o Options) (*Telemetry, error) {
 	t.events = newRation(o.MaxEventsPerSecond, o.Clock.Now())
 
 	m := &maker{meter: o.Meter}
-	t.gc = newCollectionInstruments(m)
+	t.gc = newCollectionInstruments(m, !o.DotnetMetrics)
 	t.stalls = newStallInstruments(m)
 	t.monitor = newMonitorInstruments(m)
 	lastCallback := t.last.make(m)
@@ -100,10 +104,14 @@ func New(o Options) (*Telemetry, error) {
 	if o.GoMetrics {
 		goCallback = t.goSelf.make(m)
 	}
+	dotnetCallback := func() (metric.Registration, error) { return nil, nil }
+	if o.DotnetMetrics {
+		dotnetCallback = t.dotnet.make(m)
+	}
 	if err := m.err(); err != nil {
 		return nil, err
 	}
-	for _, register := range []func() (metric.Registration, error){lastCallback, requestCallback, goCallback} {
+	for _, register := range []func() (metric.Registration, error){lastCallback, requestCallback, goCallback, dotnetCallback} {
 		r, err := register()
 		if err != nil {
 			return nil, errors.Join(err, t.Close())

@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// What an event says of each generation, as arrays parallel to
+// stall.AttrGCGenerations.
+const (
+	attrSizeBefore = stall.AttrGCPartPrefix + "size.before"
+	attrSizeAfter  = stall.AttrGCPartPrefix + "size.after"
+	attrFragBefore = stall.AttrGCPartPrefix + "fragmentation.before"
+	attrFragAfter  = stall.AttrGCPartPrefix + "fragmentation.after"
+	attrPromoted   = stall.AttrGCPartPrefix + "promoted"
+	attrSurvived   = stall.AttrGCPartPrefix + "survived"
+	attrBudget     = stall.AttrGCPartPrefix + "budget"
+)
+
+// dotnetAttributes returns what only a collection of .NET has.
+func dotnetAttributes(c *gc.Collection) []attribute.KeyValue {
+	var a attributes
+	if v, ok := c.Compacting.Get(); ok {
+		a = append(a, attribute.Bool(stall.AttrGCCompacting, v))
+	}
+	if v, ok := c.Concurrent.Get(); ok {
+		a = append(a, attribute.Bool(stall.AttrGCConcurrent, v))
+	}
+	if n, ok := c.Pinned.Get(); ok {
+		a.int(stall.AttrGCPinned, asInt64(n))
+	}
+	if n, ok := c.Finalizable.Get(); ok {
+		a.int(stall.AttrGCFinalizable, asInt64(n))
+	}
+	if f, ok := c.MemoryLoad.Get(); ok {
+		a.float(stall.AttrGCMemoryLoad, f)
+	}
+	a.size(stall.AttrGCAllocated, c.Allocated)
+	a.text(stall.AttrGCIncomplete, c.Incomplete)
+	return append(a, generationAttributes(c.Generations)...)
+}
+
+// generationAttributes returns the generations as parallel arrays. A column of
+// which nothing is known is left out; what is not known in one that is there is
+// -1.
+func generationAttributes(all []gc.Generation) []attribute.KeyValue {
+	if len(all) == 0 {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].ID.String()
+	}
+	a := []attribute.KeyValue{attribute.StringSlice(stall.AttrGCGenerations, names)}
+	for _, column := range []struct {
+		key string
+		of  func(*gc.Generation) gc.Maybe[gc.Bytes]
+	}{
+		{attrSizeBefore, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.SizeBefore }},
+		{attrSizeAfter, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.SizeAfter }},
+		{attrFragBefore, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.FragmentationBefore }},
+		{attrFragAfter, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.FragmentationAfter }},
+		{attrPromoted, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.Promoted }},
+		{attrSurvived, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.Survived }},
+		{attrBudget, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.Budget }},
+	} {
+		values, some := make([]int64, len(all)), false
+		for i := range all {
+			n, known := column.of(&all[i]).Get()
+			values[i] = -1
+			if known {
+				values[i], some = asInt64(n), true
+			}
+		}
+		if some {
+			a = append(a, attribute.Int64Slice(column.key, values))
+		}
+	}
+	return a
+}
