@@ -12,12 +12,7 @@ func (r *Report) printSession(w io.Writer) {
 		return
 	}
 	heading(w, "THE SESSION", "")
-	in := count(len(r.Collections))
-	counted := fmt.Sprintf("%s in this file; how many there were before, it does not say", in)
-	if before, ok := r.Before().Get(); ok {
-		counted = fmt.Sprintf("%s before this file, %s at its end: %s in it", count(before), count(before+uint64(len(r.Collections))), in)
-	}
-	item(w, "collections", counted)
+	r.printCounts(w)
 	share := fmt.Sprintf("%s of the time in this file, %s, with what it took to stop the threads", maybePercent(r.PauseShare()), length(r.PauseTotal()))
 	item(w, "paused", share)
 	r.printTimeInGC(w)
@@ -53,4 +48,31 @@ func (r *Report) nameOf(number int) string {
 		return fmt.Sprintf("GC %d", i)
 	}
 	return fmt.Sprintf("#%d", number)
+}
+
+// printCounts writes how many collections there were at the file's beginning
+// and at its end, where the file counts them.
+func (r *Report) printCounts(w io.Writer) {
+	before, known := r.Before().Get()
+	if !known {
+		item(w, "collections", fmt.Sprintf("%s in this file; how many there were before, it does not say", count(len(r.Collections))))
+		return
+	}
+	var g grid
+	g.add("collections", "before", "in the file", "at its end")
+	for _, row := range r.Rollup() {
+		cells := []string{row.Title, none, count(row.Count), none}
+		switch {
+		case row.Title == titleAll:
+			cells[1], cells[3] = count(before), count(r.last())
+		case before == 0:
+			cells[1], cells[3] = "0", count(row.Count)
+		}
+		g.add(cells...)
+	}
+	g.print(w)
+	if missing := r.last() - before - uint64(len(r.Collections)); missing > 0 {
+		fmt.Fprintf(w, "  %s within it that the file does not hold\n", many(missing, "collection"))
+	}
+	fmt.Fprintln(w)
 }

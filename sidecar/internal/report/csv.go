@@ -59,12 +59,10 @@ type csvTable struct {
 	inGC    map[int]float64 // by number in the file
 	restart stall.Instant   // the end of the last pause so far, zero before
 	gen0    gc.Maybe[gc.Bytes]
-	// background is the last background collection.
-	background stall.Span
 }
 
 func (t *csvTable) row(i int) []string {
-	c := &t.Collections[i]
+	c := &t.Collections[i].Collection
 	start, pause, longest := pausesOf(c)
 	var idle time.Duration // since the last restart
 	if t.restart != 0 {
@@ -72,7 +70,7 @@ func (t *csvTable) row(i int) []string {
 	}
 	allocated := t.allocated(c)
 	row := []string{
-		numberOf(c.Index, i), milliseconds(t.since(start)), string(c.Trigger), t.genName(c), milliseconds(pause), "",
+		numberOf(c.Index, i), milliseconds(t.since(start)), string(c.Trigger), genName(&t.Collections[i]), milliseconds(pause), "",
 		megabytes(allocated), rate(allocated, idle), megabytes(t.peak(i)), megabytes(c.HeapAfter),
 		decimal(ratio(t.peak(i), c.HeapAfter), 1, 2), megabytes(c.Promoted),
 	}
@@ -91,9 +89,6 @@ func (t *csvTable) row(i int) []string {
 	}
 	if n := len(c.Pauses); n > 0 {
 		t.restart = c.Pauses[n-1].End
-	}
-	if c.Kind == gc.Background {
-		t.background = stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
 	}
 	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
 		strconv.FormatInt(int64(longest), 10), decimal(inGC, 100, 3), whole(c.Finalizable), c.Incomplete)
@@ -137,7 +132,7 @@ func (t *csvTable) allocated(c *gc.Collection) gc.Maybe[gc.Bytes] {
 // peak returns the largest heap before c, and of a background collection before
 // those within it too.
 func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
-	c := &t.Collections[i]
+	c := &t.Collections[i].Collection
 	peak := c.HeapBefore
 	if c.Kind != gc.Background || !t.Source.dotnet {
 		return peak
@@ -150,33 +145,24 @@ func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
 	return peak
 }
 
-// genName writes the generation as GCStats does: 0N, 1F, 2B, with I if induced.
-func (t *csvTable) genName(c *gc.Collection) string {
+// genName writes the generation as GCStats does: 0N, 1F, 2B, by what was
+// announced, with I or i if the program asked for it.
+func genName(c *Collection) string {
 	g, ok := c.Generation.Get()
 	if !ok {
 		return ""
 	}
 	name := strconv.Itoa(g)
-	switch {
-	case c.Kind == gc.Background:
-		name += "B"
-	case t.foreground(c):
-		name += "F"
-	default:
-		name += "N"
+	if len(c.Announced) > 0 {
+		name += c.Announced[:1]
 	}
 	switch c.Trigger {
-	case "Induced", "induced":
+	case "Induced":
 		name += "I"
 	case "InducedNotForced":
 		name += "i"
 	}
 	return name
-}
-
-// foreground reports whether c ran within the last background collection.
-func (t *csvTable) foreground(c *gc.Collection) bool {
-	return len(c.Pauses) > 0 && t.background.Start < c.Pauses[0].Start && c.Pauses[0].Start < t.background.End
 }
 
 func genCells(c *gc.Collection, id gc.GenerationID) []string {
@@ -185,7 +171,7 @@ func genCells(c *gc.Collection, id gc.GenerationID) []string {
 		return []string{"", "", ""}
 	}
 	return []string{
-		megabytes(g.SizeAfter), decimal(survivalIn(c, g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2),
+		megabytes(g.SizeAfter), decimal(survivalIn(g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2),
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *Report) Document() Document {
 		d.Source.Recorded = s.Recorded.UTC().Format(time.RFC3339Nano)
 	}
 	for i := range r.Collections {
-		d.Collections = append(d.Collections, gcjson.New(&r.Collections[i]))
+		d.Collections = append(d.Collections, gcjson.New(&r.Collections[i].Collection))
 	}
 	for _, v := range r.Suspensions {
 		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.Reason, v.Caller})

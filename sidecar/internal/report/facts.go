@@ -11,18 +11,8 @@ func induced(c *gc.Collection) bool {
 	return c.Trigger == gc.TriggerForced || strings.HasPrefix(strings.ToLower(string(c.Trigger)), "induced")
 }
 
-// collected reports whether c collected generation id. A background collection
-// sweeps the old ones only.
-func collected(c *gc.Collection, id gc.GenerationID) bool {
-	oldest, ok := c.Generation.Get()
-	switch {
-	case !ok:
-		return false
-	case oldest >= 2:
-		return c.Kind != gc.Background || id >= gc.Gen2
-	}
-	return int(id) <= oldest
-}
+// collected reports whether g was collected, as far as the file tells.
+func collected(g *gc.Generation) bool { return !g.Survived.IsZero() || !g.Promoted.IsZero() }
 
 // minus returns a - b, unknown if either is, or if it would be below zero.
 func minus(a, b gc.Maybe[gc.Bytes]) gc.Maybe[gc.Bytes] {
@@ -43,14 +33,9 @@ func objectsAfter(g *gc.Generation) gc.Maybe[gc.Bytes] {
 	return minus(g.SizeAfter, g.FragmentationAfter)
 }
 
-// survivalIn returns the share of the objects of g that survived c, if it was
+// survivalIn returns the share of the objects of g that survived, if it was
 // collected.
-func survivalIn(c *gc.Collection, g *gc.Generation) gc.Maybe[float64] {
-	if !collected(c, g.ID) {
-		return gc.Maybe[float64]{}
-	}
-	return ratio(g.Survived, objectsBefore(g))
-}
+func survivalIn(g *gc.Generation) gc.Maybe[float64] { return ratio(g.Survived, objectsBefore(g)) }
 
 // survivalOf returns the share of the objects of all collected generations that
 // survived c. A Go program allocates while it is collected, so there is no such
@@ -61,7 +46,7 @@ func survivalOf(c *gc.Collection) gc.Maybe[float64] {
 		g := &c.Generations[i]
 		o, ok := objectsBefore(g).Get()
 		s, also := g.Survived.Get()
-		if collected(c, g.ID) && ok && also {
+		if ok && also {
 			objects, survived = objects+o, survived+s
 		}
 	}

@@ -172,7 +172,7 @@ func (b *goBuilder) collect(c *gotrace.Cycle) {
 		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
 		CPU: b.cpu, Source: stall.GoTrace, Fidelity: stall.Exact,
 	}
-	b.addCollection(record)
+	b.addCollection(Collection{Collection: record})
 	b.stops, b.cpu = b.stops[:0], gc.CPU{}
 }
 

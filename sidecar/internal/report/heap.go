@@ -39,7 +39,7 @@ type heapPart struct {
 func (r *Report) heapOf(id gc.GenerationID) (h heapPart) {
 	for i := range r.Collections {
 		c := &r.Collections[i]
-		g := part(c, id)
+		g := part(&c.Collection, id)
 		if g == nil {
 			continue
 		}
@@ -47,11 +47,11 @@ func (r *Report) heapOf(id gc.GenerationID) (h heapPart) {
 		if size, ok := g.SizeAfter.Get(); ok {
 			h.largest = gc.Known(max(size, h.largest.Or(0)))
 		}
-		if collected(c, id) {
+		if collected(g) {
 			h.collected++
 		}
 		h.free.add(ratio(g.FragmentationAfter, g.SizeAfter))
-		h.survival.add(survivalIn(c, g))
+		h.survival.add(survivalIn(g))
 	}
 	return h
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnknown says that a file is none that a report can be made of.
-var ErrUnknown = errors.New("not a Go execution trace")
+var ErrUnknown = errors.New("neither a Go execution trace nor a .NET nettrace file")
 
 // ErrOpen says that a file cannot be opened.
 var ErrOpen = errors.New("open file")
@@ -55,6 +55,9 @@ func Read(path string, stream io.Reader) (*Report, error) {
 	}
 	r := &Report{Source: Source{File: path}}
 	err = format.read(r, in)
+	if err == nil && r.ended > 0 {
+		err = nothingBehind(r.ended, in, counted)
+	}
 	r.Source.Bytes = counted.n
 	r.sayLeft()
 	if err != nil {
@@ -65,6 +68,18 @@ func Read(path string, stream io.Reader) (*Report, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// nothingBehind sees to it that the file ends where its stream does: files can
+// have been put together.
+func nothingBehind(end int64, in io.Reader, counted *counter) error {
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return &Damaged{fmt.Errorf("read on at byte %d: %w", end, err)}
+	}
+	if behind := counted.n - end; behind > 0 {
+		return &Damaged{fmt.Errorf("byte %d: the stream ends here, and %s follow: report on each recording by itself", end, many(behind, "byte"))}
+	}
+	return nil
 }
 
 // counter counts the bytes that were read.
@@ -88,7 +103,7 @@ type format struct {
 
 var formats = []format{
 	{magic: []byte("go 1."), read: readGo},
-	{magic: []byte("Nettrace"), hint: "it is a nettrace file of .NET, which is not read yet"},
+	{magic: []byte("Nettrace"), read: readDotnet},
 	{magic: []byte("\x14\x00\x00\x00!FastSerialization.1"), hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
 	{magic: []byte("\x1f\x8b"), hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
 	{magic: []byte("PK\x03\x04"), hint: "it is a zip: unpack it first"},

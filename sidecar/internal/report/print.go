@@ -83,11 +83,15 @@ func (r *Report) printSource(w io.Writer) {
 
 func (s *Source) clockText() string {
 	text := "the file's own: it can be compared with nothing else"
-	if s.Clock == clockMonotonic {
+	switch {
+	case s.Clock != clockMonotonic:
+	case s.dotnet && s.OS == "":
+		text = clockMonotonic + ", if it was recorded on Linux: the file does not say"
+	default:
 		text = clockMonotonic + " of the machine's boot"
 	}
-	if s.Tick > 0 {
-		text += fmt.Sprintf(", %s ticks a second", count(s.Tick))
+	if s.Tick > 0 && s.Tick != monotonicHz {
+		text += fmt.Sprintf("; %s ticks a second, scaled to ns", count(s.Tick))
 	}
 	return text
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Limits of what is kept of one file. What is over them is counted, and named
@@ -20,12 +19,14 @@ const (
 type Report struct {
 	Source      Source
 	stall.Span  // from the first event to the last, by the file's clock
-	Collections []gc.Collection
+	Collections []Collection
 	Suspensions []Suspension // stops that were not for garbage collection, by Start
 	Incomplete  []Hole
 	Work        Work
 	// Left counts what a limit of this package kept out.
 	Left Left
+
+	ended int64 // where the stream says that it ends, 0 if it does not say
 }
 
 // Source says what the file is. What it does not hold is zero.
@@ -86,7 +87,7 @@ type Left struct {
 	Collections, Suspensions, Pauses, Incomplete uint64
 }
 
-func (r *Report) addCollection(c gc.Collection) {
+func (r *Report) addCollection(c Collection) {
 	if len(r.Collections) == MaxCollections {
 		r.Left.Collections++
 		return

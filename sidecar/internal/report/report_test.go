@@ -154,7 +154,7 @@ func TestWhatIsOverALimitIsNamed(t *testing.T) {
 		r.addSuspension(Suspension{})
 	}
 	for range MaxCollections + 2 {
-		r.addCollection(gc.Collection{})
+		r.addCollection(Collection{})
 	}
 	r.sayLeft()
 	var got []string

@@ -93,9 +93,12 @@ func trigger(t gc.Trigger) func(*gc.Collection) bool {
 	return func(c *gc.Collection) bool { return c.Trigger == t }
 }
 
+// titleAll is that of the row with all collections.
+const titleAll = "all"
+
 // dotnetClasses are the rows that users of GCStats know, generation 2 in two.
 var dotnetClasses = []class{
-	{"all", every},
+	{titleAll, every},
 	{"gen 0", generation(0)},
 	{"gen 1", generation(1)},
 	{"gen 2, blocking", generation(2, gc.FullBlocking)},
@@ -104,7 +107,7 @@ var dotnetClasses = []class{
 
 // goClasses are rows for a collector without generations.
 var goClasses = []class{
-	{"all", every},
+	{titleAll, every},
 	{"heap trigger", trigger(gc.TriggerHeap)},
 	{"forced", trigger(gc.TriggerForced)},
 	{"periodic", trigger(gc.TriggerPeriodic)},
@@ -122,8 +125,8 @@ func (r *Report) Rollup() []Row {
 	for k, class := range classes {
 		rows[k].Title = class.title
 		for i := range r.Collections {
-			if c := &r.Collections[i]; class.has(c) {
-				rows[k].add(c)
+			if c := &r.Collections[i]; class.has(&c.Collection) {
+				rows[k].add(&c.Collection)
 			}
 		}
 		rows[k].settle()
@@ -194,7 +197,7 @@ func (r *Report) LongestPauses(n int) []Stop {
 	for i := range r.Collections {
 		c := &r.Collections[i]
 		for _, p := range c.Pauses {
-			list = keepLongest(list, Stop{c, p, i + 1}, n)
+			list = keepLongest(list, Stop{&c.Collection, p, i + 1}, n)
 		}
 	}
 	return list

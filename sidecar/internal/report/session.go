@@ -34,7 +34,7 @@ type stopped struct {
 func (r *Report) TimeInGC() []InGC {
 	var list []stopped
 	for i := range r.Collections {
-		if s, ok := stoppedBy(&r.Collections[i]); ok {
+		if s, ok := stoppedBy(&r.Collections[i].Collection); ok {
 			s.number = i + 1
 			list = append(list, s)
 		}
@@ -75,6 +75,14 @@ func (r *Report) Before() gc.Maybe[uint64] {
 		return gc.Maybe[uint64]{}
 	}
 	return gc.Known(first - 1)
+}
+
+// last returns the largest index.
+func (r *Report) last() (index uint64) {
+	for i := range r.Collections {
+		index = max(index, r.Collections[i].Index)
+	}
+	return index
 }
 
 // Suspended returns the time it took to stop the threads, of all pauses of which

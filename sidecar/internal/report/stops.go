@@ -18,8 +18,17 @@ func (r *Report) printLongest(w io.Writer) {
 	}
 	heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
 	g := grid{left: map[int]bool{2: true, 3: true}}
+	detailed := slices.ContainsFunc(list, func(s Stop) bool { return !s.Suspend.IsZero() || s.EndMax > s.Pause.End })
+	if detailed {
+		g.add("", "", "", "", "of it to", "perhaps")
+		g.add("", "", "", "", "suspend", "longer by")
+	}
 	for _, s := range list {
-		g.add(length(s.Pause.Duration()), "at +"+seconds(r.since(s.Pause.Start)), s.name(), s.why())
+		cells := []string{length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
+		if detailed {
+			cells = append(cells, maybeLength(s.Suspend), length(max(0, s.EndMax.Sub(s.Pause.End))))
+		}
+		g.add(cells...)
 	}
 	g.print(w)
 }
@@ -36,26 +45,17 @@ func (s *Stop) name() string {
 	return number + " " + strings.ReplaceAll(s.Kind.String(), "_", " ")
 }
 
+// why says in what part of the collection, and why there was one.
 func (s *Stop) why() string {
-	var words []string
+	text := string(s.Trigger)
+	if s.Trigger == "" || s.Trigger == gc.TriggerUnknown {
+		text = "trigger not known"
+	}
 	if s.Phase != gc.PhaseUnknown {
-		words = append(words, strings.ReplaceAll(s.Phase.String(), "_", " "))
+		text = strings.ReplaceAll(s.Phase.String(), "_", " ") + ", " + text
 	}
-	switch t := s.Trigger; {
-	case t == "" || t == gc.TriggerUnknown:
-		words = append(words, "trigger not known")
-	default:
-		words = append(words, string(t))
-	}
-	text := strings.Join(words, ", ")
 	if s.TriggerSite != "" {
 		text += " by " + printable(s.TriggerSite)
-	}
-	if d, ok := s.Suspend.Get(); ok {
-		text += "; " + length(d) + " to stop the threads"
-	}
-	if over := s.EndMax.Sub(s.Pause.End); over > 0 {
-		text += "; at most " + length(over) + " longer"
 	}
 	return text
 }
