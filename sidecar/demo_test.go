@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -143,32 +142,18 @@ func isGC(cause string) bool { return strings.HasPrefix(cause, "gc.") }
 // TestDemoInterrupted ends a demo early: it fails, and leaves nothing behind.
 func TestDemoInterrupted(t *testing.T) {
 	tmp := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), binary, "demo", "--duration", "10m", "--rate", "50", "--live-heap", "1MiB")
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for { // until it has a board
-		if found, _ := filepath.Glob(filepath.Join(tmp, "*", "board")); len(found) > 0 {
-			break
-		}
-		if t.Context().Err() != nil {
-			t.Fatal("the demo made no board")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	demo := startSidecar(t, []string{"TMPDIR=" + tmp}, "demo", "--duration", "10m", "--rate", "50", "--live-heap", "1MiB")
+	demo.await("it had a board", func() bool {
+		found, _ := filepath.Glob(filepath.Join(tmp, "*", "board"))
+		return len(found) > 0
+	})
 	time.Sleep(200 * time.Millisecond) // so that it is in the middle of something
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	err := cmd.Wait()
+	err := demo.end(syscall.SIGINT)
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("demo ended with %v, want exit 1", err)
 	}
-	if want := "otelgc-sidecar: demo: interrupted\n"; stderr.String() != want {
-		t.Errorf("stderr %q, want %q", stderr.String(), want)
+	if want := "otelgc-sidecar: demo: interrupted\n"; demo.log() != want {
+		t.Errorf("stderr %q, want %q", demo.log(), want)
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("the demo left %v behind (%v)", left, err)

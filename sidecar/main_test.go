@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // binary is the sidecar, built once.
@@ -45,6 +46,70 @@ func sidecar(t *testing.T, environment []string, args ...string) (stdout, stderr
 		t.Fatal(err)
 	}
 	return out.String(), errs.String(), code
+}
+
+// background is the binary, running until the test ends it.
+type background struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer // to be read when it has ended
+	stderr string       // path
+	done   chan struct{}
+	err    error // how it ended
+}
+
+func startSidecar(t *testing.T, environment []string, args ...string) *background {
+	t.Helper()
+	b := &background{t: t, cmd: exec.CommandContext(t.Context(), binary, args...), done: make(chan struct{})}
+	b.cmd.Env = append(os.Environ(), environment...)
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stderr.Close() }() // the child has its own
+	b.stderr = stderr.Name()
+	b.cmd.Stdout, b.cmd.Stderr = &b.stdout, stderr
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(b.done)
+		b.err = b.cmd.Wait()
+	}()
+	t.Cleanup(func() { <-b.done }) // t.Context has ended, which kills it
+	return b
+}
+
+func (b *background) log() string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.stderr)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// await waits until is holds. A process that ends before that fails the test; one
+// that hangs is ended by the deadline of the test binary.
+func (b *background) await(what string, is func() bool) {
+	b.t.Helper()
+	for !is() {
+		select {
+		case <-b.done:
+			b.t.Fatalf("it ended before %s: %v: %s", what, b.err, b.log())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// end sends the signal and returns how the process ended.
+func (b *background) end(s os.Signal) error {
+	b.t.Helper()
+	if err := b.cmd.Process.Signal(s); err != nil {
+		b.t.Fatal(err)
+	}
+	<-b.done
+	return b.err
 }
 
 func TestWrongArguments(t *testing.T) {

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -69,67 +68,37 @@ func checkProbe(t *testing.T, d gaps.Document) {
 func TestRun(t *testing.T) {
 	board := filepath.Join(t.TempDir(), "otelgc", "board")
 	first := startRun(t, board)
-	first.await("writing the board")
+	first.awaitLog("writing the board")
 	second := startRun(t, board)
-	second.await("running without the board")
-	second.end()
+	second.awaitLog("running without the board")
+	second.terminate()
 	if _, err := os.Stat(board); err != nil {
 		t.Errorf("the end of the second sidecar took the board of the first away: %v", err)
 	}
-	first.end()
+	first.terminate()
 	if _, err := os.Stat(board); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("stat board after the end: %v, want that it does not exist", err)
 	}
 }
 
-type running struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	stdout bytes.Buffer
-	stderr *os.File
-}
+type running struct{ *background }
 
-func startRun(t *testing.T, board string) *running {
+func startRun(t *testing.T, board string) running {
 	t.Helper()
-	r := &running{t: t, cmd: exec.CommandContext(t.Context(), binary, "run", "--json", "--board", board)}
 	// Port 9 is discard: nobody listens on it.
-	r.cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9")
-	var err error
-	if r.stderr, err = os.CreateTemp(t.TempDir(), "stderr"); err != nil {
-		t.Fatal(err)
-	}
-	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, r.stderr
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return running{startSidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--json", "--board", board)}
 }
 
-func (r *running) log() string {
-	text, err := os.ReadFile(r.stderr.Name())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return string(text)
-}
-
-// await waits until the log holds text; the test's own deadline bounds it.
-func (r *running) await(text string) {
+// awaitLog waits until the log holds text.
+func (r running) awaitLog(text string) {
 	r.t.Helper()
-	for !strings.Contains(r.log(), text) {
-		if r.t.Context().Err() != nil || r.cmd.ProcessState != nil {
-			r.t.Fatalf("the log does not hold %q: %s", text, r.log())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	r.await(fmt.Sprintf("its log held %q", text), func() bool { return strings.Contains(r.log(), text) })
 }
 
-func (r *running) end() {
+// terminate ends the sidecar and checks its summary.
+func (r running) terminate() {
 	r.t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.end(syscall.SIGTERM); err != nil {
 		r.t.Fatalf("run: %v: %s", err, r.log())
 	}
 	checkProbe(r.t, one[gaps.Document](r.t, r.stdout.String()))

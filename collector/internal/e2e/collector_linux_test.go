@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -26,14 +27,24 @@ func newSite(t *testing.T, out string) *site {
 	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], out: out}
 }
 
-// freeAddresses returns n loopback addresses that were free a moment ago.
+// Ports that Linux hands out to nobody by itself (ip_local_port_range begins at
+// 32768), so that no client and no other test takes one between two looks.
+const (
+	firstPort = 20_000
+	lastPort  = 32_000
+)
+
+// freeAddresses returns n loopback addresses that nobody listens on.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
 	var addrs []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 0; len(addrs) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort)))
 		if err != nil {
-			t.Fatal(err)
+			if tries > 1000 {
+				t.Fatalf("find free port: %v", err)
+			}
+			continue
 		}
 		defer l.Close() // held until all are known, so that they differ
 		addrs = append(addrs, l.Addr().String())

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,12 +37,26 @@ func TestOutage(t *testing.T) {
 	expectStatus(t, s, monotonic(t), collector, sidecar, app)
 
 	t.Log("the Collector is killed")
-	collector.kill()
-	// Longer than the export timeout of the senders, so that something is lost.
-	for range 5 {
-		time.Sleep(time.Second)
-		checkServing(t, url, senders...)
+	said := make([]int, len(senders))
+	for i, p := range senders {
+		said[i] = len(p.output())
 	}
+	collector.kill()
+	// A few seconds, and until both have given an export up.
+	rounds := 0
+	eventually(t, "exports that are given up", func() error {
+		rounds++
+		checkServing(t, url, senders...)
+		for i, p := range senders {
+			if !strings.Contains(p.output()[said[i]:], "code = Unavailable") {
+				return fmt.Errorf("%s has not said so", p.name)
+			}
+		}
+		if rounds < 10 {
+			return fmt.Errorf("only %d looks", rounds)
+		}
+		return nil
+	}, senders...)
 
 	t.Log("the Collector is back")
 	collector = s.collect(t)
