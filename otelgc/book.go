@@ -166,6 +166,13 @@ func (b *book) settled(t stall.Instant) {
 	b.forget(n)
 }
 
+// giveBack lets go of the memory that no chapter uses. No slice is traced.
+func (b *book) giveBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spare, b.blank = new(chapter), nil
+}
+
 // unsettled reports whether there are chapters that end by t.
 func (b *book) unsettled(t stall.Instant) bool {
 	b.mu.Lock()

@@ -15,6 +15,7 @@ const (
 	beat        = 200 * time.Millisecond // of the tracer's goroutine
 	silentAfter = 2 * time.Second        // a generation ends every second
 	busyRetry   = 5 * time.Second        // after somebody else had the tracer
+	longRest    = 10 * time.Second       // before which memory is given back
 )
 
 // exact traces this process in slices, and rests in between as the governor
@@ -66,6 +67,8 @@ type learner interface {
 	// learnGeneration may keep nothing of g. It returns the goroutines that
 	// carry no window any more.
 	learnGeneration(g *gotrace.Generation, pace *pacer) (unfollow []uint64)
+	// giveBack lets go of memory that only the next slice would use.
+	giveBack()
 	// learnUnseen says that what was not watched before t never will be.
 	learnUnseen(t stall.Instant)
 }
@@ -107,7 +110,18 @@ func (x *exact) run() {
 		if err != nil {
 			rest = max(rest, busyRetry)
 		}
+		if rest > longRest {
+			x.giveBack()
+		}
 	}
+}
+
+// giveBack lets go of the memory of the slices: the next one is not soon, and
+// tens of megabytes that nobody uses would make the program's collections rarer.
+// To grow it anew is garbage, but once per slice.
+func (x *exact) giveBack() {
+	x.reader, x.free = nil, newFree()
+	x.learn.giveBack()
 }
 
 // settle pays in for the time since it was last called.

@@ -136,6 +136,40 @@ func TestStreamOfAnHour(t *testing.T) {
 	}
 }
 
+// TestMemoryIsGivenBack: between slices that are far apart nothing is held but
+// what is not settled.
+func TestMemoryIsGivenBack(t *testing.T) {
+	p := play(t)
+	w := p.open(second + 500)
+	for i := range stall.Instant(3) {
+		p.trace(&gotrace.Generation{
+			Span:   stall.Span{Start: (i + 1) * second, End: (i + 2) * second},
+			Marks:  []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, beginPrefix)}},
+			Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running((i+1)*second, (i+2)*second)}}},
+		})
+	}
+	p.end(w, 4*second)
+	x := p.exact
+	x.reader = new(gotrace.Reader)
+	x.free <- make([]byte, 1)
+	x.giveBack()
+	if x.reader != nil || len(x.free) != 0 || cap(p.book.spare.states) != 0 || p.book.blank != nil {
+		t.Error("memory of a slice is held when none is traced")
+	}
+	p.learnUnseen(20 * second)
+	p.see(20 * second)
+	if len(p.got) != 1 || p.got[0].s.Fidelity != stall.Exact {
+		t.Errorf("got %v, want one window that was followed", p.got)
+	}
+	for i := range stall.Instant(2) {
+		p.learnUnseen((30 + i) * second)
+		p.see((30 + i) * second)
+	}
+	if len(p.book.live) != 0 {
+		t.Errorf("%d chapters are kept long after the slice", len(p.book.live))
+	}
+}
+
 // TestPiecesAreTheWhole: a window that is settled in pieces has the share that
 // it would have in one, whatever happens at the cuts.
 func TestPiecesAreTheWhole(t *testing.T) {

@@ -87,5 +87,7 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
 // carriers returns the goroutines with windows that are older than the slice.
 func (m *Monitor) carriers() []uint64 { return m.book.carriers() }
 
+func (m *Monitor) giveBack() { m.book.giveBack() }
+
 // learnUnseen says that the runtime was not watched up to t.
 func (m *Monitor) learnUnseen(t stall.Instant) { m.book.learnUnseen(t) }

@@ -1,0 +1,131 @@
+package otelgc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestBoundedAtAnyRate: whatever source hangs, whatever the rate, and with as
+// many streams as there are slots, no memory grows with time: windows over the
+// limit are counted, and those that are kept are told after the deadline.
+func TestBoundedAtAnyRate(t *testing.T) {
+	const seconds, tooMany = 30, maxPending // a second, three times what the deadline allows
+	for name, hung := range map[string]struct{ cycle, exact bool }{
+		"none": {}, "the watcher": {cycle: true}, "the trace": {exact: true}, "both": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t)
+			var streams []openWindow
+			for range slotCount {
+				streams = append(streams, p.open(p.now+500))
+			}
+			told, lost := 0, uint64(0)
+			for i := range stall.Instant(seconds) {
+				at := (i + 1) * second
+				for k := range stall.Instant(tooMany) {
+					p.pending.push(ended{start: at + k, end: at + k + 1, held: at + k, slot: noSlot})
+				}
+				lost += p.pending.lost()
+				if !hung.exact {
+					p.learnGeneration(&gotrace.Generation{Span: stall.Span{Start: at, End: at + second}}, nil)
+				}
+				if !hung.cycle {
+					p.cycle.log.Advance(at + second)
+				}
+				p.resolver.resolve(at + second + 20e6)
+				told += len(p.got)
+				p.got = p.got[:0]
+				checkBounds(t, p)
+			}
+			if hung.cycle || hung.exact {
+				if lost == 0 || uint64(told)+lost+uint64(p.pending.n) != seconds*tooMany {
+					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.pending.n, seconds*tooMany)
+				}
+			} else if lost != 0 || told != seconds*tooMany {
+				t.Errorf("%d windows told and %d lost, want all %d told", told, lost, seconds*tooMany)
+			}
+			end := stall.Instant(seconds+1) * second
+			for _, w := range streams[:10] {
+				p.end(w, end)
+			}
+			late := end.Add(2 * sourceDeadline)
+			p.resolver.resolve(late)
+			streamsTold := 0
+			for _, r := range p.got {
+				if r.s.Total == end.Sub(second+500) {
+					streamsTold++
+				}
+			}
+			if streamsTold != 10 {
+				t.Errorf("%d streams are told of after the deadline, want 10", streamsTold)
+			}
+		})
+	}
+}
+
+func checkBounds(t *testing.T, p *played) {
+	t.Helper()
+	if n := len(p.pending.ring); n > maxPending {
+		t.Fatalf("room for %d windows that wait, want at most %d", n, maxPending)
+	}
+	if n := len(p.book.live); n > chapters {
+		t.Fatalf("%d chapters are kept, want at most %d", n, chapters)
+	}
+	if n := len(p.resolver.longs.of); n > slotCount {
+		t.Fatalf("%d windows are settled in part, want at most %d", n, slotCount)
+	}
+}
+
+// TestLongsAreForgotten: what is known of a window that nobody resolves, be it
+// dropped or given up, goes when its slot is another's.
+func TestLongsAreForgotten(t *testing.T) {
+	p := play(t)
+	for i := range stall.Instant(20) {
+		w := p.open(p.now + 1)
+		p.learnUnseen(p.now.Add(cutSeldom))
+		p.see(p.now.Add(cutSeldom))
+		p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
+		if i%2 == 0 {
+			p.slots.give(w.slot)
+		}
+	}
+	for range 3 {
+		p.learnUnseen(p.now.Add(cutSeldom))
+		p.see(p.now.Add(cutSeldom))
+	}
+	if n := len(p.resolver.longs.of); n != 0 {
+		t.Errorf("%d windows are settled in part, none is open", n)
+	}
+}
+
+// TestSlowResolver: who is behind by more than is kept finds windows unseen, and
+// the rest of the sums right.
+func TestSlowResolver(t *testing.T) {
+	p := play(t)
+	w := p.open(second + 500)
+	for i := range stall.Instant(2 * chapters) {
+		at := (i + 1) * second
+		g := &gotrace.Generation{Span: stall.Span{Start: at, End: at + second}, Tracks: []gotrace.Track{
+			{Goroutine: 7, Spans: []gotrace.TrackSpan{running(at, at+second)}},
+		}}
+		if i == 0 {
+			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, beginPrefix)}}
+		}
+		if i == 2*chapters-1 {
+			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.slot, endPrefix)}}
+		}
+		p.learnGeneration(g, nil)
+	}
+	p.end(w, (2*chapters+1)*second)
+	p.see((2*chapters + 1) * second)
+	if len(p.got) != 1 {
+		t.Fatalf("%d windows, want 1", len(p.got))
+	}
+	s := p.got[0].s
+	if want := chapters * time.Second; s.AppOrHost != want || s.Unseen != s.Total-want {
+		t.Errorf("got %v followed of %v and %v unseen, want %v followed", s.AppOrHost, s.Total, s.Unseen, want)
+	}
+}
