@@ -26,9 +26,26 @@ func (d detector) creationTime() (time.Time, error) {
 	if len(f) <= startTime {
 		return time.Time{}, fmt.Errorf("read creation time: /proc/self/stat has %d fields after the name, want %d", len(f), startTime+1)
 	}
-	ticks, err := strconv.ParseInt(string(f[startTime]), 10, 64)
-	if err != nil || ticks < 0 || ticks > int64(time.Duration(1<<62)/(time.Second/userHZ)) {
+	ticks, err := strconv.ParseUint(string(f[startTime]), 10, 64)
+	if err != nil {
 		return time.Time{}, fmt.Errorf("read creation time: /proc/self/stat has start time %q", f[startTime])
+	}
+	return d.made(ticks)
+}
+
+// CreationTime returns process.creation.time of a process of this host that was
+// made that many clock ticks after the boot, field 22 of its /proc/PID/stat.
+func CreationTime(ticks uint64) (string, error) {
+	made, err := detector{root: "/"}.made(ticks)
+	if err != nil {
+		return "", err
+	}
+	return formatCreation(made), nil
+}
+
+func (d detector) made(ticks uint64) (time.Time, error) {
+	if ticks > uint64(time.Duration(1<<62)/(time.Second/userHZ)) {
+		return time.Time{}, fmt.Errorf("read creation time: start time %d", ticks)
 	}
 	boot, err := d.bootTime()
 	if err != nil {

@@ -30,6 +30,10 @@ type Options struct {
 	ServiceName string
 	// Resource is added to what is detected; the environment overrides it.
 	Resource []attribute.KeyValue
+	// Other, if not nil, makes the telemetry that of another process of this
+	// host: the resource is these attributes and the host's. Nothing is read of
+	// this process, and of the environment only how to export.
+	Other []attribute.KeyValue
 	// Traces asks for a provider of tracers.
 	Traces bool
 }

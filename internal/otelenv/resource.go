@@ -18,6 +18,9 @@ import (
 // newResource detects the resource; what comes later overrides what came
 // before.
 func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
+	if o.Other != nil {
+		return otherResource(ctx, o.Other)
+	}
 	var own []attribute.KeyValue
 	if o.ServiceName != "" {
 		own = append(own, semconv.ServiceName(o.ServiceName))
@@ -35,6 +38,18 @@ func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
 	return r, nil
 }
 
+func otherResource(ctx context.Context, other []attribute.KeyValue) (*resource.Resource, error) {
+	r, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(detector{root: "/"}.host()...),
+		resource.WithAttributes(other...),
+	)
+	if err != nil {
+		return nil, oneLine(fmt.Errorf("make resource: %w", err))
+	}
+	return r, nil
+}
+
 // Detector returns a detector of what places a process on the shared clock:
 // otelgc.boot.id, host.id, host.name, process.pid, process.creation.time
 // (RFC 3339), process.runtime.name and process.runtime.version. What this
@@ -45,11 +60,19 @@ func Detector() resource.Detector { return detector{root: "/"} }
 type detector struct{ root string }
 
 func (d detector) Detect(context.Context) (*resource.Resource, error) {
-	a := []attribute.KeyValue{
+	a := append(d.host(),
 		attribute.Int(stall.AttrProcessPID, os.Getpid()),
 		attribute.String(stall.AttrRuntimeName, runtimeName()),
 		attribute.String(stall.AttrRuntimeVersion, runtime.Version()),
+	)
+	if made, err := d.creationTime(); err == nil {
+		a = append(a, attribute.String(stall.AttrProcessCreation, formatCreation(made)))
 	}
+	return resource.NewSchemaless(a...), nil
+}
+
+// host returns what places the host on the shared clock.
+func (d detector) host() (a []attribute.KeyValue) {
 	text := func(key, value string, ok bool) {
 		if ok && value != "" {
 			a = append(a, attribute.String(key, value))
@@ -61,11 +84,10 @@ func (d detector) Detect(context.Context) (*resource.Resource, error) {
 	text(stall.AttrHostName, host, err == nil)
 	id, ok := d.machineID()
 	text(stall.AttrHostID, id, ok)
-	if made, err := d.creationTime(); err == nil {
-		text(stall.AttrProcessCreation, made.UTC().Format(time.RFC3339Nano), true)
-	}
-	return resource.NewSchemaless(a...), nil
+	return a
 }
+
+func formatCreation(made time.Time) string { return made.UTC().Format(time.RFC3339Nano) }
 
 // runtimeName is process.runtime.name by its semantic convention: go for the
 // gc compiler, else the compiler's name.

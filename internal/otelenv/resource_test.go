@@ -105,3 +105,34 @@ func TestCreationTimeSelf(t *testing.T) {
 		t.Errorf("created %v, want between the boot %v and now", made, boot)
 	}
 }
+
+// TestOther: nothing of this process gets into the telemetry of another.
+func TestOther(t *testing.T) {
+	t.Setenv("OTEL_SERVICE_NAME", "the-sidecar")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=mine")
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	created, err := CreationTime(12345)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(t.Context(), Options{ServiceName: "x", Other: []attribute.KeyValue{
+		attribute.String("service.name", "shop"), attribute.Int(stall.AttrProcessPID, 7),
+		attribute.String(stall.AttrProcessCreation, created),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Discard()
+	got := p.Resource.Set()
+	for key, want := range map[attribute.Key]string{
+		"service.name": "shop", stall.AttrProcessPID: "7", stall.AttrProcessCreation: created,
+		"service.instance.id": "", stall.AttrRuntimeName: "", "telemetry.sdk.language": "go",
+	} {
+		if v, _ := got.Value(key); v.String() != want {
+			t.Errorf("%s: got %q, want %q", key, v.String(), want)
+		}
+	}
+	if v, ok := got.Value(stall.AttrBootID); !ok || v.AsString() == "" {
+		t.Error("the host is not in the resource")
+	}
+}
