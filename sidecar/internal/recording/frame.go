@@ -1,0 +1,65 @@
+package recording
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// Kind is the kind of a record. The numbers are part of the format.
+type Kind uint8
+
+// The kinds.
+const (
+	KindEnvironment Kind = 1
+	KindTarget      Kind = 2
+	KindGaps        Kind = 3
+	KindCollection  Kind = 4
+	KindSuspension  Kind = 5
+	KindStatus      Kind = 6
+	KindDoctor      Kind = 7
+	KindEnd         Kind = 8
+)
+
+// frameHead is the length of a record's length and checksum.
+const frameHead = 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendFrame appends a record.
+func appendFrame(b []byte, kind Kind, payload []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(1+len(payload)))
+	sum := crc32.Update(crc32.Checksum([]byte{byte(kind)}, castagnoli), castagnoli, payload)
+	b = binary.LittleEndian.AppendUint32(b, sum)
+	b = append(b, byte(kind))
+	return append(b, payload...)
+}
+
+// readFrame reads a record into buf, which it returns grown. At a place where no
+// record begins the error is io.EOF; within one it is io.ErrUnexpectedEOF.
+func readFrame(r *bufio.Reader, buf []byte) (kind Kind, body []byte, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, buf, err
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	if n == 0 || n > MaxRecord {
+		return 0, buf, fmt.Errorf("%w: record of %d bytes, want 1 to %d", ErrFormat, n, MaxRecord)
+	}
+	if uint32(cap(buf)) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, buf, err
+	}
+	if got, want := crc32.Checksum(buf, castagnoli), binary.LittleEndian.Uint32(head[4:]); got != want {
+		return 0, buf, fmt.Errorf("%w: checksum %08x, want %08x", ErrFormat, got, want)
+	}
+	return Kind(buf[0]), buf, nil
+}

@@ -1,0 +1,98 @@
+package recording
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// A record of gaps is their number, then of each: Start less the Start before it
+// (signed), End less Start, cause and scope (a byte each), CPU (signed). Numbers
+// are varints of encoding/binary.
+
+// minGap is the least that a gap takes.
+const minGap = 5
+
+func appendGaps(b []byte, list Gaps) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	var before stall.Instant
+	for _, g := range list {
+		b = binary.AppendVarint(b, int64(g.Start-before))
+		b = binary.AppendUvarint(b, uint64(g.End-g.Start))
+		b = append(b, byte(g.Cause), byte(g.Scope))
+		b = binary.AppendVarint(b, int64(g.CPU))
+		before = g.Start
+	}
+	return b
+}
+
+// maxInstant keeps sums of a few instants from overflowing.
+const maxInstant = math.MaxInt64 / 4
+
+func parseGaps(b []byte) (Gaps, error) {
+	p := payload{rest: b}
+	n := p.uint(MaxGaps)
+	if n*minGap > uint64(len(p.rest)) {
+		return nil, fmt.Errorf("%w: %d gaps in %d bytes", ErrFormat, n, len(b))
+	}
+	list := make(Gaps, n)
+	var before int64
+	for i := range list {
+		start := before + p.int(maxInstant)
+		end := start + int64(p.uint(maxInstant))
+		cause, scope := stall.Cause(p.byte()), stall.Scope(p.byte())
+		cpu := p.int(math.MaxInt32)
+		switch {
+		case p.bad:
+			return nil, fmt.Errorf("%w: gap %d of %d is cut off or out of range", ErrFormat, i+1, n)
+		case start < 0 || end > maxInstant || cause >= stall.NumCauses || scope >= stall.NumScopes:
+			return nil, fmt.Errorf("%w: gap %d from %d to %d, cause %d, scope %d", ErrFormat, i+1, start, end, cause, scope)
+		}
+		list[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu)}
+		before = start
+	}
+	if len(p.rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes behind the last gap", ErrFormat, len(p.rest))
+	}
+	return list, nil
+}
+
+// payload takes a payload apart. Once it is bad all it gives is zero.
+type payload struct {
+	rest []byte
+	bad  bool
+}
+
+func (p *payload) fail() { p.rest, p.bad = nil, true }
+
+func (p *payload) uint(most uint64) uint64 {
+	v, n := binary.Uvarint(p.rest)
+	if n <= 0 || v > most {
+		p.fail()
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return v
+}
+
+func (p *payload) int(most int64) int64 {
+	v, n := binary.Varint(p.rest)
+	if n <= 0 || v > most || v < -most {
+		p.fail()
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return v
+}
+
+func (p *payload) byte() byte {
+	if len(p.rest) == 0 {
+		p.fail()
+		return 0
+	}
+	b := p.rest[0]
+	p.rest = p.rest[1:]
+	return b
+}

@@ -1,0 +1,105 @@
+package recording
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Record is one of the types below.
+type Record interface{ kind() Kind }
+
+// Environment says where and how it was recorded. It is the first record. What
+// could not be read is empty.
+type Environment struct {
+	Sidecar  string        `json:"sidecar"` // its version
+	BootID   string        `json:"boot_id,omitempty"`
+	Started  time.Time     `json:"started"` // wall clock
+	At       stall.Instant `json:"at"`      // the same moment, about
+	Machine  string        `json:"machine,omitempty"`
+	OS       string        `json:"os,omitempty"`
+	Workload string        `json:"workload,omitempty"` // as the user names it
+	Probe    string        `json:"probe,omitempty"`    // its mode
+	Inside   bool          `json:"inside,omitempty"`   // the probe is in the target's process
+	CPU      int           `json:"cpu"`                // of the probe, -1 if it is not pinned
+	Floor    time.Duration `json:"threshold"`          // the shortest gap that counts
+}
+
+// Target is a process that was watched. ID names it in other records.
+type Target struct {
+	ID      int    `json:"id"`
+	PID     int    `json:"pid"`
+	Name    string `json:"name,omitempty"`
+	Runtime string `json:"runtime"` // go or dotnet
+	// Facts are the runtime line, by name; see RuntimeFacts.
+	Facts map[string]string `json:"facts"`
+	At    stall.Instant     `json:"at"` // watched from here on
+}
+
+// RuntimeFacts are the facts without which a run of a runtime cannot be done
+// again, in the order in which they are said.
+var RuntimeFacts = map[string][]string{
+	"go": {"version", "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOEXPERIMENT"},
+	"dotnet": {
+		"version", "flavor", "concurrent", "heap count", "affinity", "heap layout", "DATAS", "latency mode",
+		"tiering", "ReadyToRun",
+	},
+}
+
+// Gaps are gaps of one probe, by Start.
+type Gaps []Gap
+
+// Gap is one gap of a probe.
+type Gap struct {
+	Start, End stall.Instant
+	Cause      stall.Cause
+	Scope      stall.Scope
+	CPU        int32
+}
+
+// Collection is one garbage collection of a target.
+type Collection struct {
+	Target int           `json:"target"`
+	GC     gc.Collection `json:"gc"`
+}
+
+// Suspension is one stop of a target's world that was not for garbage
+// collection.
+type Suspension struct {
+	Target int           `json:"target"`
+	Start  stall.Instant `json:"start"`
+	End    stall.Instant `json:"end"`
+	Reason string        `json:"reason"`
+	Caller string        `json:"caller,omitempty"`
+}
+
+// Status says how far a source has seen, and what was lost. The sums are those
+// since the recording began.
+type Status struct {
+	Source      string        `json:"source"`
+	Target      int           `json:"target,omitempty"` // 0: the machine
+	At          stall.Instant `json:"at"`
+	Watermark   stall.Instant `json:"watermark"`
+	Dropped     uint64        `json:"dropped,omitempty"`
+	DroppedTime time.Duration `json:"dropped_time,omitempty"`
+	Unrecorded  uint64        `json:"unrecorded,omitempty"` // records and gaps that did not get into the file
+}
+
+// Doctor is the doctor's whole document, as it prints it with --json.
+type Doctor struct{ json.RawMessage }
+
+// End is the last record of a recording that ended in good order.
+type End struct {
+	At stall.Instant `json:"at"`
+}
+
+func (Environment) kind() Kind { return KindEnvironment }
+func (Target) kind() Kind      { return KindTarget }
+func (Gaps) kind() Kind        { return KindGaps }
+func (Collection) kind() Kind  { return KindCollection }
+func (Suspension) kind() Kind  { return KindSuspension }
+func (Status) kind() Kind      { return KindStatus }
+func (Doctor) kind() Kind      { return KindDoctor }
+func (End) kind() Kind         { return KindEnd }

@@ -1,0 +1,336 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "Maybe[") })
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sample is one of each record.
+func sample() []Record {
+	return []Record{
+		Environment{Sidecar: "v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w", Probe: "spin", CPU: -1, Floor: 1000},
+		Target{ID: 1, PID: 42, Name: "x", Runtime: "go", Facts: map[string]string{"GOGC": "100"}, At: 101},
+		Gaps{{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3}, {Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1}},
+		Collection{1, gc.Collection{
+			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
+			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),
+		}},
+		Suspension{Target: 1, Start: 400, End: 500, Reason: "Other", Caller: "f"},
+		Status{Source: "probe.spin", At: 600, Watermark: 590, Dropped: 2, DroppedTime: 30, Unrecorded: 1},
+		Doctor{json.RawMessage(`{"schema":"otelgc.doctor/1"}`)},
+		End{700},
+	}
+}
+
+// written returns the bytes of a recording.
+func written(t testing.TB, records []Record) []byte {
+	t.Helper()
+	b := []byte(Magic)
+	for _, r := range records {
+		body, err := encode(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = appendFrame(b, r.kind(), body)
+	}
+	return b
+}
+
+func readAll(t testing.TB, data []byte) (list []Record, err error) {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		record, err := r.Next()
+		if err != nil {
+			return list, err
+		}
+		list = append(list, record)
+	}
+}
+
+func TestThrough(t *testing.T) {
+	got, err := readAll(t, written(t, sample()))
+	if err != io.EOF {
+		t.Errorf("the end is %v, want io.EOF", err)
+	}
+	if diff := cmp.Diff(sample(), got, compareMaybe); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// TestCrash cuts a recording at every byte: all whole records are read, and the
+// end is a truncation with the place of the record that is not whole.
+func TestCrash(t *testing.T) {
+	var ends []int
+	data := []byte(Magic)
+	for _, r := range sample() {
+		ends = append(ends, len(data))
+		body, err := encode(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = appendFrame(data, r.kind(), body)
+	}
+	for n := len(Magic); n < len(data); n++ {
+		got, err := readAll(t, data[:n])
+		whole := 0
+		for whole+1 < len(ends) && ends[whole+1] <= n {
+			whole++
+		}
+		var placed *Error
+		if len(got) != whole || !errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &placed) || placed.Offset != int64(ends[whole]) {
+			t.Fatalf("cut to %d of %d bytes: %d records and %v, want %d and a truncation at byte %d", n, len(data), len(got), err, whole, ends[whole])
+		}
+	}
+}
+
+// TestDamage turns over every bit: nothing that was not written is read.
+func TestDamage(t *testing.T) {
+	whole := written(t, sample())
+	for i := len(Magic); i < len(whole); i++ {
+		data := bytes.Clone(whole)
+		data[i] ^= 1 << (i % 8)
+		got, err := readAll(t, data)
+		if err == io.EOF {
+			t.Fatalf("byte %d is not as it was, and the end is io.EOF", i)
+		}
+		if diff := cmp.Diff(append([]Record(nil), sample()[:len(got)]...), got, compareMaybe); diff != "" {
+			t.Fatalf("byte %d is not as it was (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	frame := func(kind Kind, body string) []byte { return appendFrame([]byte(Magic), kind, []byte(body)) }
+	tests := []struct {
+		name string
+		data []byte
+		want error
+		text string
+	}{
+		{"nothing", nil, ErrFormat, "does not begin with"},
+		{"other", []byte("hello, world, this is a text"), ErrFormat, "byte 0"},
+		{"version", []byte("otelgc recording 2\n"), ErrVersion, `"otelgc recording 2"`},
+		{"long", append([]byte(Magic), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), ErrFormat, "record of 4294967295 bytes, want 1 to"},
+		{"zeros", append([]byte(Magic), make([]byte, 64)...), ErrFormat, "record of 0 bytes"},
+		{"JSON", frame(KindEnd, "{"), ErrFormat, "byte 19"},
+		{"many gaps", frame(KindGaps, "\xff\x7f"), ErrFormat, "16383 gaps in 2 bytes"},
+		{"gap backwards", frame(KindGaps, "\x01\x03\x01\x01\x01\x01"), ErrFormat, "gap 1 from"},
+		{"gap of no cause", frame(KindGaps, "\x01\x02\x01\xff\x01\x01"), ErrFormat, "cause 255"},
+		{"behind gaps", frame(KindGaps, "\x00\x00"), ErrFormat, "1 bytes behind"},
+		{"kind of collection", frame(KindCollection, `{"kind":"x"}`), ErrFormat, `kind "x"`},
+		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
+	}
+	for _, tt := range tests {
+		_, err := readAll(t, tt.data)
+		if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want %v with %q", tt.name, err, tt.want, tt.text)
+		}
+	}
+}
+
+func TestKindsOfALaterVersionAreSkipped(t *testing.T) {
+	data := appendFrame([]byte(Magic), 99, []byte("what is to come"))
+	data = append(data, written(t, []Record{End{5}})[len(Magic):]...)
+	r, err := NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Next(); err != nil || got != (End{5}) || r.Unknown() != 1 {
+		t.Errorf("record %v, error %v, %d skipped, want the end and 1", got, err, r.Unknown())
+	}
+}
+
+// FuzzReader takes a file as it is, and a record's kind and payload, which a
+// checksum would keep the fuzzer from.
+func FuzzReader(f *testing.F) {
+	f.Add(written(f, sample()))
+	for _, r := range sample() {
+		body, err := encode(nil, r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append([]byte{byte(r.kind())}, body...))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		through(t, data)
+		if len(data) > 0 {
+			through(t, appendFrame([]byte(Magic), Kind(data[0]), data[1:]))
+		}
+	})
+}
+
+// through reads, writes what was read, and reads again.
+func through(t *testing.T, data []byte) {
+	t.Helper()
+	list, err := readAll(t, data)
+	if err == nil {
+		t.Fatal("no end")
+	}
+	again, _ := readAll(t, written(t, list))
+	if diff := cmp.Diff(list, again, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("read, written, read (-want +got):\n%s", diff)
+	}
+}
+
+func TestWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.rec")
+	records := sample()
+	w, err := Create(path, records[0].(Environment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path, Environment{}); err == nil || !strings.Contains(err.Error(), "the file exists") {
+		t.Errorf("a second recording in one file: %v", err)
+	}
+	var wg sync.WaitGroup
+	const n = 40_000 // more than one record of gaps
+	wg.Go(func() {
+		for i := range n {
+			w.Gap(Gap{Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)), Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
+		}
+	})
+	wg.Go(func() {
+		for _, r := range records[3:7] {
+			w.Add(r)
+		}
+	})
+	wg.Wait()
+	w.Add(End{1})
+	if err := errors.Join(w.Close(), w.Close()); err != nil || w.Dropped() != 0 {
+		t.Fatalf("close: %v, %d dropped", err, w.Dropped())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(t, data)
+	if err != io.EOF {
+		t.Fatalf("the end is %v, want io.EOF", err)
+	}
+	gaps, others := 0, 0
+	for _, r := range got {
+		if g, ok := r.(Gaps); ok {
+			gaps += len(g)
+		} else {
+			others++
+		}
+	}
+	if gaps != n || others != 6 {
+		t.Errorf("%d gaps and %d other records, want %d and 6", gaps, others, n)
+	}
+	if perGap := float64(len(data)) / n; perGap > 8 {
+		t.Errorf("%.1f bytes per gap, want 8 or less", perGap)
+	}
+}
+
+// fullDisk takes a number of writes.
+type fullDisk struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.left--; d.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+func (d *fullDisk) Sync() error  { return nil }
+func (d *fullDisk) Close() error { return nil }
+
+func TestFullDisk(t *testing.T) {
+	w := newWriter(&fullDisk{left: 1}, Environment{})
+	w.Gap(Gap{Start: 1, End: 2})
+	if err := w.Close(); !errors.Is(err, errFull) {
+		t.Errorf("close on a full disk: %v", err)
+	}
+	w.Gap(Gap{Start: 3, End: 4})
+	w.Add(End{})
+	if w.Dropped() != 3 {
+		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
+	}
+}
+
+// heldDisk takes writes when it may.
+type heldDisk struct {
+	hold    atomic.Bool
+	held    chan struct{}
+	writing chan struct{}
+}
+
+func (d *heldDisk) Write(p []byte) (int, error) {
+	d.writing <- struct{}{}
+	if d.hold.Load() {
+		<-d.held
+	}
+	return len(p), nil
+}
+func (d *heldDisk) Sync() error  { return nil }
+func (d *heldDisk) Close() error { return nil }
+
+// TestWhatWaitsIsBounded holds the disk up.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	d := &heldDisk{held: make(chan struct{}), writing: make(chan struct{}, 8)}
+	w := newWriter(d, Environment{})
+	d.hold.Store(true)
+	w.Gap(Gap{Start: 1, End: 2})
+	<-d.writing // newWriter's own
+	<-d.writing
+	const over = 100
+	for i := range MaxPending + over {
+		w.Gap(Gap{Start: stall.Instant(i), End: stall.Instant(i)})
+		w.Add(End{})
+	}
+	if got := w.Dropped(); got != 2*over {
+		t.Errorf("%d dropped, want %d", got, 2*over)
+	}
+	close(d.held)
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/cpuinfo":              {Data: []byte("processor\t: 0\nmodel name\t: Some CPU @ 2GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2GHz\n")},
+		"proc/meminfo":              {Data: []byte("MemTotal:        8029712 kB\nMemFree: 1 kB\n")},
+		"proc/sys/kernel/osrelease": {Data: []byte("6.18.0\n")},
+		"etc/os-release":            {Data: []byte("NAME=\"Debian\"\nPRETTY_NAME=\"Debian 13\"\n")},
+	}
+	machine, system := Describe(root)
+	if want := "Some CPU @ 2GHz, 2 CPUs online, 7.7 GiB of memory"; machine != want {
+		t.Errorf("machine %q, want %q", machine, want)
+	}
+	if want := "Debian 13, Linux 6.18.0"; system != want {
+		t.Errorf("system %q, want %q", system, want)
+	}
+	if machine, system := Describe(fstest.MapFS{}); machine != "" || system != "" {
+		t.Errorf("of nothing: %q, %q, want nothing", machine, system)
+	}
+}

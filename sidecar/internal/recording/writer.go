@@ -1,0 +1,194 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+)
+
+// flushEvery is what a crash may cost.
+const flushEvery = time.Second
+
+// Writer appends to a recording. Its methods are for any goroutine, and none of
+// them waits for the disk but Close.
+type Writer struct {
+	to file
+
+	mu      sync.Mutex
+	gaps    Gaps
+	records []Record
+	dropped uint64
+	err     error // of the disk: nothing is written after it
+
+	quit, ended chan struct{}
+	once        sync.Once
+	buf, body   []byte // of the flushing goroutine
+}
+
+// file is what a recording is written to.
+type file interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// Create begins a recording in a file that must not exist.
+func Create(path string, e Environment) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("create recording %s: the file exists: name another, or remove it", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	w := newWriter(f, e)
+	if err := w.Err(); err != nil {
+		_ = w.Close() // it repeats err
+		return nil, err
+	}
+	return w, nil
+}
+
+// newWriter writes what comes first at once.
+func newWriter(to file, e Environment) *Writer {
+	w := &Writer{to: to, quit: make(chan struct{}), ended: make(chan struct{})}
+	w.buf = append(w.buf, Magic...)
+	w.Add(e)
+	w.flush()
+	go w.run()
+	return w
+}
+
+// Gap records a gap.
+func (w *Writer) Gap(g Gap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.gaps) == MaxPending || w.err != nil {
+		w.dropped++
+		return
+	}
+	w.gaps = append(w.gaps, g)
+}
+
+// Add records anything else. It keeps r.
+func (w *Writer) Add(r Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.records) == MaxPending || w.err != nil {
+		w.dropped++
+		return
+	}
+	w.records = append(w.records, r)
+}
+
+// Dropped returns how many gaps and records did not get into the file.
+func (w *Writer) Dropped() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dropped
+}
+
+// Err returns what ended the recording before its time, nil as long as nothing
+// did.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close writes what is left, and returns what Err does. A recording that ends in
+// good order has been given an End before.
+func (w *Writer) Close() error {
+	w.once.Do(func() {
+		close(w.quit)
+		<-w.ended
+		if err := w.to.Close(); err != nil {
+			w.fail(err)
+		}
+	})
+	return w.Err()
+}
+
+func (w *Writer) run() {
+	defer close(w.ended)
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.quit:
+			w.flush()
+			return
+		case <-ticker.C:
+			w.flush()
+		}
+	}
+}
+
+func (w *Writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = fmt.Errorf("write recording: %w", err)
+	}
+}
+
+// flush writes what was added since the last one.
+func (w *Writer) flush() {
+	w.mu.Lock()
+	gaps, records := w.gaps, w.records
+	w.gaps, w.records = nil, nil
+	w.mu.Unlock()
+	count := uint64(len(gaps) + len(records))
+	for len(gaps) > 0 {
+		n := min(len(gaps), MaxGaps)
+		w.append(gaps[:n])
+		gaps = gaps[n:]
+	}
+	for _, r := range records {
+		w.append(r)
+	}
+	if len(w.buf) == 0 {
+		return
+	}
+	_, err := w.to.Write(w.buf)
+	w.buf = w.buf[:0]
+	if err == nil {
+		err = w.to.Sync()
+	}
+	if err != nil {
+		w.fail(err)
+		w.drop(count)
+	}
+}
+
+func (w *Writer) drop(n uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropped += n
+}
+
+func (w *Writer) append(r Record) {
+	body, err := encode(w.body[:0], r)
+	if err != nil || len(body) >= MaxRecord {
+		w.drop(1)
+		return
+	}
+	w.body = body
+	w.buf = appendFrame(w.buf, r.kind(), body)
+}
+
+func encode(b []byte, r Record) ([]byte, error) {
+	switch r := r.(type) {
+	case Gaps:
+		return appendGaps(b, r), nil
+	case Collection:
+		return encodeCollection(r)
+	case Doctor:
+		return r.RawMessage, nil
+	}
+	return json.Marshal(r)
+}
