@@ -97,10 +97,6 @@ func (r *Reader) decodeSome() error {
 			return err
 		}
 	}
-	if r.held.over(&r.limits) {
-		r.stats.Forced++
-		r.held.releaseAll()
-	}
 	return nil
 }
 

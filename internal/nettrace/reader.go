@@ -159,6 +159,11 @@ func (r *Reader) place(err error) error {
 
 // step decodes a piece of the open block, or opens the next one.
 func (r *Reader) step() error {
+	if r.held.over(&r.limits) {
+		r.stats.Forced++
+		r.held.releaseAll()
+		return nil
+	}
 	if r.block.open {
 		return r.decodeSome()
 	}
