@@ -81,11 +81,11 @@ func (c *child) run(ctx context.Context) error {
 	farewell := c.settle(ctx, before, start)
 	farewell.Forced = forced
 	farewell.ProbeSeen = int64(summary.Observed())
-	if err := errors.Join(c.out.Farewell(&farewell), c.out.Flush()); err != nil {
-		return err
-	}
 	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
-	return m.Shutdown(ctx)
+	// What is open still gets its account: the farewell comes after it.
+	err = m.Shutdown(ctx)
+	farewell.Windows = c.windows.Load()
+	return errors.Join(err, c.out.Farewell(&farewell), c.out.Flush())
 }
 
 func (c *child) monitorOptions() []otelgc.Option {

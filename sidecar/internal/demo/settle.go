@@ -68,6 +68,6 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 		}
 	}
 	c.tell()
-	f.Windows, f.Lost = c.windows.Load(), c.lost
+	f.Lost = c.lost
 	return f
 }
