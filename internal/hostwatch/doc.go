@@ -1,0 +1,25 @@
+// Package hostwatch measures what the machine does to the threads of one
+// process, from outside: how long they were ready to run and did not.
+//
+// With CAP_BPF and CAP_PERFMON it follows every wake-up and context switch of
+// the process (tracepoints sched_wakeup, sched_wakeup_new, sched_switch), on
+// CLOCK_MONOTONIC. From them follow three kinds of time:
+//
+//   - denied: some thread was ready, and none ran. Whatever the program was at,
+//     the machine held it up: an interval of cause host.preempted, or
+//     host.throttled where the cgroup was throttled for as long.
+//   - mixed: some thread was ready while others ran. Nobody outside knows which
+//     thread carries which request, so nobody can say whether it was held up.
+//   - left alone: no thread was ready without running. What the program did then
+//     is its own.
+//
+// Time is covered where it is denied or left alone. Mixed time, lost events,
+// and time in which the hypervisor admits to have stolen or a page came from
+// disk are not covered: then the program may have been held up unseen.
+//
+// Without these rights there are totals only, from /proc and the cgroup, and
+// nothing is covered.
+//
+// What no kernel event shows, a hypervisor that says nothing of what it takes,
+// or firmware, is not seen here; a probe on the same machine sees it.
+package hostwatch

@@ -1,0 +1,132 @@
+package hostwatch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+)
+
+const (
+	ringSize = 1 << 20 // 32,768 events: 650,000 a second at a drain each 50 ms
+	// maxBatch bounds a drain: a process that switches faster than it is
+	// drained must not hold the reader.
+	maxBatch = ringSize / (eventSize + 8)
+)
+
+// scheduler is the stream of what the kernel's scheduler does to a process.
+type scheduler struct {
+	ring, drops *ebpf.Map
+	programs    []*ebpf.Program
+	links       []link.Link
+	reader      *ringbuf.Reader
+	record      ringbuf.Record
+}
+
+// followScheduler attaches to the scheduler. It needs CAP_BPF and CAP_PERFMON
+// (capabilities(7)), and a kernel with type information, from Linux 5.18 on.
+func followScheduler(process int) (*scheduler, error) {
+	l, err := findLayout()
+	if err != nil {
+		return nil, err
+	}
+	s := &scheduler{}
+	if err := s.open(&writer{layout: l, process: int32(process)}); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *scheduler) open(w *writer) (err error) {
+	s.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "otelgc_sched", Type: ebpf.RingBuf, MaxEntries: ringSize})
+	if err != nil {
+		return fmt.Errorf("make ring of scheduler events: %w", err)
+	}
+	s.drops, err = ebpf.NewMap(&ebpf.MapSpec{Name: "otelgc_drops", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		return fmt.Errorf("make count of drops: %w", err)
+	}
+	if s.reader, err = ringbuf.NewReader(s.ring); err != nil {
+		return fmt.Errorf("read scheduler events: %w", err)
+	}
+	w.ring, w.drops = s.ring.FD(), s.drops.FD()
+	for _, p := range []struct {
+		tracepoint   string
+		instructions asm.Instructions
+	}{
+		{"sched_wakeup_new", w.onWakeup()},
+		{"sched_wakeup", w.onWakeup()},
+		{"sched_switch", w.onSwitch()},
+	} {
+		if err := s.attach(p.tracepoint, p.instructions); err != nil {
+			return fmt.Errorf("follow %s: %w", p.tracepoint, err)
+		}
+	}
+	return nil
+}
+
+func (s *scheduler) attach(tracepoint string, instructions asm.Instructions) error {
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "otelgc_sched", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: tracepoint,
+		Instructions: instructions, License: "GPL", // the helpers are the kernel's, for GPL programs only
+	})
+	if err != nil {
+		return err
+	}
+	s.programs = append(s.programs, program)
+	l, err := link.AttachTracing(link.TracingOptions{Program: program, AttachType: ebpf.AttachTraceRawTp})
+	if err != nil {
+		return err
+	}
+	s.links = append(s.links, l)
+	return nil
+}
+
+// drain appends the events that are there, and returns how many the ring has
+// had no room for since the start.
+func (s *scheduler) drain(events []event) (_ []event, dropped uint64, err error) {
+	s.reader.SetDeadline(time.Now())
+	for range maxBatch {
+		err := s.reader.ReadInto(&s.record)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil {
+			return events, 0, fmt.Errorf("read scheduler events: %w", err)
+		}
+		if e, ok := decodeEvent(s.record.RawSample); ok {
+			events = append(events, e)
+		}
+	}
+	var value [8]byte
+	if err := s.drops.Lookup(uint32(0), value[:]); err != nil {
+		return events, 0, fmt.Errorf("read count of drops: %w", err)
+	}
+	return events, binary.NativeEndian.Uint64(value[:]), nil
+}
+
+// close detaches from the scheduler.
+func (s *scheduler) close() error {
+	var errs []error
+	for _, l := range s.links {
+		errs = append(errs, l.Close())
+	}
+	for _, p := range s.programs {
+		errs = append(errs, p.Close())
+	}
+	if s.reader != nil {
+		errs = append(errs, s.reader.Close())
+	}
+	for _, m := range []*ebpf.Map{s.ring, s.drops} {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,154 @@
+package hostwatch
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// state is what a thread does.
+type state uint8
+
+const (
+	unknown state = iota // ready or running since before the first event
+	blocked
+	ready // and not running
+	running
+)
+
+// thread is what is known of one thread.
+type thread struct {
+	state state
+	since stall.Instant
+	// told is how far the wait was given away that is not over.
+	told stall.Instant
+	// disk says that a blocked thread may be waiting for one.
+	disk bool
+}
+
+// timeline follows the threads of a process through the events of the
+// scheduler. It is given them in the order of time.
+type timeline struct {
+	threads   map[int32]thread
+	limit     int           // of threads
+	threshold time.Duration // the shortest wait that is given away
+
+	waits, runs, disks []stall.Span // of the batch
+	delay              time.Duration
+	over               bool // threads were not followed, for the limit
+}
+
+func newTimeline(limit int, threshold time.Duration) *timeline {
+	return &timeline{threads: map[int32]thread{}, limit: limit, threshold: threshold}
+}
+
+// begin forgets the last batch.
+func (l *timeline) begin() {
+	l.waits, l.runs, l.disks = l.waits[:0], l.runs[:0], l.disks[:0]
+	l.over, l.delay = false, 0
+}
+
+// put sets a thread that no event has told of yet.
+func (l *timeline) put(tid int32, s state, at stall.Instant) {
+	if _, known := l.threads[tid]; !known && l.room() {
+		l.threads[tid] = thread{state: s, since: at, told: at}
+	}
+}
+
+func (l *timeline) room() bool {
+	if len(l.threads) >= l.limit {
+		l.over = true
+		return false
+	}
+	return true
+}
+
+// take takes in the next event.
+func (l *timeline) take(e event) {
+	t, known := l.threads[e.tid]
+	if !known && !l.room() {
+		return
+	}
+	switch e.kind {
+	case woken:
+		if t.state == ready || t.state == running {
+			return // woken again before it slept
+		}
+		l.leave(&t, e.at)
+		t = thread{state: ready, since: e.at, told: e.at}
+	case in:
+		l.leave(&t, e.at)
+		t = thread{state: running, since: e.at}
+	case out:
+		l.leave(&t, e.at)
+		switch {
+		case e.state&dead != 0:
+			delete(l.threads, e.tid)
+			return
+		case e.state == 0:
+			t = thread{state: ready, since: e.at, told: e.at}
+		default:
+			t = thread{state: blocked, since: e.at, disk: e.state&uninterruptible != 0}
+		}
+	}
+	l.threads[e.tid] = t
+}
+
+// leave notes what t did up to now.
+func (l *timeline) leave(t *thread, now stall.Instant) {
+	switch {
+	case t.state == running:
+		l.runs = append(l.runs, stall.Span{Start: t.since, End: now})
+	case t.state == ready:
+		l.delay += now.Sub(max(t.since, t.told))
+		if t.told > t.since || now.Sub(t.since) >= l.threshold {
+			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
+		}
+	case t.state == blocked && t.disk && now.Sub(t.since) >= l.threshold:
+		l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
+	}
+}
+
+// end gives away what goes on at the end of the batch, and reports whether
+// every thread was followed.
+func (l *timeline) end(now stall.Instant) (whole bool) {
+	whole = !l.over
+	for tid, t := range l.threads {
+		switch t.state {
+		case unknown:
+			whole = false
+			continue
+		case running:
+			l.runs = append(l.runs, stall.Span{Start: t.since, End: now})
+			t.since = now
+		case ready:
+			// A wait that is short so far is given away too: at the end of a
+			// batch nobody knows how long it will be.
+			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
+			l.delay += now.Sub(t.told)
+			t.told = now
+		case blocked:
+			if t.disk {
+				l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
+			}
+			continue
+		}
+		l.threads[tid] = t
+	}
+	return whole
+}
+
+// settle makes now the beginning of all that goes on.
+func (l *timeline) settle(now stall.Instant) {
+	for tid, t := range l.threads {
+		t.since, t.told = now, now
+		l.threads[tid] = t
+	}
+	l.begin()
+}
+
+// forget forgets every thread.
+func (l *timeline) forget() {
+	clear(l.threads)
+	l.begin()
+}

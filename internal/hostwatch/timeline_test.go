@@ -1,0 +1,252 @@
+package hostwatch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// on is an event of thread tid at so many microseconds.
+func on(us, tid int, k kind, state uint32) event {
+	return event{at: stall.Instant(us * 1000), tid: int32(tid), kind: k, state: state}
+}
+
+// span is from and to in microseconds.
+func span(from, to int) stall.Span {
+	return stall.Span{Start: stall.Instant(from * 1000), End: stall.Instant(to * 1000)}
+}
+
+func TestVerdict(t *testing.T) {
+	const sleeps = 1
+	for _, test := range []struct {
+		name                   string
+		events                 []event
+		doubt, disk            bool
+		denied, mixed, covered []stall.Span
+		delay                  time.Duration
+		partly                 bool // not every thread is known
+	}{
+		{name: "nobody stirs", covered: []stall.Span{span(0, 1000)}},
+		{
+			name:    "woken, and run 100 us later",
+			events:  []event{on(100, 1, woken, 0), on(200, 1, in, 0), on(300, 1, out, sleeps)},
+			denied:  []stall.Span{span(100, 200)},
+			covered: []stall.Span{span(0, 1000)}, delay: 100 * time.Microsecond,
+		},
+		{
+			name:    "woken, and run at once",
+			events:  []event{on(100, 1, woken, 0), on(105, 1, in, 0), on(300, 1, out, sleeps)},
+			covered: []stall.Span{span(0, 1000)}, delay: 5 * time.Microsecond,
+		},
+		{
+			name: "preempted",
+			events: []event{
+				on(10, 1, woken, 0), on(11, 1, in, 0), on(300, 1, out, 0), on(500, 1, in, 0),
+			},
+			denied:  []stall.Span{span(300, 500)},
+			covered: []stall.Span{span(0, 1000)}, delay: 201 * time.Microsecond,
+		},
+		{
+			name: "one waits while another runs",
+			events: []event{
+				on(10, 1, woken, 0), on(11, 1, in, 0),
+				on(300, 2, woken, 0), on(600, 2, in, 0), on(700, 2, out, sleeps),
+			},
+			mixed:   []stall.Span{span(300, 600)},
+			covered: []stall.Span{span(0, 300), span(600, 1000)}, delay: 301 * time.Microsecond,
+		},
+		{
+			name: "one waits, another runs for a part of it",
+			events: []event{
+				on(300, 2, woken, 0), on(400, 1, woken, 0), on(400, 1, in, 0), on(500, 1, out, sleeps),
+				on(600, 2, in, 0), on(700, 2, out, sleeps),
+			},
+			denied:  []stall.Span{span(300, 400), span(500, 600)},
+			mixed:   []stall.Span{span(400, 500)},
+			covered: []stall.Span{span(0, 400), span(500, 1000)}, delay: 300 * time.Microsecond,
+		},
+		{
+			name: "one hands over to another while a third waits",
+			events: []event{
+				on(10, 1, woken, 0), on(11, 1, in, 0), on(20, 3, woken, 0), on(100, 2, woken, 0),
+				on(200, 1, out, sleeps), on(202, 2, in, 0), on(300, 3, in, 0), on(400, 2, out, sleeps), on(500, 3, out, sleeps),
+			},
+			mixed:   []stall.Span{span(20, 300)},
+			covered: []stall.Span{span(0, 20), span(300, 1000)}, delay: (1 + 102 + 280) * time.Microsecond,
+		},
+		{
+			name:    "still waiting at the end",
+			events:  []event{on(900, 1, woken, 0)},
+			denied:  []stall.Span{span(900, 1000)},
+			covered: []stall.Span{span(0, 1000)}, delay: 100 * time.Microsecond,
+		},
+		{
+			name:    "woken again while it runs",
+			events:  []event{on(10, 1, woken, 0), on(11, 1, in, 0), on(200, 1, woken, 0), on(300, 1, out, sleeps)},
+			covered: []stall.Span{span(0, 1000)}, delay: time.Microsecond,
+		},
+		{
+			name:    "gone",
+			events:  []event{on(10, 1, woken, 0), on(11, 1, in, 0), on(200, 1, out, dead), on(300, 2, out, dead)},
+			covered: []stall.Span{span(0, 1000)}, delay: time.Microsecond,
+		},
+		{
+			name:   "events were lost, or the hypervisor stole",
+			events: []event{on(100, 1, woken, 0), on(200, 1, in, 0), on(300, 1, out, sleeps)},
+			doubt:  true, denied: []stall.Span{span(100, 200)}, delay: 100 * time.Microsecond,
+		},
+		{
+			name:   "a page came from disk",
+			events: []event{on(100, 1, in, 0), on(200, 1, out, uninterruptible), on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps)},
+			disk:   true, covered: []stall.Span{span(0, 200), span(400, 1000)}, delay: time.Microsecond,
+		},
+		{
+			name:    "a disk, but no fault",
+			events:  []event{on(100, 1, in, 0), on(200, 1, out, uninterruptible), on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps)},
+			covered: []stall.Span{span(0, 1000)}, delay: time.Microsecond,
+		},
+		{name: "more threads than the limit", events: []event{on(100, 7, in, 0), on(101, 8, in, 0)}, partly: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newTimeline(3, 10*time.Microsecond)
+			l.put(1, blocked, 0)
+			l.put(2, blocked, 0)
+			for _, e := range test.events {
+				l.take(e)
+			}
+			whole := l.end(1000 * 1000)
+			var v verdict
+			v.judge(l, span(0, 1000), test.doubt || !whole, test.disk)
+			if whole == test.partly {
+				t.Errorf("all threads are known: %v", whole)
+			}
+			for _, c := range []struct {
+				name      string
+				want, got []stall.Span
+			}{{"denied", test.denied, v.denied}, {"mixed", test.mixed, v.mixed}, {"covered", test.covered, v.covered}} {
+				if diff := cmp.Diff(c.want, c.got, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", c.name, diff)
+				}
+			}
+			if l.delay != test.delay {
+				t.Errorf("delay: got %v, want %v", l.delay, test.delay)
+			}
+		})
+	}
+}
+
+// TestBatchesAreSeamless cuts the same events into batches at every instant:
+// what is denied must not change.
+func TestBatchesAreSeamless(t *testing.T) {
+	events := []event{
+		on(100, 1, woken, 0), on(200, 1, in, 0), on(300, 1, out, 0), on(450, 1, in, 0), on(500, 1, out, 1),
+		on(600, 2, woken, 0), on(700, 2, in, 0), on(720, 1, woken, 0), on(780, 2, out, 1), on(900, 1, in, 0),
+	}
+	for cut := 10; cut < 1000; cut += 10 {
+		l := newTimeline(3, 10*time.Microsecond)
+		var v verdict
+		var denied, mixed, delay time.Duration
+		rest := events
+		for _, b := range []stall.Span{span(0, cut), span(cut, 1000)} {
+			for len(rest) > 0 && rest[0].at < b.End {
+				l.take(rest[0])
+				rest = rest[1:]
+			}
+			l.end(b.End)
+			v.judge(l, b, false, false)
+			denied, mixed, delay = denied+sum(v.denied), mixed+sum(v.mixed), delay+l.delay
+			l.begin()
+		}
+		us := time.Microsecond
+		if denied != (100+150+100+120)*us || mixed != 60*us || delay != (100+150+100+180)*us {
+			t.Errorf("cut at %d us: denied %v, mixed %v, delay %v", cut, denied, mixed, delay)
+		}
+	}
+}
+
+// waited returns what was counted of a wait that goes on.
+func (t *thread) waited() time.Duration {
+	if t.state != ready {
+		return 0
+	}
+	return t.told.Sub(t.since)
+}
+
+func TestSplit(t *testing.T) {
+	a := []stall.Span{span(0, 10), span(20, 30), span(40, 50)}
+	b := []stall.Span{span(5, 22), span(24, 26), span(28, 45), span(60, 70)}
+	outside, inside := split(nil, nil, a, b)
+	if diff := cmp.Diff([]stall.Span{span(0, 5), span(22, 24), span(26, 28), span(45, 50)}, outside); diff != "" {
+		t.Errorf("outside (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]stall.Span{span(5, 10), span(20, 22), span(24, 26), span(28, 30), span(40, 45)}, inside); diff != "" {
+		t.Errorf("inside (-want +got):\n%s", diff)
+	}
+}
+
+func TestMoreIntervalsThanABatchHolds(t *testing.T) {
+	l := newTimeline(3, 0)
+	for i := range maxPieces + 10 {
+		l.waits = append(l.waits, span(100*i, 100*i+10+i%2))
+	}
+	var v verdict
+	v.judge(l, span(0, 1<<20), false, false)
+	if len(v.covered) != 0 {
+		t.Errorf("covered: %d spans, want none", len(v.covered))
+	}
+	got := longest(v.denied)
+	for i := 1; i < len(got); i++ {
+		if got[i].Start <= got[i-1].Start {
+			t.Fatalf("interval %d is out of order", i)
+		}
+	}
+	if len(got) != maxPieces {
+		t.Errorf("kept %d, want %d", len(got), maxPieces)
+	}
+}
+
+func TestThrottleClaims(t *testing.T) {
+	ms := func(from, to int) stall.Interval {
+		return stall.Interval{Start: stall.Instant(from * 1e6), End: stall.Instant(to * 1e6), Cause: stall.HostPreempted}
+	}
+	list := []stall.Interval{ms(0, 3), ms(10, 60), ms(70, 71)}
+	var th throttle
+	th.claim(list)
+	th.add(49 * time.Millisecond)
+	th.claim(list)
+	var got []stall.Cause
+	for _, v := range list {
+		got = append(got, v.Cause)
+	}
+	if diff := cmp.Diff([]stall.Cause{stall.HostPreempted, stall.HostThrottled, stall.HostPreempted}, got); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+	th.add(5 * time.Millisecond)
+	for range throttleKept {
+		th.add(0)
+	}
+	if th.left != 0 {
+		t.Errorf("time that nobody claimed stays: %v", th.left)
+	}
+}
+
+func FuzzDecodeEvent(f *testing.F) {
+	f.Add(make([]byte, eventSize))
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, ok := decodeEvent(b)
+		if ok && (len(b) != eventSize || e.kind > out || e.at <= 0 || e.tid <= 0) {
+			t.Errorf("accepted %+v", e)
+		}
+		if !ok {
+			return
+		}
+		l := newTimeline(2, 0)
+		l.take(e)
+		l.end(e.at + 1)
+	})
+}

@@ -1,0 +1,69 @@
+package hostwatch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// verdict turns what a timeline saw into denied, mixed and covered time. It
+// owns the scratch space for that.
+type verdict struct {
+	denied, mixed, holes, covered []stall.Span
+}
+
+// judge judges the time all. Doubt says that none of it is covered, and disk
+// that threads may have waited for one.
+func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
+	waits, runs := union(l.waits), union(l.runs)
+	v.denied, v.mixed = split(v.denied[:0], v.mixed[:0], waits, runs)
+	v.keepLong(l.threshold)
+	v.covered = v.covered[:0]
+	if doubt || len(v.denied) > maxPieces {
+		return
+	}
+	v.holes = append(v.holes[:0], v.mixed...)
+	if disk {
+		v.holes = append(v.holes, l.disks...)
+	}
+	whole := []stall.Span{all}
+	v.covered, _ = split(v.covered, nil, whole, union(v.holes))
+	if len(v.covered) > maxPieces {
+		v.covered = v.covered[:0]
+	}
+}
+
+// keepLong makes mixed what was denied for less than d: the moment in which one
+// thread of the process takes over from another while a third one waits.
+func (v *verdict) keepLong(d time.Duration) {
+	n := 0
+	for _, s := range v.denied {
+		if s.Duration() < d {
+			v.mixed = append(v.mixed, s)
+			continue
+		}
+		v.denied[n] = s
+		n++
+	}
+	v.denied, v.mixed = v.denied[:n], union(v.mixed)
+}
+
+// longest returns the longest spans, at most maxPieces, in the order of time.
+func longest(spans []stall.Span) []stall.Span {
+	if len(spans) <= maxPieces {
+		return spans
+	}
+	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(b.Duration(), a.Duration()) })
+	spans = spans[:maxPieces]
+	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
+	return spans
+}
+
+func sum(spans []stall.Span) (d time.Duration) {
+	for _, s := range spans {
+		d += s.Duration()
+	}
+	return d
+}

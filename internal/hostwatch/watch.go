@@ -1,0 +1,84 @@
+package hostwatch
+
+import (
+	"errors"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// ErrTarget says that the process to watch is not there, or that it has ended.
+var ErrTarget = errors.New("no such process")
+
+// Limits and defaults.
+const (
+	DefaultThreshold  = 10 * time.Microsecond
+	DefaultMaxThreads = 4096
+	// batchEvery is the time between two batches.
+	batchEvery = 50 * time.Millisecond
+	// holdBack is how old an event is before it is taken in: CPUs put theirs
+	// into the ring a little out of order.
+	holdBack = time.Millisecond
+	// maxPieces bounds the intervals of a batch, and the covered spans. With
+	// more of them the longest intervals stay, and nothing is covered.
+	maxPieces = 256
+)
+
+// Options configure a Watch. PID and OnBatch must be set.
+type Options struct {
+	PID int
+	// Clock is the clock of the intervals. The zero Clock means a new one.
+	Clock stall.Clock
+	// Threshold is the shortest wait for a CPU that counts, of a thread; zero
+	// is DefaultThreshold. Shorter ones count in Totals.RunDelay only.
+	Threshold time.Duration
+	// MaxThreads bounds the threads that are followed; zero is
+	// DefaultMaxThreads. With more of them nothing is covered.
+	MaxThreads int
+	// CountersOnly leaves the scheduler alone even where it may be followed.
+	CountersOnly bool
+	// OnBatch is called some twenty times a second, on one goroutine, with
+	// what the machine did since the last time. It must not block, not call
+	// Stop, and not keep the batch.
+	OnBatch func(*Batch)
+}
+
+// Batch is what the machine did to the process in a stretch of time.
+type Batch struct {
+	// Span is that stretch. It begins where the last one ended.
+	Span stall.Span
+	// Denied holds the intervals in which a thread was ready and none ran:
+	// host.preempted or host.throttled, of scope target, sorted.
+	Denied []stall.Interval
+	// Covered holds the parts of Span of which is known whether the machine
+	// held the process up, sorted: all else in them than Denied is the
+	// program's own.
+	Covered []stall.Span
+	// Totals are as of the end of Span.
+	Totals Totals
+}
+
+// Totals count since the watch began.
+type Totals struct {
+	// RunDelay is how long the threads were ready and did not run, summed over
+	// them: run_delay of /proc/PID/task/TID/schedstat, or the same from the
+	// scheduler.
+	RunDelay time.Duration
+	// Denied, Mixed and Covered are lengths of time, see the package.
+	Denied, Mixed, Covered time.Duration
+	// Throttled is throttled_time of the process's cgroup and its ancestors,
+	// summed over CPUs.
+	Throttled time.Duration
+	// MajorFaults were served from disk.
+	MajorFaults uint64
+	// Stolen is what the hypervisor admits to have taken of all CPUs, in
+	// steps of 10 ms.
+	Stolen time.Duration
+	// Pressure is how long some thread of the machine waited for a CPU
+	// (/proc/pressure/cpu).
+	Pressure time.Duration
+	// Events of the scheduler were seen, Dropped were not.
+	Events, Dropped uint64
+	// Threads is how many there are now.
+	Threads int
+}

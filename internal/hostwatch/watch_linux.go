@@ -1,0 +1,213 @@
+package hostwatch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// slowEvery is the number of batches between two reads of what is dear: the
+// threads' own files.
+const slowEvery = 20
+
+// tick is the unit of /proc/stat, USER_HZ.
+const tick = 10 * time.Millisecond
+
+// Watch watches one process. Its methods may be called from any goroutine.
+type Watch struct {
+	o         Options
+	process   *process
+	scheduler *scheduler // nil: counters only
+	why       error      // why there is no scheduler
+
+	// Of the goroutine that watches.
+	timeline *timeline
+	verdict  verdict
+	throttle throttle
+	events   []event
+	mark     stall.Instant // end of the last batch
+	dropped  uint64
+	first    counters
+	last     counters
+	delay    time.Duration // run delay when the watch began
+	pressed  time.Duration
+	batches  int
+	denied   []stall.Interval
+	ran      map[int32]uint64 // CPU time of the threads of which nothing is known
+	err      error
+
+	mu      sync.Mutex
+	totals  Totals
+	history history
+	upTo    stall.Instant // mark, for others
+
+	quit chan struct{}
+	done chan struct{}
+	once sync.Once
+}
+
+// Start watches a process until Stop, or until it ends. The error is
+// [ErrTarget], or of the options. That the scheduler cannot be followed is no
+// error, see [Watch.Exact].
+func Start(o Options) (*Watch, error) {
+	if o.Threshold == 0 {
+		o.Threshold = DefaultThreshold
+	}
+	if o.MaxThreads == 0 {
+		o.MaxThreads = DefaultMaxThreads
+	}
+	if o.Threshold < 0 || o.MaxThreads < 0 || o.OnBatch == nil {
+		return nil, fmt.Errorf("watch process %d: threshold %v, at most %d threads, OnBatch %t", o.PID, o.Threshold, o.MaxThreads, o.OnBatch != nil)
+	}
+	if o.Clock == (stall.Clock{}) {
+		clock, err := stall.NewClock()
+		if err != nil {
+			return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
+		}
+		o.Clock = clock
+	}
+	p, err := openProcess(os.DirFS("/"), o.PID)
+	if err != nil {
+		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
+	}
+	w := &Watch{
+		o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold),
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	if w.first, err = p.count(); err != nil {
+		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
+	}
+	w.last, w.pressed = w.first, pressure(p.root)
+	w.follow()
+	if err := w.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch process %d: %w", o.PID, err), w.detach())
+	}
+	go w.run()
+	return w, nil
+}
+
+// follow attaches to the scheduler if it may.
+func (w *Watch) follow() {
+	if w.o.CountersOnly {
+		w.why = errors.New("not wanted")
+		return
+	}
+	w.scheduler, w.why = followScheduler(w.o.PID)
+}
+
+// begin takes stock of the threads, anew after events were lost. What events
+// said of the time before is nobody's business.
+func (w *Watch) begin() (err error) {
+	if w.scheduler == nil {
+		w.mark = w.o.Clock.Now()
+		w.delay, w.totals.Threads, err = w.process.runDelay(w.o.MaxThreads)
+		return err
+	}
+	states := map[int32]string{}
+	threads, err := w.process.threads(w.o.MaxThreads, func(tid int32, s string) { states[tid] = s })
+	if err != nil {
+		return err
+	}
+	w.totals.Threads = threads
+	mark := w.o.Clock.Now()
+	time.Sleep(2 * holdBack)
+	if w.events, w.dropped, err = w.scheduler.drain(w.events); err != nil {
+		return err
+	}
+	w.timeline.forget()
+	w.takeUntil(mark)
+	for tid, s := range states {
+		// An event is newer than what /proc said of its thread.
+		if s == "R" {
+			w.timeline.put(tid, unknown, mark)
+		} else {
+			w.timeline.put(tid, blocked, mark)
+		}
+	}
+	w.timeline.settle(mark)
+	w.mark = mark
+	return nil
+}
+
+// takeUntil takes in the events before t, in order, and returns their number.
+func (w *Watch) takeUntil(t stall.Instant) int {
+	slices.SortStableFunc(w.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	n := 0
+	for ; n < len(w.events) && w.events[n].at < t; n++ {
+		w.timeline.take(w.events[n])
+	}
+	w.events = w.events[:copy(w.events, w.events[n:])]
+	return n
+}
+
+// Exact reports whether the scheduler is followed, and if not, why.
+func (w *Watch) Exact() (ok bool, why error) { return w.scheduler != nil, w.why }
+
+// Owner names the process in intervals.
+func (w *Watch) Owner() stall.Owner { return w.process.owner() }
+
+// Totals returns what was counted up to the last batch.
+func (w *Watch) Totals() Totals {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.totals
+}
+
+// Done is closed when the watch has ended: it was stopped, or the process is
+// no more.
+func (w *Watch) Done() <-chan struct{} { return w.done }
+
+// Stop ends the watch. When it returns OnBatch is not called any more, and
+// nothing is attached. Stopping again returns the same. The error is
+// [ErrTarget] if the process ended before.
+func (w *Watch) Stop() error {
+	w.once.Do(func() { close(w.quit) })
+	<-w.done
+	return w.err
+}
+
+func (w *Watch) run() {
+	defer close(w.done)
+	ticker := time.NewTicker(batchEvery)
+	defer ticker.Stop()
+	for {
+		stopped := false
+		select {
+		case <-ticker.C:
+		case <-w.quit:
+			stopped = true
+		}
+		err := w.batch()
+		if stopped && !errors.Is(err, ErrTarget) || err != nil {
+			w.err = errors.Join(err, w.detach())
+			return
+		}
+	}
+}
+
+func (w *Watch) detach() error {
+	if w.scheduler == nil {
+		return nil
+	}
+	if err := w.scheduler.close(); err != nil {
+		return fmt.Errorf("detach from the scheduler: %w", err)
+	}
+	return nil
+}
+
+// During returns what the machine did to the process in s, as far as that is
+// known by now: the delay of its threads exactly, from the threshold on, summed
+// over them; faults and throttling at most, as they are read some twenty times
+// a second.
+func (w *Watch) During(s stall.Span) gc.HostDuring {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.history.during(s, w.upTo)
+}

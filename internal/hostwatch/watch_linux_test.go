@@ -1,0 +1,435 @@
+package hostwatch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// roleVariable makes the test binary a target instead of a test.
+const roleVariable = "OTELGC_HOSTWATCH_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "spin1":
+		spin(1)
+	case "spin2":
+		spin(2)
+	case "toss":
+		toss()
+	case "sleep":
+		time.Sleep(time.Hour)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// spin keeps so many threads busy for ever.
+func spin(threads int) {
+	for range threads {
+		go func() {
+			runtime.LockOSThread()
+			for busy := new(atomic.Uint64); ; {
+				busy.Add(1)
+			}
+		}()
+	}
+	select {}
+}
+
+// toss makes two threads wake each other as fast as they can.
+func toss() {
+	a, b := make(chan int), make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		for n := range a {
+			b <- n
+		}
+	}()
+	runtime.LockOSThread()
+	for {
+		a <- 1
+		<-b
+	}
+}
+
+// child starts the test binary in a role, on one CPU if that is not negative.
+func child(t *testing.T, role string, cpu int) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, "GOMAXPROCS=2")
+	cmd.Stderr = os.Stderr
+	if err := startOn(cmd, cpu); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // killed
+	})
+	return cmd.Process.Pid
+}
+
+// startOn starts cmd from a thread that may use one CPU: the child inherits it.
+func startOn(cmd *exec.Cmd, cpu int) error {
+	if cpu < 0 {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return err
+	}
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return err
+	}
+	return errors.Join(cmd.Start(), unix.SchedSetaffinity(0, &before))
+}
+
+// lastCPU returns the last CPU that this process may use.
+func lastCPU(t *testing.T) int {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			last = cpu
+		}
+	}
+	return last
+}
+
+// log keeps what a watch says.
+type log struct {
+	mu      sync.Mutex
+	batches []Batch
+	more    chan struct{}
+	each    func(*Batch)
+}
+
+func (l *log) add(b *Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.each != nil {
+		l.each(b)
+	}
+	c := *b
+	c.Denied = append([]stall.Interval(nil), b.Denied...)
+	c.Covered = append([]stall.Span(nil), b.Covered...)
+	l.batches = append(l.batches, c)
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the batches reach over d.
+func (l *log) await(t *testing.T, d time.Duration) {
+	t.Helper()
+	deadline := time.After(60 * time.Second)
+	for {
+		l.mu.Lock()
+		n := len(l.batches)
+		done := n > 0 && l.batches[n-1].Span.End.Sub(l.batches[0].Span.Start) >= d
+		l.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-l.more:
+		case <-deadline:
+			t.Fatal("no batches")
+		}
+	}
+}
+
+func start(t *testing.T, o Options, l *log) *Watch {
+	t.Helper()
+	l.more = make(chan struct{}, 1)
+	o.OnBatch = l.add
+	w, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Stop() }) // the test has looked at it
+	if ok, why := w.Exact(); !ok && !o.CountersOnly {
+		t.Skipf("the scheduler cannot be followed here: %v", why)
+	}
+	return w
+}
+
+// TestRunDelayEqualsTheKernels lets two threads share a CPU. The sum of what
+// they waited must be what the kernel counts.
+func TestRunDelayEqualsTheKernels(t *testing.T) {
+	pid := child(t, "spin2", lastCPU(t))
+	p, err := openProcess(os.DirFS("/"), pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The kernel counts a wait when it is over, the watch while it goes on.
+	type reading struct{ ours, kernels time.Duration }
+	var readings []reading
+	var w *Watch
+	ready := make(chan struct{})
+	l := &log{each: func(b *Batch) {
+		<-ready
+		kernels, _, err := p.runDelay(100)
+		if err != nil {
+			t.Error(err)
+		}
+		r := reading{b.Totals.RunDelay, kernels}
+		for _, thread := range w.timeline.threads {
+			if thread.state == unknown {
+				return // it may have waited since before the watch began
+			}
+			r.ours -= thread.waited()
+		}
+		readings = append(readings, r)
+	}}
+	w = start(t, Options{PID: pid}, l)
+	close(ready)
+	l.await(t, 3*time.Second)
+	if err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(readings) < 20 {
+		t.Skipf("%d readings: the machine is so busy that threads do not run for seconds", len(readings))
+	}
+	first, last := readings[len(readings)/4], readings[len(readings)-1]
+	ours, kernels := last.ours-first.ours, last.kernels-first.kernels
+	t.Logf("%d readings: ours %v, the kernel's %v", len(readings), ours, kernels)
+	if kernels < 500*time.Millisecond {
+		t.Fatalf("the threads waited %v only", kernels)
+	}
+	if off := math.Abs(float64(ours)/float64(kernels) - 1); off > 0.05 {
+		t.Errorf("run delay: got %v, want %v within 5 %%", ours, kernels)
+	}
+}
+
+// TestDenied lets a stranger share the CPU of a thread.
+func TestDenied(t *testing.T) {
+	cpu := lastCPU(t)
+	pid := child(t, "spin1", cpu)
+	child(t, "spin1", cpu)
+	l := &log{}
+	w := start(t, Options{PID: pid}, l)
+	l.await(t, 2*time.Second)
+	if err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	total, end := w.Totals(), stall.Instant(0)
+	for _, b := range l.batches {
+		if end != 0 && b.Span.Start != end {
+			t.Errorf("a batch begins at %d, the last one ended at %d", b.Span.Start, end)
+		}
+		end = b.Span.End
+		for _, v := range b.Denied {
+			if v.Cause != stall.HostPreempted || v.Scope != stall.ScopeTarget || v.Owner != w.Owner() || v.Owner.PID != int32(pid) {
+				t.Fatalf("interval %+v", v)
+			}
+			if v.Start < b.Span.Start || v.End > b.Span.End || v.End <= v.Start {
+				t.Fatalf("interval %+v in batch %v", v, b.Span)
+			}
+		}
+	}
+	span := end.Sub(l.batches[0].Span.Start)
+	t.Logf("%v: denied %v, mixed %v, covered %v, %d events, %d dropped", span, total.Denied, total.Mixed, total.Covered, total.Events, total.Dropped)
+	if total.Denied < span/5 || total.Denied > span*95/100 {
+		t.Errorf("denied %v of %v, want about a half or more", total.Denied, span)
+	}
+	pause := l.batches[len(l.batches)/2].Span
+	if d, ok := w.During(pause).RunDelay.Get(); !ok || d <= 0 || d > 10*pause.Duration() {
+		t.Errorf("run delay during %v: got %v, known: %v", pause.Duration(), d, ok)
+	}
+}
+
+func TestLeftAlone(t *testing.T) {
+	l := &log{}
+	w := start(t, Options{PID: child(t, "sleep", -1)}, l)
+	l.await(t, time.Second)
+	if err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	total := w.Totals()
+	if total.Covered == 0 && total.Stolen == 0 {
+		t.Errorf("nothing of a process that sleeps is covered: %+v", total)
+	}
+	if total.Denied > 100*time.Millisecond {
+		t.Errorf("a process that sleeps was denied %v", total.Denied)
+	}
+}
+
+// TestThrottled gives a thread a twentieth of a CPU.
+func TestThrottled(t *testing.T) {
+	dir := makeQuota(t)
+	pid := child(t, "spin1", lastCPU(t))
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, counters := range []bool{false, true} {
+		t.Run(fmt.Sprintf("counters only %t", counters), func(t *testing.T) {
+			l := &log{}
+			w := start(t, Options{PID: pid, CountersOnly: counters}, l)
+			l.await(t, 2*time.Second)
+			if err := w.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			var throttled, preempted time.Duration
+			for _, b := range l.batches {
+				for _, v := range b.Denied {
+					if v.Cause == stall.HostThrottled {
+						throttled += v.Duration()
+					} else {
+						preempted += v.Duration()
+					}
+				}
+			}
+			total := w.Totals()
+			t.Logf("throttled %v, preempted %v; the cgroup says %v", throttled, preempted, total.Throttled)
+			if total.Throttled < 300*time.Millisecond {
+				t.Skipf("the cgroup throttled %v only: the machine is so busy that the child does not use up its quota", total.Throttled)
+			}
+			want := total.Throttled / 2
+			if counters {
+				want = total.Throttled / time.Duration(2*runtime.NumCPU())
+			}
+			if throttled < want {
+				t.Errorf("host.throttled: got %v, want at least %v", throttled, want)
+			}
+		})
+	}
+}
+
+// makeQuota makes a cgroup of a twentieth of a CPU.
+func makeQuota(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot make a cgroup")
+	}
+	for _, top := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"} {
+		dir := filepath.Join(top, fmt.Sprintf("otelgc-hostwatch-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			continue
+		}
+		// After the child has gone, as cleanups run backward.
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		limit, value := "cpu.cfs_quota_us", "5000"
+		if _, err := os.Stat(filepath.Join(dir, limit)); err != nil {
+			limit, value = "cpu.max", "5000 100000"
+		}
+		if err := os.WriteFile(filepath.Join(dir, limit), []byte(value), 0); err == nil {
+			return dir
+		}
+	}
+	t.Skip("no cgroup with the cpu controller can be made here")
+	return ""
+}
+
+// TestLostEvents lets the ring overflow: nothing of that time is covered, and
+// the watch finds back.
+func TestLostEvents(t *testing.T) {
+	l := &log{more: make(chan struct{}, 1)}
+	p, err := openProcess(os.DirFS("/"), child(t, "toss", -1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Watch{
+		o:       Options{PID: p.pid, Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: l.add},
+		process: p, timeline: newTimeline(100, DefaultThreshold),
+	}
+	if w.follow(); w.scheduler == nil {
+		t.Skipf("the scheduler cannot be followed here: %v", w.why)
+	}
+	defer func() {
+		if err := w.detach(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := w.begin(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		var drops [8]byte
+		if err := w.scheduler.drops.Lookup(uint32(0), drops[:]); err != nil {
+			t.Fatal(err)
+		}
+		if binary.NativeEndian.Uint64(drops[:]) > w.dropped {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Skip("the ring did not overflow: the machine is too busy")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := w.batch(); err != nil {
+		t.Fatal(err)
+	}
+	b := l.batches[0]
+	if b.Totals.Dropped == 0 || len(b.Covered) != 0 || len(b.Denied) != 0 || b.Span.Empty() {
+		t.Errorf("batch with lost events, %v: %d denied, %d covered, %+v", b.Span, len(b.Denied), len(b.Covered), b.Totals)
+	}
+	for time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+		if err := w.batch(); err != nil {
+			t.Fatal(err)
+		}
+		if l.batches[len(l.batches)-1].Totals.Covered > 0 {
+			return
+		}
+	}
+	t.Error("nothing is covered after events were lost once")
+}
+
+func TestNobody(t *testing.T) {
+	for _, pid := range []int{-1, 0, 1<<22 + 1} {
+		if _, err := Start(Options{PID: pid, OnBatch: func(*Batch) {}}); !errors.Is(err, ErrTarget) {
+			t.Errorf("watch of %d: got error %v, want %v", pid, err, ErrTarget)
+		}
+	}
+}
+
+func TestTargetThatEnds(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=sleep")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l := &log{}
+	w := start(t, Options{PID: cmd.Process.Pid, CountersOnly: true}, l)
+	l.await(t, 0)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	select {
+	case <-w.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the watch of a process that has ended goes on")
+	}
+	if err := w.Stop(); !errors.Is(err, ErrTarget) {
+		t.Errorf("got error %v, want %v", err, ErrTarget)
+	}
+}

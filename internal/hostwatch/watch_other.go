@@ -1,0 +1,38 @@
+//go:build !linux
+
+package hostwatch
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Watch watches one process. There is none on this system.
+type Watch struct{}
+
+// Start returns errors.ErrUnsupported: what a watch reads is Linux's.
+func Start(o Options) (*Watch, error) {
+	return nil, fmt.Errorf("watch process %d: %w on %s: there is no /proc", o.PID, errors.ErrUnsupported, runtime.GOOS)
+}
+
+// Exact reports false.
+func (w *Watch) Exact() (ok bool, why error) { return false, errors.ErrUnsupported }
+
+// Owner names nobody.
+func (w *Watch) Owner() stall.Owner { return stall.Owner{} }
+
+// Totals returns nothing.
+func (w *Watch) Totals() Totals { return Totals{} }
+
+// During returns nothing.
+func (w *Watch) During(stall.Span) gc.HostDuring { return gc.HostDuring{} }
+
+// Done returns nil, which never yields.
+func (w *Watch) Done() <-chan struct{} { return nil }
+
+// Stop does nothing.
+func (w *Watch) Stop() error { return nil }
