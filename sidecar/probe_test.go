@@ -33,7 +33,10 @@ func TestProbe(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	checkProbe(t, one[gaps.Document](t, stdout))
+	d := one[gaps.Document](t, stdout)
+	if checkProbe(t, d); d.Duration <= 0 {
+		t.Errorf("duration %v, want above zero", d.Duration)
+	}
 
 	stdout, stderr, code = sidecar(t, nil, "probe", "--duration", "200ms", "--mode", "periodic")
 	if code != 0 || !strings.Contains(stdout, "GAPS OF THIS MACHINE") || !strings.Contains(stdout, "periodic") {
@@ -41,9 +44,11 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// checkProbe holds a document to its laws. Who is ended at once has watched for no
+// time at all.
 func checkProbe(t *testing.T, d gaps.Document) {
 	t.Helper()
-	if d.Schema != gaps.Schema || d.Duration <= 0 || d.Clock != "CLOCK_MONOTONIC" {
+	if d.Schema != gaps.Schema || d.Duration < 0 || d.Clock != "CLOCK_MONOTONIC" {
 		t.Errorf("schema %q, duration %v, clock %q", d.Schema, d.Duration, d.Clock)
 	}
 	if d.Covered < 0 || d.Covered > 1 {
