@@ -174,8 +174,8 @@ func (p Proc) gone(pid int, err error) error {
 	return err
 }
 
-// pids returns the numbers of all processes.
-func (p Proc) pids() ([]int, error) {
+// Processes returns the numbers of all processes, in no order.
+func (p Proc) Processes() ([]int, error) {
 	root := p.Root
 	if root == "" {
 		root = "/proc"

@@ -10,7 +10,7 @@ import (
 // listens on, by their number, as far as this process may see them. It looks in
 // every network namespace once, and at a process only where there is a socket.
 func (p Proc) Runtimes() ([]Identity, error) {
-	pids, err := p.pids()
+	pids, err := p.Processes()
 	if err != nil {
 		return nil, fmt.Errorf("look for .NET processes: %w", err)
 	}

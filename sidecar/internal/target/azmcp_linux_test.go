@@ -1,0 +1,147 @@
+package target
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestAzmcpExport watches a real process from its start to its end: what goes
+// out is its own telemetry, and agrees with itself.
+func TestAzmcpExport(t *testing.T) {
+	server := dotnettest.Start(t, dotnettest.Options{Env: []string{
+		"OTEL_SERVICE_NAME=shop", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test%20bed",
+		"DOTNET_GCgen0size=80000",
+	}})
+	located(t, server.PID())
+	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(server.PID()))})
+	r.await("watching a .NET process", 1)
+	server.Initialize()
+	for i := range 150 {
+		server.List(i % 4 / 3 * 1_000_000)
+	}
+	server.Stop()
+	r.await("no longer watched", 1)
+	all := r.stop()
+	if len(all) != 1 {
+		t.Fatalf("summaries: got %+v, want one", all)
+	}
+	s := all[0]
+	if s.Service != "shop" || s.PID != server.PID() || s.Sessions != 1 || s.Why != "the process ended" || s.Lost != 0 || s.Incomplete != 0 {
+		t.Errorf("summary: got %+v", s)
+	}
+	if got := s.LastIndex - s.FirstIndex + 1; s.Collections.Total != got {
+		t.Errorf("%d collections with indexes %d to %d", s.Collections.Total, s.FirstIndex, s.LastIndex)
+	}
+	for _, kind := range []string{"ephemeral", "background"} {
+		if s.Collections.Kinds[kind] == 0 {
+			t.Errorf("no %s collection: %v", kind, s.Collections)
+		}
+	}
+	checkEvents(t, r, server.PID(), s)
+	checkMetrics(t, r, s)
+	checkStatuses(t, r, server.PID())
+}
+
+func checkEvents(t *testing.T, r *rig, pid int, s Summary) {
+	t.Helper()
+	var sum, last int64
+	events := r.events(stall.EventCollection)
+	seen := make(map[int64]bool)
+	for _, e := range events {
+		index := integer(e, stall.AttrGCIndex)
+		if seen[index] {
+			t.Errorf("collection %d was sent twice", index)
+		}
+		seen[index] = true
+		for key, want := range map[string]string{
+			"service.name": "shop", "deployment.environment.name": "test bed", stall.AttrRuntimeName: ".NET",
+		} {
+			if e.Resource[key] != want {
+				t.Fatalf("resource %s: got %q, want %q", key, e.Resource[key], want)
+			}
+		}
+		if got := integer(e, stall.AttrProcessPID); got != int64(pid) || e.Resource[stall.AttrProcessPID] != fmt.Sprintf("int_value:%d", pid) {
+			t.Fatalf("process.pid of the event %d, of the resource %s, want %d", got, e.Resource[stall.AttrProcessPID], pid)
+		}
+		starts, ends := integers(e, stall.AttrPauseStart), integers(e, stall.AttrPauseEnd)
+		for i := range starts {
+			sum += ends[i] - starts[i]
+		}
+		last = max(last, integer(e, stall.AttrEnd))
+	}
+	dropped := s.Collections.Total - uint64(len(events))
+	if dropped == 0 && sum != s.PauseTotal {
+		t.Errorf("pauses of the events: %v, of the summary %v", time.Duration(sum), time.Duration(s.PauseTotal))
+	}
+	if uint64(len(events)) > s.Collections.Total || len(events) == 0 {
+		t.Errorf("%d events of %d collections", len(events), s.Collections.Total)
+	}
+}
+
+func checkMetrics(t *testing.T, r *rig, s Summary) {
+	t.Helper()
+	var count int64
+	for _, p := range sum(t, r, stall.MetricDotnetCollections) {
+		count += p.GetAsInt()
+	}
+	if uint64(count) != s.Collections.Total {
+		t.Errorf("%s: %d, want %d", stall.MetricDotnetCollections, count, s.Collections.Total)
+	}
+	paused := time.Duration(sum(t, r, stall.MetricDotnetPauseTime)[0].GetAsDouble() * 1e9)
+	if d := paused - time.Duration(s.PauseTotal); d > time.Microsecond || d < -time.Microsecond {
+		t.Errorf("%s: %v, want %v", stall.MetricDotnetPauseTime, paused, time.Duration(s.PauseTotal))
+	}
+	for _, name := range []string{
+		stall.MetricDotnetPauseDuration, stall.MetricPauseDuration, stall.MetricSuspendDuration, stall.MetricDotnetAllocated,
+		stall.MetricDotnetHeapSize, stall.MetricDotnetFragmentation, stall.MetricCoverage, stall.MetricPauseUtilization,
+	} {
+		if r.metric(name) == nil {
+			t.Errorf("%s was not exported", name)
+		}
+	}
+}
+
+func sum(t *testing.T, r *rig, name string) []*metrics.NumberDataPoint {
+	t.Helper()
+	m := r.metric(name)
+	if m == nil || len(m.GetSum().GetDataPoints()) == 0 {
+		t.Fatalf("%s was not exported", name)
+	}
+	return m.GetSum().GetDataPoints()
+}
+
+// checkStatuses: the watermark never goes back, what came before the session is
+// unseen, and nothing after it is.
+func checkStatuses(t *testing.T, r *rig, pid int) {
+	t.Helper()
+	statuses := r.events(stall.EventSourceStatus)
+	if len(statuses) < 2 {
+		t.Fatalf("%d statuses", len(statuses))
+	}
+	var mark int64
+	var unseen int
+	for _, e := range statuses {
+		if text(e.GetAttributes(), stall.AttrSource) != "dotnet" || integer(e, stall.AttrTargetPID) != int64(pid) {
+			t.Errorf("status of %s about process %d", text(e.GetAttributes(), stall.AttrSource), integer(e, stall.AttrTargetPID))
+		}
+		if now := integer(e, stall.AttrWatermark); now < mark {
+			t.Errorf("watermark %d after %d", now, mark)
+		} else {
+			mark = now
+		}
+		unseen += len(integers(e, stall.AttrUnseenStart))
+		if integer(e, stall.AttrWallOffset) == 0 {
+			t.Error("a status without the offset of wall time")
+		}
+	}
+	if got := integers(statuses[0], stall.AttrUnseenEnd); len(got) != 1 || got[0] > mark {
+		t.Errorf("unseen in the first status: got %v, want what came before the session", got)
+	}
+}

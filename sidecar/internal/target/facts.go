@@ -1,0 +1,86 @@
+package target
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Summary is what was seen of one process. Durations are nanoseconds.
+type Summary struct {
+	PID           int    `json:"pid"` // here, 0 if it cannot be seen from here
+	Service       string `json:"service"`
+	CommandLine   string `json:"command_line,omitempty"`
+	Runtime       string `json:"runtime,omitempty"` // its version
+	Sessions      int    `json:"sessions"`          // that were begun
+	FirstIndex    uint64 `json:"first_index,omitempty"`
+	LastIndex     uint64 `json:"last_index,omitempty"` // the runtime's own count of collections
+	Collections   Counts `json:"collections"`
+	Incomplete    uint64 `json:"incomplete,omitempty"` // collections that lack a part
+	PauseTotal    int64  `json:"pause_total"`
+	PauseMax      int64  `json:"pause_max"`
+	Suspensions   uint64 `json:"suspensions"` // stops that were not for collections
+	SuspensionSum int64  `json:"suspension_total"`
+	Lost          uint64 `json:"lost,omitempty"` // events
+	Late          uint64 `json:"late,omitempty"` // stops that came after the watermark had passed them
+	Watched       int64  `json:"watched"`
+	Unseen        int64  `json:"unseen"` // since the first session began
+	Why           string `json:"why,omitempty"`
+
+	order uint64 // when it was first seen
+}
+
+// Counts are collections by kind and by the oldest generation collected.
+type Counts struct {
+	Total       uint64            `json:"total"`
+	Kinds       map[string]uint64 `json:"kinds,omitempty"`
+	Generations map[string]uint64 `json:"generations,omitempty"`
+}
+
+func (c *Counts) add(g *gc.Collection) {
+	if c.Kinds == nil {
+		c.Kinds, c.Generations = make(map[string]uint64), make(map[string]uint64)
+	}
+	c.Total++
+	c.Kinds[g.Kind.String()]++
+	if n, known := g.Generation.Get(); known && n >= 0 && n < int(gc.NumGenerations) {
+		c.Generations[gc.GenerationID(n).String()]++
+	}
+}
+
+func (s *Summary) collection(c *gc.Collection) {
+	s.Collections.add(c)
+	if s.FirstIndex == 0 {
+		s.FirstIndex = c.Index
+	}
+	s.LastIndex = max(s.LastIndex, c.Index)
+	if c.Incomplete != "" {
+		s.Incomplete++
+	}
+}
+
+func (s *Summary) stop(v *dotnetgc.Stop) {
+	d := int64(v.Duration())
+	if !v.Reason.IsGC() {
+		s.Suspensions++
+		s.SuspensionSum += d
+		return
+	}
+	s.PauseTotal += max(0, d-int64(v.Overlap))
+	s.PauseMax = max(s.PauseMax, d)
+}
+
+func (s *Summary) cover(c *coverage) {
+	s.Unseen = int64(c.unseen)
+	s.Watched = max(0, int64(c.mark.Sub(c.first)-c.unseen))
+}
+
+// paused returns the share of the time that was watched in which the process
+// was stopped for collections, and whether any was watched.
+func (s *Summary) paused() (float64, bool) {
+	if s.Watched <= 0 {
+		return 0, false
+	}
+	return min(1, float64(time.Duration(s.PauseTotal))/float64(s.Watched)), true
+}

@@ -1,0 +1,38 @@
+package target
+
+import "time"
+
+const (
+	// maxTargets bounds the processes that are watched at once.
+	maxTargets = 64
+	// maxSummaries bounds the processes that the summary tells of.
+	maxSummaries = 256
+	// maxUntold bounds the unseen spans that wait for the next status. More
+	// are told as one: more is unseen than was, never less.
+	maxUntold = 64
+
+	// scanEvery is the time between two looks for processes.
+	scanEvery = time.Second
+	// readFor is how long a read of a quiet stream waits.
+	readFor = 250 * time.Millisecond
+	// headerFor is how long the start of a stream may take. It comes with the
+	// answer.
+	headerFor = 3 * time.Second
+	// deliveredIn bounds the time from an event to its arrival: the runtime
+	// sends what it has every 100 ms (ep-session.c, streaming_thread). 291 ms
+	// is the longest that was measured, on a busy machine.
+	deliveredIn = time.Second
+	// incompleteAfter is how long the parts of a collection that is over are
+	// waited for. Under server GC they come after its end.
+	incompleteAfter = 2 * time.Second
+	// statusEvery is the time between two statuses of a process.
+	statusEvery = time.Second
+
+	// After a session failed the next is tried after firstDelay, then twice
+	// that and so on up to lastDelay: a session that was left behind takes one
+	// of the 64 of the process until its next event.
+	firstDelay = time.Second
+	lastDelay  = time.Minute
+	// stopFor bounds the end of a session, and of a process's providers.
+	stopFor = 2 * time.Second
+)

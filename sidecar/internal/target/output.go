@@ -1,0 +1,97 @@
+package target
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// scopeName is the instrumentation scope of what is exported for a process.
+const scopeName = "github.com/otelgc/otelgc/sidecar/dotnet"
+
+// output exports the telemetry of one process.
+type output struct {
+	telemetry *telemetry.Telemetry
+	providers *otelenv.Providers
+	pid       int
+}
+
+// open makes the providers of the process before its first session.
+func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
+	if p.output != nil {
+		return nil
+	}
+	var env map[string]string
+	if p.id.PID != 0 {
+		var err error
+		if env, err = p.proc.Environment(p.id.PID); err != nil {
+			p.log.Info("the environment of the process is not readable: its service.name is a guess", "error", err)
+		}
+	}
+	p.summary.Service, p.summary.CommandLine, p.summary.Runtime = serviceName(env, info), info.CommandLine, info.Version
+	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, env, info)})
+	if err != nil {
+		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
+	}
+	boot, err := stall.BootID()
+	if err != nil {
+		boot = ""
+	}
+	t, err := telemetry.New(telemetry.Options{
+		Meter: providers.Meter.Meter(scopeName), Logger: providers.Logger.Logger(scopeName),
+		BootID: boot, PID: int(info.PID), DotnetMetrics: true, Clock: p.clock,
+	})
+	if err != nil {
+		providers.Discard()
+		return fmt.Errorf("make instruments for process %d: %w", p.id.PID, err)
+	}
+	p.output = &output{t, providers, p.id.PID}
+	return nil
+}
+
+func (o *output) collection(c *gc.Collection) { o.telemetry.Collection(c) }
+
+func (o *output) suspension(s *dotnetgc.Stop) {
+	o.telemetry.Suspension(s.Interval(), s.Reason.String(), "", stall.Exact)
+}
+
+// orphan exports a stop for a collection whose start was not seen: the session
+// began in the middle of it, or events were lost. No collection is counted.
+func (o *output) orphan(s *dotnetgc.Stop) {
+	o.telemetry.Collection(&gc.Collection{
+		Pauses:     []gc.Pause{{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}},
+		Incomplete: "the start of the collection was not seen",
+		Source:     stall.Dotnet, Fidelity: stall.Exact,
+	})
+}
+
+func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }
+
+func (o *output) status(since, now, mark stall.Instant, unseen []stall.Span, covered float64, s *Summary) {
+	o.telemetry.Coverage(stall.Dotnet, covered)
+	if share, known := s.paused(); known {
+		o.telemetry.PauseUtilization("attach", share)
+	}
+	o.telemetry.Tick(now)
+	o.telemetry.Status(telemetry.Status{
+		Source: stall.Dotnet, Since: since, At: now, Watermark: mark, Unseen: unseen,
+		Dropped: telemetry.Loss{Count: s.Lost}, TargetPID: o.pid,
+	})
+}
+
+// close exports what is held. The observed metrics go first: their callbacks do
+// not outlive the telemetry.
+func (o *output) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopFor)
+	defer cancel()
+	early, done := context.WithTimeout(ctx, stopFor/2)
+	defer done()
+	flushed := o.providers.Meter.ForceFlush(early)
+	return otelenv.Join(flushed, o.telemetry.Close(), o.providers.Shutdown(ctx))
+}

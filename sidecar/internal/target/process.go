@@ -1,0 +1,125 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// process is one run of one process, from its first session to its end. All of
+// it belongs to one goroutine.
+type process struct {
+	id      dotnetipc.Identity
+	clock   stall.Clock
+	proc    dotnetipc.Proc
+	log     *slog.Logger
+	order   uint64 // when it was first seen
+	connect func() (*dotnetipc.Client, error)
+	gone    func() bool // asked after a failure
+	resume  bool        // it may wait for us at its start
+	after   []func()    // what is to be done when it ended; the watcher's
+
+	output  *output // nil before the first session
+	cover   coverage
+	waiting waiting
+	summary Summary
+	failure error         // of the last session
+	status  stall.Instant // when the last one was told
+	told    stall.Instant // its watermark
+}
+
+func newProcess(o Options, id dotnetipc.Identity) *process {
+	p := &process{id: id, clock: o.Clock, proc: o.Proc, order: uint64(o.Clock.Now())}
+	p.log = o.Log.With("pid", id.PID)
+	p.summary = Summary{PID: id.PID, order: p.order}
+	return p
+}
+
+// run holds a session with the process for as long as it lives and ctx lasts.
+func (p *process) run(ctx context.Context) {
+	delay := firstDelay
+	for ctx.Err() == nil {
+		began := p.clock.Now()
+		said := p.failure
+		p.failure = p.session(ctx)
+		p.cover.detach()
+		if ctx.Err() != nil || p.gone() {
+			break
+		}
+		if p.clock.Now().Sub(began) > lastDelay {
+			delay = firstDelay
+		}
+		if said == nil || said.Error() != p.failure.Error() {
+			p.log.Warn("process is not watched", "error", p.failure, "again_in", delay.String())
+		}
+		p.wait(ctx, delay)
+		delay = min(2*delay, lastDelay)
+	}
+	p.end(ctx)
+}
+
+// wait waits for d, and says every second that nothing is seen.
+func (p *process) wait(ctx context.Context, d time.Duration) {
+	ticker := time.NewTicker(statusEvery)
+	defer ticker.Stop()
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-over.C:
+			return
+		case <-ticker.C:
+			if p.gone() {
+				return
+			}
+			p.tell(p.clock.Now())
+		}
+	}
+}
+
+// end says the last word of the process.
+func (p *process) end(ctx context.Context) {
+	switch {
+	case p.failure != nil && p.summary.Sessions == 0:
+		p.summary.Why = p.failure.Error()
+	case ctx.Err() != nil:
+		p.summary.Why = "told to end"
+	default:
+		p.summary.Why = "the process ended"
+	}
+	if p.output == nil {
+		return
+	}
+	p.tellNow(p.clock.Now())
+	p.summary.cover(&p.cover)
+	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,
+		"paused", time.Duration(p.summary.PauseTotal).String(), "longest", time.Duration(p.summary.PauseMax).String())
+	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
+		p.log.Warn("not all telemetry was exported", "error", err)
+	}
+}
+
+// tell says how far the process was seen, once a second.
+func (p *process) tell(now stall.Instant) {
+	if p.output != nil && now.Sub(p.status) >= statusEvery {
+		p.tellNow(now)
+	}
+}
+
+func (p *process) tellNow(now stall.Instant) {
+	mark, spans := p.cover.status(now)
+	p.summary.cover(&p.cover)
+	since := p.status
+	if since == 0 {
+		since = p.cover.first
+	}
+	p.told = max(p.told, p.waiting.bound(mark))
+	p.output.status(since, now, p.told, spans, p.cover.fraction(), &p.summary)
+	p.status = now
+}

@@ -1,0 +1,240 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// request asks for the events of collections and stops, and on .NET 10 for
+// nothing else.
+func request() dotnetipc.Request {
+	return dotnetipc.Request{Providers: []dotnetipc.Provider{{
+		Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs(),
+	}}}
+}
+
+// errStreamEnded says that the runtime ended a session that we did not stop.
+var errStreamEnded = errors.New("the process ended the session")
+
+// session watches the process until its stream ends or ctx does.
+func (p *process) session(ctx context.Context) error {
+	client, err := p.connect()
+	if err != nil {
+		return err
+	}
+	info, err := client.ProcessInfo(ctx)
+	if err != nil {
+		return err
+	}
+	by, err := p.shift()
+	if err != nil {
+		return err
+	}
+	before := p.clock.Now()
+	s, err := client.Collect(ctx, request())
+	if err != nil {
+		return err
+	}
+	after := p.clock.Now()
+	defer func() { _ = s.Close() }()
+	if p.resume {
+		if err := client.Resume(ctx); err != nil {
+			return err
+		}
+	}
+	in := &stream{s: s, wait: headerFor}
+	r, err := nettrace.NewReader(in, nettrace.Options{Want: dotnetgc.Want})
+	if err != nil {
+		return fmt.Errorf("read events of process %d: %w", p.id.PID, err)
+	}
+	in.wait = readFor
+	if err := sameClock(r.Header(), by, before, after); err != nil {
+		return err
+	}
+	if err := p.open(ctx, info); err != nil {
+		return err
+	}
+	p.cover.attach(madeAt(p.clock, p.id.Created), after)
+	p.summary.Sessions++
+	p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", info.Version, "command", s.Version)
+	defer stopper(ctx, s)()
+	v := &view{process: p, reader: r, by: by, began: after}
+	v.model = dotnetgc.NewModel(r.Header(), dotnetgc.Options{Since: after.Add(-by)})
+	return v.read()
+}
+
+// shift returns what is to be added to an instant of the process's clock.
+func (p *process) shift() (time.Duration, error) {
+	if p.id.PID == 0 {
+		return 0, nil // it cannot be seen: sameClock will tell
+	}
+	offset, err := namespaceOffset(p.clock, p.id.PID)
+	return -offset, err
+}
+
+// clockTolerance bounds how far the runtime's stamp may lie outside of the time
+// in which the session was begun.
+const clockTolerance = 100 * time.Millisecond
+
+// sameClock checks that the instants of the stream are ours.
+func sameClock(h nettrace.Header, by time.Duration, before, after stall.Instant) error {
+	sync := h.Frequency.Instant(h.SyncTicks).Add(by)
+	if early := before.Sub(sync); early > clockTolerance {
+		return fmt.Errorf("the clock of the process is %v behind CLOCK_MONOTONIC of this machine: it is in another time namespace that cannot be seen, or another machine", early)
+	}
+	if late := sync.Sub(after); late > clockTolerance {
+		return fmt.Errorf("the clock of the process is %v ahead of CLOCK_MONOTONIC of this machine: it is in another time namespace that cannot be seen, or another machine", late)
+	}
+	return nil
+}
+
+// stream gives up a read after a while: a quiet process sends nothing.
+type stream struct {
+	s    *dotnetipc.Session
+	wait time.Duration
+}
+
+func (s *stream) Read(b []byte) (int, error) {
+	if err := s.s.SetReadDeadline(time.Now().Add(s.wait)); err != nil {
+		return 0, err
+	}
+	return s.s.Read(b)
+}
+
+// stopper ends the session in good order when ctx ends, while its stream is
+// still being read. What it returns waits for it.
+func stopper(ctx context.Context, s *dotnetipc.Session) func() {
+	read := make(chan struct{}) // closed when the stream was read to its end
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+		defer cancel()
+		if err := s.Stop(limit); err == nil {
+			select {
+			case <-read:
+			case <-limit.Done():
+			}
+		}
+		_ = s.Close()
+	})
+	return func() {
+		close(read)
+		if !stop() {
+			<-done
+		}
+	}
+}
+
+// view is what is seen of a process in one session.
+type view struct {
+	*process
+	reader *nettrace.Reader
+	model  *dotnetgc.Model
+	by     time.Duration
+	began  stall.Instant
+	quiet  stall.Instant // since when nothing arrives, 0 if something does
+	lost   uint64        // that the output was told of
+}
+
+// read hands the events on until the stream ends.
+func (v *view) read() error {
+	defer v.finish()
+	for {
+		e, err := v.reader.Next()
+		now := v.clock.Now()
+		switch {
+		case err == nil:
+			v.model.Add(e)
+			v.quiet = 0
+			v.cover.saw(v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by))
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			v.idle(now)
+		case err == io.EOF:
+			v.cover.saw(now) // the runtime has written all that it had
+			return errStreamEnded
+		default:
+			return fmt.Errorf("read events of process %d: %w", v.id.PID, err)
+		}
+		v.deliver()
+		v.tell(now)
+	}
+}
+
+// idle says that nothing is in the stream: what happened longer ago than
+// delivery takes was seen.
+func (v *view) idle(now stall.Instant) {
+	if v.quiet == 0 {
+		v.quiet = now
+	}
+	if now.Sub(v.quiet) >= incompleteAfter {
+		v.model.Idle()
+	}
+	if to := now.Add(-deliveredIn); to > v.began {
+		v.cover.saw(to)
+	}
+}
+
+// finish hands out what the end of the stream left.
+func (v *view) finish() {
+	v.model.Close()
+	v.deliver()
+	v.waiting.reset()
+}
+
+// deliver hands on what became known.
+func (v *view) deliver() {
+	out := v.model.Take()
+	for i := range out.Stops {
+		v.stop(&out.Stops[i])
+	}
+	for i := range out.Collections {
+		c := &out.Collections[i].Collection
+		shiftCollection(c, v.by)
+		v.summary.collection(c)
+		v.waiting.collection(c.Index)
+		v.output.collection(c)
+	}
+	for _, h := range out.Incomplete {
+		shiftInstant(&h.Start, v.by)
+		shiftInstant(&h.End, v.by)
+		v.cover.miss(stall.Span{Start: max(h.Start, v.began), End: h.End})
+	}
+	v.waiting.pending = 0
+	if at, ok := v.model.Pending(); ok {
+		v.waiting.pending = at.Add(v.by)
+	}
+	if lost := v.model.Stats().Lost; lost > v.lost {
+		v.summary.Lost += lost - v.lost
+		v.output.lost(lost - v.lost)
+		v.lost = lost
+	}
+}
+
+func (v *view) stop(s *dotnetgc.Stop) {
+	shiftStop(s, v.by)
+	if s.Incomplete != "" || s.RestartBegin == 0 {
+		return // the model names the span as one that was not seen
+	}
+	if s.Start() < v.told {
+		v.summary.Late++
+	}
+	v.summary.stop(s)
+	switch {
+	case !s.Reason.IsGC():
+		v.output.suspension(s)
+	case len(s.Collections) == 0:
+		v.output.orphan(s)
+	default:
+		v.waiting.stop(s)
+	}
+}
