@@ -13,12 +13,13 @@ const Schema = "otelgc.report/1"
 // Document is the JSON document of a report. Times are nanoseconds of the clock
 // that Source names, sizes bytes; what is not known is absent.
 type Document struct {
-	Schema      string              `json:"schema"`
-	Source      DocSource           `json:"source"`
-	Collections []gcjson.Collection `json:"collections"`
-	Suspensions []DocSuspension     `json:"suspensions"`
-	Incomplete  []DocHole           `json:"incomplete"`
-	Summary     Summary             `json:"summary"`
+	Schema      string          `json:"schema"`
+	Source      DocSource       `json:"source"`
+	Collections []DocCollection `json:"collections"`
+	Suspensions []DocSuspension `json:"suspensions"`
+	Incomplete  []DocHole       `json:"incomplete"`
+	Summary     Summary         `json:"summary"`
+	Experiment  *DocExperiment  `json:"experiment,omitempty"` // of a recording
 }
 
 // DocSource says what the file is.
@@ -40,12 +41,19 @@ type DocSource struct {
 	Arch        string        `json:"arch,omitempty"`
 }
 
+// DocCollection is one collection.
+type DocCollection struct {
+	gcjson.Collection
+	Target int `json:"target,omitempty"` // id of the process, in a recording
+}
+
 // DocSuspension is one stop-the-world that was not for a collection.
 type DocSuspension struct {
 	Start  stall.Instant `json:"start"`
 	End    stall.Instant `json:"end"`
 	Reason string        `json:"reason"`
 	Caller string        `json:"caller,omitempty"`
+	Target int           `json:"target,omitempty"` // in a recording
 }
 
 // DocHole is what is missing, and why.
@@ -65,19 +73,22 @@ func (r *Report) Document() Document {
 			Start: r.Start, End: r.End, PID: s.PID, CPUs: s.CPUs, PointerSize: s.PointerSize,
 			Command: s.Command, OS: s.OS, Arch: s.Arch,
 		},
-		Collections: make([]gcjson.Collection, 0, len(r.Collections)),
+		Collections: make([]DocCollection, 0, len(r.Collections)),
 		Suspensions: make([]DocSuspension, 0, len(r.Suspensions)),
 		Incomplete:  make([]DocHole, 0, len(r.Incomplete)),
 		Summary:     r.summary(),
+	}
+	if r.Experiment != nil {
+		d.Experiment = r.docExperiment()
 	}
 	if !s.Recorded.IsZero() {
 		d.Source.Recorded = s.Recorded.UTC().Format(time.RFC3339Nano)
 	}
 	for i := range r.Collections {
-		d.Collections = append(d.Collections, gcjson.New(&r.Collections[i].Collection))
+		d.Collections = append(d.Collections, DocCollection{gcjson.New(&r.Collections[i].Collection), r.Collections[i].Target})
 	}
 	for _, v := range r.Suspensions {
-		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.Reason, v.Caller})
+		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.Reason, v.Caller, v.Target})
 	}
 	for _, h := range r.Incomplete {
 		d.Incomplete = append(d.Incomplete, DocHole(h))

@@ -15,7 +15,7 @@ import (
 )
 
 // readDotnet reads a nettrace file.
-func readDotnet(r *Report, in io.Reader) error {
+func readDotnet(r *Report, in io.Reader, _ Options) error {
 	stream, err := nettrace.NewReader(in, nettrace.Options{})
 	switch {
 	case errors.Is(err, nettrace.ErrVersion):

@@ -79,7 +79,7 @@ func readTruth(t *testing.T, path string) (want truth) {
 // readJSON returns the document of a file as a user gets it.
 func readJSON(t *testing.T, path string) (d Document) {
 	t.Helper()
-	r, err := ReadFile(path)
+	r, err := ReadFile(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ var ignoreDerived = cmp.FilterPath(func(p cmp.Path) bool {
 	return false
 }, cmp.Ignore())
 
-func (want *truth) collections() []gcjson.Collection {
-	list := make([]gcjson.Collection, 0, len(want.GCs))
+func (want *truth) collections() []DocCollection {
+	list := make([]DocCollection, 0, len(want.GCs))
 	for i := range want.GCs {
-		list = append(list, want.collection(i))
+		list = append(list, DocCollection{Collection: want.collection(i)})
 	}
 	return list
 }
@@ -231,13 +231,13 @@ func TestWindowsTicks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hz = 3_124_099 // a real machine's
-	linux, err := Read("linux", bytes.NewReader(data))
+	linux, err := Read("linux", bytes.NewReader(data), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 1e9))
 	binary.LittleEndian.PutUint64(data[at:], hz)
-	windows, err := Read("windows", bytes.NewReader(data))
+	windows, err := Read("windows", bytes.NewReader(data), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestCutDotnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := Read("whole", bytes.NewReader(data))
+	all, err := Read("whole", bytes.NewReader(data), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestCutDotnet(t *testing.T) {
 		whole[c.Index] = c.Collection
 	}
 	for n := range data {
-		r, err := Read("cut", bytes.NewReader(data[:n]))
+		r, err := Read("cut", bytes.NewReader(data[:n]), Options{})
 		if (r == nil) == (err == nil) {
 			t.Fatalf("cut to %d of %d bytes: report %v, error %v, want one of them", n, len(data), r != nil, err)
 		}
@@ -305,7 +305,7 @@ func TestCutDotnet(t *testing.T) {
 // says: (TB(n) - TA(n)) / (TB(n) - TB(n-1)).
 func TestTimeInGC(t *testing.T) {
 	want := readTruth(t, filepath.Join(dotnetTruth, "default.gc.json"))
-	r, err := ReadFile(filepath.Join(dotnetFiles, "default.nettrace"))
+	r, err := ReadFile(filepath.Join(dotnetFiles, "default.nettrace"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

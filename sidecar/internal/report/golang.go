@@ -17,7 +17,7 @@ import (
 const traceTick = 64 * time.Nanosecond
 
 // readGo reads a Go execution trace.
-func readGo(r *Report, in io.Reader) error {
+func readGo(r *Report, in io.Reader, _ Options) error {
 	r.Source.Runtime, r.Source.Clock = "go", clockFile
 	trace, err := gotrace.NewReader(in, gotrace.Options{})
 	switch {
@@ -101,7 +101,7 @@ func (b *goBuilder) learnStops(stops []gotrace.Stop) {
 	for i := range stops {
 		s := &stops[i]
 		if !s.GC {
-			b.addSuspension(Suspension{s.Span, s.Reason, callerOf(s)})
+			b.addSuspension(Suspension{Span: s.Span, Reason: s.Reason, Caller: callerOf(s)})
 			continue
 		}
 		if b.pauses == MaxPauses {
@@ -216,7 +216,10 @@ func (b *goBuilder) end(err error) error {
 		b.collect(b.running)
 	}
 	for _, p := range b.stops {
-		b.addSuspension(Suspension{stall.Span{Start: p.Start, End: p.End}, "GC " + p.Phase.String() + ", of no collection in the trace", ""})
+		b.addSuspension(Suspension{
+			Span:   stall.Span{Start: p.Start, End: p.End},
+			Reason: "GC " + p.Phase.String() + ", of no collection in the trace",
+		})
 	}
 	switch {
 	case err == nil:

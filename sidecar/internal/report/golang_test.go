@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +30,22 @@ func TestGoTrace(t *testing.T) {
 			checkGolden(t, filepath.Join(goTestdata, version+".trace"), version)
 		})
 	}
+}
+
+// trace is that of recorded.
+var trace struct {
+	sync.Once
+	data []byte
+}
+
+// recorded returns a trace of this process of two generations or more.
+func recorded(t *testing.T) []byte {
+	t.Helper()
+	trace.Do(func() { trace.data = gotracetest.Record(t, 2200*time.Millisecond) })
+	if trace.data == nil {
+		t.Skip("skipped: nothing could be recorded")
+	}
+	return trace.data
 }
 
 // stopsOf decodes a trace by itself: every stop of the world in it.
@@ -59,14 +77,14 @@ func stopsOf(t *testing.T, data []byte) (gcStops, others []stall.Span) {
 // is a pause of one collection or a suspension.
 func TestEveryStopOfAGoTraceIsReportedOnce(t *testing.T) {
 	cases := append(gotracetest.GoTestdata(t), gotracetest.Captures(t, goTestdata)...)
-	cases = append(cases, gotracetest.Case{Name: "recorded", Good: true, Bytes: gotracetest.Record(t, 1500*time.Millisecond)})
+	cases = append(cases, gotracetest.Case{Name: "recorded", Good: true, Bytes: recorded(t)})
 	collections := 0
 	for _, c := range cases {
 		if !c.Good {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			r, err := Read(c.Name, bytes.NewReader(c.Bytes))
+			r, err := Read(c.Name, bytes.NewReader(c.Bytes), Options{})
 			if err != nil {
 				t.Skipf("skipped: not decodable: %v", err) // gotrace's own tests say which must be
 			}
@@ -101,7 +119,7 @@ func TestEveryStopOfAGoTraceIsReportedOnce(t *testing.T) {
 // TestRecordedTrace reports on a trace of this very process, which forces
 // collections and stops the world for other reasons.
 func TestRecordedTrace(t *testing.T) {
-	r, err := Read("recorded", bytes.NewReader(gotracetest.Record(t, 1500*time.Millisecond)))
+	r, err := Read("recorded", bytes.NewReader(recorded(t)), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,14 +149,14 @@ func TestRecordedTrace(t *testing.T) {
 // TestCutGoTrace cuts traces anywhere. What was whole is reported, the rest
 // named; where nothing was, there is an error.
 func TestCutGoTrace(t *testing.T) {
-	data := gotracetest.Record(t, 2200*time.Millisecond)
-	all, err := Read("whole", bytes.NewReader(data))
+	data := recorded(t)
+	all, err := Read("whole", bytes.NewReader(data), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	reported := 0
 	for n := 0; n < len(data); n += 1 + len(data)/97 {
-		r, err := Read("cut", bytes.NewReader(data[:n]))
+		r, err := Read("cut", bytes.NewReader(data[:n]), Options{})
 		if (r == nil) == (err == nil) {
 			t.Fatalf("cut to %d of %d bytes: report %v, error %v, want one of them", n, len(data), r != nil, err)
 		}
@@ -170,16 +188,16 @@ func TestCutGoTrace(t *testing.T) {
 // TestDamagedGoTrace breaks a trace behind its first generation: what was whole
 // is reported, and the damage is an error.
 func TestDamagedGoTrace(t *testing.T) {
-	data := bytes.Clone(gotracetest.Record(t, 2200*time.Millisecond))
-	trace, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{})
+	data := bytes.Clone(recorded(t))
+	stream, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trace.Next(); err != nil {
+	if _, err := stream.Next(); err != nil {
 		t.Fatal(err)
 	}
-	data[trace.Offset()] = 0xff // the type of the next batch
-	r, err := Read("damaged", bytes.NewReader(data))
+	data[stream.Offset()] = 0xff // the type of the next batch
+	r, err := Read("damaged", bytes.NewReader(data), Options{})
 	if r == nil || !errors.As(err, new(*Damaged)) || !errors.Is(err, gotrace.ErrFormat) {
 		t.Fatalf("report %v, error %v, want both, and the error a *Damaged", r != nil, err)
 	}
@@ -212,14 +230,14 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Read("attached", bytes.NewReader(data))
+	r, err := Read("attached", bytes.NewReader(data), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []gcjson.Collection{{
+	want := []DocCollection{{Collection: gcjson.Collection{
 		Kind: "background", Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
 		Pauses: []gcjson.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Phase: "mark_termination"}},
-	}}
+	}}}
 	d := r.Document()
 	if diff := cmp.Diff(want, d.Collections, compareMaybe); diff != "" {
 		t.Errorf("collections (-want +got):\n%s", diff)
@@ -235,8 +253,15 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte("Nettrace\x14\x00\x00\x00!FastSerialization.1"))
 	f.Add([]byte("go 1.26 trace\x00\x00\x00"))
+	for _, path := range []string{filepath.Join(dotnetFiles, "collect5.nettrace"), write(f, experiment(3))} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Read("fuzzed", bytes.NewReader(data))
+		r, err := Read("fuzzed", bytes.NewReader(data), Options{})
 		switch {
 		case r == nil && err == nil:
 			t.Fatal("neither a report nor an error")

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnknown says that a file is none that a report can be made of.
-var ErrUnknown = errors.New("neither a Go execution trace nor a .NET nettrace file")
+var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace file, nor a recording")
 
 // ErrOpen says that a file cannot be opened.
 var ErrOpen = errors.New("open file")
@@ -32,17 +32,17 @@ const head = 64
 // one line: the file, what is wrong, where, and the mend. It wraps ErrOpen,
 // or ErrUnknown if the file is of no format that is known; it is a *Damaged, and the report is
 // not nil, if a part of the file was whole.
-func ReadFile(path string) (*Report, error) {
+func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOpen, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	return Read(path, f)
+	return Read(path, f, o)
 }
 
 // Read is ReadFile of a stream that is open already.
-func Read(path string, stream io.Reader) (*Report, error) {
+func Read(path string, stream io.Reader, o Options) (*Report, error) {
 	counted := &counter{r: stream}
 	in := bufio.NewReaderSize(counted, 64<<10)
 	start, err := in.Peek(head)
@@ -54,7 +54,7 @@ func Read(path string, stream io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("%s: byte 0: %w: %s", path, ErrUnknown, format.hint)
 	}
 	r := &Report{Source: Source{File: path}}
-	err = format.read(r, in)
+	err = format.read(r, in, o)
 	if err == nil && r.ended > 0 {
 		err = nothingBehind(r.ended, in, counted)
 	}
@@ -97,20 +97,21 @@ func (c *counter) Read(p []byte) (int, error) {
 // format is one that files have.
 type format struct {
 	magic []byte
-	read  func(*Report, io.Reader) error // nil: it is known, and of no use here
-	hint  string                         // what to do, where read is nil
+	read  func(*Report, io.Reader, Options) error // nil: it is known, and of no use here
+	hint  string                                  // what to do, where read is nil
 }
 
 var formats = []format{
 	{magic: []byte("go 1."), read: readGo},
 	{magic: []byte("Nettrace"), read: readDotnet},
+	{magic: []byte("otelgc recording "), read: readRecording},
 	{magic: []byte("\x14\x00\x00\x00!FastSerialization.1"), hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
 	{magic: []byte("\x1f\x8b"), hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
 	{magic: []byte("PK\x03\x04"), hint: "it is a zip: unpack it first"},
 	{magic: []byte("{"), hint: "it looks like JSON: a report is made of the recording itself"},
 }
 
-const wanted = "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote"
+const wanted = "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote, or run --record"
 
 func formatOf(start []byte) format {
 	for _, f := range formats {

@@ -16,6 +16,18 @@ import (
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
+	if r.Experiment != nil {
+		r.printExperiment(w)
+	} else {
+		r.printTrace(w)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) printTrace(w io.Writer) {
 	fmt.Fprintf(w, "WHAT %s STOPPED FOR\n\n", printable(filepath.Base(r.Source.File)))
 	wrap(w, "  ", "  ", r.Sentence())
 	if len(r.Incomplete) > 0 {
@@ -28,10 +40,6 @@ func (r *Report) Print(to io.Writer) error {
 	r.printLongest(w)
 	r.printSuspensions(w)
 	r.printSession(w)
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("print report: %w", err)
-	}
-	return nil
 }
 
 // Sentence says the whole in one.

@@ -26,6 +26,9 @@ type Report struct {
 	// Left counts what a limit of this package kept out.
 	Left Left
 
+	// Experiment is what a recording holds besides, nil for any other file.
+	Experiment *Experiment
+
 	ended int64 // where the stream says that it ends, 0 if it does not say
 }
 
@@ -54,6 +57,7 @@ type Suspension struct {
 	stall.Span
 	Reason string
 	Caller string // who stopped the world; empty if not known
+	Target int    // names the process, in a recording
 }
 
 // Hole is what is missing, and why.

@@ -27,7 +27,7 @@ var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPr
 // checkGolden prints the report of a file in every form.
 func checkGolden(t *testing.T, path, name string) {
 	t.Helper()
-	r, err := ReadFile(path)
+	r, err := ReadFile(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +93,12 @@ func TestUnknownContent(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, err := ReadFile(path)
+		r, err := ReadFile(path, Options{})
 		if r != nil || !errors.Is(err, ErrUnknown) || !strings.HasPrefix(err.Error(), path+": byte 0: ") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: report %v, error %v, want one of byte 0 that says %q", tt.name, r != nil, err, tt.want)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, ErrOpen) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadFile(filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, ErrOpen) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestUnknownVersion(t *testing.T) {
 		"go 1.99 trace\x00\x00\x00": "or use a newer otelgc-sidecar",
 		"go 1.x trace\x00\x00\x00":  "not a Go execution trace",
 	} {
-		r, err := Read("x", strings.NewReader(content))
+		r, err := Read("x", strings.NewReader(content), Options{})
 		if r != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: report %v, error %v, want %q", content, r != nil, err, want)
 		}

@@ -39,15 +39,10 @@ type DocRow struct {
 func (r *Report) summary() Summary {
 	s := Summary{
 		Before: r.Before(), Pause: r.PauseTotal(), PauseShare: r.PauseShare(), Suspend: r.Suspended(),
-		Pauses: map[string]Spread{}, Rollup: []DocRow{}, Reasons: map[string]Spread{},
+		Pauses: r.pausesByKind(), Rollup: []DocRow{}, Reasons: map[string]Spread{},
 	}
 	if shares := r.TimeInGC(); len(shares) > 0 {
 		s.TimeInGC = gc.Known(shares[len(shares)-1].Share)
-	}
-	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
-		if p := r.PausesOf(kind); p.Count > 0 {
-			s.Pauses[kind.String()] = p
-		}
 	}
 	for _, row := range r.Rollup() {
 		if row.Count > 0 {
@@ -64,4 +59,15 @@ func (r *Report) summary() Summary {
 		s.Assist, s.Sweep = &r.Work.Assist, &r.Work.Sweep
 	}
 	return s
+}
+
+// pausesByKind returns the distribution of the pauses of each kind that occurred.
+func (r *Report) pausesByKind() map[string]Spread {
+	spreads := map[string]Spread{}
+	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
+		if p := r.PausesOf(kind); p.Count > 0 {
+			spreads[kind.String()] = p
+		}
+	}
+	return spreads
 }

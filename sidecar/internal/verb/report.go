@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/otelgc/otelgc/sidecar/internal/report"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // runReport prints what recorded files know of stops.
@@ -14,9 +16,19 @@ func runReport(e env, args []string) error {
 	asJSON := set.Bool("json", false, "print one JSON document; of one file")
 	asCSV := set.Bool("csv", false, "print one row for each collection, with the columns of PerfView's GCStats; of one file")
 	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule beside ours")
+	warmup := set.Duration("warmup", report.DefaultWarmup, "of a recording: its beginning, which is no part of the results")
+	kinds := set.String("kinds", "", "of a recording: the `kinds` of collection that results are claimed of, such as\nephemeral,background,full_blocking: each must have occurred")
+	workload := set.String("workload", "", "of a recording: what ran, if it does not say")
 	files, err := parseFiles(e, set, args)
 	if err != nil {
 		return err
+	}
+	o := report.Options{Warmup: *warmup, Workload: *workload}
+	if o.Kinds, err = parseKinds(*kinds); err != nil {
+		return wrong("--kinds: %w", err)
+	}
+	if *warmup < 0 {
+		return wrong("--warmup %v: want 0s or more", *warmup)
 	}
 	switch chosen := btoi(*asJSON) + btoi(*asCSV) + btoi(*perfview); {
 	case chosen > 1:
@@ -39,7 +51,7 @@ func runReport(e env, args []string) error {
 				return fmt.Errorf("print report: %w", err)
 			}
 		}
-		if err := reportOn(file, show); err != nil {
+		if err := reportOn(file, o, show); err != nil {
 			return err
 		}
 	}
@@ -48,17 +60,40 @@ func runReport(e env, args []string) error {
 
 // reportOn shows the report of one file. What was whole of a damaged one is
 // shown, too.
-func reportOn(file string, show func(*report.Report) error) error {
-	r, err := report.ReadFile(file)
+func reportOn(file string, o report.Options, show func(*report.Report) error) error {
+	r, err := report.ReadFile(file, o)
 	if r != nil {
 		if err := show(r); err != nil {
 			return err
 		}
 	}
-	if errors.Is(err, report.ErrUnknown) || errors.Is(err, report.ErrOpen) {
+	switch {
+	case errors.Is(err, report.ErrUnknown) || errors.Is(err, report.ErrOpen):
 		return wrongArgument{err}
+	case err != nil:
+		return err
+	case r.Experiment != nil && len(r.Experiment.NotReproducible) > 0:
+		return unbelievable{fmt.Errorf("%s: NOT REPRODUCIBLE: %s", file, strings.Join(r.Experiment.NotReproducible, "; "))}
 	}
-	return err
+	return nil
+}
+
+// parseKinds parses names of kinds with commas between them.
+func parseKinds(s string) (kinds []gc.Kind, err error) {
+	for name := range strings.SplitSeq(s, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		kind := gc.NoKind + 1
+		for kind < gc.NumKinds && kind.String() != name {
+			kind++
+		}
+		if kind == gc.NumKinds {
+			return nil, fmt.Errorf("parse kind %q: want ephemeral, background or full_blocking", name)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
 }
 
 func btoi(b bool) int {

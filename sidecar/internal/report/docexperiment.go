@@ -1,0 +1,96 @@
+package report
+
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// DocExperiment is what the document of a recording has besides. Collections
+// and suspensions in the document are those behind the warm-up.
+type DocExperiment struct {
+	NotReproducible []string            `json:"not_reproducible"` // empty if all is there
+	Machine         string              `json:"machine,omitempty"`
+	OS              string              `json:"os,omitempty"`
+	Runtimes        []recording.Target  `json:"runtimes"`
+	Workload        string              `json:"workload,omitempty"`
+	Probe           string              `json:"probe,omitempty"`
+	Inside          bool                `json:"probe_inside"`
+	CPU             int                 `json:"probe_cpu"`
+	Threshold       time.Duration       `json:"threshold"`
+	BootID          string              `json:"boot_id,omitempty"`
+	Warmup          time.Duration       `json:"warmup"`
+	Start           stall.Instant       `json:"start"`
+	End             stall.Instant       `json:"end"`
+	Pauses          map[int]DocPausesOf `json:"pauses"` // by id of the runtime
+	Gaps            DocGaps             `json:"gaps"`
+	Examined        bool                `json:"doctor_asked"`
+	Failed          []string            `json:"doctor_failed,omitempty"`
+}
+
+// DocPausesOf is the distribution of the pauses of a process, by kind.
+type DocPausesOf map[string]Spread
+
+// DocGaps is what a probe saw.
+type DocGaps struct {
+	Observed time.Duration     `json:"observed"`
+	Dropped  uint64            `json:"dropped"`
+	Total    uint64            `json:"total"`
+	Time     time.Duration     `json:"gap_time"`
+	Max      time.Duration     `json:"max"`
+	Counts   map[string]uint64 `json:"counts"` // at least so long
+	Causes   map[string]uint64 `json:"causes"`
+	// Histogram holds, by the power of two of ns that a gap is not shorter
+	// than, how many there were.
+	Histogram map[int]uint64 `json:"histogram"`
+	Over50us  uint64         `json:"over_50us"`
+	// GC is the share of Over50us that garbage collection made: of a probe
+	// within the process only.
+	GC          *float64 `json:"gc_fraction,omitempty"`
+	Overlapping uint64   `json:"overlapping"`
+	Expected    float64  `json:"overlapping_by_chance"`
+}
+
+// boundNames are the names of gapBounds.
+var boundNames = [len(gapBounds)]string{"2us", "10us", "50us", "100us", "1ms"}
+
+func (r *Report) docExperiment() *DocExperiment {
+	x := r.Experiment
+	d := &DocExperiment{
+		NotReproducible: append([]string{}, x.NotReproducible...), Machine: x.Machine, OS: x.OS,
+		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload, Probe: x.Probe, Inside: x.Inside,
+		CPU: x.CPU, Threshold: x.Floor, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
+		Pauses: map[int]DocPausesOf{}, Gaps: x.Gaps.doc(x.Inside), Examined: x.Examined, Failed: x.Failed,
+	}
+	for _, t := range x.Targets {
+		d.Pauses[t.ID] = r.only(t.ID).pausesByKind()
+	}
+	return d
+}
+
+func (c *GapCounts) doc(inside bool) DocGaps {
+	d := DocGaps{
+		Observed: c.Observed, Dropped: c.Dropped, Total: c.Total, Time: c.Time, Max: c.Longest,
+		Counts: map[string]uint64{}, Causes: map[string]uint64{}, Histogram: map[int]uint64{},
+		Over50us: c.Long, Overlapping: c.Overlapping, Expected: c.Expected,
+	}
+	for i, name := range boundNames {
+		d.Counts[name] = c.AtLeast[i]
+	}
+	for cause, n := range c.Causes {
+		if n > 0 {
+			d.Causes[stall.Cause(cause).String()] = n
+		}
+	}
+	for i, n := range c.Histogram {
+		if n > 0 {
+			d.Histogram[i] = n
+		}
+	}
+	if inside && c.Long > 0 {
+		share := float64(c.Overlapping) / float64(c.Long)
+		d.GC = &share
+	}
+	return d
+}

@@ -1,0 +1,262 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Options say how to report on a recording. They change nothing for a trace.
+type Options struct {
+	// Warmup is the beginning of a recording that is no part of the results.
+	Warmup time.Duration
+	// Kinds are those of which results are claimed: each must have occurred.
+	Kinds []gc.Kind
+	// Workload says what ran, if the recording does not.
+	Workload string
+}
+
+// DefaultWarmup is how long a program runs before its figures are taken for
+// those of its steady state.
+const DefaultWarmup = 30 * time.Minute
+
+// Experiment is what a recording holds beside stops: where, how, and with what
+// it was made, and what a probe saw meanwhile.
+type Experiment struct {
+	recording.Environment
+	Targets []recording.Target
+	Warmup  time.Duration
+	// Results is what is left of the recording behind the warm-up.
+	Results stall.Span
+	Gaps    GapCounts
+	// Failed names the doctor's checks that failed; Examined says that there
+	// are answers of the doctor at all.
+	Examined bool
+	Failed   []string
+	// Unrecorded is the number of gaps and records that did not get into the
+	// file; Skipped that of records of a kind that is not known here.
+	Unrecorded, Skipped uint64
+	// NotReproducible says why nobody can get the same figures again, or they
+	// cannot be believed; empty if all is there.
+	NotReproducible []string
+}
+
+// The limits of what is kept of a recording.
+const (
+	maxTargets = 1 << 10
+	maxLong    = 1 << 20 // gaps of LongGap or more
+)
+
+// readRecording reads a recording.
+func readRecording(r *Report, in io.Reader, o Options) error {
+	r.Source.Format, r.Source.Clock = "otelgc recording 1", clockMonotonic
+	file, err := recording.NewReader(in)
+	switch {
+	case errors.Is(err, recording.ErrVersion):
+		return fmt.Errorf("%w: use the otelgc-sidecar that wrote it, or a newer one", err)
+	case err != nil:
+		return err
+	}
+	b := experimentBuilder{Report: r, Experiment: &Experiment{Warmup: o.Warmup}}
+	for {
+		record, err := file.Next()
+		if err != nil {
+			b.Skipped = file.Unknown()
+			return b.end(o, err)
+		}
+		b.learn(record)
+	}
+}
+
+// experimentBuilder makes a report of records.
+type experimentBuilder struct {
+	*Report
+	*Experiment
+	any    bool
+	ended  bool
+	status map[string]recording.Status // the last of each source of the machine
+	first  map[string]recording.Status // the last one within the warm-up
+}
+
+func (b *experimentBuilder) learn(record recording.Record) {
+	switch v := record.(type) {
+	case recording.Environment:
+		b.begin(v)
+	case recording.Target:
+		if len(b.Targets) < maxTargets {
+			b.Targets = append(b.Targets, v)
+		}
+	case recording.Gaps:
+		for i := range v {
+			b.gap(&v[i])
+		}
+	case recording.Collection:
+		b.collection(&v)
+	case recording.Suspension:
+		b.seen(v.End)
+		if v.Start >= b.Results.Start {
+			b.addSuspension(Suspension{Span: stall.Span{Start: v.Start, End: v.End}, Reason: v.Reason, Caller: v.Caller, Target: v.Target})
+		}
+	case recording.Status:
+		b.learnStatus(&v)
+	case recording.Doctor:
+		b.learnDoctor(v.RawMessage)
+	case recording.End:
+		b.ended = true
+		b.seen(v.At)
+	}
+}
+
+// begin takes the first record. Another one would be of another recording.
+func (b *experimentBuilder) begin(v recording.Environment) {
+	if b.any {
+		return
+	}
+	b.any, b.Environment = true, v
+	b.Start, b.End = v.At, v.At
+	b.Results.Start = v.At.Add(b.Warmup)
+	b.Source.Recorded = v.Started
+	b.Source.Runtime = "otelgc-sidecar " + v.Sidecar
+	b.status, b.first = map[string]recording.Status{}, map[string]recording.Status{}
+}
+
+func (b *experimentBuilder) seen(at stall.Instant) { b.End = max(b.End, at) }
+
+func (b *experimentBuilder) gap(g *recording.Gap) {
+	b.seen(g.End)
+	if g.Start >= b.Results.Start {
+		b.Gaps.add(g)
+	}
+}
+
+func (b *experimentBuilder) collection(v *recording.Collection) {
+	end := v.GC.End.Or(0)
+	for _, p := range v.GC.Pauses {
+		end = max(end, p.End)
+	}
+	b.seen(end)
+	start, _, _ := pausesOf(&v.GC)
+	if start >= b.Results.Start {
+		b.addCollection(Collection{Collection: v.GC, Target: v.Target})
+	}
+}
+
+// maxSources bounds the sources of which the status is kept.
+const maxSources = 64
+
+func (b *experimentBuilder) learnStatus(v *recording.Status) {
+	if !b.any {
+		return
+	}
+	b.seen(v.Watermark)
+	b.Unrecorded = max(b.Unrecorded, v.Unrecorded)
+	if _, known := b.status[v.Source]; v.Target != 0 || !known && len(b.status) == maxSources {
+		return
+	}
+	b.status[v.Source] = *v
+	if v.Watermark <= b.Results.Start {
+		b.first[v.Source] = *v
+	}
+}
+
+// learnDoctor takes the names of what failed out of the doctor's document.
+func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
+	var d struct {
+		Checks []struct {
+			ID     string `json:"id"`
+			Status string `json:"status"`
+		} `json:"checks"`
+	}
+	if err := json.Unmarshal(document, &d); err != nil {
+		b.addHole(Hole{Why: "the doctor's answers cannot be read: " + err.Error()})
+		return
+	}
+	b.Examined, b.Failed = true, nil
+	for _, c := range d.Checks {
+		if c.Status == "fail" {
+			b.Failed = append(b.Failed, c.ID)
+		}
+	}
+}
+
+// end closes the report with what the file ended by.
+func (b *experimentBuilder) end(o Options, err error) error {
+	if !b.any {
+		return fmt.Errorf("%w: it does not say where it was made: nothing to report", err)
+	}
+	if b.Workload == "" {
+		b.Workload = o.Workload
+	}
+	b.Results.End = max(b.Results.Start, b.End)
+	b.settleGaps()
+	for _, c := range b.Collections {
+		if c.Incomplete != "" {
+			b.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})
+		}
+	}
+	var damage error
+	switch {
+	case err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		b.addHole(Hole{b.End, 0, err.Error() + ": the recording is cut off, by a crash, or it goes on still"})
+	default:
+		b.addHole(Hole{b.End, 0, err.Error()})
+		damage = &Damaged{fmt.Errorf("%w: what was whole before it is reported", err)}
+	}
+	b.Report.Experiment = b.Experiment
+	b.judge(b.Report, o.Kinds)
+	return damage
+}
+
+// settleGaps computes what the gaps are to be seen against.
+func (b *experimentBuilder) settleGaps() {
+	for source, last := range b.status {
+		before, ok := b.first[source]
+		since := b.Results.Start
+		if ok {
+			since = max(since, before.Watermark)
+		}
+		lost := last.DroppedTime - before.DroppedTime
+		b.Gaps.Observed += max(0, last.Watermark.Sub(since)-max(0, lost))
+		b.Gaps.Dropped += last.Dropped - min(before.Dropped, last.Dropped)
+	}
+	b.Gaps.settle(b.pauseSpans(), b.Results)
+}
+
+// pauseSpans returns the pauses of all targets, by Start.
+func (r *Report) pauseSpans() []stall.Span {
+	var list []stall.Span
+	for i := range r.Collections {
+		for _, p := range r.Collections[i].Pauses {
+			list = append(list, stall.Span{Start: p.Start, End: p.End})
+		}
+	}
+	slices.SortFunc(list, byStart)
+	return list
+}
+
+func byStart(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) }
+
+// only returns what the recording says of one target.
+func (r *Report) only(target int) *Report {
+	one := &Report{Source: r.Source, Span: r.Span}
+	for i := range r.Collections {
+		if r.Collections[i].Target == target {
+			one.Collections = append(one.Collections, r.Collections[i])
+		}
+	}
+	for _, s := range r.Suspensions {
+		if s.Target == target {
+			one.Suspensions = append(one.Suspensions, s)
+		}
+	}
+	return one
+}

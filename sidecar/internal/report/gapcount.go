@@ -1,0 +1,93 @@
+package report
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// LongGap is the length from which on it is asked of a gap whether garbage
+// collection made it.
+const LongGap = 50 * time.Microsecond
+
+// gapBounds are the lengths that gaps are counted by.
+var gapBounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, LongGap, 100 * time.Microsecond, time.Millisecond}
+
+// gapBuckets is the number of powers of two of nanoseconds; the last one holds
+// all longer gaps too.
+const gapBuckets = 48
+
+// GapCounts is what a probe saw behind the warm-up.
+type GapCounts struct {
+	Observed  time.Duration // the time that was watched
+	Dropped   uint64        // gaps that the probe had no room for
+	Total     uint64
+	Time      time.Duration
+	Longest   time.Duration
+	AtLeast   [len(gapBounds)]uint64 // by gapBounds
+	Histogram [gapBuckets]uint64     // bucket i: from 2^i ns to below 2^(i+1)
+	Causes    [stall.NumCauses]uint64
+	// Long is the number of gaps of LongGap or more. Overlapping of them fall
+	// together with a pause of a target for garbage collection; Expected would
+	// by chance, if the two had nothing to do with each other.
+	Long        uint64
+	Overlapping uint64
+	Expected    float64
+	long        []stall.Span
+	longLeft    uint64
+}
+
+func (c *GapCounts) add(g *recording.Gap) {
+	d := g.End.Sub(g.Start)
+	c.Total++
+	c.Time += d
+	c.Longest = max(c.Longest, d)
+	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, gapBuckets-1)]++
+	c.Causes[g.Cause]++
+	for i, bound := range gapBounds {
+		if d >= bound {
+			c.AtLeast[i]++
+		}
+	}
+	switch {
+	case d < LongGap:
+	case len(c.long) == maxLong:
+		c.longLeft++
+	default:
+		c.long = append(c.long, stall.Span{Start: g.Start, End: g.End})
+	}
+}
+
+// settle sets the long gaps against the pauses, which are in order.
+func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {
+	c.Long = uint64(len(c.long))
+	slices.SortFunc(c.long, byStart)
+	var paused, longest time.Duration
+	for _, p := range pauses {
+		paused += p.Duration()
+		longest = max(longest, p.Duration())
+	}
+	first := 0
+	for _, g := range c.long {
+		for first < len(pauses) && pauses[first].Start.Add(longest) <= g.Start {
+			first++ // no later gap can reach it
+		}
+		for i := first; i < len(pauses) && pauses[i].Start < g.End; i++ {
+			if pauses[i].End > g.Start {
+				c.Overlapping++
+				break
+			}
+		}
+	}
+	if d := results.Duration(); d > 0 {
+		for _, g := range c.long {
+			// A gap at any place meets a pause if it begins within the pause, or
+			// less than its own length before it.
+			c.Expected += min(1, float64(paused+time.Duration(len(pauses))*g.Duration())/float64(d))
+		}
+	}
+	c.long = nil
+}
