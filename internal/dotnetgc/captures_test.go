@@ -76,6 +76,19 @@ func readTruth(t *testing.T, name string) truth {
 	return v
 }
 
+// captureNames returns the captures of which the truth is known.
+func captureNames(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.gc.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no captures: %v", err)
+	}
+	for i, path := range names {
+		names[i] = strings.TrimSuffix(filepath.Base(path), ".gc.json")
+	}
+	return names
+}
+
 // replay runs a stream through the model.
 func replay(t testing.TB, stream []byte) (dotnetgc.Output, dotnetgc.Stats) {
 	t.Helper()
@@ -100,19 +113,10 @@ func replay(t testing.TB, stream []byte) (dotnetgc.Output, dotnetgc.Stats) {
 // TestCaptures holds the model to what an independent decoder found in streams
 // of real processes: every collection and every stop, to the tick.
 func TestCaptures(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.gc.json")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no captures: %v", err)
-	}
-	for _, path := range names {
-		name := strings.TrimSuffix(filepath.Base(path), ".gc.json")
+	for _, name := range captureNames(t) {
 		t.Run(name, func(t *testing.T) {
-			stream, err := os.ReadFile(filepath.Join(captures, name+".nettrace"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			want := readTruth(t, name)
-			out, stats := replay(t, stream)
+			out, stats := replay(t, readCapture(t, name))
 			if stats != (dotnetgc.Stats{}) || len(out.Incomplete) != 0 || len(want.Anomalies) != 0 {
 				t.Errorf("anomalies: got %+v and %+v, want none", stats, out.Incomplete)
 			}

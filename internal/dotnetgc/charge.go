@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -12,20 +11,13 @@ import (
 type openStop struct {
 	Stop
 	backing bool // its thread backs off: the next GCRestartEEEnd ends that
-	ran     []ran
-}
-
-// ran is a collection that ran in a stop.
-type ran struct {
-	number     uint64
-	start      stall.Instant
-	background bool // as announced
+	ran     []*collection
 }
 
 // enter notes that c runs in s.
 func (c *collection) enter(s *openStop) {
 	c.stops = append(c.stops, s)
-	s.ran = append(s.ran, ran{c.number, c.start, c.typ == BackgroundGC})
+	s.ran = append(s.ran, c)
 	s.Collections = append(s.Collections, c.number)
 }
 
@@ -33,7 +25,7 @@ func (c *collection) enter(s *openStop) {
 func (c *collection) pauses() []gc.Pause {
 	var list []gc.Pause
 	for _, s := range c.stops {
-		if p, charged := s.pauseOf(c.number); charged {
+		if p, charged := s.pauseOf(c); charged {
 			list = append(list, p)
 		}
 	}
@@ -45,15 +37,15 @@ func (c *collection) pauses() []gc.Pause {
 // (runtime, src/coreclr/gc/collect.cpp, add_bgc_pause_duration_0). Several
 // others, of which all but the first are PMFullGC, share it: each begins where
 // the next one starts.
-func (s *openStop) pauseOf(number uint64) (gc.Pause, bool) {
+func (s *openStop) pauseOf(c *collection) (gc.Pause, bool) {
 	if s.RestartBegin == 0 {
 		return gc.Pause{}, false
 	}
-	charged := slices.DeleteFunc(slices.Clone(s.ran), func(r ran) bool { return r.background })
+	charged := slices.DeleteFunc(slices.Clone(s.ran), func(o *collection) bool { return o.typ == BackgroundGC })
 	if len(charged) == 0 {
-		charged = s.ran
+		charged = s.ran[len(s.ran)-1:]
 	}
-	at := slices.IndexFunc(charged, func(r ran) bool { return r.number == number })
+	at := slices.Index(charged, c)
 	if at < 0 {
 		return gc.Pause{}, false
 	}

@@ -54,6 +54,7 @@ func (m *Model) begin(s gcStart, at stall.Instant) {
 	}
 	if m.last != 0 && s.number > m.last+1 {
 		m.hole(m.pausedUntil, at, fmt.Sprintf("collections %d to %d were not seen", m.last+1, s.number-1))
+		m.before = heapAfter{}
 	}
 	m.last = max(m.last, s.number)
 	c := &collection{gcStart: s, start: at}

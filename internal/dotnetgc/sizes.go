@@ -87,10 +87,9 @@ func bytes(n uint64) gc.Maybe[gc.Bytes] { return gc.Known(gc.Bytes(n)) }
 // heapAfter is what the objects took after the collection that was handed out
 // last.
 type heapAfter struct {
-	known  bool
-	end    stall.Instant
-	number uint64
-	live   [gc.NumGenerations]uint64
+	known bool
+	end   stall.Instant
+	live  [gc.NumGenerations]uint64
 }
 
 // allocatedIn are the generations that the program allocates in.
@@ -107,6 +106,9 @@ func (m *Model) allocated(c *collection, r *gc.Collection) {
 		return
 	}
 	before := m.before
+	if c.number == 1 {
+		before = heapAfter{known: true} // all that the process has allocated
+	}
 	if before.known && !c.overlapped && before.end <= c.start {
 		sum := uint64(0)
 		for _, g := range allocatedIn {
@@ -116,7 +118,7 @@ func (m *Model) allocated(c *collection, r *gc.Collection) {
 		}
 		r.Allocated = bytes(sum)
 	}
-	m.before = heapAfter{known: true, end: c.end, number: c.number}
+	m.before = heapAfter{known: true, end: c.end}
 	for g := range c.parts {
 		m.before.live[g] = c.sum[g].sizeAfter - min(c.sum[g].sizeAfter, c.sum[g].freeAfter)
 	}

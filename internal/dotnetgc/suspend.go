@@ -35,7 +35,17 @@ func (m *Model) suspendEnd(thread uint64, at stall.Instant) {
 		m.stats.Unmatched++
 		return
 	}
+	if o.backing { // the end of it was not seen
+		o.backOff(at)
+	}
 	o.Suspended = at
+}
+
+// backOff notes that the thread let the world run until at, at the latest.
+func (s *openStop) backOff(at stall.Instant) {
+	s.backing = false
+	s.BackOffs++
+	s.Resumed = at
 }
 
 func (m *Model) restartBegin(thread uint64, at stall.Instant) {
@@ -57,9 +67,7 @@ func (m *Model) restartEnd(thread uint64, at stall.Instant) {
 	case o == nil:
 		m.stats.Unmatched++
 	case o.backing:
-		o.backing = false
-		o.BackOffs++
-		o.Resumed = at
+		o.backOff(at)
 	case o.RestartBegin == 0:
 		m.stats.Unmatched++
 	default:

@@ -9,7 +9,8 @@ import "time"
 // GCRestartEEEnd; one of an ephemeral collection at the start of a background
 // one, and of a PMFullGC, begins at GCStart, and the background one gets the
 // time to suspend; of one that was announced as background and ran blocking,
-// only the time to suspend counts.
+// only the time to suspend counts; one that a PMFullGC follows in its stop has
+// none.
 func (c *Collection) TraceEventPause() (time.Duration, bool) {
 	if len(c.Stops) == 0 {
 		return 0, false
@@ -17,10 +18,11 @@ func (c *Collection) TraceEventPause() (time.Duration, bool) {
 	var sum time.Duration
 	for i := range c.Stops {
 		s := &c.Stops[i]
-		if s.RestartEnd == 0 || s.Suspended == 0 {
+		shared := len(s.Collections) > 1
+		cut := c.Type != BackgroundGC && shared && s.Collections[len(s.Collections)-1] != c.Index
+		if s.RestartEnd == 0 || s.Suspended == 0 || cut {
 			return 0, false
 		}
-		shared := len(s.Collections) > 1
 		end, ended := c.End.Get()
 		switch {
 		case c.Type != BackgroundGC && (shared && s.Collections[0] != c.Index || c.Reason == PMFullGC):

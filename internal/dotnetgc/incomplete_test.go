@@ -1,0 +1,230 @@
+package dotnetgc_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/internal/nettrace/nettracetest"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func whys(out dotnetgc.Output) []string {
+	var list []string
+	for _, h := range out.Incomplete {
+		list = append(list, h.Why)
+	}
+	return list
+}
+
+// TestAttach begins within a collection, at each of its events: nothing of it
+// gets into the next one.
+func TestAttach(t *testing.T) {
+	all := newScript(nettracetest.Options{})
+	all.collect(7, 1000, 5, 1, dotnetgc.NonConcurrentGC)
+	all.collect(7, 2000, 6, 0, dotnetgc.NonConcurrentGC)
+	for skip := 1; skip < 9; skip++ {
+		s := newScript(nettracetest.Options{})
+		s.events = all.events[skip:]
+		out, stats := s.play(t)
+		last := len(out.Collections) - 1
+		c := out.Collections[last]
+		if c.Index != 6 || c.Incomplete != "" || c.HeapBefore.Or(0) != 5*6000+100 || c.HeapAfter.Or(0) != 5*3000+10 || len(c.Pauses) != 1 {
+			t.Errorf("from event %d on: got %+v", skip, c)
+		}
+		// Where GCStart was seen there is a record of the first one, without
+		// its stop.
+		if wantFirst := skip < 3; wantFirst != (last == 1) {
+			t.Errorf("from event %d on: got %d collections", skip, last+1)
+		} else if wantFirst && out.Collections[0].Incomplete != "not seen: its stop" && skip > 1 {
+			t.Errorf("from event %d on: got %q", skip, out.Collections[0].Incomplete)
+		}
+		if stats.Orphans+stats.Unmatched == 0 {
+			t.Errorf("from event %d on: got %+v, want something counted", skip, stats)
+		}
+		if ended := skip > 2 && skip <= 5; ended != (strings.Join(whys(out), ";") == "the start of collection 5 was not seen") {
+			t.Errorf("from event %d on: got holes %q", skip, whys(out))
+		}
+	}
+}
+
+// TestAttachToBackground begins while a background collection runs, of which
+// the last stop and the histories are seen.
+func TestAttachToBackground(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.stop(9, 1200, 1210, dotnetgc.ForGCPrep)
+		s.collect(7, 1300, 6, 0, dotnetgc.ForegroundGC)
+		s.global(9, 1400, 1, 2, concurrent)
+		s.heap(9, 1401, 0, 300)
+		s.end(9, 1402, 5, 2)
+		s.stats(9, 1403, 200)
+		s.collect(7, 1500, 7, 0, dotnetgc.NonConcurrentGC)
+		out, stats := s.play(t)
+		if stats != (dotnetgc.Stats{Orphans: 4}) {
+			t.Errorf("got %+v", stats)
+		}
+		if len(out.Collections) != 2 || out.Collections[0].Incomplete+out.Collections[1].Incomplete != "" || len(out.Stops) != 3 {
+			t.Errorf("got %+v", out)
+		}
+	})
+}
+
+// TestLoss loses each event of a collection in turn: the record says what it
+// lacks, or is a hole, and the next one is whole.
+func TestLoss(t *testing.T) {
+	all := newScript(nettracetest.Options{})
+	all.collect(7, 1000, 5, 2, dotnetgc.NonConcurrentGC)
+	want := []string{
+		"not seen: its stop", "not seen: its stop", "hole", "not seen: GCGlobalHeapHistory", "not seen: GCPerHeapHistory",
+		"not seen: GCEnd", "not seen: GCHeapStats", "not seen: the end of a stop", "not seen: the end of a stop",
+	}
+	for lost, why := range want {
+		s := newScript(nettracetest.Options{})
+		s.collect(8, 500, 4, 0, dotnetgc.NonConcurrentGC)
+		s.collect(7, 900, 99, 0, dotnetgc.NonConcurrentGC)
+		s.events = s.events[:9] // thread 7 is not in it, but for its first numbers
+		s.flush()
+		for i, e := range all.events {
+			if i == lost {
+				s.flush()
+				s.w.Lose(7, 1)
+				continue
+			}
+			s.events = append(s.events, e)
+		}
+		s.collect(7, 2000, 6, 0, dotnetgc.NonConcurrentGC)
+		s.collect(7, 3000, 7, 0, dotnetgc.NonConcurrentGC)
+		out, stats := s.play(t)
+		if stats.Lost != 1 || len(out.Incomplete) == 0 {
+			t.Errorf("event %d: got %+v, %q, want the loss", lost, stats, whys(out))
+		}
+		got := make(map[uint64]string)
+		for _, c := range out.Collections {
+			got[c.Index] = c.Incomplete
+		}
+		five, seen := got[5]
+		if why == "hole" {
+			if seen || !strings.Contains(strings.Join(whys(out), ";"), "5") {
+				t.Errorf("event %d: got %q and %q", lost, five, whys(out))
+			}
+		} else if !strings.HasPrefix(five, why) {
+			t.Errorf("event %d: got %q, want %q", lost, five, why)
+		}
+		if lost != 5 && got[6] != "" || got[7] != "" || !seenAll(got, 4, 6, 7) {
+			t.Errorf("event %d: got %v, want those around it whole", lost, got)
+		}
+	}
+}
+
+func seenAll(m map[uint64]string, keys ...uint64) bool {
+	for _, k := range keys {
+		if _, ok := m[k]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// TestLossOfOthers loses events of another thread while a collection runs: no
+// part of it is missing, but nobody knows.
+func TestLossOfOthers(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.collect(7, 1000, 5, 1, dotnetgc.NonConcurrentGC)
+		s.suspend(8, 1030, dotnetgc.Other)
+		s.suspended(8, 1031)
+		s.flush()
+		s.collect(7, 2000, 6, 1, dotnetgc.NonConcurrentGC)
+		s.flush()
+		s.w.Lose(8, 2)
+		s.restart(8, 2008)
+		s.restarted(8, 2009)
+		s.collect(7, 3000, 7, 1, dotnetgc.NonConcurrentGC)
+		out, stats := s.play(t)
+		var got []string
+		for _, c := range out.Collections {
+			got = append(got, c.Incomplete)
+		}
+		if diff := cmp.Diff([]string{"", "events were lost while it ran", ""}, got); diff != "" || stats.Lost != 2 {
+			t.Errorf("%+v (-want +got):\n%s", stats, diff)
+		}
+		hole := dotnetgc.Hole{Span: stall.Span{Start: s.at(1031), End: s.at(2008)}, Why: "events were lost", Lost: 2}
+		if diff := cmp.Diff([]dotnetgc.Hole{hole}, out.Incomplete); diff != "" {
+			t.Errorf("holes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestMissingNumbers says which collections were not seen.
+func TestMissingNumbers(t *testing.T) {
+	s := newScript(nettracetest.Options{})
+	s.collect(7, 1000, 5, 1, dotnetgc.NonConcurrentGC)
+	s.collect(7, 2000, 9, 1, dotnetgc.NonConcurrentGC)
+	out, _ := s.play(t)
+	want := []dotnetgc.Hole{{Span: stall.Span{Start: 1015, End: 2003}, Why: "collections 6 to 8 were not seen"}}
+	if diff := cmp.Diff(want, out.Incomplete); diff != "" {
+		t.Errorf("holes (-want +got):\n%s", diff)
+	}
+	if a := out.Collections[1].Allocated; !a.IsZero() {
+		t.Errorf("allocated since a collection that was not seen: %v", a)
+	}
+}
+
+// TestEndOfStream ends within a collection.
+func TestEndOfStream(t *testing.T) {
+	all := newScript(nettracetest.Options{})
+	all.collect(7, 1000, 1, 0, dotnetgc.NonConcurrentGC)
+	all.collect(7, 2000, 2, 2, dotnetgc.NonConcurrentGC)
+	for n, want := range map[int][]string{
+		9:  nil,
+		10: {"a stop ForGC: GCSuspendEEEnd was not seen"},
+		12: {"a stop ForGC: GCRestartEEBegin was not seen", "collection 2 had not ended"},
+		17: nil,
+	} {
+		s := newScript(nettracetest.Options{})
+		s.events = all.events[:n]
+		out, _ := s.play(t)
+		if diff := cmp.Diff(want, whys(out)); diff != "" {
+			t.Errorf("%d events (-want +got):\n%s", n, diff)
+		}
+		if n == 17 && (len(out.Collections) != 2 || out.Collections[1].Incomplete != "not seen: the end of a stop") {
+			t.Errorf("%d events: got %+v", n, out.Collections)
+		}
+	}
+}
+
+// TestIdle hands out a collection whose histories do not come, and not one that
+// still runs.
+func TestIdle(t *testing.T) {
+	s := newScript(nettracetest.Options{})
+	s.collect(7, 1000, 1, 2, dotnetgc.NonConcurrentGC)
+	s.suspend(7, 1100, dotnetgc.ForGC)
+	s.suspended(7, 1101)
+	s.start(7, 1102, 2, 2, 0, dotnetgc.BackgroundGC)
+	events := append(s.events[:3:3], s.events[5:]...) // without both histories of the first
+	m := dotnetgc.NewModel(nettrace.Header{Frequency: 1e9, PointerSize: 8}, dotnetgc.Options{})
+	for i, e := range events {
+		if i == 7 {
+			if out := m.Take(); len(out.Collections) != 0 {
+				t.Fatalf("got %+v before anything was said to be idle", out)
+			}
+			m.Idle()
+			out := m.Take()
+			if len(out.Collections) != 1 || !strings.HasPrefix(out.Collections[0].Incomplete, "not seen: GCGlobalHeapHistory") {
+				t.Fatalf("got %+v", out)
+			}
+		}
+		m.Add(&nettrace.Event{
+			Provider: e.Provider, ID: e.ID, Version: e.Version, Ticks: nettrace.Ticks(e.Ticks), Thread: e.Thread, Payload: e.Payload,
+		})
+	}
+	m.Idle()
+	if out := m.Take(); len(out.Collections) != 0 {
+		t.Errorf("got %+v, want nothing of what still runs", out)
+	}
+	if at, pending := m.Pending(); !pending || at != 1100 {
+		t.Errorf("pending: got %v, %v, want 1100", at, pending)
+	}
+}
