@@ -18,6 +18,7 @@ type evidence struct {
 	process, host []stall.Interval // of the whole batch, by Start
 	longest       stall.Instant    // longest interval of process and host with its slack: how far before a window to look
 	seen          []stall.Span
+	targetSeen    []stall.Span
 
 	one   stall.Evidence // of one window
 	stops []stall.Interval
@@ -37,6 +38,7 @@ func (e *evidence) gather(all stall.Span) {
 	byStart := func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) }
 	slices.SortFunc(e.process, byStart)
 	e.host = m.host.log.Intervals(e.host[:0], all)
+	e.targetSeen = m.host.target.log.Seen(e.targetSeen[:0], all)
 	e.longest = 0
 	for _, list := range [][]stall.Interval{e.process, e.host} {
 		for i := range list {
@@ -62,6 +64,7 @@ func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) 
 	e.one.Process = e.stopsIn(extent)
 	e.one.Host = e.near(e.host, extent)
 	e.one.Seen = nearSpans(e.seen, extent)
+	e.one.TargetSeen = nearSpans(e.targetSeen, extent)
 	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
 	if slot != noSlot {
 		e.m.book.follow(&e.one, w, slot, had, by)

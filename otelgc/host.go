@@ -21,6 +21,7 @@ type hostSource struct {
 	path   string
 	clock  stall.Clock
 	log    *stall.Log
+	target targetWatch
 	report func(item, why string, n uint64)
 
 	reader *board.Reader
@@ -34,7 +35,7 @@ type hostSource struct {
 }
 
 func newHostSource(path string, clock stall.Clock) *hostSource {
-	h := &hostSource{path: path, clock: clock, log: stall.NewLog(stall.ProbeSpin, logIntervals, logUnseen)}
+	h := &hostSource{path: path, clock: clock, log: stall.NewLog(stall.ProbeSpin, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
 	now := clock.Now()
 	h.log.Begin(now)
 	h.seen = now
@@ -62,13 +63,17 @@ func (h *hostSource) poll(now stall.Instant) {
 		h.lose(err, now)
 		return
 	}
-	for _, v := range h.gaps {
-		if v.End > h.known {
-			h.log.Add(v)
+	for i := range h.gaps {
+		switch v := &h.gaps[i]; {
+		case v.End <= h.known:
+		case board.Watched(v):
+			h.target.take(v)
+		default:
+			h.log.Add(*v)
 		}
 	}
 	h.unseen(&s)
-	h.log.Advance(s.Watermark)
+	h.log.Advance(h.target.hold(s.Watermark))
 	h.say(s.Next)
 }
 
@@ -79,6 +84,7 @@ func (h *hostSource) unseen(s *board.Status) {
 	}
 	for _, u := range s.Unseen {
 		h.log.MarkUnseen(u)
+		h.target.log.MarkUnseen(u)
 	}
 	if s.Lost > 0 {
 		h.report("gap", "board_overrun", s.Lost)

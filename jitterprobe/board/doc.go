@@ -16,6 +16,9 @@
 // sees it by the checksum, and one that was overtaken by the ring sees it by
 // the number: it reads the block again, or counts the record as lost.
 //
+// A record is a stall of the machine. One of no cause, source target and scope
+// target is not: it says that a process was watched, see [Watched].
+//
 // A writer never changes the first block. A new writer makes a new file and
 // moves it over the old one; readers see another inode and follow.
 package board

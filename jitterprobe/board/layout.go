@@ -12,7 +12,7 @@ import (
 
 const (
 	magic   = "otelgcbd"
-	version = 1
+	version = 2
 )
 
 // Sizes and places of the blocks.

@@ -63,10 +63,17 @@ func decodeRecord(b []byte, i uint64) (stall.Interval, recordState, error) {
 	return v, recordThere, nil
 }
 
-// check refuses what is no stall of a machine.
+// Watched reports whether v is no stall, but says that in all of it the process
+// that v.Owner names was watched: what no other record of scope target covers
+// was left to the program. Such a record has no cause.
+func Watched(v *stall.Interval) bool {
+	return v.Cause == stall.NoCause && v.Source == stall.TargetWatch && v.Scope == stall.ScopeTarget && v.Owner.PID != 0
+}
+
+// check refuses what is neither a stall of a machine nor the watch of a process.
 func check(v stall.Interval) error {
 	switch {
-	case !v.Cause.IsHost():
+	case !v.Cause.IsHost() && !Watched(&v):
 		return fmt.Errorf("cause %v is not of the machine", v.Cause)
 	case v.Source == stall.NoSource || v.Source >= stall.NumSources:
 		return fmt.Errorf("source %d is not known", v.Source)

@@ -51,7 +51,7 @@ func TestReaderRefuses(t *testing.T) {
 	}{
 		{"another boot", replace(32, "00000000-0000-0000-0000-000000000000"), ErrStale, "of boot"},
 		{"no board", replace(0, "#!/bin/sh"), ErrForeign, "magic"},
-		{"a later version", replace(8, "\x02"), ErrForeign, "version 2"},
+		{"a later version", replace(8, "\x03"), ErrForeign, "version 3"},
 		{"another record size", replace(12, "\x80"), ErrForeign, "offset 12"},
 		{"a ring of any size", replace(16, "\xff\xff\xff\xff\xff\xff\xff\xff"), ErrForeign, "offset 16"},
 		{"a ring larger than the file", replace(16, "\x80"), ErrForeign, "128 records need"},

@@ -120,7 +120,7 @@ func newHeader(o WriterOptions) (header, error) {
 	}, nil
 }
 
-// Append writes v, a stall of the machine. Readers see it from the next
+// Append writes v, a stall of the machine or what [Watched] tells. Readers see it from the next
 // Advance on. When the ring is full the oldest record goes.
 func (w *Writer) Append(v stall.Interval) error {
 	if err := check(v); err != nil {
