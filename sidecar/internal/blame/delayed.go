@@ -2,6 +2,7 @@ package blame
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -59,7 +60,7 @@ func (j *Judgement) delays() *grid {
 
 func (row *Row) delayCells() []string {
 	atMost := func(cell string) string {
-		if row.Fidelity == stall.Cycle {
+		if row.Fidelity == stall.Cycle && !strings.HasPrefix(cell, "<") {
 			return "≤" + cell
 		}
 		return cell

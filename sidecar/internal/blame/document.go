@@ -66,7 +66,8 @@ type MatterJSON struct {
 	Matters  string  `json:"matters"` // yes, no or unknown
 	Least    float64 `json:"gc_share_least"`
 	Most     float64 `json:"gc_share_most"`
-	Sched    float64 `json:"sched_gc"` // in neither
+	Sched    float64 `json:"sched_gc"`        // in neither
+	Hidden   float64 `json:"queue_per_cycle"` // queue in which sched.gc does not show
 }
 
 // Document returns the report as a JSON document.
@@ -91,7 +92,7 @@ func (r *Report) Document() Document {
 		d.Latency.P999 = &l.P999
 	}
 	for _, m := range r.Judgement.Matters() {
-		d.GCMatters = append(d.GCMatters, MatterJSON{m.Above, m.Requests, m.Verdict().String(), m.Least, m.Most, m.Sched})
+		d.GCMatters = append(d.GCMatters, MatterJSON{m.Above, m.Requests, m.Verdict().String(), m.Least, m.Most, m.Sched, m.Hidden})
 	}
 	for i := range r.Judgement.Rows {
 		d.Attribution = append(d.Attribution, r.Judgement.Rows[i].attribution())

@@ -37,6 +37,9 @@ type Matter struct {
 	// Sched is the share of waiting for a CPU while the collector worked. It is an
 	// upper bound and part of neither, but without it the collector is not innocent.
 	Sched float64
+	// Hidden is the share of queue that was watched per cycle only: such waits do
+	// not show in it.
+	Hidden float64
 }
 
 // Verdict says whether the share is Matters or more, whatever the rest was.
@@ -44,7 +47,7 @@ func (m *Matter) Verdict() Verdict {
 	switch {
 	case m.Least >= Matters:
 		return DoesMatter
-	case m.Most+m.Sched < Matters:
+	case m.Most+m.Sched+m.Hidden < Matters:
 		return MattersNot
 	}
 	return Undecided
@@ -66,9 +69,10 @@ func (j *Judgement) Matters() []Matter {
 		if t.Requests > 0 {
 			all = append(all, Matter{
 				Above: p.name, Requests: t.Requests,
-				Least: t.Of(exact.Share.GC()),
-				Most:  t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain),
-				Sched: t.Of(t.Share.Charged[stall.SchedGC]),
+				Least:  t.Of(exact.Share.GC()),
+				Most:   t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain),
+				Sched:  t.Of(t.Share.Charged[stall.SchedGC]),
+				Hidden: t.Of(t.Share.Charged[stall.Queue] - exact.Share.Charged[stall.Queue]),
 			})
 		}
 	}
@@ -82,7 +86,7 @@ func (j *Judgement) matter() string {
 	all = all[max(0, len(all)-2):]
 	var by [len(verdictNames)][]string
 	var shares []string
-	sched := 0.0
+	sched, hidden := 0.0, 0.0
 	for i := len(all) - 1; i >= 0; i-- {
 		m := &all[i]
 		by[m.Verdict()] = append(by[m.Verdict()], m.Above)
@@ -91,7 +95,7 @@ func (j *Judgement) matter() string {
 			of = " above "
 		}
 		shares = append(shares, between(m.Least, m.Most)+of+m.Above)
-		sched = max(sched, m.Sched)
+		sched, hidden = max(sched, m.Sched), max(hidden, m.Hidden)
 	}
 	if len(all) == 0 {
 		return ""
@@ -119,6 +123,9 @@ func (j *Judgement) matter() string {
 	s += ": it had " + strings.Join(shares, ", and ")
 	if sched >= Matters {
 		s += fmt.Sprintf("; waiting for a CPU while it worked, which may be its doing, had up to %s", percent(sched))
+	}
+	if hidden >= Matters && len(open) > 0 {
+		s += fmt.Sprintf("; up to %s was queue that was watched per cycle only, in which a wait for the collector would not show", percent(hidden))
 	}
 	return s + "."
 }

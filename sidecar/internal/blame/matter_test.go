@@ -48,6 +48,8 @@ func TestMatter(t *testing.T) {
 			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9, and at most 1.7 % above p99."},
 		{"waits while it worked", withSched(tail(0, 0, stall.Exact, app)),
 			"Whether GC matters cannot be told for p99.9 and p99: it had 0 % of the requests' time above p99.9, and 0 % above p99; waiting for a CPU while it worked, which may be its doing, had up to 50 %."},
+		{"queue, watched per cycle", withQueue(tail(0, 0.05, stall.Cycle, appOrHost)),
+			"Whether GC matters cannot be told for p99.9 and p99: it had at most 5.0 % of the requests' time above p99.9, and at most 0.9 % above p99; up to 50 % was queue that was watched per cycle only, in which a wait for the collector would not show."},
 		{"few", tail(0, 0, stall.Exact, app)[:500],
 			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above p99, and 0 % above p90."},
 	}
@@ -59,6 +61,14 @@ func TestMatter(t *testing.T) {
 			}
 		})
 	}
+}
+
+func withQueue(cases []Case) []Case {
+	for i := range cases {
+		s := &cases[i].Share
+		s.Charged[stall.Queue], s.AppOrHost = s.AppOrHost/2, s.AppOrHost/2
+	}
+	return cases
 }
 
 func withSched(cases []Case) []Case {
@@ -94,7 +104,7 @@ func TestQueued(t *testing.T) {
 		}
 		return all
 	}
-	want := " In up to 90 % of the time that those above p99 were on the way to the handler and back (queue) a collection was under way, while 25 % of all requests arrived during one."
+	want := " Where it was watched exactly, a collection was under way in up to 90 % of the time that requests above p99 were on the way to the handler and back (queue), while 25 % of all requests arrived during one."
 	for _, tt := range []struct {
 		name  string
 		cases []Case

@@ -100,7 +100,7 @@ func (j *Judgement) queued() string {
 	if all.ArrivedDuringGC == 0 || tail.Of(queue) < muchQueue {
 		return ""
 	}
-	return fmt.Sprintf(" In up to %s of the time that those above p99 were on the way to the handler and back (queue) a collection was under way, while %s of all requests arrived during one.",
+	return fmt.Sprintf(" Where it was watched exactly, a collection was under way in up to %s of the time that requests above p99 were on the way to the handler and back (queue), while %s of all requests arrived during one.",
 		percent(ratio(tail.QueueDuringGC, queue)), percent(fraction(all.ArrivedDuringGC, all.Requests)))
 }
 
