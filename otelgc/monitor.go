@@ -31,6 +31,8 @@ var started atomic.Bool
 // and on a nil Monitor, which watches nothing.
 type Monitor struct {
 	clock    stall.Clock
+	base     time.Time     // has a monotonic reading
+	epoch    stall.Instant // of base
 	tel      *telemetry.Telemetry
 	arrival  arrivalHeader
 	pause    pauseHook
@@ -136,6 +138,8 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		turns:  make(chan chan struct{}),
 		quit:   make(chan struct{}),
 	}
+	m.base = time.Now()
+	m.epoch, _ = clock.At(m.base)
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
 	m.cycle.log.Begin(now)
 	m.reconciler.book, m.suspensions.book = m.book, m.book

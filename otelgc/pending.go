@@ -31,19 +31,37 @@ type pending struct {
 }
 
 // push keeps w, or counts it as dropped if too many wait.
-func (p *pending) push(w ended) bool { return p.add(&w) }
-
-// add is push for those on the path of a request: a window is copied once.
-func (p *pending) add(w *ended) bool {
+func (p *pending) push(w ended) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	e := p.next()
+	if e != nil {
+		*e = w
+	}
+	return e != nil
+}
+
+// end is push for those on the path of a request: the window is written where it
+// is kept, and the lock not held for more.
+func (p *pending) end(w *window, end, held stall.Instant) {
+	p.mu.Lock()
+	if e := p.next(); e != nil {
+		e.start, e.end, e.arrival, e.held, e.slot = w.start, end, w.arrival, held, w.slot
+		e.about = w.about
+	}
+	p.mu.Unlock()
+}
+
+// next returns where to keep one more window, which is empty, or counts one as
+// dropped if too many wait.
+func (p *pending) next() *ended {
 	if p.closed || p.n == len(p.ring) && !p.grow() {
 		p.dropped++
-		return false
+		return nil
 	}
-	p.ring[(p.head+p.n)&(len(p.ring)-1)] = *w
+	e := &p.ring[(p.head+p.n)&(len(p.ring)-1)]
 	p.n++
-	return true
+	return e
 }
 
 // close has push take nothing from now on: nobody would resolve it.

@@ -101,8 +101,8 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 	w := e.window(r.m.place)
 	rest := w
 	if known == nil {
-		r.one = long{}
 		known = &r.one
+		known.by, known.met, known.share.Total = carrier{children: known.by.children[:0]}, met{}, 0
 	} else {
 		rest.Start, rest.Arrival = known.upTo, 0
 	}
@@ -118,14 +118,16 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 // had.
 func (r *resolver) join(w *stall.Window, slot int16, had stall.Span, known *long) {
 	found := r.evidence.of(w, slot, had, &known.by)
-	r.joiner.Join(w, found, &r.share)
-	if r.share.GC() > 0 {
+	piece := &known.share
+	if known.share.Total > 0 {
+		piece = &r.share
+	}
+	r.joiner.Join(w, found, piece)
+	if piece.GC() > 0 {
 		r.m.begins.count(w, found, &known.met)
 	}
-	if known.share.Total == 0 {
-		known.share = r.share
-	} else {
-		known.share.Add(&r.share)
+	if piece != &known.share {
+		known.share.Add(piece)
 	}
 }
 
