@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -182,10 +181,10 @@ func TestCut(t *testing.T) {
 	}
 	for name, stream := range streams {
 		t.Run(name, func(t *testing.T) {
-			want := make(map[string]int)
+			want := make(map[seen]int)
 			whole, _, end := read(t, stream, nettrace.Options{})
 			for _, e := range whole {
-				want[fmt.Sprint(e)]++
+				want[e]++
 			}
 			last := 0
 			for n := range len(stream) {
@@ -198,7 +197,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func checkCut(t *testing.T, stream []byte, want map[string]int, last int) int {
+func checkCut(t *testing.T, stream []byte, want map[seen]int, last int) int {
 	t.Helper()
 	r, err := nettrace.NewReader(bytes.NewReader(stream), nettrace.Options{})
 	var list []seen
@@ -209,13 +208,13 @@ func checkCut(t *testing.T, stream []byte, want map[string]int, last int) int {
 	if !errors.As(err, &place) || !errors.Is(err, io.ErrUnexpectedEOF) || place.Offset != int64(len(stream)) {
 		t.Fatalf("cut at %d: got %v, want an unexpected EOF there", len(stream), err)
 	}
-	got := make(map[string]int)
+	got := make(map[seen]int)
 	for _, e := range list {
-		got[fmt.Sprint(e)]++
+		got[e]++
 	}
 	for e, n := range got {
 		if n > want[e] {
-			t.Fatalf("cut at %d: got %s %d times, the whole stream has it %d times", len(stream), e, n, want[e])
+			t.Fatalf("cut at %d: got %+v %d times, the whole stream has it %d times", len(stream), e, n, want[e])
 		}
 	}
 	if len(list) < last || len(list) > last+1 {
