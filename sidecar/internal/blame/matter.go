@@ -122,10 +122,10 @@ func (j *Judgement) matter() string {
 	}
 	s += ": it had " + strings.Join(shares, ", and ")
 	if sched >= Matters {
-		s += fmt.Sprintf("; waiting for a CPU while it worked, which may be its doing, had up to %s", percent(sched))
+		s += fmt.Sprintf("; waiting for a CPU while it worked, which may be its doing, had %s", upTo(sched))
 	}
 	if hidden >= Matters && len(open) > 0 {
-		s += fmt.Sprintf("; up to %s was queue that was watched per cycle only, in which a wait for the collector would not show", percent(hidden))
+		s += fmt.Sprintf("; %s was queue that was watched per cycle only, in which a wait for the collector would not show (OTELGC_EXACT_BUDGET=1 watches exactly all the time)", upTo(hidden))
 	}
 	return s + "."
 }
@@ -142,4 +142,12 @@ func between(least, most float64) string {
 		return "at most " + strings.TrimPrefix(b, "less than ")
 	}
 	return a + " to " + b
+}
+
+// upTo writes a share as the largest of several.
+func upTo(f float64) string {
+	if f > 0.995 {
+		return "nearly all"
+	}
+	return "up to " + percent(f)
 }

@@ -49,7 +49,7 @@ func TestMatter(t *testing.T) {
 		{"waits while it worked", withSched(tail(0, 0, stall.Exact, app)),
 			"Whether GC matters cannot be told for p99.9 and p99: it had 0 % of the requests' time above p99.9, and 0 % above p99; waiting for a CPU while it worked, which may be its doing, had up to 50 %."},
 		{"queue, watched per cycle", withQueue(tail(0, 0.05, stall.Cycle, appOrHost)),
-			"Whether GC matters cannot be told for p99.9 and p99: it had at most 5.0 % of the requests' time above p99.9, and at most 0.9 % above p99; up to 50 % was queue that was watched per cycle only, in which a wait for the collector would not show."},
+			"Whether GC matters cannot be told for p99.9 and p99: it had at most 5.0 % of the requests' time above p99.9, and at most 0.9 % above p99; up to 50 % was queue that was watched per cycle only, in which a wait for the collector would not show (OTELGC_EXACT_BUDGET=1 watches exactly all the time)."},
 		{"few", tail(0, 0, stall.Exact, app)[:500],
 			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above p99, and 0 % above p90."},
 	}
