@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCPUs is the size of unix.CPUSet.
-const maxCPUs = 1024
-
 const taskDir = "/proc/self/task"
 
 // allowedCPUs returns the CPUs that the calling thread may run on, sorted.

@@ -32,6 +32,7 @@ type feed struct {
 	gaps     uint64
 	gapTicks uint64
 	backward uint64
+	looks    uint64        // iterations
 	late     time.Duration // sum of lateness that was no gap, of wake-ups
 }
 
@@ -54,6 +55,7 @@ func (f *feed) collect(s *Snapshot, emit func(sighting)) {
 	s.Watermark, _ = f.at(p.Last)
 	s.Dropped, s.Backward = p.Drops, f.backward
 	s.DroppedTime, s.DroppedMax = f.length(p.DropTicks), f.length(p.DropMax)
+	f.looks = p.Iters
 	if f.timeline == nil {
 		f.late = time.Duration(p.WholeTime)
 	}

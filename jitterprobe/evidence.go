@@ -22,6 +22,8 @@ const (
 	StopRecord                   // the thread could not run, and had no page fault
 	Tracepoint                   // the CPU served interrupts
 	Silence                      // the kernel did nothing, and no record is missing
+	LateTimer                    // the timer came late, and the thread did not wait for the CPU
+	EveryCPU                     // the gaps of all CPUs have this in common
 	Remainder                    // the thread was not switched out and had no page fault
 	numWitnesses
 )
@@ -67,6 +69,10 @@ func (e Evidence) String() string {
 		return fmt.Sprintf("%s in %v, most of it %s", count(e.Count, "interrupt"), d, e.Name)
 	case Silence:
 		return fmt.Sprintf("the kernel did nothing for %v", d)
+	case LateTimer:
+		return fmt.Sprintf("the timer was %v late, and the thread did not wait for its CPU", d)
+	case EveryCPU:
+		return fmt.Sprintf("all %d CPUs at once", e.Count)
 	case Remainder:
 		return "not switched out, no page fault"
 	}

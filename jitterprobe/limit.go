@@ -29,7 +29,7 @@ func (l Limit) String() string {
 	}
 	fmt.Fprintf(&b, " cannot be decided: %s", l.Why)
 	if l.Mend != "" {
-		b.WriteString(": " + l.Mend)
+		b.WriteString(" (mend: " + l.Mend + ")")
 	}
 	return b.String()
 }
@@ -43,7 +43,7 @@ func limits(m Mode, o Options, cgroups error, rights kernel.Rights) []Limit {
 	if m != Spin && m != Runtime {
 		return append(all, Limit{
 			[]stall.Cause{stall.HostFault, stall.HostIRQ, stall.HostSteal},
-			"mode " + m.String() + " does not watch between two wake-ups", "spin",
+			"mode " + m.String() + " does not watch between two wake-ups", "use mode spin",
 		})
 	}
 	if rights.Thread != nil {

@@ -147,7 +147,7 @@ func (p *Probe) drain(f *feed) {
 	f.collect(&snap, func(s sighting) {
 		p.batch = append(p.batch, p.gap(s))
 	})
-	p.judge.settle(p.batch, batch{snap.Watermark, f.late, snap.Dropped})
+	p.judge.settle(p.batch, batch{snap.Watermark, f.late, f.looks, snap.Dropped})
 	for _, g := range p.batch {
 		period := p.period
 		if g.Runtime {

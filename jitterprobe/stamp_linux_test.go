@@ -27,7 +27,10 @@ func TestStallIsFoundWhereItWas(t *testing.T) {
 	const turns, stalls = 10, 15
 	var want [turns * stalls]stall.Span
 	for i := range want {
-		from, to := raw.Stall(500 * time.Microsecond)
+		from, to, ok := raw.Stall(500*time.Microsecond, 30*time.Second)
+		if !ok {
+			t.Fatal("the thread did not stall")
+		}
 		want[i] = stall.Span{Start: stall.Instant(from), End: stall.Instant(to)}
 	}
 	p.Stop()

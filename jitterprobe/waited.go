@@ -13,6 +13,7 @@ import (
 type batch struct {
 	watermark stall.Instant
 	late      time.Duration // sum of lateness that was no gap, since the start; of Periodic
+	looks     uint64        // since the start; of Periodic wake-ups
 	drops     uint64        // since the start
 }
 
@@ -54,6 +55,9 @@ func (w *waited) settle(gaps []Gap, b batch) {
 	delay, turns := now.Delay-w.last.Delay, now.Turns-w.last.Turns
 	blocked, late, drops := now.Blocked != w.last.Blocked, b.late-w.batch.late, b.drops-w.batch.drops
 	unsure := drops > 0 || blocked || w.blocked
+	// A thread that was stopped, or that waited for its runtime, gave its CPU
+	// up more often than it slept.
+	calm := now.Blocked-w.last.Blocked <= b.looks-w.batch.looks && now.MajorFaults == w.last.MajorFaults
 	w.last, w.batch, w.blocked = now, b, blocked
 	w.gaps = w.gaps[:0]
 	for i := range gaps {
@@ -65,6 +69,9 @@ func (w *waited) settle(gaps []Gap, b batch) {
 	switch {
 	case w.periodic && drops == 0:
 		w.wakeups(delay - late)
+		if calm {
+			w.timers(delay)
+		}
 	case !w.periodic && !unsure && turns > 0 && turns <= uint64(len(w.gaps)):
 		w.switches(delay, int(turns))
 	}
@@ -99,6 +106,20 @@ func (w *waited) wakeups(delay time.Duration) {
 	for _, g := range w.gaps {
 		if own := delay + g.Duration(); 2*own >= g.Duration() {
 			w.call(g, min(own, g.Duration()))
+		}
+	}
+}
+
+// timerFrom is the shortest lateness of a timer that no power saving of an idle
+// CPU explains.
+const timerFrom = time.Millisecond
+
+// timers: where all wake-ups together waited for next to nothing, a gap is the
+// timer's: the CPU did not take its interrupt.
+func (w *waited) timers(delay time.Duration) {
+	for _, g := range w.gaps {
+		if d := g.Duration(); g.Cause == stall.HostUnknown && d >= timerFrom && leastShare*delay <= d {
+			g.call(stall.HostIRQOrSteal, Evidence{Witness: LateTimer, Time: d})
 		}
 	}
 }

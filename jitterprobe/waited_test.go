@@ -80,3 +80,23 @@ func TestWaitedWakeups(t *testing.T) {
 		})
 	}
 }
+
+func TestWaitedTimers(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, test := range []struct {
+		name  string
+		gap   time.Duration
+		delay time.Duration // of all wake-ups
+		want  stall.Cause
+	}{
+		{"late", 5 * ms, 200 * us, stall.HostIRQOrSteal},
+		{"may have waited", 5 * ms, 2 * ms, stall.HostUnknown},
+		{"may have slept deep", 500 * us, 10 * us, stall.HostUnknown},
+	} {
+		gaps, refs := unknowns(test.gap)
+		w := waited{gaps: refs}
+		if w.timers(test.delay); gaps[0].Cause != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, gaps[0].Cause, test.want)
+		}
+	}
+}

@@ -16,6 +16,15 @@ func Slept() (time.Duration, bool) {
 	return time.Duration(boot.Nano() - mono.Nano()), true
 }
 
+// majorFaults returns how many page faults of this process needed the disk.
+func majorFaults() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return int64(u.Majflt)
+}
+
 // Realtime reports whether a thread has real-time priority.
 func Realtime(tid int) bool {
 	a, err := unix.SchedGetAttr(tid, 0)

@@ -21,13 +21,15 @@ type Waits struct {
 	// Blocked counts how often it gave the CPU up because it could not run on
 	// (voluntary_ctxt_switches, proc_pid_status(5)).
 	Blocked uint64
+	// MajorFaults is how often this process waited for the disk.
+	MajorFaults int64
 }
 
 // ReadWaits reads the waits of a thread of this process below root, which is
 // "/" but in tests.
 func ReadWaits(root string, tid int) (Waits, error) {
 	dir := filepath.Join(root, "proc/self/task", strconv.Itoa(tid))
-	var w Waits
+	w := Waits{MajorFaults: majorFaults()}
 	text, err := os.ReadFile(filepath.Join(dir, "schedstat"))
 	if err != nil {
 		return w, fmt.Errorf("read run delay: %w", err)

@@ -49,8 +49,8 @@ TEXT ·clone(SB), NOSPLIT, $0-40
 child:
 	PAUSE
 	MOVQ	STOP(R12), AX
-	TESTQ	AX, AX
-	JNZ	exit
+	CMPQ	AX, $1			// a stall waits for the loop
+	JEQ	exit
 	MOVQ	GO(R12), AX
 	TESTQ	AX, AX
 	JZ	child

@@ -50,7 +50,8 @@ child:
 	YIELD
 	ADD	$STOP, R19, R5
 	LDAR	(R5), R0
-	CBNZ	R0, exit
+	CMP	$1, R0		// a stall waits for the loop
+	BEQ	exit
 	LDAR	(R19), R0	// GO
 	CBZ	R0, child
 	MOVD	THRESHOLD(R19), R9

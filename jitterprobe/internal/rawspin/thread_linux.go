@@ -160,14 +160,19 @@ const (
 )
 
 // Stall has the thread sleep for d and returns when it began to and when it had
-// ended, which the thread itself read from CLOCK_MONOTONIC: for tests.
-func (t *Thread) Stall(d time.Duration) (from, to time.Duration) {
+// ended, which the thread itself read from CLOCK_MONOTONIC: for tests. It
+// reports false if the thread has not done so within patience.
+func (t *Thread) Stall(d, patience time.Duration) (from, to time.Duration, ok bool) {
 	t.Sleep = [2]int64{int64(d / time.Second), int64(d % time.Second)}
+	deadline := time.Now().Add(patience)
 	atomic.StoreUint64(&t.Stop, stopStall)
 	for atomic.LoadUint64(&t.Stop) == stopStall {
+		if time.Now().After(deadline) {
+			return 0, 0, false
+		}
 		time.Sleep(d / 10)
 	}
-	return t.stamp(0), t.stamp(1)
+	return t.stamp(0), t.stamp(1), true
 }
 
 func (t *Thread) stamp(i int) time.Duration {

@@ -16,6 +16,8 @@ type Report struct {
 	Threshold time.Duration
 	Kept      []jitterprobe.Gap
 	Left      uint64 // gaps shorter than those that are kept
+	// Limits are the causes that the probe could not decide.
+	Limits []jitterprobe.Limit
 }
 
 // NewReport returns the report of a probe that has ended.
@@ -47,6 +49,8 @@ type Document struct {
 	Gaps        []Gap             `json:"gaps"`  // the longest, in order of time
 	GapsLeft    uint64            `json:"gaps_left_out,omitempty"`
 	Counts      map[string]uint64 `json:"counts"` // at least so long
+	Causes      map[string]Cause  `json:"causes,omitempty"`
+	Limits      []string          `json:"limits,omitempty"` // causes that cannot be decided, and why
 }
 
 // Gap is one gap.
@@ -55,6 +59,14 @@ type Gap struct {
 	End   stall.Instant `json:"end"`
 	Cause string        `json:"cause"`
 	Scope string        `json:"scope"`
+	// Evidence is what decided the cause; absent if nothing did.
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// Cause is how many gaps had one cause, and their sum.
+type Cause struct {
+	Gaps uint64        `json:"gaps"`
+	Time time.Duration `json:"time"`
 }
 
 // Document returns the report as a JSON document.
@@ -64,7 +76,7 @@ func (r *Report) Document() Document {
 		Threshold: r.Threshold, Start: r.Start, Duration: r.Observed(), Covered: r.Covered(),
 		Dropped: r.Dropped, DroppedTime: r.DroppedTime, GapTime: r.GapTime,
 		Max: max(r.Longest.Duration(), r.DroppedMax), Total: r.Gaps, GapsLeft: r.Left,
-		Gaps: make([]Gap, 0, len(r.Kept)), Counts: map[string]uint64{},
+		Gaps: make([]Gap, 0, len(r.Kept)), Counts: map[string]uint64{}, Causes: map[string]Cause{},
 	}
 	if id, err := stall.BootID(); err == nil {
 		d.BootID = id
@@ -76,10 +88,18 @@ func (r *Report) Document() Document {
 		d.LoopNS, d.Balance = &r.Loop, &r.Balance
 	}
 	for _, g := range r.Kept {
-		d.Gaps = append(d.Gaps, Gap{g.Start, g.End, g.Cause.String(), g.Scope.String()})
+		d.Gaps = append(d.Gaps, Gap{g.Start, g.End, g.Cause.String(), g.Scope.String(), g.Evidence.String()})
 	}
 	for _, c := range r.Counts {
 		d.Counts[bound(c.AtLeast)] = c.N
+	}
+	for c, t := range r.Causes {
+		if t.N > 0 {
+			d.Causes[stall.Cause(c).String()] = Cause{t.N, t.Time}
+		}
+	}
+	for _, l := range r.Limits {
+		d.Limits = append(d.Limits, l.String())
 	}
 	return d
 }

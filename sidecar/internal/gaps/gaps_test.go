@@ -18,13 +18,15 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func spin() *Report {
-	gap := jitterprobe.Gap{Start: 2_500_000, End: 3_700_000, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3, Source: stall.ProbeSpin}
+	gap := jitterprobe.Gap{Start: 2_500_000, End: 3_700_000, Cause: stall.HostSteal, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Silence, Time: 1_200_000}, Scope: stall.ScopeCPU, CPU: 3, Source: stall.ProbeSpin}
 	s := jitterprobe.Summary{Mode: jitterprobe.Spin, CPU: 3, Snapshot: jitterprobe.Snapshot{
 		Start: 1_000_000, Watermark: 2_001_000_000, Gaps: 2, GapTime: 1_203_500, Longest: gap,
 		Dropped: 1, DroppedTime: 2000, DroppedMax: 2000, Loop: 9.56, Balance: 0.9999,
 		Counts: [5]jitterprobe.Count{{AtLeast: 2 * time.Microsecond, N: 2}, {AtLeast: 10 * time.Microsecond, N: 1}, {AtLeast: 50 * time.Microsecond, N: 1}, {AtLeast: 100 * time.Microsecond, N: 1}, {AtLeast: time.Millisecond, N: 1}},
 	}}
 	s.Histogram[11], s.Histogram[20] = 1, 1
+	s.Causes[stall.HostSteal] = jitterprobe.Tally{N: 1, Time: 1_200_000}
+	s.Causes[stall.HostThrottled] = jitterprobe.Tally{N: 1, Time: 3500}
 	var l Log
 	l.Add(gap)
 	l.Add(jitterprobe.Gap{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup})
@@ -37,7 +39,9 @@ func periodic() *Report {
 	for i := range s.Counts {
 		s.Counts[i].N = 0
 	}
-	return NewReport(s, &Log{}, 100*time.Microsecond)
+	r := NewReport(s, &Log{}, 100*time.Microsecond)
+	r.Limits = []jitterprobe.Limit{{Causes: []stall.Cause{stall.HostIRQ, stall.HostSteal}, Why: "mode periodic does not watch between two wake-ups", Mend: "use mode spin"}}
+	return r
 }
 
 func TestReport(t *testing.T) {

@@ -2,10 +2,14 @@ package gaps
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // Print writes the report as text, at most 100 columns wide.
@@ -13,6 +17,7 @@ func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	r.printHead(w)
 	r.printCounts(w)
+	r.printCauses(w)
 	r.printHistogram(w)
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print report: %w", err)
@@ -38,6 +43,9 @@ func (r *Report) printHead(w io.Writer) {
 	if r.Gaps > 0 {
 		fmt.Fprintf(w, "  longest    %v, %.3f s after the start, %s\n",
 			r.Longest.Duration(), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
+		if e := r.Longest.Evidence.String(); e != "" {
+			fmt.Fprintf(w, "             %s\n", e)
+		}
 	}
 	if r.Backward > 0 {
 		fmt.Fprintf(w, "  backward   %d times the counter ran backward; those gaps are not kept\n", r.Backward)
@@ -48,6 +56,27 @@ func (r *Report) printCounts(w io.Writer) {
 	fmt.Fprintf(w, "\n  %-12s%12s%12s\n", "at least", "gaps", "per second")
 	for _, c := range r.Counts {
 		fmt.Fprintf(w, "  %-12s%12d%12.2f\n", bound(c.AtLeast), c.N, float64(c.N)/max(r.Observed().Seconds(), 1e-9))
+	}
+}
+
+// printCauses writes the causes by the time they took, the greatest first.
+func (r *Report) printCauses(w io.Writer) {
+	var causes []stall.Cause
+	for c, t := range r.Causes {
+		if t.N > 0 {
+			causes = append(causes, stall.Cause(c))
+		}
+	}
+	if len(causes) > 0 {
+		fmt.Fprintf(w, "\n  %-20s%12s%16s%10s\n", "cause", "gaps", "time", "share")
+	}
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(r.Causes[b].Time, r.Causes[a].Time) })
+	for _, c := range causes {
+		t := r.Causes[c]
+		fmt.Fprintf(w, "  %-20s%12d%16v%8.2f%%\n", c, t.N, t.Time, share(t.Time, r.GapTime))
+	}
+	for _, l := range r.Limits {
+		fmt.Fprintf(w, "\n  %s\n", l)
 	}
 }
 

@@ -26,12 +26,18 @@ type export struct {
 
 	mu        sync.Mutex
 	watch     *watch.Watch // nil until begin
-	source    stall.Source
-	cpus      []int
-	snapshot  jitterprobe.Snapshot // the newest of which every gap was told
-	told      jitterprobe.Snapshot // what the instruments know of
+	first     probing
+	beside    probing // of the probes of the other CPUs; none without a source
 	unwritten uint64
 	status    stall.Instant // when the last one went out
+}
+
+// probing is one source of gaps.
+type probing struct {
+	source   stall.Source
+	cpus     []int
+	snapshot jitterprobe.Snapshot // the newest of which every gap was told
+	told     jitterprobe.Snapshot // what the instruments know of
 }
 
 func newExport(p *otelenv.Providers, clock stall.Clock) (*export, error) {
@@ -50,28 +56,31 @@ func newExport(p *otelenv.Providers, clock stall.Clock) (*export, error) {
 }
 
 // gap records a gap. It is called before begin, too.
-func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval(), evidence(g)) }
-
-// evidence says what decided the cause of g.
-func evidence(g jitterprobe.Gap) string {
-	switch {
-	case g.Runtime:
-		return "return into the Go runtime"
-	case g.Cause == stall.HostThrottled:
-		return "cpu.stat"
-	}
-	return ""
-}
+func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval(), g.Evidence.String()) }
 
 // begin names the source, from when on there are statuses of it.
 func (x *export) begin(w *watch.Watch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.watch = w
-	x.source = w.Probe().Mode().Source()
+	x.first.source = w.Probe().Mode().Source()
 	if cpu := w.Probe().CPU(); cpu >= 0 {
-		x.cpus = []int{cpu}
+		x.first.cpus = []int{cpu}
 	}
+	switch cpus, _ := w.Beside(); {
+	case len(cpus) == 0:
+	case x.first.source == stall.ProbePeriodic:
+		x.first.cpus = append(x.first.cpus, cpus...)
+	default:
+		x.beside.source, x.beside.cpus = stall.ProbePeriodic, cpus
+	}
+}
+
+// settledBeside takes what the probes of the other CPUs have seen together.
+func (x *export) settledBeside(s jitterprobe.Snapshot) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.beside.snapshot = s
 }
 
 // settled takes a snapshot of which every gap went through gap, and once a
@@ -79,7 +88,10 @@ func (x *export) begin(w *watch.Watch) {
 func (x *export) settled(s jitterprobe.Snapshot) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.snapshot = s; x.watch == nil {
+	if x.first.source == stall.ProbePeriodic && x.beside.snapshot.Observed() > 0 {
+		s.Merge(&x.beside.snapshot) // one source, whichever CPU it is on
+	}
+	if x.first.snapshot = s; x.watch == nil {
 		return
 	}
 	if now := x.clock.Now(); now.Sub(x.status) >= statusEvery {
@@ -88,31 +100,54 @@ func (x *export) settled(s jitterprobe.Snapshot) {
 }
 
 func (x *export) tell(now stall.Instant) {
-	s, before := x.snapshot, x.told
-	x.telemetry.Observed(x.source, s.Observed()-before.Observed())
-	if n := s.Dropped - before.Dropped; n > 0 {
-		x.telemetry.Dropped("gap", "ring_full", n, s.DroppedTime-before.DroppedTime)
-	}
-	if n := s.Backward - before.Backward; n > 0 {
-		x.telemetry.Dropped("gap", "clock_backward", n, 0)
-	}
 	unwritten := x.watch.Unwritten()
 	if n := unwritten - x.unwritten; n > 0 {
 		x.telemetry.Dropped("gap", "board_failed", n, 0)
 	}
-	x.telemetry.Coverage(x.source, s.Covered())
+	sources := []*probing{&x.first, &x.beside}
+	for _, p := range sources {
+		p.count(x.telemetry)
+	}
 	x.telemetry.Tick(now)
+	for _, p := range sources {
+		p.status(x, now)
+	}
+	x.unwritten, x.status = unwritten, now
+}
+
+// count brings the instruments up to date.
+func (p *probing) count(t *telemetry.Telemetry) {
+	if p.source == stall.NoSource {
+		return
+	}
+	s, before := p.snapshot, p.told
+	t.Observed(p.source, s.Observed()-before.Observed())
+	if n := s.Dropped - before.Dropped; n > 0 {
+		t.Dropped("gap", "ring_full", n, s.DroppedTime-before.DroppedTime)
+	}
+	if n := s.Backward - before.Backward; n > 0 {
+		t.Dropped("gap", "clock_backward", n, 0)
+	}
+	t.Coverage(p.source, s.Covered())
+	p.told = s
+}
+
+// status says how far the source is.
+func (p *probing) status(x *export, now stall.Instant) {
+	if p.source == stall.NoSource {
+		return
+	}
+	s := &p.snapshot
 	since := x.status
 	if since == 0 {
 		since = s.Start
 	}
 	x.telemetry.Status(telemetry.Status{
-		Source: x.source, Since: since, At: now, Watermark: s.Watermark,
+		Source: p.source, Since: since, At: now, Watermark: s.Watermark,
 		Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
 		Wall:       x.clock.Wall(),
-		ProbedCPUs: x.cpus,
+		ProbedCPUs: p.cpus,
 	})
-	x.told, x.unwritten, x.status = s, unwritten, now
 }
 
 // close says the last word. The watch has ended.

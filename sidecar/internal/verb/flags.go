@@ -84,6 +84,7 @@ type probeFlags struct {
 	threshold time.Duration
 	mode      string
 	force     bool
+	trace     bool
 }
 
 func (p *probeFlags) add(set *flag.FlagSet) {
@@ -91,7 +92,16 @@ func (p *probeFlags) add(set *flag.FlagSet) {
 	set.IntVar(&p.cpu, "cpu", -1, "probe this CPU (default the last one that is allowed)")
 	set.DurationVar(&p.threshold, "threshold", jitterprobe.DefaultThreshold, "shortest gap that counts; 100us where the mode is periodic")
 	set.StringVar(&p.mode, "mode", "auto", "auto, spin, runtime or periodic")
+	set.BoolVar(&p.trace, "interrupts", true, "trace the interrupts of the CPU, to tell them from the hypervisor: each gets about 1us longer")
 	set.BoolVar(&p.force, "force", false, "spin even on the only CPU or under a cgroup quota, where it harms the service")
+}
+
+// parseCPUs parses a list of CPUs; an empty one has none.
+func parseCPUs(list string) ([]int, error) {
+	if list == "" {
+		return nil, nil
+	}
+	return jitterprobe.ParseCPUs(list)
 }
 
 // minThreshold is where the loop's own length begins to show.
@@ -102,7 +112,7 @@ func (p *probeFlags) options() (jitterprobe.Options, error) {
 	if err != nil {
 		return jitterprobe.Options{}, wrong("--mode %q: want auto, spin, runtime or periodic", p.mode)
 	}
-	o := jitterprobe.Options{Mode: mode, Force: p.force}
+	o := jitterprobe.Options{Mode: mode, Force: p.force, Interrupts: p.trace}
 	if given(p.set, "cpu") {
 		if p.cpu < 0 {
 			return o, wrong("--cpu %d: want the number of a CPU", p.cpu)

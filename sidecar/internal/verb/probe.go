@@ -29,18 +29,23 @@ func probe(e env, args []string) error {
 	if *duration <= 0 || *duration > maxDuration {
 		return wrong("--duration %v: want more than 0s and at most %v", *duration, maxDuration)
 	}
-	var log gaps.Log
-	o.OnGap = log.Add
+	var kept gaps.Log
+	o.OnGap = kept.Add
 	p, err := start(o)
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(e.stderr, nil))
+	for _, l := range p.Limits() {
+		log.Info("causes", "limit", l.String())
+	}
 	if n := p.Note(); n != "" {
-		slog.New(slog.NewTextHandler(e.stderr, nil)).Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
+		log.Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
 	}
 	wait(e, *duration)
 	summary := p.Stop()
-	report := gaps.NewReport(summary, &log, threshold(o, p.Mode()))
+	report := gaps.NewReport(summary, &kept, threshold(o, p.Mode()))
+	report.Limits = p.Limits()
 	if *asJSON {
 		return printJSON(e, report.Document())
 	}

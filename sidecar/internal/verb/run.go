@@ -30,6 +30,7 @@ func run(e env, args []string) error {
 	set := flag.NewFlagSet("run", flag.ContinueOnError)
 	var flags probeFlags
 	flags.add(set)
+	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
@@ -43,7 +44,11 @@ func run(e env, args []string) error {
 	if *duration < 0 {
 		return wrong("--duration %v: want 0s or more", *duration)
 	}
-	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, needBoard: given(set, "board")}
+	beside, err := parseCPUs(*cpus)
+	if err != nil {
+		return wrong("--watch-cpus: %w", err)
+	}
+	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, beside: beside, needBoard: given(set, "board")}
 	if *path != boardOff {
 		s.board = *path
 	}
@@ -59,6 +64,7 @@ type sidecar struct {
 	env
 	log       *slog.Logger
 	probe     jitterprobe.Options
+	beside    []int // CPUs that have a probe of their own
 	board     string
 	needBoard bool
 	gaps      gaps.Log
@@ -85,12 +91,15 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 			o.OnGap = onGap
 			return start(o)
 		},
-		Board: s.board, NeedBoard: s.needBoard, Clock: clock,
+		Beside:      s.beside,
+		StartBeside: s.startBeside,
+		Board:       s.board, NeedBoard: s.needBoard, Clock: clock,
 		OnGap: func(g jitterprobe.Gap) {
 			s.gaps.Add(g)
 			x.gap(g)
 		},
-		OnTick: x.settled,
+		OnTick:   x.settled,
+		OnBeside: x.settledBeside,
 	})
 	if err != nil {
 		return nil, errors.Join(err, x.close(), s.shutdown(providers))
@@ -99,6 +108,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	x.begin(w)
 	wait(s.env, duration)
 	return s.end(w, x, providers)
+}
+
+// startBeside starts the probe of a CPU that does not have the first one. Its
+// threshold is that of its mode.
+func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+	return start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock, OnGap: onGap})
 }
 
 // end stops everything, and does not wait for a Collector that is dead.
@@ -114,6 +129,7 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers) (*gaps.Re
 		s.log.Warn("not all telemetry was exported", "error", err)
 	}
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
+	r.Limits = w.Probe().Limits()
 	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
 		"longest", r.Longest.Duration().String(), "dropped", r.Dropped)
 	return r, nil
@@ -130,6 +146,15 @@ func (s *sidecar) sayStart(w *watch.Watch) {
 	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
 	if n := p.Note(); n != "" {
 		s.log.Warn("the probe does not run as asked", "why", n)
+	}
+	for _, l := range p.Limits() {
+		s.log.Info("causes", "limit", l.String())
+	}
+	if cpus, all := w.Beside(); len(cpus) > 0 {
+		s.log.Info("probing beside", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
+		if !all {
+			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
+		}
 	}
 	switch ok, why := w.Board(); {
 	case ok:

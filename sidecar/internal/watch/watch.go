@@ -1,5 +1,5 @@
-// Package watch runs a probe and shows its gaps to the services of this host on
-// the board.
+// Package watch runs a probe, and others beside it, and shows their gaps to the
+// services of this host on the board.
 package watch
 
 import (
@@ -18,6 +18,12 @@ import (
 type Options struct {
 	// Start starts the probe with the OnGap it is given.
 	Start func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
+	// Beside are CPUs that have a probe of their own: a stretch that the gaps of
+	// all CPUs have in common is told once more, as a gap of the machine. Of two
+	// probes on one CPU the second is left out.
+	Beside []int
+	// StartBeside starts the probe of one of them.
+	StartBeside func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
 	// Board is the path of the board; empty for none.
 	Board string
 	// NeedBoard makes it an error if there can be no board, other than that
@@ -25,29 +31,37 @@ type Options struct {
 	NeedBoard bool
 	// Clock is the clock of the gaps.
 	Clock stall.Clock
-	// OnGap is called for each gap, on the probe's goroutine. It must not
-	// block. It may be nil.
+	// OnGap is called for each gap, one at a time. It must not block. It may be
+	// nil.
 	OnGap func(jitterprobe.Gap)
 	// OnTick is called ten times a second, on one goroutine, with a snapshot of
 	// which every gap has been through OnGap. It may be nil.
 	OnTick func(jitterprobe.Snapshot)
+	// OnBeside is called before OnTick with what the probes beside have seen
+	// together. It may be nil.
+	OnBeside func(jitterprobe.Snapshot)
 }
 
 // Watch is a running probe with its board.
 type Watch struct {
-	probe     *jitterprobe.Probe
-	board     *board.Writer
-	boardNote string
-	onGap     func(jitterprobe.Gap)
-	onTick    func(jitterprobe.Snapshot)
-	restore   func() error
-	told      atomic.Uint64 // gaps that were through OnGap
-	unwritten atomic.Uint64
-	quit      chan struct{}
-	done      chan struct{}
-	once      sync.Once
-	summary   jitterprobe.Summary
-	err       error
+	probe       *jitterprobe.Probe
+	board       *board.Writer
+	boardNote   string
+	onGap       func(jitterprobe.Gap)
+	onTick      func(jitterprobe.Snapshot)
+	onBeside    func(jitterprobe.Snapshot)
+	restore     func() error
+	mu          sync.Mutex // one gap at a time
+	beside      beside
+	stopped     uint64 // gaps in which this process was stopped
+	stoppedTime time.Duration
+	told        atomic.Uint64 // gaps of the first probe that were through OnGap
+	unwritten   atomic.Uint64
+	quit        chan struct{}
+	done        chan struct{}
+	once        sync.Once
+	summary     jitterprobe.Summary
+	err         error
 }
 
 // tick is the time between two looks at the probe.
@@ -55,19 +69,24 @@ const tick = 100 * time.Millisecond
 
 // Start starts the probe and the board.
 func Start(o Options) (*Watch, error) {
-	w := &Watch{onGap: o.OnGap, onTick: o.OnTick, quit: make(chan struct{}), done: make(chan struct{})}
+	w := &Watch{onGap: o.OnGap, onTick: o.OnTick, onBeside: o.OnBeside, quit: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan struct{}) // the board is made after the probe, whose mode it names
 	p, err := o.Start(func(g jitterprobe.Gap) {
 		<-ready
-		w.gap(g)
+		w.gap(0, g)
+		w.told.Add(1)
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.probe = p
-	if err := w.openBoard(o); err != nil {
+	err = w.startBeside(o, ready)
+	if err == nil {
+		err = w.openBoard(o)
+	}
+	if err != nil {
 		close(ready)
-		p.Stop()
+		w.stopProbes()
 		return nil, err
 	}
 	if p.CPU() >= 0 && p.Mode() == jitterprobe.Spin {
@@ -87,10 +106,7 @@ func (w *Watch) openBoard(o Options) error {
 		w.boardNote = "off"
 		return nil
 	}
-	var cpus []int
-	if cpu := w.probe.CPU(); cpu >= 0 {
-		cpus = []int{cpu}
-	}
+	cpus := append(w.pinned(), w.beside.cpus...)
 	b, err := board.Create(board.WriterOptions{Path: o.Board, Clock: o.Clock, Source: w.probe.Mode().Source(), CPUs: cpus})
 	switch {
 	case err == nil:
@@ -103,17 +119,31 @@ func (w *Watch) openBoard(o Options) error {
 	return nil
 }
 
-func (w *Watch) gap(g jitterprobe.Gap) {
-	// A stop of this process's own runtime says nothing to others.
+// gap takes a gap of probe i.
+func (w *Watch) gap(i int, g jitterprobe.Gap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.beside.all {
+		w.beside.machine.add(i, g)
+	}
+	w.tell(g)
+}
+
+// tell writes g on the board. The caller holds w.mu.
+func (w *Watch) tell(g jitterprobe.Gap) {
 	if w.board != nil && g.Cause.IsHost() {
-		if err := w.board.Append(g.Interval()); err != nil {
+		// A stop of this process says nothing to others, but that nobody
+		// watched meanwhile; and one of its runtime not even that.
+		if g.Scope == stall.ScopeProcess {
+			w.stopped++
+			w.stoppedTime += g.Duration()
+		} else if err := w.board.Append(g.Interval()); err != nil {
 			w.unwritten.Add(1)
 		}
 	}
 	if w.onGap != nil {
 		w.onGap(g)
 	}
-	w.told.Add(1)
 }
 
 func (w *Watch) run() {
@@ -123,7 +153,7 @@ func (w *Watch) run() {
 	for {
 		select {
 		case <-w.quit:
-			w.summary = w.probe.Stop()
+			w.summary = w.stopProbes()
 			w.settle(w.summary.Snapshot)
 			return
 		case <-ticker.C:
@@ -133,14 +163,23 @@ func (w *Watch) run() {
 }
 
 // settle moves the watermark. The probe's snapshot is ahead of its OnGap: a
-// watermark counts only when all gaps before it have been told.
+// watermark counts only when all gaps before it have been told. Of several
+// probes the one that is furthest behind sets it.
 func (w *Watch) settle(s jitterprobe.Snapshot) {
-	if w.told.Load() < s.Gaps {
+	if w.told.Load() < s.Gaps || !w.beside.look() {
 		return
 	}
+	s.Watermark = w.beside.watermark(s.Watermark)
+	w.mu.Lock()
+	w.beside.machine.settle(s.Watermark, w.tell)
+	dropped, lost := w.stopped+w.unwritten.Load(), w.stoppedTime
+	w.mu.Unlock()
 	if w.board != nil {
-		unwritten := w.unwritten.Load()
-		w.board.Advance(s.Watermark, s.Dropped+unwritten, s.DroppedTime)
+		b := &w.beside.merged
+		w.board.Advance(s.Watermark, dropped+s.Dropped+b.Dropped, lost+s.DroppedTime+b.DroppedTime)
+	}
+	if w.onBeside != nil && len(w.beside.probes) > 0 {
+		w.onBeside(w.beside.merged)
 	}
 	if w.onTick != nil {
 		w.onTick(s)
@@ -150,13 +189,17 @@ func (w *Watch) settle(s jitterprobe.Snapshot) {
 // Probe returns the probe.
 func (w *Watch) Probe() *jitterprobe.Probe { return w.probe }
 
+// Beside returns the CPUs of the probes beside, and whether every CPU has a
+// probe: without, no gap is called the machine's.
+func (w *Watch) Beside() (cpus []int, all bool) { return w.beside.cpus, w.beside.all }
+
 // Board reports whether the gaps are shown on a board, and if not, why.
 func (w *Watch) Board() (ok bool, why string) { return w.board != nil, w.boardNote }
 
 // Unwritten returns how many gaps could not be written to the board.
 func (w *Watch) Unwritten() uint64 { return w.unwritten.Load() }
 
-// Stop stops the probe, takes the board away and returns all that was seen.
+// Stop stops the probes, takes the board away and returns all that was seen.
 // Stopping again returns the same.
 func (w *Watch) Stop() (jitterprobe.Summary, error) {
 	w.once.Do(func() {

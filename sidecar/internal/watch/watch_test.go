@@ -1,7 +1,10 @@
 package watch_test
 
 import (
+	"errors"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,5 +70,83 @@ func TestWatchWithoutABoardItNeeds(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("Start with a board under /proc: no error")
+	}
+}
+
+// TestBeside: a probe per CPU, one board, one watermark, and gaps that come one
+// at a time.
+func TestBeside(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inside, together, ticks atomic.Int64
+	var cpus atomic.Int64 // a bit per CPU that had a gap
+	path := filepath.Join(t.TempDir(), "board")
+	threshold := func(o jitterprobe.Options) jitterprobe.Options {
+		o.Clock, o.Threshold = clock, 5*time.Microsecond
+		return o
+	}
+	w, err := watch.Start(watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			return jitterprobe.Start(threshold(jitterprobe.Options{OnGap: onGap}))
+		},
+		Beside: []int{0, 1},
+		StartBeside: func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			return jitterprobe.Start(threshold(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, OnGap: onGap}))
+		},
+		Board: path, NeedBoard: clock.Shared(), Clock: clock,
+		OnGap: func(g jitterprobe.Gap) {
+			if inside.Add(1) != 1 {
+				t.Error("two gaps at once")
+			}
+			if g.CPU >= 0 {
+				cpus.Store(cpus.Load() | 1<<g.CPU)
+			}
+			inside.Add(-1)
+		},
+		OnBeside: func(s jitterprobe.Snapshot) {
+			together.Store(int64(s.Watermark))
+		},
+		OnTick: func(s jitterprobe.Snapshot) {
+			ticks.Add(1)
+			if b := together.Load(); b == 0 || int64(s.Watermark) > b {
+				t.Errorf("watermark %d is ahead of the others', %d", s.Watermark, b)
+			}
+		},
+	})
+	if errors.Is(err, jitterprobe.ErrCPU) {
+		t.Skipf("needs CPUs 0 and 1: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, all := w.Beside()
+	if len(others) == 0 || w.Probe().CPU() >= 0 && slices.Contains(others, w.Probe().CPU()) {
+		t.Errorf("CPUs beside %d: got %v", w.Probe().CPU(), others)
+	}
+	if runtime.NumCPU() == 2 && !all {
+		t.Error("both CPUs have a probe: not all")
+	}
+	for ticks.Load() < 3 || cpus.Load()&3 != 3 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := w.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBesideWithoutItsCPU(t *testing.T) {
+	_, err := watch.Start(watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, OnGap: onGap})
+		},
+		Beside: []int{1023},
+		StartBeside: func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, OnGap: onGap})
+		},
+	})
+	if !errors.Is(err, jitterprobe.ErrCPU) {
+		t.Errorf("CPU 1023: got error %v, want %v", err, jitterprobe.ErrCPU)
 	}
 }
