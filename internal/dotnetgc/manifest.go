@@ -28,7 +28,7 @@ const (
 	idGCGlobalHeapHistory = 205
 )
 
-// EventIDs returns the ids of the events that the model reads, for a session
+// EventIDs returns the ids of the events that the model needs, for a session
 // that names what it wants (CollectTracing5).
 func EventIDs() []uint32 {
 	return []uint32{
@@ -44,7 +44,7 @@ func Want(provider string, id, _ int) bool {
 	}
 	switch id {
 	case idGCStart, idGCEnd, idGCRestartEEEnd, idGCHeapStats, idGCRestartEEBegin, idGCSuspendEEEnd, idGCSuspendEEBegin,
-		idGCPerHeapHistory, idGCGlobalHeapHistory:
+		idGCPerHeapHistory, idGCGlobalHeapHistory, IDAllocationTick:
 		return true
 	}
 	return false

@@ -103,7 +103,7 @@ func TestWant(t *testing.T) {
 			t.Errorf("event %d is not wanted", id)
 		}
 	}
-	if wanted != len(dotnetgc.EventIDs()) {
+	if !dotnetgc.Want(dotnetgc.Provider, dotnetgc.IDAllocationTick, 4) || wanted != len(dotnetgc.EventIDs())+1 {
 		t.Errorf("%d events are wanted, %d have ids", wanted, len(dotnetgc.EventIDs()))
 	}
 	m := dotnetgc.NewModel(nettrace.Header{Frequency: 1e9, PointerSize: 8}, dotnetgc.Options{})

@@ -60,6 +60,8 @@ type Model struct {
 	paused      time.Duration // by all stops for collections so far
 	pausedUntil stall.Instant
 
+	allocations map[uint64]*Allocation // by thread
+
 	out   Output
 	stats Stats
 }
@@ -125,6 +127,8 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 			m.globalHistory(h, e.Thread)
 		}
 		return ok
+	case IDAllocationTick:
+		return m.allocationTick(e.Payload, e.Version, e.Thread)
 	case idGCPerHeapHistory:
 		h, ok := readHeapHistory(e.Payload, e.Version, m.pointer)
 		if ok {

@@ -114,12 +114,9 @@ func (r *Reader) take(h *head) error {
 	if t == nil {
 		r.stats.Events--
 		r.stats.Untyped++
-		r.held.push(item{ticks: h.ticks, since: h.ticks, thread: r.threads.id(h.capture), lost: 1})
+		r.missing(h.capture, 1, h.ticks, h.ticks)
 	} else if t.wanted {
-		pid, thread := 0, h.thread
-		if r.header.Version == 6 {
-			pid, thread = r.threads.resolve(h.thread)
-		}
+		pid, thread := r.threads.resolve(h.thread)
 		r.held.pushEvent(item{ticks: h.ticks, typ: t, thread: thread, pid: pid}, h.payload)
 	}
 	if h.sorted {

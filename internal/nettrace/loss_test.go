@@ -111,7 +111,7 @@ func TestRemovedThreads(t *testing.T) {
 	want := []seen{
 		{Provider: "P", ID: 1, Ticks: 1, Thread: 50, PID: 8},
 		{Provider: "P", ID: 1, Ticks: 2, Thread: 50, PID: 8},
-		{Ticks: 2, Thread: 50, Lost: 4, Since: 2},
+		{Ticks: 2, Thread: 50, PID: 8, Lost: 4, Since: 2},
 		{Provider: "P", ID: 1, Ticks: 3, Thread: 60, PID: 9},
 	}
 	if diff := cmp.Diff(want, list); diff != "" || err != io.EOF {

@@ -27,7 +27,13 @@ func (r *Reader) sequence(h *head) {
 
 func (r *Reader) lose(capture uint64, n uint32, since, ticks Ticks) {
 	r.stats.Lost += uint64(n)
-	r.held.push(item{ticks: ticks, since: since, thread: r.threads.id(capture), lost: n})
+	r.missing(capture, n, since, ticks)
+}
+
+// missing holds a place where events are missing.
+func (r *Reader) missing(capture uint64, n uint32, since, ticks Ticks) {
+	pid, thread := r.threads.resolve(capture)
+	r.held.push(item{ticks: ticks, since: since, thread: thread, pid: pid, lost: n})
 }
 
 // The flags of a sequence point of format 6.

@@ -46,15 +46,18 @@ func (t *threads) forget() {
 	t.last, t.forgot = nil, true
 }
 
-// id returns the operating system's id of a thread, or what there is.
-func (t *threads) id(index uint64) uint64 {
-	if row, ok := t.rows[index]; ok && row.know {
-		return row.id
+// resolve returns the process of a thread, if the stream says it, and the
+// operating system's id, or what there is.
+func (t *threads) resolve(index uint64) (pid int, id uint64) {
+	if t.rows == nil {
+		return 0, index // before format 6, it is the id
 	}
-	return index
+	row := t.rows[index]
+	if !row.know {
+		return row.pid, index
+	}
+	return row.pid, row.id
 }
-
-func (t *threads) resolve(index uint64) (pid int, id uint64) { return t.rows[index].pid, t.id(index) }
 
 // define reads a thread block of format 6: rows of u16 length, each an index
 // and optional parts.

@@ -1,0 +1,88 @@
+package dotnetgc
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+const (
+	// IDAllocationTick is the event that the runtime fires about once per
+	// 100 kB that a thread allocates, with all that was allocated since the
+	// last one. It costs an event each time, so it is not among EventIDs.
+	IDAllocationTick = 10
+	// LevelAllocations is the level that it needs: Verbose.
+	LevelAllocations = 5
+
+	maxAllocators = 4096
+)
+
+// Allocation is what one thread allocated, as far as AllocationTick says. It is
+// a sample: what was allocated by all threads between two events is put down to
+// the thread that fired the second.
+type Allocation struct {
+	Thread   uint64 // 0: threads that are too many to be kept apart
+	Samples  uint64
+	SOH      gc.Bytes // small objects
+	LOH, POH gc.Bytes
+}
+
+// Allocations returns what was allocated since the last call, by thread, the
+// most first. It is empty if the stream has no AllocationTick.
+func (m *Model) Allocations() []Allocation {
+	list := make([]Allocation, 0, len(m.allocations))
+	for _, a := range m.allocations {
+		list = append(list, *a)
+	}
+	clear(m.allocations)
+	slices.SortFunc(list, func(a, b Allocation) int {
+		return cmp.Or(cmp.Compare(b.total(), a.total()), cmp.Compare(a.Thread, b.Thread))
+	})
+	return list
+}
+
+func (a *Allocation) total() gc.Bytes { return a.SOH + a.LOH + a.POH }
+
+// allocationTick reads AllocationTick: u32 AllocationAmount; from V1 on u32
+// AllocationKind, u16 ClrInstanceID; from V2 on u64 AllocationAmount64; and
+// later fields. It reports false if it is too short.
+func (m *Model) allocationTick(b []byte, version int, thread uint64) bool {
+	need := [...]int{4, 10, 18}
+	if len(b) < need[min(max(version, 0), 2)] {
+		return false
+	}
+	n, kind := gc.Bytes(u32(b, 0)), uint32(0)
+	if version >= 1 {
+		kind = u32(b, 4)
+	}
+	if version >= 2 {
+		n = gc.Bytes(u64(b, 10))
+	}
+	a := m.allocator(thread)
+	a.Samples++
+	switch kind {
+	case 1:
+		a.LOH += n
+	case 2:
+		a.POH += n
+	default:
+		a.SOH += n
+	}
+	return true
+}
+
+func (m *Model) allocator(thread uint64) *Allocation {
+	if m.allocations[thread] == nil && len(m.allocations) >= maxAllocators {
+		thread = 0
+	}
+	a := m.allocations[thread]
+	if a == nil {
+		if m.allocations == nil {
+			m.allocations = make(map[uint64]*Allocation)
+		}
+		a = &Allocation{Thread: thread}
+		m.allocations[thread] = a
+	}
+	return a
+}
