@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -218,108 +217,5 @@ func waitMarking(t *testing.T, m *Monitor) {
 		if time.Now().After(deadline) {
 			t.Fatal("no slice began in a minute")
 		}
-	}
-}
-
-// TestResolve: who keeps the times himself is told the share of his window, and
-// it counts as no request.
-func TestResolve(t *testing.T) {
-	metrics, provider := newSums()
-	m := startTest(t, provider, WithExactBudget(1))
-	waitMarking(t, m)
-	mark, begin := m.Mark(), time.Now()
-	runtime.GC()
-	end := m.Instant(time.Now())
-	told := make(chan stall.Share, 1)
-	ok := m.Resolve(mark, stall.Window{Start: m.Instant(begin), End: end}, func(w *stall.Window, s *stall.Share) {
-		if w.End != end || w.Place == nil && runtime.GOOS == "linux" {
-			t.Errorf("got window %+v, want end %d and a place", w, end)
-		}
-		told <- *s
-	})
-	if !ok {
-		t.Fatal("the window was not taken")
-	}
-	flush(t, m)
-	select {
-	case s := <-told:
-		if s.GC() == 0 || s.Collections == 0 {
-			t.Errorf("no collection in %s", s.Explain())
-		}
-	default:
-		t.Error("not told after Flush")
-	}
-	if got := metrics.total(t, stall.MetricRequests); got != 0 {
-		t.Errorf("%v requests, want none", got)
-	}
-}
-
-// TestResolveNow does not wait for the sources.
-func TestResolveNow(t *testing.T) {
-	m := startTest(t, WithExactBudget(1))
-	waitMarking(t, m)
-	now := m.Instant(time.Now())
-	told := false
-	m.Resolve(Mark{}, stall.Window{Start: now - 1000, End: now + stall.Instant(time.Hour)}, func(_ *stall.Window, s *stall.Share) {
-		told = s.Total < time.Hour
-	})
-	if err := m.ResolveNow(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if !told {
-		t.Error("not told of a window that ends now at the latest")
-	}
-}
-
-func TestResolveAfterShutdown(t *testing.T) {
-	m := startTest(t)
-	shutdown(t, m)
-	if m.Resolve(Mark{}, stall.Window{}, func(*stall.Window, *stall.Share) {}) {
-		t.Error("a window was taken that nobody will resolve")
-	}
-}
-
-// BenchmarkWindow measures Begin and End. Outside of a slice is where a service
-// is nearly always.
-func BenchmarkWindow(b *testing.B) {
-	span := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
-	}))
-	b.Run("clock", func(b *testing.B) { // what two readings of the clock cost here
-		clock, err := stall.NewClock()
-		if err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			_, _ = clock.Now(), clock.Now()
-		}
-	})
-	for name, budget := range map[string]float64{"outside": 0, "inside": 1} {
-		b.Run(name, func(b *testing.B) {
-			m, err := Start(WithBoard(""), WithExactBudget(budget))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = m.Shutdown(context.Background()) }()
-			for budget > 0 && !m.exact.marking() {
-				time.Sleep(time.Millisecond)
-			}
-			b.ReportAllocs()
-			n := 0
-			for b.Loop() {
-				w := m.Begin(span)
-				w.End()
-				// The path of a request, not that of one that finds the queue
-				// full or its lock held all the time.
-				if n++; n%4096 == 0 && budget == 0 {
-					b.StopTimer()
-					_ = m.Flush(context.Background())
-					b.StartTimer()
-				}
-			}
-			if budget > 0 && !m.exact.marking() {
-				b.Error("the slice ended")
-			}
-		})
 	}
 }

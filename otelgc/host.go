@@ -35,7 +35,7 @@ type hostSource struct {
 }
 
 func newHostSource(path string, clock stall.Clock) *hostSource {
-	h := &hostSource{path: path, clock: clock, log: stall.NewLog(stall.ProbeSpin, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
+	h := &hostSource{path: path, clock: clock, log: stall.NewLog(stall.NoSource, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
 	now := clock.Now()
 	h.log.Begin(now)
 	h.seen = now

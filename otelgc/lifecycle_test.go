@@ -142,7 +142,8 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	}
 }
 
-// TestBoardIsReadOnce: a board that was lost and comes back brings no gap twice.
+// TestBoardIsReadOnce: a board that was lost and comes back brings no gap twice,
+// and each by its own source.
 func TestBoardIsReadOnce(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
@@ -151,13 +152,13 @@ func TestBoardIsReadOnce(t *testing.T) {
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
 	now := clock.Now()
 	h.poll(now) // not there yet: the ordinary case
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin})
+	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
 	defer h.close()
 	at := clock.Now()
-	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: stall.ScopeMachine}); err != nil {
+	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Source: stall.ProbePeriodic, Scope: stall.ScopeMachine}); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(at+2000, 0, 0)
@@ -170,7 +171,11 @@ func TestBoardIsReadOnce(t *testing.T) {
 	}
 	h.poll(now.Add(10 * boardRetry))
 	all := stall.Span{Start: 0, End: now.Add(time.Hour)}
-	if got := h.log.Intervals(nil, all); len(got) != 1 {
-		t.Errorf("%d gaps, want the one that was written", len(got))
+	got := h.log.Intervals(nil, all)
+	if len(got) != 1 {
+		t.Fatalf("%d gaps, want the one that was written", len(got))
+	}
+	if got[0].Source != stall.ProbePeriodic {
+		t.Errorf("the gap is of %v, want the source that the board names", got[0].Source)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -225,87 +224,6 @@ func TestReconcileChecks(t *testing.T) {
 		}
 		if got := r.disagreed(); got != 0 {
 			t.Errorf("counted twice: %d", got)
-		}
-	}
-}
-
-// TestBookIsBounded: what nobody asks for is forgotten.
-func TestBookIsBounded(t *testing.T) {
-	b, _ := newTestReconciler()
-	for i := range stall.Instant(20) {
-		var cycles [][]stall.Instant
-		for k := range stall.Instant(500) {
-			at := second*(i+1) + k*1e6
-			cycles = append(cycles, []stall.Instant{at, at + 10, at + 20, at + 30})
-		}
-		b.learn(generation(second*(i+1), second*(i+2), cycles...), nil)
-	}
-	if len(b.cycles) > keptCycles || len(b.stops) > keptStops {
-		t.Errorf("%d collections and %d stops are kept", len(b.cycles), len(b.stops))
-	}
-}
-
-// TestNoticedSamplesEachPauseOnce: what exact records bring is not in the
-// buckets too.
-func TestNoticedSamplesEachPauseOnce(t *testing.T) {
-	buckets := func() []gcwatch.Bucket {
-		return []gcwatch.Bucket{{Middle: 10e-6, Count: 2}, {Middle: 100e-6, Count: 2}}
-	}
-	exact := gc.Collection{Fidelity: stall.Exact, Pauses: []gc.Pause{{Start: 0, End: 15_000}, {Start: 0, End: 120_000}}}
-	cycle := gc.Collection{Fidelity: stall.Cycle}
-	for _, c := range []struct {
-		name string
-		list []*gc.Collection
-		want []gcwatch.Bucket
-	}{
-		{"cycle", []*gc.Collection{&cycle, &cycle}, buckets()},
-		{"exact", []*gc.Collection{&exact, &exact}, nil},
-		{"mixed", []*gc.Collection{&exact, &cycle}, []gcwatch.Bucket{{Middle: 10e-6, Count: 1}, {Middle: 100e-6, Count: 1}}},
-		{"mixed, the other way round", []*gc.Collection{&cycle, &exact}, []gcwatch.Bucket{{Middle: 10e-6, Count: 1}, {Middle: 100e-6, Count: 1}}},
-	} {
-		n := &noticed{left: len(c.list), buckets: buckets()}
-		var got []gcwatch.Bucket
-		for _, one := range c.list {
-			got = append(got, n.settle(one)...)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: samples (-want +got):\n%s", c.name, diff)
-		}
-	}
-}
-
-func TestSuspensionsAreToldOnce(t *testing.T) {
-	at := second + 100e6
-	v := stall.Interval{Start: at, End: at + 20_000, Slack: 10 * time.Millisecond, Cause: stall.RuntimeSuspension}
-	exact := gotrace.Stop{Span: stall.Span{Start: at + 1000, End: at + 22_000}, Reason: "read mem stats"}
-	for _, c := range []struct {
-		name       string
-		start, end stall.Instant // of what was watched
-		stops      []gotrace.Stop
-		want       int // told by the watcher
-	}{
-		{"not watched", 0, 0, nil, 1},
-		{"watched", second, 2 * second, []gotrace.Stop{exact}, 0},
-		{"watched in part, and seen", at - 1000, 2 * second, []gotrace.Stop{exact}, 0},
-		{"watched in part, and not seen", at + 1e6, 2 * second, nil, 1},
-	} {
-		b := newBook(second, stall.Clock{})
-		s := &suspensions{book: b}
-		s.hold([]stall.Interval{v})
-		told := 0
-		yield := func(stall.Interval) { told++ }
-		s.settle(at, yield)
-		if told != 0 {
-			t.Errorf("%s: told before the exact source had passed", c.name)
-		}
-		if c.end != 0 {
-			b.learn(&gotrace.Generation{Span: stall.Span{Start: c.start, End: c.end}, Stops: c.stops}, nil)
-		}
-		b.learnUnseen(3 * second)
-		s.settle(3*second, yield)
-		s.settle(4*second, yield)
-		if told != c.want {
-			t.Errorf("%s: told %d times, want %d", c.name, told, c.want)
 		}
 	}
 }

@@ -40,7 +40,8 @@ type kept struct {
 }
 
 // NewLog returns a log with room for so many intervals and so many spans of
-// unseen time, at least one of each.
+// unseen time, at least one of each. With NoSource, as for a board whose writer
+// may change, each interval keeps its own source.
 func NewLog(source Source, intervals, unseen int) *Log {
 	return &Log{
 		source: source,

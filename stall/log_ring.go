@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Add keeps v, as an interval of the log's source. Intervals may come late; an
+// Add keeps v, as an interval of the log's source if it has one. Intervals may come late; an
 // empty or reversed one is no stall and is ignored.
 //
 // When the log is full the oldest interval is forgotten and the floor rises to
@@ -15,7 +15,9 @@ func (l *Log) Add(v Interval) {
 	if v.Span().Empty() {
 		return
 	}
-	v.Source = l.source
+	if l.source != NoSource {
+		v.Source = l.source
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n == len(l.ring) {

@@ -1,0 +1,23 @@
+package otelgc
+
+import (
+	"testing"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestBookIsBounded: what nobody asks for is forgotten.
+func TestBookIsBounded(t *testing.T) {
+	b, _ := newTestReconciler()
+	for i := range stall.Instant(20) {
+		var cycles [][]stall.Instant
+		for k := range stall.Instant(500) {
+			at := second*(i+1) + k*1e6
+			cycles = append(cycles, []stall.Instant{at, at + 10, at + 20, at + 30})
+		}
+		b.learn(generation(second*(i+1), second*(i+2), cycles...), nil)
+	}
+	if len(b.cycles) > keptCycles || len(b.stops) > keptStops {
+		t.Errorf("%d collections and %d stops are kept", len(b.cycles), len(b.stops))
+	}
+}
