@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -206,7 +207,7 @@ func TestWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(path, Environment{}); err == nil || !strings.Contains(err.Error(), "the file exists") {
+	if _, err := Create(path, Environment{}); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "name another") {
 		t.Errorf("a second recording in one file: %v", err)
 	}
 	var wg sync.WaitGroup

@@ -40,7 +40,7 @@ type file interface {
 func Create(path string, e Environment) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("create recording %s: the file exists: name another, or remove it", path)
+		return nil, fmt.Errorf("create recording %s: %w: name another, or remove it", path, fs.ErrExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)

@@ -33,6 +33,8 @@ func run(e env, args []string) error {
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
+	record := set.String("record", "", "write what is seen into this `file`, for report")
+	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
 	if err := parse(e, set, args); err != nil {
 		return err
@@ -52,6 +54,10 @@ func run(e env, args []string) error {
 	if *path != boardOff {
 		s.board = *path
 	}
+	if *workload != "" && *record == "" {
+		return wrong("--workload: want --record, too")
+	}
+	s.recordTo, s.workload = *record, *workload
 	report, err := s.run(*duration)
 	if err != nil || !*asJSON {
 		return err
@@ -68,6 +74,8 @@ type sidecar struct {
 	board     string
 	needBoard bool
 	gaps      gaps.Log
+	recordTo  string // a path, empty for none
+	workload  string
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
@@ -85,6 +93,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.shutdown(providers))
 	}
+	record := newRecorder(s.recordTo, s.workload, clock, s.log)
 	w, err := watch.Start(watch.Options{
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			o := s.probe
@@ -97,8 +106,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		OnGap: func(g jitterprobe.Gap) {
 			s.gaps.Add(g)
 			x.gap(g)
+			record.gap(g)
 		},
-		OnTick:   x.settled,
+		OnTick: func(snapshot jitterprobe.Snapshot) {
+			x.settled(snapshot)
+			record.settled(snapshot)
+		},
 		OnBeside: x.settledBeside,
 	})
 	if err != nil {
@@ -106,8 +119,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	s.sayStart(w)
 	x.begin(w)
-	wait(s.env, duration)
-	return s.end(w, x, providers)
+	failed := record.begin(w.Probe(), threshold(s.probe, w.Probe().Mode()))
+	if failed == nil {
+		wait(s.env, duration)
+	}
+	report, err := s.end(w, x, providers, record)
+	return report, errors.Join(failed, err)
 }
 
 // startBeside starts the probe of a CPU that does not have the first one. Its
@@ -117,10 +134,13 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 }
 
 // end stops everything, and does not wait for a Collector that is dead.
-func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers) (*gaps.Report, error) {
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
 	summary, err := w.Stop()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
+	}
+	if err := record.close(summary.Snapshot); err != nil {
+		s.log.Warn("the recording is not whole", "error", err)
 	}
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)

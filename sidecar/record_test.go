@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/otelgc/otelgc/sidecar/internal/report"
+)
+
+// TestRecord records a run, and reports on it: the lines are there, and what is
+// missing is named.
+func TestRecord(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.rec")
+	environment := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"} // nobody listens there
+	run := []string{"run", "--board=off", "--mode=periodic", "--threshold=100us", "--duration=1500ms", "--record", file, "--workload", "none"}
+	if _, stderr, code := sidecar(t, environment, run...); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	_, stderr, code := sidecar(t, environment, run...)
+	if code != 2 || !strings.Contains(stderr, file+": file already exists: name another, or remove it") {
+		t.Errorf("a second run into one file: exit %d, %s", code, stderr)
+	}
+
+	stdout, stderr, code := sidecar(t, nil, "report", "--warmup=100ms", "--json", file)
+	if want := file + ": NOT REPRODUCIBLE: the line \"runtime\" is missing"; code != 3 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit %d, stderr %q, want exit 3 and one line with %q", code, stderr, want)
+	}
+	d := one[report.Document](t, stdout)
+	x := d.Experiment
+	if x == nil || x.Machine == "" || x.OS == "" || x.Workload != "none" || x.Probe != "periodic" || !x.Examined {
+		t.Fatalf("experiment %+v, want machine, os, workload, probe and the doctor's answers", x)
+	}
+	if x.Gaps.Observed <= 0 || len(d.Incomplete) > 0 {
+		t.Errorf("%v observed, incomplete %+v, want some time and nothing missing", x.Gaps.Observed, d.Incomplete)
+	}
+
+	stdout, stderr, code = sidecar(t, nil, "report", file)
+	if code != 3 || !strings.Contains(stdout, "NOT REPRODUCIBLE: the recording lasts 2s, the warm-up 30m0s") &&
+		!strings.Contains(stdout, "NOT REPRODUCIBLE: the recording lasts 1s, the warm-up 30m0s") {
+		t.Errorf("exit %d, stderr %q, stdout\n%s", code, stderr, stdout)
+	}
+}
+
+// TestRecordSurvivesAKill kills a run. What it saw up to the last second is
+// there.
+func TestRecordSurvivesAKill(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.rec")
+	r := startSidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--board=off", "--mode=periodic", "--record", file)
+	var sizes []int64 // of the flushes
+	r.await("three flushes of the recording", func() bool {
+		info, err := os.Stat(file)
+		if err == nil && (len(sizes) == 0 || info.Size() > sizes[len(sizes)-1]) {
+			sizes = append(sizes, info.Size())
+		}
+		return len(sizes) == 4
+	})
+	_ = r.end(syscall.SIGKILL) // it was killed
+	stdout, stderr, code := sidecar(t, nil, "report", "--json", "--warmup=0s", file)
+	if code != 3 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	d := one[report.Document](t, stdout)
+	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "cut off") || d.Experiment.Gaps.Observed <= 0 {
+		t.Errorf("incomplete %+v, %v observed, want a cut and some time", d.Incomplete, d.Experiment.Gaps.Observed)
+	}
+}
