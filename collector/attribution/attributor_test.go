@@ -1,0 +1,355 @@
+package attribution
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+var near = cmpopts.EquateApprox(0, 1e-9)
+
+// TestCharges: a pause in the midst of a span is charged, and the rest unseen;
+// the span goes on as soon as every source has passed it.
+func TestCharges(t *testing.T) {
+	s, a, c := newSender(), New(Config{SlowSpan: 5 * time.Millisecond}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+	a.Tick(start)
+	if len(c.spans) != 0 {
+		t.Fatal("the span went on before its source had passed it")
+	}
+	a.Learn(s.collection(stall.GCWatch, 7, 100*sec+12*ms, 100*sec+15*ms, 0))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	a.Tick(start)
+	if len(c.spans) != 1 {
+		t.Fatalf("got %d spans, want 1", len(c.spans))
+	}
+	want := map[string]float64{
+		"otelgc.stall.gc.pause": 3e-3, "otelgc.stall.unseen": 7e-3, "otelgc.stall.coverage": 1,
+	}
+	got := floats(c.spans[0].Attributes())
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	if got := total(got); !cmp.Equal(got, 10e-3, near) {
+		t.Errorf("sum of the owners: got %v, want 10 ms", got)
+	}
+	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "one_collection" {
+		t.Errorf("overlap: got %s", got)
+	}
+	if len(c.slow) != 1 || str(t, c.slow[0].Attributes(), stall.AttrSentence) == "" {
+		t.Errorf("got %d events of slow spans, want one with a sentence", len(c.slow))
+	}
+	if diff := cmp.Diff(Lost{}, a.Lost(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+}
+
+func total(m map[string]float64) (all float64) {
+	for k, v := range m {
+		if k != stall.AttrCoverage {
+			all += v
+		}
+	}
+	return all
+}
+
+// TestNobodyWatched: spans of a host without a status, and of a process that
+// nobody watches, wait their time and have coverage 0.
+func TestNobodyWatched(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+	a.Tick(start.Add(9 * time.Second))
+	if len(c.spans) != 0 {
+		t.Fatal("the span did not wait for a status that may be late")
+	}
+	a.Tick(start.Add(10 * time.Second))
+	other := *s
+	other.pid = 43
+	a.Learn(other.status(stall.GCWatch, 120*sec))
+	a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+	a.Tick(start.Add(10 * time.Second))
+	if len(c.spans) != 2 {
+		t.Fatalf("got %d spans, want 2", len(c.spans))
+	}
+	want := map[string]float64{"otelgc.stall.unseen": 10e-3, "otelgc.stall.coverage": 0}
+	for i, span := range c.spans {
+		if diff := cmp.Diff(want, floats(span.Attributes()), near); diff != "" {
+			t.Errorf("span %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if got := a.Lost().SpansUnknown; got != 2 {
+		t.Errorf("unknown spans: got %d, want 2", got)
+	}
+}
+
+// TestLateDuplicatedOutOfOrder: events that come 8 s late, twice and in the wrong
+// order charge as if they had come in time.
+func TestLateDuplicatedOutOfOrder(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Hold(s.span(100*sec, 100*sec+100*ms), c.sink(), start)
+	for i := int64(1); i < 8; i++ {
+		a.Tick(start.Add(time.Duration(i) * time.Second))
+	}
+	for range 2 {
+		a.Learn(s.collection(stall.GCWatch, 9, 100*sec+50*ms, 100*sec+60*ms, 0))
+		a.Learn(s.collection(stall.GCWatch, 8, 100*sec+10*ms, 100*sec+20*ms, 0))
+	}
+	a.Learn(s.status(stall.GCWatch, 108*sec))
+	a.Learn(s.status(stall.GCWatch, 107*sec))
+	a.Tick(start.Add(8 * time.Second))
+	if len(c.spans) != 1 {
+		t.Fatalf("got %d spans, want 1", len(c.spans))
+	}
+	got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]
+	if !cmp.Equal(got, 20e-3, cmpopts.EquateApprox(0, 2e-6)) {
+		t.Errorf("gc.pause: got %v, want 20 ms", got)
+	}
+	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "several_collections" {
+		t.Errorf("overlap: got %s", got)
+	}
+	if got := a.Lost().Duplicates; got != 2 {
+		t.Errorf("duplicates: got %d, want 2", got)
+	}
+}
+
+// TestStepOfTheWallClock: spans before and after a step are related by the
+// offset of their own time, and one across it is uncertain rather than wrong.
+func TestStepOfTheWallClock(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	later := *s
+	later.off += 3600 * sec
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	a.Learn(later.status(stall.GCWatch, 102*sec))
+	a.Learn(later.status(stall.GCWatch, 103*sec))
+	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+10*ms, 100*sec+20*ms, 0))
+	a.Learn(s.collection(stall.GCWatch, 2, 102*sec+10*ms, 102*sec+20*ms, 0))
+	a.Hold(s.span(100*sec, 100*sec+100*ms), c.sink(), start)
+	a.Hold(later.span(102*sec, 102*sec+100*ms), c.sink(), start)
+	a.Flush()
+	for i, span := range c.spans {
+		got := floats(span.Attributes())["otelgc.stall.gc.pause"]
+		if !cmp.Equal(got, 10e-3, cmpopts.EquateApprox(0, 2e-6)) {
+			t.Errorf("span %d: gc.pause: got %v, want 10 ms", i, got)
+		}
+	}
+	c.spans = nil
+	a.Hold(s.span(101*sec+500*ms, 101*sec+600*ms), c.sink(), start)
+	a.Learn(s.collection(stall.GCWatch, 3, 101*sec+510*ms, 101*sec+520*ms, 0))
+	a.Flush()
+	if got := floats(c.spans[0].Attributes()); got["otelgc.stall.gc.pause"] != 0 {
+		t.Errorf("a pause was charged for certain where the clock was set: %v", got)
+	}
+}
+
+// TestOverTheLimit: a span that finds no room goes on at once, as it came.
+func TestOverTheLimit(t *testing.T) {
+	s, a, c := newSender(), New(Config{MaxSpans: 2}), new(catcher)
+	for range 5 {
+		a.Hold(s.span(100*sec, 100*sec+ms), c.sink(), start)
+	}
+	if len(c.spans) != 3 || len(floats(c.spans[0].Attributes())) != 0 {
+		t.Fatalf("got %d spans at once, want 3 without attributes of ours", len(c.spans))
+	}
+	a.Flush()
+	if got := a.Lost().SpansOverLimit; len(c.spans) != 5 || got != 3 {
+		t.Errorf("got %d spans in all and %d over the limit, want 5 and 3", len(c.spans), got)
+	}
+	if spans, bytes := a.Held(); spans != 0 || bytes != 0 {
+		t.Errorf("held after all: %d spans, %d bytes", spans, bytes)
+	}
+}
+
+// TestOwnCharges: what a process charged itself stays, and only the machine's
+// part comes to it, out of the time of which the process could not say.
+func TestOwnCharges(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	td := s.span(100*sec, 100*sec+10*ms)
+	m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+	m.PutStr(stall.AttrFidelity, "exact")
+	m.PutStr(stall.AttrGCOverlap, "one_collection")
+	m.PutDouble("otelgc.stall.gc.assist", 4e-3)
+	m.PutDouble("otelgc.stall.app_or_host", 6e-3)
+	m.PutDouble(stall.AttrCoverage, 1)
+	a.Learn(s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, 100*sec+ms, 100*sec+3*ms))
+	a.Learn(s.gap(stall.ProbeSpin, stall.HostSteal, stall.ScopeCPU, 100*sec+5*ms, 100*sec+7*ms))
+	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	a.Hold(td, c.sink(), start)
+	a.Flush()
+	want := map[string]float64{
+		"otelgc.stall.gc.assist": 4e-3, "otelgc.stall.host.preempted": 2e-3, "otelgc.stall.app_or_host": 4e-3, "otelgc.stall.coverage": 1,
+	}
+	if diff := cmp.Diff(want, floats(c.spans[0].Attributes()), cmpopts.EquateApprox(0, 2e-6)); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+}
+
+// TestScopes: what a probe saw of one CPU is charged to nobody, what the whole
+// machine suffered to everybody, what a target did to that process alone.
+func TestScopes(t *testing.T) {
+	for _, x := range []struct {
+		scope  stall.Scope
+		source stall.Source
+		pid    int64
+		want   float64
+	}{
+		{stall.ScopeCPU, stall.ProbeSpin, 42, 0},
+		{stall.ScopeMachine, stall.ProbePeriodic, 42, 5e-3},
+		{stall.ScopeTarget, stall.TargetWatch, 42, 5e-3},
+		{stall.ScopeTarget, stall.TargetWatch, 43, 0},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		a.Learn(s.status(stall.GCWatch, 101*sec))
+		other := *s
+		other.pid = x.pid
+		a.Learn(other.gap(x.source, stall.HostUnknown, x.scope, 100*sec+ms, 100*sec+6*ms))
+		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+		a.Flush()
+		if got := floats(c.spans[0].Attributes())["otelgc.stall.host.unknown"]; !cmp.Equal(got, x.want, cmpopts.EquateApprox(0, 2e-6)) {
+			t.Errorf("%v of %v of process %d: got %v, want %v", x.scope, x.source, x.pid, got, x.want)
+		}
+	}
+}
+
+// TestAttachedOnly: spans of processes with no otelgc inside are found by their
+// container, their pod, or host and pid; a pid that was used again is not.
+func TestAttachedOnly(t *testing.T) {
+	for name, x := range map[string]struct {
+		told, span map[string]string
+		found      bool
+	}{
+		"container":     {map[string]string{"container.id": "abc"}, map[string]string{"container.id": "abc"}, true},
+		"pod":           {map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, true},
+		"pod's other":   {map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "log"}, false},
+		"host id":       {map[string]string{"host.id": "h"}, map[string]string{"host.id": "h"}, true},
+		"host name":     {map[string]string{"host.name": "n"}, map[string]string{"host.name": "n"}, true},
+		"other host":    {map[string]string{"host.id": "h"}, map[string]string{"host.id": "i"}, false},
+		"pid reused":    {map[string]string{"host.id": "h", "process.creation.time": "x"}, map[string]string{"host.id": "h", "process.creation.time": "y"}, false},
+		"nothing known": {nil, nil, false},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		s.with = x.told
+		a.Learn(s.status(stall.Dotnet, 100*sec))
+		a.Learn(s.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
+		a.Learn(s.status(stall.Dotnet, 101*sec))
+		s.with, s.bare = x.span, true
+		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+		a.Flush()
+		if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"] > 0; got != x.found {
+			t.Errorf("%s: charged %v, want %v", name, got, x.found)
+		}
+	}
+}
+
+// TestBounded: however many hosts, processes and services send, no more are kept
+// than the configuration says.
+func TestBounded(t *testing.T) {
+	a, c := New(Config{MaxHosts: 8, MaxProcesses: 16, MaxServices: 4}), new(catcher)
+	s := newSender()
+	for i := range 5000 {
+		s.boot, s.pid = "host "+time.Duration(i%500).String(), int64(i)
+		s.with = map[string]string{"container.id": time.Duration(i).String(), "service.name": time.Duration(i).String()}
+		a.Learn(s.status(stall.GCWatch, 100*sec))
+		td := s.span(99*sec, 99*sec+ms)
+		td.ResourceSpans().At(0).Resource().Attributes().PutStr("service.name", time.Duration(i).String())
+		a.Hold(td, c.sink(), start)
+		a.Tick(start.Add(time.Hour))
+	}
+	if h, p, n := len(a.known.hosts), a.known.processes, len(a.known.places); h > 8 || p > 16 || n > 16 {
+		t.Errorf("kept %d hosts, %d processes, %d places; want at most 8, 16, 16", h, p, n)
+	}
+	if n := len(a.sums.services); n > 5 {
+		t.Errorf("kept %d services, want at most 4 and one for the others", n)
+	}
+	if l := a.Lost(); l.HostsForgotten == 0 || len(c.spans) != 5000 {
+		t.Errorf("lost %+v and %d spans went on; want hosts forgotten and all 5000 spans", l, len(c.spans))
+	}
+}
+
+// TestNonsense: events that cannot be are counted by why, and charge nobody.
+func TestNonsense(t *testing.T) {
+	s := newSender()
+	set := func(ld plog.Logs, f func(pcommon.Map)) plog.Logs {
+		f(ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes())
+		return ld
+	}
+	for name, x := range map[string]struct {
+		ld   plog.Logs
+		want string
+	}{
+		"no boot":      {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.Remove(stall.AttrBootID) }), "no_identity"},
+		"long boot":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrBootID, string(make([]byte, 300))) }), "no_identity"},
+		"no source":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrSource, "me") }), "no_identity"},
+		"time is text": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrEnd, "now") }), "time"},
+		"future":       {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutInt(stall.AttrWatermark, 1<<62) }), "time"},
+		"backwards":    {s.collection(stall.GCWatch, 1, 2*sec, sec, 0), "time"},
+		"two hours":    {s.collection(stall.GCWatch, 1, sec, 7201*sec, 0), "time"},
+		"slack":        {s.collection(stall.GCWatch, 1, sec, 2*sec, -1), "time"},
+		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(stall.AttrCause, "ghosts") }), "cause"},
+		"many pauses": {set(s.collection(stall.GCWatch, 1, sec, 2*sec, 0), func(m pcommon.Map) {
+			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
+				l := m.PutEmptySlice(k)
+				for range 1000 {
+					l.AppendEmpty().SetInt(sec)
+				}
+			}
+		}), "time"},
+	} {
+		a := New(Config{})
+		a.Learn(x.ld)
+		if diff := cmp.Diff(map[string]uint64{x.want: 1}, a.Lost().Events); diff != "" {
+			t.Errorf("%s: lost (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestMetrics: the sums of the spans that were counted, by service, are those of
+// their attributes.
+func TestMetrics(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.collection(stall.GCWatch, 7, 100*sec+12*ms, 100*sec+15*ms, 0))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	for range 3 {
+		a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+	}
+	a.Hold(s.span(100*sec+30*ms, 100*sec+31*ms), c.sink(), start)
+	a.Flush()
+	md, ok := a.Metrics(start, start.Add(time.Second), "one")
+	if !ok {
+		t.Fatal("no metrics")
+	}
+	got := map[string]float64{}
+	rm := md.ResourceMetrics().At(0)
+	for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
+		for _, p := range m.Sum().DataPoints().All() {
+			key := m.Name()
+			for _, k := range []string{stall.AttrLatencyBucket, stall.AttrGCOverlap, stall.AttrCause} {
+				if v, ok := p.Attributes().Get(k); ok {
+					key += " " + v.Str()
+				}
+			}
+			got[key] = p.DoubleValue() + float64(p.IntValue())
+		}
+	}
+	want := map[string]float64{
+		"otelgc.requests le_10ms one_collection": 3, "otelgc.requests le_1ms none": 1,
+		"otelgc.request.time le_10ms one_collection": 30e-3, "otelgc.request.time le_1ms none": 1e-3,
+		"otelgc.request.stall.time le_10ms gc.pause": 9e-3, "otelgc.request.stall.time le_10ms unseen": 21e-3,
+		"otelgc.request.stall.time le_1ms unseen": 1e-3,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-6)); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if got := str(t, rm.Resource().Attributes(), "service.name"); got != "shop" {
+		t.Errorf("service: got %s", got)
+	}
+}

@@ -1,0 +1,83 @@
+package attribution
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config says how long and how much an Attributor keeps. The zero value of each
+// field means its default.
+type Config struct {
+	// Wait bounds how long a span is held for the sources of its host. Events
+	// that come later than that are too late.
+	Wait time.Duration `mapstructure:"wait"`
+	// MaxSpans and MaxBytes bound what is held; over them spans go on
+	// unattributed, counted.
+	MaxSpans int `mapstructure:"max_spans"`
+	MaxBytes int `mapstructure:"max_bytes"`
+	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time,
+	// at about 100 kB for each source of one; over them the one that was silent
+	// longest is forgotten. MaxServices bounds the series: over it services are
+	// counted under one name.
+	MaxHosts     int `mapstructure:"max_hosts"`
+	MaxProcesses int `mapstructure:"max_processes"`
+	MaxServices  int `mapstructure:"max_services"`
+	// SlowSpan is the duration from which a span is told as an event with the
+	// sentence that explains it. Zero tells none.
+	SlowSpan time.Duration `mapstructure:"slow_span"`
+}
+
+// Default returns the defaults.
+func Default() Config {
+	return Config{
+		Wait:         10 * time.Second,
+		MaxSpans:     200_000,
+		MaxBytes:     256 << 20,
+		MaxHosts:     256,
+		MaxProcesses: 1024,
+		MaxServices:  1024,
+	}
+}
+
+// withDefaults fills in what is zero.
+func (c Config) withDefaults() Config {
+	d := Default()
+	for _, f := range []struct{ v, d *int }{
+		{&c.MaxSpans, &d.MaxSpans}, {&c.MaxBytes, &d.MaxBytes}, {&c.MaxHosts, &d.MaxHosts},
+		{&c.MaxProcesses, &d.MaxProcesses}, {&c.MaxServices, &d.MaxServices},
+	} {
+		if *f.v == 0 {
+			*f.v = *f.d
+		}
+	}
+	if c.Wait == 0 {
+		c.Wait = d.Wait
+	}
+	return c
+}
+
+// Validate says everything that is wrong with c.
+func (c Config) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		v    int
+	}{
+		{"max_spans", c.MaxSpans}, {"max_bytes", c.MaxBytes}, {"max_hosts", c.MaxHosts},
+		{"max_processes", c.MaxProcesses}, {"max_services", c.MaxServices},
+	} {
+		if f.v < 0 {
+			errs = append(errs, fmt.Errorf("%s %d: want 0 (the default) or more", f.name, f.v))
+		}
+	}
+	if c.Wait < 0 || c.Wait > maxWait {
+		errs = append(errs, fmt.Errorf("wait %v: want 0s (the default) to %v", c.Wait, maxWait))
+	}
+	if c.SlowSpan < 0 {
+		errs = append(errs, fmt.Errorf("slow_span %v: want 0s (none) or more", c.SlowSpan))
+	}
+	return errors.Join(errs...)
+}
+
+const maxWait = 5 * time.Minute

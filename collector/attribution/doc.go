@@ -1,0 +1,17 @@
+// Package attribution says who is to blame for the time of spans, from what the
+// sources of their host and process reported as log events.
+//
+// It is the join of package stall, behind the services instead of in them:
+//
+//	events (otelgc.gc.collection, .suspension, .jitter.gap, .source.status)
+//	   └─> Attributor: intervals and watermarks per boot id and process
+//	spans ─> held until every source has passed their end, or Wait is over
+//	   └─> the same spans with otelgc.stall.* attributes, and sums per service
+//
+// Nothing is lost: a span that finds no room goes on as it came, counted. What a
+// backend cannot know, the states of goroutines, it does not guess: stops are
+// charged by overlap, "at most", and the rest of a span is unseen.
+//
+// The package knows collector pdata and no Collector: a connector is a thin host
+// around it.
+package attribution

@@ -1,0 +1,153 @@
+package attribution
+
+import (
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+const (
+	boot   = "7c0e2f6a-52f3-4a70-9d2a-3f3c5d5e0a11"
+	offset = int64(1_700_000_000_000_000_000) // wall = instant + offset
+	ms     = int64(time.Millisecond)
+	sec    = int64(time.Second)
+)
+
+// sender makes telemetry as otelgc and the sidecar do.
+type sender struct {
+	boot string
+	pid  int64
+	with map[string]string // of the resource
+	off  int64
+	// bare spans have no boot id on their resource.
+	bare bool
+}
+
+func newSender() *sender { return &sender{boot: boot, pid: 42, off: offset} }
+
+func (s *sender) resource(m pcommon.Map) {
+	m.PutInt(stall.AttrProcessPID, s.pid)
+	for k, v := range s.with {
+		m.PutStr(k, v)
+	}
+}
+
+func (s *sender) event(name string, source stall.Source, start, end int64, more func(pcommon.Map)) plog.Logs {
+	ld := plog.NewLogs()
+	rl := ld.ResourceLogs().AppendEmpty()
+	s.resource(rl.Resource().Attributes())
+	r := rl.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	r.SetEventName(name)
+	m := r.Attributes()
+	m.PutStr(stall.AttrBootID, s.boot)
+	m.PutInt(stall.AttrProcessPID, s.pid)
+	m.PutStr(stall.AttrSource, source.String())
+	m.PutInt(stall.AttrStart, start)
+	m.PutInt(stall.AttrEnd, end)
+	if more != nil {
+		more(m)
+	}
+	return ld
+}
+
+func (s *sender) status(source stall.Source, at int64) plog.Logs {
+	return s.event(stall.EventSourceStatus, source, at-sec, at, func(m pcommon.Map) {
+		m.PutInt(stall.AttrWatermark, at)
+		m.PutInt(stall.AttrWallOffset, s.off)
+		m.PutInt(stall.AttrWallError, 100)
+	})
+}
+
+func (s *sender) collection(source stall.Source, index, start, end, slack int64) plog.Logs {
+	return s.event(stall.EventCollection, source, start, end, func(m pcommon.Map) {
+		m.PutInt(stall.AttrGCIndex, index)
+		m.PutEmptySlice(stall.AttrPauseStart).AppendEmpty().SetInt(start)
+		m.PutEmptySlice(stall.AttrPauseEnd).AppendEmpty().SetInt(end)
+		m.PutEmptySlice(stall.AttrPauseSlack).AppendEmpty().SetInt(slack)
+	})
+}
+
+func (s *sender) gap(source stall.Source, cause stall.Cause, scope stall.Scope, start, end int64) plog.Logs {
+	return s.event(stall.EventGap, source, start, end, func(m pcommon.Map) {
+		m.PutStr(stall.AttrCause, cause.String())
+		m.PutStr(stall.AttrScope, scope.String())
+		if scope == stall.ScopeTarget {
+			m.PutInt(stall.AttrTargetPID, s.pid)
+		}
+	})
+}
+
+// span makes one server span of a service.
+func (s *sender) span(start, end int64) ptrace.Traces {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	s.resource(rs.Resource().Attributes())
+	rs.Resource().Attributes().PutStr("service.name", "shop")
+	if !s.bare {
+		rs.Resource().Attributes().PutStr(stall.AttrBootID, s.boot)
+	}
+	sp := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	sp.SetKind(ptrace.SpanKindServer)
+	sp.SetName("GET /")
+	sp.SetStartTimestamp(pcommon.Timestamp(start + s.off))
+	sp.SetEndTimestamp(pcommon.Timestamp(end + s.off))
+	return td
+}
+
+// catcher is a sink that keeps what it is given.
+type catcher struct {
+	spans []ptrace.Span
+	slow  []plog.LogRecord
+}
+
+func (c *catcher) sink() Sink {
+	return Sink{
+		Traces: func(td ptrace.Traces) {
+			for _, rs := range td.ResourceSpans().All() {
+				for _, ss := range rs.ScopeSpans().All() {
+					for _, s := range ss.Spans().All() {
+						c.spans = append(c.spans, s)
+					}
+				}
+			}
+		},
+		Slow: func(ld plog.Logs) {
+			for _, rl := range ld.ResourceLogs().All() {
+				for _, sl := range rl.ScopeLogs().All() {
+					for _, r := range sl.LogRecords().All() {
+						c.slow = append(c.slow, r)
+					}
+				}
+			}
+		},
+		Count: true,
+	}
+}
+
+// floats returns the attributes of ours that are numbers.
+func floats(m pcommon.Map) map[string]float64 {
+	got := map[string]float64{}
+	for k, v := range m.All() {
+		if v.Type() == pcommon.ValueTypeDouble {
+			got[k] = v.Double()
+		}
+	}
+	return got
+}
+
+func str(t *testing.T, m pcommon.Map, key string) string {
+	t.Helper()
+	v, ok := m.Get(key)
+	if !ok {
+		t.Fatalf("no attribute %s", key)
+	}
+	return v.Str()
+}
+
+// start is some time, so that no test depends on the clock.
+var start = time.Unix(0, offset+100*sec)

@@ -1,0 +1,42 @@
+package stallconnector
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/consumer"
+)
+
+const (
+	typeName  = "stall"
+	stability = component.StabilityLevelAlpha
+)
+
+// NewFactory returns the factory of the connector. Instances that it makes of
+// one component id share their state; those of another factory do not.
+func NewFactory() connector.Factory {
+	all := &states{of: make(map[component.ID]*state)}
+	return connector.NewFactory(
+		component.MustNewType(typeName), createDefaultConfig,
+		connector.WithTracesToTraces(func(_ context.Context, s connector.Settings, c component.Config, next consumer.Traces) (connector.Traces, error) {
+			return all.instance(s, c, outputs{traces: next})
+		}, stability),
+		connector.WithTracesToMetrics(func(_ context.Context, s connector.Settings, c component.Config, next consumer.Metrics) (connector.Traces, error) {
+			return all.instance(s, c, outputs{metrics: next})
+		}, stability),
+		connector.WithTracesToLogs(func(_ context.Context, s connector.Settings, c component.Config, next consumer.Logs) (connector.Traces, error) {
+			return all.instance(s, c, outputs{logs: next})
+		}, stability),
+		// What events lead to leaves by the instances above: these only learn.
+		connector.WithLogsToTraces(func(_ context.Context, s connector.Settings, c component.Config, _ consumer.Traces) (connector.Logs, error) {
+			return all.instance(s, c, outputs{})
+		}, stability),
+		connector.WithLogsToMetrics(func(_ context.Context, s connector.Settings, c component.Config, _ consumer.Metrics) (connector.Logs, error) {
+			return all.instance(s, c, outputs{})
+		}, stability),
+		connector.WithLogsToLogs(func(_ context.Context, s connector.Settings, c component.Config, _ consumer.Logs) (connector.Logs, error) {
+			return all.instance(s, c, outputs{})
+		}, stability),
+	)
+}

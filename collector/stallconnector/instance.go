@@ -1,0 +1,49 @@
+package stallconnector
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// outputs is where an instance sends to; at most one of them is set.
+type outputs struct {
+	traces  consumer.Traces
+	metrics consumer.Metrics
+	logs    consumer.Logs
+}
+
+// instance is the connector between two signals.
+type instance struct {
+	*state
+	out outputs
+}
+
+// Capabilities says that spans are changed where they are handed on.
+func (i *instance) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: i.out.traces != nil}
+}
+
+// Start starts what the instances share.
+func (i *instance) Start(context.Context, component.Host) error { return i.state.start() }
+
+// Shutdown hands on what is held, with what is known.
+func (i *instance) Shutdown(context.Context) error { return i.state.stop(i) }
+
+// ConsumeLogs learns from the events among the records.
+func (i *instance) ConsumeLogs(_ context.Context, ld plog.Logs) error {
+	i.attributor.Learn(ld)
+	return nil
+}
+
+// ConsumeTraces holds the spans, if it is this instance that does.
+func (i *instance) ConsumeTraces(_ context.Context, td ptrace.Traces) error {
+	if sink, mine := i.state.sink(i); mine {
+		i.attributor.Hold(td, sink, time.Now())
+	}
+	return nil
+}

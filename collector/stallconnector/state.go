@@ -1,0 +1,199 @@
+package stallconnector
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
+
+	"github.com/otelgc/otelgc/collector/attribution"
+)
+
+// tick is how often spans that are settled are looked for.
+const tick = 200 * time.Millisecond
+
+// states holds what the instances of one component id share.
+type states struct {
+	mu sync.Mutex
+	of map[component.ID]*state
+}
+
+// state is what the instances of one component share: they are counted, and the
+// last one that stops ends it.
+type state struct {
+	all        *states
+	id         component.ID
+	attributor *attribution.Attributor
+	config     *Config
+	log        *zap.Logger
+	name       string // of this Collector, for the metrics
+	telemetry  *telemetry
+	began      time.Time
+
+	mu        sync.Mutex
+	instances []*instance
+	running   int
+	quit      chan struct{}
+	done      chan struct{}
+}
+
+func (a *states) instance(s connector.Settings, c component.Config, out outputs) (*instance, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st := a.of[s.ID]
+	if st == nil {
+		config := c.(*Config)
+		st = &state{
+			all: a, id: s.ID, attributor: attribution.New(config.Config), config: config, log: s.Logger,
+			name: instanceID(s.TelemetrySettings), began: time.Now(),
+		}
+		var err error
+		if st.telemetry, err = observe(s.TelemetrySettings, st.attributor); err != nil {
+			return nil, err
+		}
+		a.of[s.ID] = st
+	}
+	i := &instance{state: st, out: out}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.instances = append(st.instances, i)
+	return i, nil
+}
+
+// instanceID returns what tells this Collector from others that count spans of
+// the same services.
+func instanceID(s component.TelemetrySettings) string {
+	if v, ok := s.Resource.Attributes().Get("service.instance.id"); ok {
+		return v.AsString()
+	}
+	return ""
+}
+
+// leader returns the instance that holds spans.
+func (s *state) leader() *instance {
+	var best *instance
+	rank := func(o outputs) int {
+		switch {
+		case o.traces != nil:
+			return 3
+		case o.metrics != nil:
+			return 2
+		case o.logs != nil:
+			return 1
+		}
+		return 0
+	}
+	for _, i := range s.instances {
+		if rank(i.out) > 0 && (best == nil || rank(i.out) > rank(best.out)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// sink returns what becomes of spans that come in by i, if it is the one that
+// holds them.
+func (s *state) sink(i *instance) (sink attribution.Sink, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leader() != i {
+		return sink, false
+	}
+	if i.out.traces != nil {
+		sink.Traces = func(td ptrace.Traces) { s.complain("spans", i.out.traces.ConsumeTraces(context.Background(), td)) }
+	}
+	for _, o := range s.instances {
+		sink.Count = sink.Count || o.out.metrics != nil
+		if logs := o.out.logs; logs != nil {
+			sink.Slow = func(ld plog.Logs) { s.complain("events", logs.ConsumeLogs(context.Background(), ld)) }
+		}
+	}
+	return sink, true
+}
+
+// complain logs that the next component refused something. It was the last that
+// could be done: whoever sent it has long had its answer.
+func (s *state) complain(what string, err error) {
+	if err != nil {
+		s.telemetry.refused(what)
+		s.log.Warn("the next component refused "+what, zap.Error(err))
+	}
+}
+
+func (s *state) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running++; s.running == 1 {
+		s.quit, s.done = make(chan struct{}), make(chan struct{})
+		go s.run(s.quit, s.done)
+	}
+	return nil
+}
+
+func (s *state) run(quit, done chan struct{}) {
+	defer close(done)
+	settle, export := time.NewTicker(tick), time.NewTicker(s.config.MetricsInterval)
+	defer settle.Stop()
+	defer export.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case now := <-settle.C:
+			s.attributor.Tick(now)
+		case now := <-export.C:
+			s.export(now)
+		}
+	}
+}
+
+// export sends the sums.
+func (s *state) export(now time.Time) {
+	s.mu.Lock()
+	instances := s.instances
+	s.mu.Unlock()
+	for _, i := range instances {
+		if i.out.metrics == nil {
+			continue
+		}
+		if md, ok := s.attributor.Metrics(s.began, now, s.name); ok {
+			s.complain("metrics", i.out.metrics.ConsumeMetrics(context.Background(), md))
+		}
+	}
+}
+
+// stop hands on all that is held, while whoever is behind i still takes it. With
+// the last instance it ends the goroutine.
+func (s *state) stop(i *instance) error {
+	s.attributor.Flush()
+	if i.out.metrics != nil {
+		s.export(time.Now())
+	}
+	s.mu.Lock()
+	if s.running == 0 { // it was never started
+		s.mu.Unlock()
+		return nil
+	}
+	s.running--
+	last := s.running == 0
+	quit, done := s.quit, s.done
+	s.mu.Unlock()
+	if !last {
+		return nil
+	}
+	close(quit)
+	<-done
+	s.all.forget(s.id)
+	return s.telemetry.close()
+}
+
+func (a *states) forget(id component.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.of, id)
+}
