@@ -6,6 +6,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
+	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/debugexporter"
 	"go.opentelemetry.io/collector/extension"
@@ -16,10 +17,12 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+
+	"github.com/otelgc/otelgc/collector/stallconnector"
 )
 
-// components lists every factory of the distribution. All of them are also in
-// the stock otelcol-contrib, under the same component names.
+// components lists every factory of the distribution. All but the connector
+// stall are also in the stock otelcol-contrib, under the same component names.
 func components() (otelcol.Factories, error) {
 	extensions, errExt := otelcol.MakeFactoryMap[extension.Factory](
 		healthcheckextension.NewFactory(),
@@ -36,11 +39,15 @@ func components() (otelcol.Factories, error) {
 		fileexporter.NewFactory(),
 		prometheusexporter.NewFactory(),
 	)
+	connectors, errConn := otelcol.MakeFactoryMap[connector.Factory](
+		stallconnector.NewFactory(),
+	)
 	return otelcol.Factories{
+		Connectors: connectors,
 		Extensions: extensions,
 		Receivers:  receivers,
 		Processors: processors,
 		Exporters:  exporters,
 		Telemetry:  otelconftelemetry.NewFactory(),
-	}, errors.Join(errExt, errRecv, errProc, errExp)
+	}, errors.Join(errExt, errRecv, errProc, errExp, errConn)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // binaries are the programs under test.
-type binaries struct{ collector, sidecar, http, providers string }
+type binaries struct{ collector, sidecar, http, providers, shop string }
 
 // scratch holds the binaries until all tests are over.
 var scratch string
@@ -37,9 +37,11 @@ var build = sync.OnceValues(func() (binaries, error) {
 		sidecar:   filepath.Join(scratch, "otelgc-sidecar"),
 		http:      filepath.Join(scratch, "http"),
 		providers: filepath.Join(scratch, "providers"),
+		shop:      filepath.Join(scratch, "shop"),
 	}
 	for _, of := range []struct{ out, module, pkg string }{
 		{b.collector, "../..", "./otelcol-otelgc"},
+		{b.shop, "../..", "./internal/e2e/shop"},
 		{b.sidecar, "../../..", "./sidecar"},
 		{b.http, "../../../examples", "./http"},
 		{b.providers, "../../../examples", "./providers"},

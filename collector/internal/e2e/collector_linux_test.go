@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// config is the file that users run: the test changes nothing in it.
-const config = "../../../collector-config.yaml"
+// The files that users run: the tests change nothing in them.
+const (
+	config     = "../../../collector-config.yaml" // on any distribution
+	attributed = "../../config.yaml"              // on ours
+)
 
 // site is where one Collector listens and writes. A Collector that is started
 // again at the same site takes the place of the one before.
@@ -54,6 +57,11 @@ func freeAddresses(t *testing.T, n int) []string {
 
 // collect starts a Collector and waits until it says that it is healthy.
 func (s *site) collect(t *testing.T) *process {
+	t.Helper()
+	return s.collectBy(t, config)
+}
+
+func (s *site) collectBy(t *testing.T, config string) *process {
 	t.Helper()
 	_, selfPort, _ := strings.Cut(s.self, ":")
 	p := start(t, []string{
