@@ -33,8 +33,7 @@ func run(e env, args []string) error {
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
-	record := set.String("record", "", "write what is seen into this `file`, for report")
-	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
+	target := set.Int("target", 0, "watch what the machine does to the threads of the process with this `PID`, too")
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
 	if err := parse(e, set, args); err != nil {
 		return err
@@ -46,6 +45,9 @@ func run(e env, args []string) error {
 	if *duration < 0 {
 		return wrong("--duration %v: want 0s or more", *duration)
 	}
+	if *target < 0 {
+		return wrong("--target %d: want the PID of a process", *target)
+	}
 	beside, err := parseCPUs(*cpus)
 	if err != nil {
 		return wrong("--watch-cpus: %w", err)
@@ -54,10 +56,7 @@ func run(e env, args []string) error {
 	if *path != boardOff {
 		s.board = *path
 	}
-	if *workload != "" && *record == "" {
-		return wrong("--workload: want --record, too")
-	}
-	s.recordTo, s.workload = *record, *workload
+	s.target = *target
 	report, err := s.run(*duration)
 	if err != nil || !*asJSON {
 		return err
@@ -74,8 +73,8 @@ type sidecar struct {
 	board     string
 	needBoard bool
 	gaps      gaps.Log
-	recordTo  string // a path, empty for none
-	workload  string
+	target    int // the PID of a process, 0 for none
+	side      *hostSide
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
@@ -93,7 +92,6 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.shutdown(providers))
 	}
-	record := newRecorder(s.recordTo, s.workload, clock, s.log)
 	w, err := watch.Start(watch.Options{
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			o := s.probe
@@ -106,12 +104,8 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		OnGap: func(g jitterprobe.Gap) {
 			s.gaps.Add(g)
 			x.gap(g)
-			record.gap(g)
 		},
-		OnTick: func(snapshot jitterprobe.Snapshot) {
-			x.settled(snapshot)
-			record.settled(snapshot)
-		},
+		OnTick:   x.settled,
 		OnBeside: x.settledBeside,
 	})
 	if err != nil {
@@ -119,12 +113,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	s.sayStart(w)
 	x.begin(w)
-	failed := record.begin(w.Probe(), threshold(s.probe, w.Probe().Mode()))
-	if failed == nil {
-		wait(s.env, duration)
+	if s.side, err = startHostSide(s.target, s.log, clock, w, x.telemetry); err != nil {
+		_, stopped := s.end(w, x, providers)
+		return nil, errors.Join(err, stopped)
 	}
-	report, err := s.end(w, x, providers, record)
-	return report, errors.Join(failed, err)
+	wait(s.env, duration)
+	return s.end(w, x, providers)
 }
 
 // startBeside starts the probe of a CPU that does not have the first one. Its
@@ -134,13 +128,11 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 }
 
 // end stops everything, and does not wait for a Collector that is dead.
-func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers) (*gaps.Report, error) {
+	s.side.stop()
 	summary, err := w.Stop()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
-	}
-	if err := record.close(summary.Snapshot); err != nil {
-		s.log.Warn("the recording is not whole", "error", err)
 	}
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)

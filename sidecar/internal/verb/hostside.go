@@ -1,0 +1,138 @@
+package verb
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// hostSide tells the services of this host, and who collects, what the machine
+// does to the threads of one process. A nil hostSide does nothing.
+type hostSide struct {
+	log       *slog.Logger
+	watch     *hostwatch.Watch
+	board     *watch.Watch
+	telemetry *telemetry.Telemetry
+	owner     stall.Owner
+
+	// Of the goroutine that watches.
+	records []stall.Interval
+	unseen  []stall.Span // since the last status
+	status  stall.Instant
+	at      stall.Instant // end of the last batch
+	told    hostwatch.Totals
+	totals  hostwatch.Totals
+}
+
+// startHostSide watches the process pid; 0 is none.
+func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Watch, t *telemetry.Telemetry) (*hostSide, error) {
+	if pid == 0 {
+		return nil, nil
+	}
+	h := &hostSide{log: log, board: board, telemetry: t}
+	ready := make(chan struct{}) // the owner is known when the watch is
+	w, err := hostwatch.Start(hostwatch.Options{PID: pid, Clock: clock, OnBatch: func(b *hostwatch.Batch) {
+		<-ready
+		h.batch(b)
+	}})
+	if errors.Is(err, hostwatch.ErrTarget) {
+		return nil, wrong("--target %d: %w", pid, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watch target: %w", err)
+	}
+	h.watch, h.owner = w, w.Owner()
+	close(ready)
+	if ok, why := w.Exact(); ok {
+		log.Info("following the target's threads", "pid", pid)
+	} else {
+		log.Warn("the target's threads are counted, not followed: add CAP_BPF and CAP_PERFMON", "pid", pid, "why", why)
+	}
+	return h, nil
+}
+
+// batch tells what happened since the last one.
+func (h *hostSide) batch(b *hostwatch.Batch) {
+	h.records = append(h.records[:0], b.Denied...)
+	for _, v := range b.Denied {
+		h.telemetry.Gap(v, evidenceOf(&v))
+	}
+	for _, s := range b.Covered {
+		h.records = append(h.records, h.watched(s))
+	}
+	// An empty one at the end: the watch is there, and sure of nothing.
+	h.records = append(h.records, h.watched(stall.Span{Start: b.Span.End, End: b.Span.End}))
+	h.board.Append(h.records)
+
+	if h.status == 0 {
+		h.status = b.Span.Start
+	}
+	at := b.Span.Start
+	for _, s := range append(b.Covered, stall.Span{Start: b.Span.End, End: b.Span.End}) {
+		if s.Start > at {
+			h.unseen = append(h.unseen, stall.Span{Start: at, End: s.Start})
+		}
+		at = s.End
+	}
+	h.totals, h.at = b.Totals, b.Span.End
+	if h.at.Sub(h.status) >= statusEvery {
+		h.tell()
+	}
+}
+
+// watched says on the board that the process was watched in s.
+func (h *hostSide) watched(s stall.Span) stall.Interval {
+	return stall.Interval{
+		Start: s.Start, End: s.End, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: h.owner,
+	}
+}
+
+// evidenceOf says what decided the cause.
+func evidenceOf(v *stall.Interval) string {
+	if v.Cause == stall.HostThrottled {
+		return "cpu.stat"
+	}
+	return "sched_switch"
+}
+
+// tell sends a status of the source.
+func (h *hostSide) tell() {
+	now, before := &h.totals, &h.told
+	covered := now.Covered - before.Covered
+	h.telemetry.Observed(stall.TargetWatch, covered)
+	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, h.at.Sub(h.status))))
+	if n := now.Dropped - before.Dropped; n > 0 {
+		h.telemetry.Dropped("sched_event", "ring_full", n, 0)
+	}
+	h.telemetry.Status(telemetry.Status{
+		Source: stall.TargetWatch, Since: h.status, At: h.at, Watermark: h.at, Unseen: h.unseen,
+		Dropped: telemetry.Loss{Count: now.Dropped}, TargetPID: int(h.owner.PID),
+	})
+	h.told, h.status, h.unseen = *now, h.at, h.unseen[:0]
+}
+
+// stop ends the watch and says what it saw.
+func (h *hostSide) stop() {
+	if h == nil {
+		return
+	}
+	err := h.watch.Stop()
+	switch {
+	case errors.Is(err, hostwatch.ErrTarget):
+		h.log.Warn("the target has ended", "pid", h.owner.PID)
+	case err != nil:
+		h.log.Warn("the watch of the target did not end in good order", "error", err)
+	}
+	if h.at > h.status {
+		h.tell()
+	}
+	t := &h.totals
+	h.log.Info("target", "pid", h.owner.PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
+		"undecided", t.Mixed.String(), "covered", t.Covered.String(), "throttled", t.Throttled.String(),
+		"major_faults", t.MajorFaults, "stolen", t.Stolen.String(), "events", t.Events, "dropped", t.Dropped)
+}
