@@ -58,8 +58,8 @@ type process struct {
 	place   string // the container that it is known by, if any
 	runtime logs
 	target  *sourceLog // what the machine did to it
-	heard   uint64  // order of the last event
-	pauses  []pause       // by start, the youngest
+	heard   uint64     // order of the last event
+	pauses  []pause    // by start, the youngest
 }
 
 // pause says which collection a stop was for.
@@ -98,4 +98,6 @@ func (p *process) collections(s stall.Span) int {
 }
 
 // exact reports whether a source sees each stop of the world by itself.
-func exact(s stall.Source) bool { return s == stall.GoTrace || s == stall.GoUprobe || s == stall.Dotnet }
+func exact(s stall.Source) bool {
+	return s == stall.GoTrace || s == stall.GoUprobe || s == stall.Dotnet
+}
