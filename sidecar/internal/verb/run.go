@@ -33,6 +33,8 @@ func run(e env, args []string) error {
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
+	record := set.String("record", "", "write what is seen into this `file`, for report")
+	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
 	target := set.Int("target", 0, "watch what the machine does to the threads of the process with this `PID`, too")
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
 	if err := parse(e, set, args); err != nil {
@@ -56,6 +58,10 @@ func run(e env, args []string) error {
 	if *path != boardOff {
 		s.board = *path
 	}
+	if *workload != "" && *record == "" {
+		return wrong("--workload: want --record, too")
+	}
+	s.recordTo, s.workload = *record, *workload
 	s.target = *target
 	report, err := s.run(*duration)
 	if err != nil || !*asJSON {
@@ -75,6 +81,8 @@ type sidecar struct {
 	gaps      gaps.Log
 	target    int // the PID of a process, 0 for none
 	side      *hostSide
+	recordTo  string // a path, empty for none
+	workload  string
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
@@ -92,6 +100,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.shutdown(providers))
 	}
+	record := newRecorder(s.recordTo, s.workload, clock, s.log)
 	w, err := watch.Start(watch.Options{
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			o := s.probe
@@ -104,8 +113,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		OnGap: func(g jitterprobe.Gap) {
 			s.gaps.Add(g)
 			x.gap(g)
+			record.gap(g)
 		},
-		OnTick:   x.settled,
+		OnTick: func(snapshot jitterprobe.Snapshot) {
+			x.settled(snapshot)
+			record.settled(snapshot)
+		},
 		OnBeside: x.settledBeside,
 	})
 	if err != nil {
@@ -114,11 +127,15 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	s.sayStart(w)
 	x.begin(w)
 	if s.side, err = startHostSide(s.target, s.log, clock, w, x.telemetry); err != nil {
-		_, stopped := s.end(w, x, providers)
+		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
-	wait(s.env, duration)
-	return s.end(w, x, providers)
+	failed := record.begin(w.Probe(), threshold(s.probe, w.Probe().Mode()))
+	if failed == nil {
+		wait(s.env, duration)
+	}
+	report, err := s.end(w, x, providers, record)
+	return report, errors.Join(failed, err)
 }
 
 // startBeside starts the probe of a CPU that does not have the first one. Its
@@ -128,11 +145,14 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 }
 
 // end stops everything, and does not wait for a Collector that is dead.
-func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers) (*gaps.Report, error) {
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
 	s.side.stop()
 	summary, err := w.Stop()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
+	}
+	if err := record.close(summary.Snapshot); err != nil {
+		s.log.Warn("the recording is not whole", "error", err)
 	}
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
