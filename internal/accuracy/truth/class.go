@@ -1,0 +1,131 @@
+package main
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// class is one kind of truth.
+type class struct {
+	name, what string
+	right      func(owner) bool
+	percent    int // GOGC
+	live       int // MB of long-lived heap, all of it to be marked
+	workers    int // goroutines that do requests
+	http       bool
+	// work is a request without injection, about half a millisecond.
+	work func(b *bench)
+	// own is an injection that a request does itself; it returns when it began
+	// and was over. One in three requests does it.
+	own func(b *bench, d time.Duration) stall.Span
+	// around is an injection from outside, that lasts about as long as is said.
+	around func(b *bench, d time.Duration) stall.Span
+	// beside runs all the time while there are injections.
+	beside func(b *bench, quit <-chan struct{})
+	// also is asked of each affected request, besides what is named first.
+	also func(r *request, s *stall.Share) bool
+}
+
+// few says that a name is one of a few.
+func few(names ...owner) func(owner) bool {
+	return func(o owner) bool {
+		for _, n := range names {
+			if o == n {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// classes returns the table of truths.
+func classes() []*class {
+	var (
+		program   = few(app, appOrHost)
+		collector = owner.isGC
+		nothing   = func(b *bench) { b.compute(400 * time.Microsecond) }
+		turns     = func(b *bench) {
+			b.compute(200 * time.Microsecond)
+			runtime.Gosched()
+			b.compute(200 * time.Microsecond)
+		}
+		allocating = func(*bench) { allocate(512 << 10) }
+	)
+	return []*class{
+		{
+			name: "compute", what: "requests that compute for longer, and nothing else", right: program,
+			percent: 100, workers: 1, work: nothing, own: func(b *bench, d time.Duration) stall.Span { return b.spans(func() { burn(d) }) },
+		},
+		{
+			name: "pause", what: "forced collections, while a goroutine in a long hash is slow to stop", right: collector,
+			percent: 100, workers: 1, work: turns,
+			around: func(b *bench, d time.Duration) stall.Span { return b.slowToStop(d, runtime.GC) },
+		},
+		{
+			name: "suspension", what: "four goroutines that call `runtime.ReadMemStats` all the time", right: few(suspension),
+			percent: 100, workers: 1, work: nothing,
+			around: func(b *bench, d time.Duration) stall.Span { return b.storm(4, d, readMemStats) },
+		},
+		{
+			name: "assist", what: "allocation while a large heap is collected, close to the goal", right: collector,
+			percent: -1, live: 64, workers: 2, work: allocating,
+			around: func(b *bench, d time.Duration) stall.Span { return b.collectTight() },
+		},
+		{
+			name: "wait", what: "calls of `runtime.GC` with a large heap", right: collector,
+			percent: -1, live: 64, workers: 1, work: nothing,
+			own: func(b *bench, _ time.Duration) stall.Span { return b.spans(runtime.GC) },
+		},
+		{
+			name: "sched", what: "goroutines that compute, eight per P", right: few(sched),
+			percent: 100, workers: 1, work: turns,
+			around: func(b *bench, d time.Duration) stall.Span { return b.crowd(8*runtime.GOMAXPROCS(0), d) },
+		},
+		{
+			name: "sleep", what: "a timer, while collections are forced", right: few(app), also: spared,
+			percent: 100, workers: 2, work: nothing, own: (*bench).sleep, beside: forceAlways,
+		},
+		{
+			name: "channel", what: "another goroutine's message, while collections are forced", right: few(app), also: spared,
+			percent: 100, workers: 2, work: nothing, own: (*bench).receive, beside: forceAlways,
+		},
+		{
+			name: "network", what: "an answer from the network, while collections are forced", right: few(app), also: spared,
+			percent: 100, workers: 2, work: nothing, own: (*bench).ask, beside: forceAlways,
+		},
+		{
+			name: "arrival", what: "a pause between the arrival of a request and its handler", right: collector, also: beforeHandler,
+			percent: 100, workers: 2, http: true, work: nothing,
+			around: func(b *bench, d time.Duration) stall.Span { return b.slowToStop(d, runtime.GC) },
+		},
+		{
+			name: "gc-off", what: "all of the above but the collector, which is off", right: func(o owner) bool { return !o.isGC() && o != schedGC },
+			also: notBlamed, percent: -1, workers: 2, work: turns, own: (*bench).sleep,
+			around: func(b *bench, d time.Duration) stall.Span {
+				if rand.IntN(2) == 0 {
+					return b.storm(4, d, readMemStats)
+				}
+				return b.crowd(8*runtime.GOMAXPROCS(0), d)
+			},
+		},
+	}
+}
+
+// spared reports whether nothing was charged to the collector for the time in
+// which the request waited.
+func spared(r *request, s *stall.Share) bool {
+	return s.GC()+s.Charged[stall.SchedGC] <= s.Total-r.own.Duration()+slack
+}
+
+// slack is what two clocks that are read one after the other may differ by.
+const slack = time.Microsecond
+
+// beforeHandler reports whether the arrival was in force.
+func beforeHandler(r *request, _ *stall.Share) bool { return r.arrival != 0 }
+
+func notBlamed(_ *request, s *stall.Share) bool {
+	return s.GC() == 0 && s.Charged[stall.SchedGC] == 0
+}

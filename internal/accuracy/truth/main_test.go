@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/accuracy/spread"
+	"github.com/otelgc/otelgc/stall"
+)
+
+func TestMain(m *testing.M) {
+	if trace.IsEnabled() {
+		os.Stderr.WriteString("skipped: somebody else is tracing this process\n")
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	// goal is the share of the affected requests that are to be named right.
+	goal = 0.95
+	// tooFew requests say nothing.
+	tooFew = 10
+)
+
+// TestTruth: each class, with few requests. The laws hold for every request on
+// any machine. That the share of those that are named right may be as high as
+// the goal is asked of those alone that the machine did not hold up and that the
+// monitor did not lose, counted.
+func TestTruth(t *testing.T) {
+	e := experiment{affected: 30, limit: 2 * time.Second, log: t.Output()}
+	for _, c := range classes() {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := e.class(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(got)
+			got.checkLaws(t)
+			// What the machine held up counts if it is right all the same: what is
+			// not may be the machine's doing.
+			right, of := got.right+got.heldRight, got.affected+got.heldRight
+			if got.dropped != "" {
+				of -= got.first[unseen]
+			}
+			if of < tooFew {
+				t.Logf("not judged: only %d affected requests on this machine", of)
+			} else if v := spread.Wilson(right, of); v.Hi < goal {
+				t.Errorf("%s named right, want %.0f %%: %v", v, 100*goal, got.first)
+			}
+		})
+	}
+}
+
+func (t *tally) checkLaws(to *testing.T) {
+	if t.requests == 0 {
+		to.Error("no requests")
+	}
+	if t.broken > 0 {
+		to.Errorf("the parts of %d windows do not sum to their durations", t.broken)
+	}
+	if t.class.name == "gc-off" && t.blamed > 0 {
+		to.Errorf("%d requests blamed on a collector that was off", t.blamed)
+	}
+	if t.unmatched > (t.affected+t.held)/10+1 {
+		to.Errorf("%d requests have no window of their own", t.unmatched)
+	}
+	if t.class.name == "suspension" {
+		for name := range t.callers {
+			if strings.HasPrefix(name, "runtime.ReadMemStats < ") && strings.HasSuffix(name, ".readMemStats") {
+				return
+			}
+		}
+		to.Errorf("who called runtime.ReadMemStats is not told: %v", t.callers)
+	}
+}
+
+// TestSums: every request's time has owners that sum to it.
+func TestSums(t *testing.T) {
+	e := experiment{sums: 50_000, log: t.Output()}
+	s, err := e.addUp(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.requests != e.sums || s.broken > 0 {
+		t.Errorf("%d windows, of which %d do not sum, want %d and none", s.requests, s.broken, e.sums)
+	}
+	if s.dropped != "" || s.held > s.took/4 {
+		t.Logf("not judged: the monitor dropped %q, the machine kept threads waiting for %v of %v", s.dropped, s.held, s.took)
+		return
+	}
+	if s.unseen() >= 0.05 {
+		t.Errorf("%.1f %% unseen, want less than 5 %%", 100*s.unseen())
+	}
+	if s.total.Charged[stall.GCPause] == 0 || s.total.Charged[stall.GCAssist] == 0 {
+		t.Errorf("pause %v and assist %v, want both above zero", s.total.Charged[stall.GCPause], s.total.Charged[stall.GCAssist])
+	}
+}
+
+// TestRun: the section has its parts. What the figures are is no matter of it.
+func TestRun(t *testing.T) {
+	var out, log bytes.Buffer
+	args := strings.Fields("-affected 1 -limit 500ms -only compute,suspension -sums 1000")
+	if err := run(context.Background(), args, &out, &log); err != nil {
+		t.Fatalf("run: %v\n%s", err, log.String())
+	}
+	for _, want := range []string{"## Truth by injection", "| compute | requests that", "| suspension |", "\nSums: 1000 requests", "\n| unseen |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestFirst: the longest part is named, and time that nobody saw only if it is
+// longer than all of them.
+func TestFirst(t *testing.T) {
+	var s stall.Share
+	s.Total, s.Unseen, s.App = 10, 4, 3
+	if got := first(&s); got != unseen {
+		t.Errorf("got %s, want unseen", got)
+	}
+	s.Charged[stall.GCSweep] = 5
+	if got := first(&s); got != "gc.sweep" {
+		t.Errorf("got %s, want gc.sweep", got)
+	}
+	if got := leftOver(&s); got != -2 {
+		t.Errorf("left over %d, want -2", got)
+	}
+}

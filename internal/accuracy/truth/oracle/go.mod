@@ -1,0 +1,22 @@
+module github.com/otelgc/otelgc/internal/accuracy/truth/oracle
+
+go 1.26.0
+
+require (
+	github.com/otelgc/otelgc v0.0.0
+	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel v1.47.0 // indirect
+	go.opentelemetry.io/otel/log v1.47.0 // indirect
+	go.opentelemetry.io/otel/metric v1.47.0 // indirect
+	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/otelgc/otelgc => ../../../..

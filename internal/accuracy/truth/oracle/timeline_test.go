@@ -1,0 +1,204 @@
+package oracle
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/exp/trace"
+)
+
+// timeline is what x/exp/trace says of one trace.
+type timeline struct {
+	states  map[trace.GoID][]stretch
+	assists map[trace.GoID][]stretch
+	sweeps  map[trace.GoID][]stretch
+	stops   []stretch
+	workers []stretch // dedicated and fractional ones, each turn on a P
+
+	windows     map[int]trace.GoID // by the number that the program logged
+	generations []int64            // where each begins
+	first, last int64
+	moved       int // events, of all
+	events      int
+}
+
+// windowLog is the category by which the program tells the goroutine of a
+// window; the message is the window's number.
+const windowLog = "truth.window"
+
+type rangeKey struct {
+	name  string
+	scope trace.ResourceID
+}
+
+type openRange struct {
+	start  edge
+	reason string
+	g      trace.GoID
+}
+
+// reader fills a timeline.
+type reader struct {
+	timeline
+	offset int64                    // of the shared clock to the trace's, in this generation
+	lastOf map[trace.ThreadID]int64 // when each thread's last event was, at the earliest
+	now    edge
+	// The last event's time of the trace's clock, and whether it was moved.
+	lastTime int64
+	moving   bool
+	ranges   map[rangeKey]openRange
+	current  map[trace.GoID]stretch
+	worker   map[trace.GoID]bool // the goroutine works for the collector since it runs
+}
+
+func read(data []byte) (*timeline, error) {
+	in, err := trace.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{
+		timeline: timeline{
+			states: map[trace.GoID][]stretch{}, assists: map[trace.GoID][]stretch{}, sweeps: map[trace.GoID][]stretch{},
+			windows: map[int]trace.GoID{},
+		},
+		lastOf: map[trace.ThreadID]int64{}, ranges: map[rangeKey]openRange{},
+		current: map[trace.GoID]stretch{}, worker: map[trace.GoID]bool{},
+	}
+	for {
+		ev, err := in.ReadEvent()
+		if errors.Is(err, io.EOF) {
+			r.finish()
+			return &r.timeline, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.event(&ev)
+	}
+}
+
+const tick = 64 // nanoseconds
+
+func (r *reader) event(ev *trace.Event) {
+	if ev.Kind() == trace.EventSync {
+		if s := ev.Sync().ClockSnapshot; s != nil {
+			r.offset = int64(s.Mono) - int64(s.Trace)
+			r.generations = append(r.generations, int64(ev.Time())+r.offset)
+		}
+		return
+	}
+	r.place(ev)
+	switch ev.Kind() {
+	case trace.EventStateTransition:
+		if st := ev.StateTransition(); st.Resource.Kind == trace.ResourceGoroutine {
+			_, to := st.Goroutine()
+			r.change(st.Resource.Goroutine(), to, st.Reason)
+		}
+	case trace.EventLabel:
+		if l := ev.Label(); l.Resource.Kind == trace.ResourceGoroutine {
+			r.worker[l.Resource.Goroutine()] = l.Label == "GC (dedicated)" || l.Label == "GC (fractional)"
+		}
+	case trace.EventRangeBegin, trace.EventRangeActive:
+		r.begin(ev)
+	case trace.EventRangeEnd:
+		r.end(ev)
+	case trace.EventLog:
+		if l := ev.Log(); l.Category == windowLog {
+			if n, err := strconv.Atoi(l.Message); err == nil {
+				r.windows[n] = ev.Goroutine()
+			}
+		}
+	}
+}
+
+// place says when ev happened.
+func (r *reader) place(ev *trace.Event) {
+	at := int64(ev.Time())
+	r.moving = at%tick != 0 || r.moving && at == r.lastTime+1
+	r.lastTime = at
+	r.now = edge{at: at + r.offset, since: at + r.offset}
+	r.events++
+	if r.moving {
+		r.moved++
+		r.now.since = r.lastOf[ev.Thread()]
+	}
+	r.lastOf[ev.Thread()] = r.now.since
+	if r.first == 0 {
+		r.first = r.now.at
+	}
+	r.last = r.now.at
+}
+
+func (r *reader) change(g trace.GoID, to trace.GoState, reason string) {
+	s, known := r.current[g]
+	if known && s.state == to {
+		return // a generation begins and says how things are
+	}
+	if known {
+		r.close(g, s)
+	}
+	r.current[g] = stretch{start: r.now, state: to, reason: reason}
+	delete(r.worker, g)
+}
+
+func (r *reader) close(g trace.GoID, s stretch) {
+	s.end = r.now
+	r.states[g] = append(r.states[g], s)
+	if r.worker[g] && s.state == trace.GoRunning {
+		r.workers = append(r.workers, s)
+	}
+}
+
+func (r *reader) begin(ev *trace.Event) {
+	k := rangeKey{ev.Range().Name, ev.Range().Scope}
+	if _, on := r.ranges[k]; on {
+		return // a generation begins and says how things are
+	}
+	o := openRange{start: r.now, g: ev.Goroutine()}
+	if k.scope.Kind == trace.ResourceGoroutine {
+		o.g = k.scope.Goroutine()
+	}
+	r.ranges[k] = o
+}
+
+func (r *reader) end(ev *trace.Event) {
+	k := rangeKey{ev.Range().Name, ev.Range().Scope}
+	if o, on := r.ranges[k]; on {
+		delete(r.ranges, k)
+		r.keep(k.name, o)
+	}
+}
+
+func (r *reader) keep(name string, o openRange) {
+	s := stretch{start: o.start, end: r.now}
+	if reason, stop := strings.CutPrefix(name, "stop-the-world ("); stop {
+		s.reason = strings.TrimSuffix(reason, ")")
+		r.stops = append(r.stops, s)
+		return
+	}
+	switch name {
+	case "GC mark assist":
+		r.assists[o.g] = append(r.assists[o.g], s)
+	case "GC incremental sweep":
+		r.sweeps[o.g] = append(r.sweeps[o.g], s)
+	}
+}
+
+// finish ends at the trace's end what is still on.
+func (r *reader) finish() {
+	for g, s := range r.current {
+		r.close(g, s)
+	}
+	for k, o := range r.ranges {
+		r.keep(k.name, o)
+	}
+	byStart := func(a, b stretch) int { return cmp.Compare(a.start.at, b.start.at) }
+	slices.SortFunc(r.stops, byStart)
+	slices.SortFunc(r.workers, byStart)
+	r.workers = union(r.workers)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// request is one request as its program knows it.
+type request struct {
+	begin, end [2]stall.Instant // it began and ended between these
+	arrival    stall.Instant
+	own        stall.Span // what it injected itself
+}
+
+// sample is for how long the machine had kept threads of the process waiting for
+// a CPU up to some instant.
+type sample struct {
+	at   stall.Instant
+	held time.Duration
+}
+
+// request does one request on the calling goroutine.
+func (b *bench) request() {
+	var r request
+	r.begin[0] = b.now()
+	w := b.m.Begin(context.Background())
+	r.begin[1] = b.now()
+	b.work(&r)
+	r.end[0] = b.now()
+	w.End()
+	r.end[1] = b.now()
+	b.log(&r)
+}
+
+func (b *bench) work(r *request) {
+	b.class.work(b)
+	if b.class.own != nil && b.long > 0 && rand.IntN(3) == 0 {
+		r.own = b.class.own(b, b.long)
+	}
+}
+
+func (b *bench) log(r *request) {
+	v := sample{held: b.delays.read()}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v.at = b.now()
+	b.samples = append(b.samples, v)
+	b.requests = append(b.requests, *r)
+}
+
+// held returns for how long the machine kept threads of the process waiting
+// during r, or a little longer than that.
+func (b *bench) held(r *request) time.Duration {
+	s := r.extent()
+	before := sort.Search(len(b.samples), func(i int) bool { return b.samples[i].at > s.Start })
+	after := sort.Search(len(b.samples), func(i int) bool { return b.samples[i].at >= s.End })
+	if before == 0 || after == len(b.samples) {
+		return 0
+	}
+	return b.samples[after].held - b.samples[before-1].held
+}
+
+func (r *request) extent() stall.Span {
+	s := stall.Span{Start: r.begin[1], End: r.end[0]}
+	if r.arrival != 0 {
+		s.Start = min(s.Start, r.arrival)
+	}
+	return s
+}
+
+// overlap returns for how long what was injected overlaps r.
+func (b *bench) overlap(r *request) time.Duration {
+	d := r.own.Duration()
+	for _, s := range b.injected {
+		d += s.Clip(r.extent()).Duration()
+	}
+	return d
+}
+
+// affected returns how many requests were affected so far.
+func (b *bench) affected(least time.Duration) (n int) {
+	for i := range b.requests {
+		if b.overlap(&b.requests[i]) >= least {
+			n++
+		}
+	}
+	return n
+}
