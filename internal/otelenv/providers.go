@@ -1,6 +1,7 @@
 package otelenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,13 @@ type Options struct {
 	Other []attribute.KeyValue
 	// Traces asks for a provider of tracers.
 	Traces bool
+	// Spans, if not nil, returns the processor that spans go to instead of the
+	// one that exports them, which it is given. It is not called where no spans
+	// are exported.
+	Spans func(exporting sdktrace.SpanProcessor) sdktrace.SpanProcessor
+	// SpanQueue is how many spans may wait for their export if the environment
+	// does not say; the SDK's 2048 if zero.
+	SpanQueue int
 }
 
 // Providers are the providers of one program.
@@ -62,7 +70,7 @@ func Start(ctx context.Context, o Options) (*Providers, error) {
 		stop()
 		return nil, err
 	}
-	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx), p.startTraces(ctx, o.Traces))
+	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx), p.startTraces(ctx, o))
 	if err == nil {
 		err = p.countLosses()
 	}
@@ -119,8 +127,8 @@ func (p *Providers) startLogs(ctx context.Context) error {
 	return nil
 }
 
-func (p *Providers) startTraces(ctx context.Context, wanted bool) error {
-	if !wanted {
+func (p *Providers) startTraces(ctx context.Context, o Options) error {
+	if !o.Traces {
 		return nil
 	}
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.Resource)}
@@ -135,12 +143,16 @@ func (p *Providers) startTraces(ctx context.Context, wanted bool) error {
 		if err != nil {
 			return fmt.Errorf("make span exporter: %w", err)
 		}
-		queue := size("OTEL_BSP_MAX_QUEUE_SIZE", defaultQueue)
+		queue := size("OTEL_BSP_MAX_QUEUE_SIZE", cmp.Or(o.SpanQueue, defaultQueue))
 		batch := min(queue, size("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", defaultBatch))
 		p.spans.tally.room = uint64(queue + batch)
 		batcher := sdktrace.NewBatchSpanProcessor(countedSpans{e, &p.spans},
 			sdktrace.WithMaxQueueSize(queue), sdktrace.WithMaxExportBatchSize(batch))
-		options = append(options, sdktrace.WithSpanProcessor(countedEnds{batcher, &p.spans.tally}))
+		var first sdktrace.SpanProcessor = countedEnds{batcher, &p.spans.tally}
+		if o.Spans != nil {
+			first = o.Spans(first)
+		}
+		options = append(options, sdktrace.WithSpanProcessor(first))
 	}
 	p.Tracer = sdktrace.NewTracerProvider(options...)
 	return nil

@@ -29,11 +29,14 @@ const (
 
 // Start makes providers of meters, loggers and tracers from the environment,
 // sets them and the propagators tracecontext and baggage as the global ones,
-// and starts otelgc with them. It does not wait for a connection.
+// and starts otelgc with them. It does not wait for a connection. Every sampled
+// span carries the time that stalls cost it, see package otelgc/spans: it is
+// exported up to a few seconds after its end.
 //
 // The SDK's own variables hold: OTEL_EXPORTER_OTLP_ENDPOINT and its like,
 // OTEL_METRIC_EXPORT_INTERVAL, OTEL_BLRP_*, OTEL_BSP_*, OTEL_TRACES_SAMPLER,
-// OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES. The protocol is grpc unless
+// OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES; but OTEL_BSP_MAX_QUEUE_SIZE is
+// 32768 unless it is set, as spans come in bursts. The protocol is grpc unless
 // OTEL_EXPORTER_OTLP_PROTOCOL, or its variant for a signal, says http/protobuf.
 // OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER and OTEL_TRACES_EXPORTER may be
 // none, and OTEL_SDK_DISABLED may be true: then otelgc works in process only.
@@ -45,7 +48,8 @@ const (
 //
 // If Start fails, nothing is set and nothing runs.
 func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutdown func(context.Context) error, err error) {
-	p, err := otelenv.Start(ctx, otelenv.Options{Traces: true})
+	var d decorator
+	p, err := otelenv.Start(ctx, otelenv.Options{Traces: true, Spans: d.before, SpanQueue: spanQueue})
 	if err != nil {
 		return nil, nil, fmt.Errorf("otelgc/otlp: start: %w", err)
 	}
@@ -55,6 +59,7 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 		p.Discard()
 		return nil, nil, fmt.Errorf("otelgc/otlp: %w", err)
 	}
+	d.start(m)
 	otel.SetMeterProvider(p.Meter)
 	otel.SetLoggerProvider(p.Logger)
 	otel.SetTracerProvider(p.Tracer)

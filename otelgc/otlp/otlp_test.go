@@ -72,8 +72,50 @@ func TestStart(t *testing.T) {
 			checkMetrics(t, r, boot)
 			if got := r.Spans(); len(got) != 1 || got[0].GetName() != "work" || got[0].Resource[stall.AttrBootID] != boot {
 				t.Errorf("received spans %v, want one, work, of this boot", got)
+			} else if f := otlptest.Attribute(got[0].GetAttributes(), stall.AttrFidelity).GetStringValue(); f != "cycle" {
+				t.Errorf("fidelity of the span: got %q, want cycle: %v", f, got[0].GetAttributes())
 			}
 		})
+	}
+}
+
+// TestBurst: all spans of a busy second are exported, with their shares, by a
+// flush and by the shutdown.
+func TestBurst(t *testing.T) {
+	clearEnv(t)
+	r := otlptest.NewHTTP(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+	_, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0), otelgc.WithBoard(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const burst = 5000
+	tracer := otel.Tracer("test")
+	for i := range 2 * burst {
+		_, span := tracer.Start(context.Background(), "work")
+		span.End()
+		if i == burst-1 {
+			flusher := otel.GetTracerProvider().(interface{ ForceFlush(context.Context) error })
+			if err := flusher.ForceFlush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(r.Spans()); n != burst {
+				t.Errorf("received %d spans after a flush, want %d", n, burst)
+			}
+		}
+	}
+	if err := shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	got := r.Spans()
+	if len(got) != 2*burst {
+		t.Errorf("received %d spans, want %d", len(got), 2*burst)
+	}
+	for _, s := range got {
+		if otlptest.Attribute(s.GetAttributes(), stall.AttrFidelity) == nil {
+			t.Fatalf("a span has no share: %v", s.GetAttributes())
+		}
 	}
 }
 
