@@ -31,6 +31,27 @@ step_packages() {
 	fi
 }
 
+# NPM, a .NET program that the tests of the .NET side start; without it they
+# skip. The tests find it where step_npm puts it, too.
+NPM=@azure/mcp-linux-x64@2.0.5
+AZMCP="$ROOT/.cache/npm/node_modules/@azure/mcp-linux-x64/dist/azmcp"
+[ ! -x "$AZMCP" ] || export OTELGC_AZMCP="$AZMCP"
+
+# step_npm installs NPM at its version, unless it is there.
+step_npm() {
+	local manifest="$ROOT/.cache/npm/node_modules/@azure/mcp-linux-x64/package.json"
+	if grep -qs "\"version\": \"${NPM##*@}\"" "$manifest" && [ -x "$AZMCP" ]; then
+		echo "$NPM: $AZMCP"
+	elif ! command -v npm >/dev/null; then
+		skip "installing $NPM: there is no npm; the tests against a real .NET process skip"
+	elif ! npm install --prefix "$ROOT/.cache/npm" --no-save --no-audit --no-fund --ignore-scripts "$NPM" >"$SCRATCH/npm.log" 2>&1; then
+		tail -3 "$SCRATCH/npm.log"
+		skip "installing $NPM: npm failed; the tests against a real .NET process skip"
+	else
+		echo "installed $NPM"
+	fi
+}
+
 # install PACKAGE@VERSION puts a tool into .cache/bin unless that very version
 # is there, or on the PATH, already.
 install() {
