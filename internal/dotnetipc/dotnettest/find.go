@@ -28,7 +28,7 @@ func Program(t testing.TB) string {
 	if path := cached(); path != "" {
 		return path
 	}
-	t.Skip("needs azmcp, a .NET process: npm install @azure/mcp-linux-x64 and set OTELGC_AZMCP, or .ci/run packages")
+	t.Skip("needs azmcp, a .NET process: npm install @azure/mcp-linux-x64 and set OTELGC_AZMCP, or .ci/run npm")
 	return ""
 }
 

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +25,9 @@ import (
 type Options struct {
 	// Env is added to the environment, such as "DOTNET_gcServer=1".
 	Env []string
+	// Name is what the process is called, by a link to the program; azmcp if
+	// empty.
+	Name string
 	// Wrap is a command that runs the program, such as unshare.
 	Wrap []string
 	// TempDir is its TMPDIR; a directory of the test's own if empty.
@@ -54,6 +60,13 @@ func Start(t testing.TB, o Options) *Server {
 	if s.TempDir == "" {
 		s.TempDir = tempDir(t)
 	}
+	if o.Name != "" {
+		link := filepath.Join(s.TempDir, o.Name)
+		if err := os.Symlink(program, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+		program = link
+	}
 	command := append(slices.Clone(o.Wrap), program, "server", "start")
 	s.cmd = exec.Command(command[0], command[1:]...)
 	s.cmd.Env = append(environment(), "TMPDIR="+s.TempDir, "HOME="+s.TempDir, "AZURE_MCP_COLLECT_TELEMETRY=false")
@@ -66,6 +79,8 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Fd makes the pipe block: the thread that reads is the one that waits.
+	out.(*os.File).Fd()
 	s.out = bufio.NewReaderSize(out, 1<<20)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -105,7 +120,10 @@ func (s *Server) PID() int { return s.cmd.Process.Pid }
 type Response struct {
 	// Sent is when the request was written, Received when the answer was read.
 	Sent, Received stall.Instant
-	Bytes          int
+	// Waited is how long the reading thread waited for a CPU meanwhile: the
+	// answer may have been there so much earlier.
+	Waited time.Duration
+	Bytes  int
 }
 
 // Initialize makes the server ready for requests. It is the first call, and
@@ -138,6 +156,9 @@ func (s *Server) ask(method string, params map[string]any) Response {
 	s.t.Helper()
 	s.next++
 	id := s.next
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	waited := waitedForCPU()
 	r := Response{Sent: s.write(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})}
 	for {
 		line, err := s.out.ReadSlice('\n')
@@ -145,7 +166,7 @@ func (s *Server) ask(method string, params map[string]any) Response {
 			r.Bytes += len(line)
 			line, err = s.out.ReadSlice('\n')
 		}
-		r.Received = s.clock.Now()
+		r.Received, r.Waited = s.clock.Now(), waitedForCPU()-waited
 		if err != nil {
 			s.t.Fatalf("%s: read answer: %v\n%s", method, err, s.stderr.String())
 		}
@@ -156,6 +177,20 @@ func (s *Server) ask(method string, params map[string]any) Response {
 		}
 		r.Bytes = 0
 	}
+}
+
+// waitedForCPU returns how long this thread has been runnable and not running,
+// the second field of /proc/thread-self/schedstat.
+func waitedForCPU() time.Duration {
+	text, err := os.ReadFile("/proc/thread-self/schedstat")
+	if err != nil {
+		return 0
+	}
+	var ran, waited int64
+	if _, err := fmt.Sscan(string(text), &ran, &waited); err != nil {
+		return 0
+	}
+	return time.Duration(waited)
 }
 
 func (s *Server) write(message any) stall.Instant {

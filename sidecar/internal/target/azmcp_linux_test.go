@@ -23,7 +23,7 @@ func TestAzmcpExport(t *testing.T) {
 	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(server.PID()))})
 	r.await("watching a .NET process", 1)
 	server.Initialize()
-	for i := range 150 {
+	for i := range 80 {
 		server.List(i % 4 / 3 * 1_000_000)
 	}
 	server.Stop()

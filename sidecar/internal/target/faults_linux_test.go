@@ -1,0 +1,206 @@
+package target
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// asClient makes the test's binary a client that attaches to the process it
+// names, says so and reads on.
+const asClient = "OTELGC_TEST_ATTACH"
+
+func TestMain(m *testing.M) {
+	if pid, err := strconv.Atoi(os.Getenv(asClient)); err == nil {
+		if err := attachForEver(pid); err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func attachForEver(pid int) error {
+	e, err := dotnetipc.Proc{}.Locate(pid)
+	if err != nil {
+		return err
+	}
+	s, err := dotnetipc.NewClient(e).Collect(context.Background(), request())
+	if err != nil {
+		return err
+	}
+	fmt.Println("attached")
+	for b := make([]byte, 4096); err == nil; {
+		_, err = s.Read(b)
+	}
+	return err
+}
+
+// TestAzmcpFollow: a process that is killed leaves its socket behind; the one
+// that is started in its place is another, and watched as such.
+func TestAzmcpFollow(t *testing.T) {
+	name := fmt.Sprintf("shop%d", os.Getpid())
+	first := dotnettest.Start(t, dotnettest.Options{Name: name})
+	r := newRig(t, Options{Selector: selector(t, name)})
+	r.await("watching a .NET process", 1)
+	first.Kill()
+	r.await("no longer watched", 1)
+
+	second := dotnettest.Start(t, dotnettest.Options{Name: name, TempDir: first.TempDir})
+	r.await("watching a .NET process", 2)
+	if left, err := filepath.Glob(first.TempDir + "/dotnet-diagnostic-*"); err != nil || len(left) != 2 {
+		t.Errorf("sockets: %v, %v, want that of the killed process and that of the new one", left, err)
+	}
+	all := r.stop()
+	if len(all) != 2 || all[0].PID != first.PID() || all[1].PID != second.PID() {
+		t.Fatalf("summaries: got %+v, want of %d and %d", all, first.PID(), second.PID())
+	}
+	if all[0].Why != "the process ended" || all[1].Why != "told to end" {
+		t.Errorf("ends: got %q and %q", all[0].Why, all[1].Why)
+	}
+	second.Ping() // it goes on
+	// The telemetry of the one has nothing of the other.
+	for _, e := range r.events(stall.EventSourceStatus) {
+		if want := fmt.Sprintf("int_value:%d", integer(e, stall.AttrTargetPID)); e.Resource[stall.AttrProcessPID] != want {
+			t.Errorf("status about process %s with the resource of %s", want, e.Resource[stall.AttrProcessPID])
+		}
+	}
+}
+
+// TestAzmcpFaults does to one process what must not harm it.
+func TestAzmcpFaults(t *testing.T) {
+	server := dotnettest.Start(t, dotnettest.Options{Env: []string{"DOTNET_GCgen0size=40000"}})
+	client := dotnetipc.NewClient(located(t, server.PID()))
+	client.Timeout = time.Minute
+	server.Initialize()
+	t.Run("clients are killed while attached", func(t *testing.T) { killClients(t, server, client) })
+	t.Run("a reader stalls", func(t *testing.T) { stallReader(t, server, client) })
+	t.Run("all sessions are in use", func(t *testing.T) { crowd(t, server, client) })
+}
+
+func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client) {
+	const times = 25
+	for range times {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", asClient, server.PID()))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "attached\n" {
+			t.Fatalf("client: %q, %v", line, err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		server.Ping()
+	}
+	if _, err := client.ProcessInfo(t.Context()); err != nil {
+		t.Errorf("after %d clients were killed: %v", times, err)
+	}
+	noLeak(t, server)
+}
+
+// noLeak waits until the process has no session: each is a thread of its own,
+// and one whose client is gone ends when it next has an event to send.
+func noLeak(t *testing.T, server *dotnettest.Server) {
+	t.Helper()
+	noLeakBut(t, server, 0)
+}
+
+func noLeakBut(t *testing.T, server *dotnettest.Server, most int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; {
+		server.List(0) // allocates, so collects
+		n := sessionThreads(t, server.PID())
+		if n <= most {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d sessions are left", n)
+		}
+	}
+}
+
+func sessionThreads(t *testing.T, pid int) (n int) {
+	t.Helper()
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // the thread ended
+		}
+		if strings.TrimSpace(string(comm)) == ".NET EventPipe" {
+			n++
+		}
+	}
+	return n
+}
+
+// stallReader opens a session with many events and does not read it. The
+// process works on, and its diagnostics server answers others.
+func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client) {
+	q := request()
+	q.BufferMB = 4
+	q.Providers[0].Level, q.Providers[0].Events = 5, nil
+	q.Providers[0].Keywords = 0x1 | 0x8 | 0x10 | 0x8000 | 0x10000 // GC, loader, JIT, exceptions, threading
+	s, err := client.Collect(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		server.List(0)
+	}
+	if _, err := client.ProcessInfo(t.Context()); err != nil {
+		t.Errorf("beside a stalled session: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	noLeak(t, server)
+}
+
+// crowd takes every session. The watcher says why it sees nothing, and sees as
+// soon as there is room.
+func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client) {
+	var sessions []*dotnetipc.Session
+	for range dotnetipc.MaxSessions {
+		s, err := client.Collect(t.Context(), request())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, s)
+	}
+	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(server.PID()))})
+	r.await("no session left: the 64 of the process are in use", 1)
+	for _, s := range sessions {
+		_ = s.Close()
+	}
+	noLeakBut(t, server, 1)
+	r.await("watching a .NET process", 1)
+	s := r.stop()
+	if len(s) != 1 || s[0].Sessions != 1 || s[0].Why != "told to end" {
+		t.Errorf("summary: got %+v", s)
+	}
+	noLeak(t, server)
+}
