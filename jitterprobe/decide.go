@@ -24,8 +24,9 @@ const stealFrom = 100 * time.Microsecond
 // decide gives g the first cause whose rule its account meets:
 //
 //	host.throttled  it could run, and its CPU was idle
-//	host.preempted  it could run, and another thread did
-//	host.fault      it had a page fault, for which it may have waited
+//	host.preempted  it could run, and another thread did, for longer than what follows
+//	host.fault      it had a page fault, for which it may have waited; what the
+//	                fault does not account for is entries into the kernel at most
 //	host.suspended  it could not run, without a page fault: it was stopped
 //	host.irq        its CPU served interrupts for a good part of the gap
 //	host.steal      and not at all, or for next to nothing of it
@@ -40,9 +41,9 @@ func (g *Gap) decide(a *kernel.Account) {
 	switch {
 	case a.Idle && leastShare*a.Preempted >= d:
 		g.call(stall.HostThrottled, Evidence{Witness: IdleCPU, Time: a.Preempted})
-	case leastShare*a.Preempted >= d:
+	case leastShare*a.Preempted >= d && a.Preempted >= a.Blocked+a.Fault:
 		g.call(stall.HostPreempted, Evidence{Witness: SwitchRecord, Time: a.Preempted, Count: int32(a.Switches), TID: a.Next, Name: a.NextName})
-	case a.Faults > 0 && leastShare*(a.Fault+a.Blocked) >= d:
+	case a.Faults > 0 && (leastShare*(a.Fault+a.Blocked) >= d || d-a.Fault-off <= 2*entryCost):
 		g.call(stall.HostFault, faults(a))
 	case a.Faults == 0 && leastShare*a.Blocked >= d:
 		g.call(stall.HostSuspended, Evidence{Witness: StopRecord, Time: a.Blocked})

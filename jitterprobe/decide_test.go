@@ -25,6 +25,8 @@ func TestDecide(t *testing.T) {
 		{"by an idle CPU", 50 * ms, kernel.Account{Thread: true, CPU: true, Preempted: 49 * ms, Switches: 1, Idle: true}, stall.HostThrottled, stall.ScopeCPU, "ready to run while its CPU was idle for 49ms"},
 		{"faults", 20 * us, kernel.Account{Thread: true, CPU: true, Fault: 5 * us, Interrupt: 6 * us, Interrupts: 1, Faults: 2}, stall.HostFault, stall.ScopeCPU, "2 page faults in 5µs"},
 		{"a fault that waited", 9 * ms, kernel.Account{Thread: true, Fault: 20 * us, Blocked: 8 * ms, Switches: 1, Faults: 1, Major: 1}, stall.HostFault, stall.ScopeCPU, "1 major page fault in 8.02ms"},
+		{"a short one that came with an interrupt", 25 * us, kernel.Account{Thread: true, CPU: true, Fault: 4 * us, Interrupt: 3 * us, Interrupts: 1, Faults: 1}, stall.HostFault, stall.ScopeCPU, "1 page fault in 4µs"},
+		{"stopped while it was preempted", 30 * ms, kernel.Account{Thread: true, Preempted: 9 * ms, Blocked: 20 * ms, Switches: 2}, stall.HostSuspended, stall.ScopeProcess, "stopped for 20ms by a signal, a debugger or a freezer"},
 		{"stopped", 30 * ms, kernel.Account{Thread: true, CPU: true, Blocked: 29 * ms, Switches: 1}, stall.HostSuspended, stall.ScopeProcess, "stopped for 29ms by a signal, a debugger or a freezer"},
 		{"neither switched nor faulted", 40 * us, kernel.Account{Thread: true}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},
 		{"a switch that explains too little", 3 * ms, kernel.Account{Thread: true, Preempted: 30 * us, Switches: 1}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},

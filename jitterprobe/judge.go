@@ -16,6 +16,7 @@ type judge struct {
 	slept     slept
 	view      *kernel.View
 	seen      bool // records of the thread are kept
+	runtime   bool // the thread is one of the runtime's
 	waited    waited
 	limits    []Limit
 }
@@ -28,7 +29,7 @@ type suspect struct {
 }
 
 func newJudge(root string, s suspect, o Options) *judge {
-	j := &judge{view: &kernel.View{}}
+	j := &judge{view: &kernel.View{}, runtime: s.mode == Runtime}
 	var cgroups error
 	j.throttled, cgroups = newThrottled(root, o.Clock)
 	j.realtime = newRealtime(root, s.tid)
@@ -85,5 +86,9 @@ func (j *judge) mayBeThrottled(g *Gap) bool {
 // explain asks the kernel's records about g.
 func (j *judge) explain(g *Gap) {
 	a := j.account(g)
+	was := *g
 	g.decide(&a)
+	if g.Evidence.Witness == StopRecord && j.runtime {
+		*g = was // or it waited for a lock of the runtime
+	}
 }

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+const specEnv = "OTELGC_CAUSES_CHILD"
+
+// childSpec is what a child does.
+type childSpec struct {
+	Mode string // of the probe; empty for a hog, which has none
+	Work string // what the child injects into itself: "", "faults", "gc"
+	Join string // a cgroup
+	CPU  int    // of a hog
+}
+
+// seenGap is a gap as the child tells it.
+type seenGap struct {
+	Start, End stall.Instant
+	Cause      string
+	Evidence   string
+}
+
+// seen is the last word of a child.
+type seen struct {
+	Gaps     []seenGap
+	Truth    []stall.Span // what it did to itself, or when a hog ran
+	Observed time.Duration
+	Limits   []string
+}
+
+// hello is its first.
+type hello struct {
+	CPU int
+}
+
+// childMain never returns in a child.
+func childMain() {
+	text, is := os.LookupEnv(specEnv)
+	if !is {
+		return
+	}
+	var spec childSpec
+	err := json.Unmarshal([]byte(text), &spec)
+	if err == nil {
+		err = child(spec)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "causes: child:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func child(spec childSpec) error {
+	if spec.Join != "" {
+		if err := os.WriteFile(filepath.Join(spec.Join, "cgroup.procs"), []byte("0"), 0o644); err != nil {
+			return fmt.Errorf("join cgroup: %w", err)
+		}
+	}
+	clock, err := stall.NewClock()
+	if err != nil {
+		return err
+	}
+	quit := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes it
+		close(quit)
+	}()
+	out := json.NewEncoder(os.Stdout)
+	if spec.Mode == "" {
+		if err := out.Encode(hello{spec.CPU}); err != nil {
+			return err
+		}
+		truth, err := hog(spec.CPU, clock, quit)
+		return errors.Join(err, out.Encode(seen{Truth: truth}))
+	}
+	return probing(spec, clock, quit, out)
+}
+
+// maxGaps bounds what a child keeps.
+const maxGaps = 1 << 20
+
+func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.Encoder) error {
+	mode, err := jitterprobe.ParseMode(spec.Mode)
+	if err != nil {
+		return err
+	}
+	var s seen
+	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock, OnGap: func(g jitterprobe.Gap) {
+		if len(s.Gaps) < maxGaps {
+			s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	if mode == jitterprobe.Spin {
+		if _, err := jitterprobe.Reserve(p.CPU()); err != nil {
+			return err
+		}
+	}
+	for _, l := range p.Limits() {
+		s.Limits = append(s.Limits, l.String())
+	}
+	if err := out.Encode(hello{p.CPU()}); err != nil {
+		return err
+	}
+	work := map[string]func(stall.Clock, <-chan struct{}) ([]stall.Span, error){"faults": fault, "gc": collect, "": idle}[spec.Work]
+	truth, err := work(clock, quit)
+	summary := p.Stop()
+	s.Observed = summary.Observed()
+	s.Truth = truth
+	return errors.Join(err, out.Encode(s))
+}
+
+func idle(_ stall.Clock, quit <-chan struct{}) ([]stall.Span, error) {
+	<-quit
+	return nil, nil
+}
+
+// process is a running child, as its parent sees it.
+type process struct {
+	hello  hello
+	cgroup string // that it is in
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *json.Decoder
+}
+
+func startChild(spec childSpec) (*process, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find own binary: %w", err)
+	}
+	p := &process{cgroup: spec.Join, cmd: exec.Command(self)}
+	p.cmd.Env = append(os.Environ(), specEnv+"="+string(text))
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start child: %w", err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start child: %w", err)
+	}
+	p.out = json.NewDecoder(bufio.NewReader(out))
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start child: %w", err)
+	}
+	if err := p.out.Decode(&p.hello); err != nil {
+		_, endErr := p.end()
+		return nil, errors.Join(fmt.Errorf("read child: %w", err), endErr)
+	}
+	return p, nil
+}
+
+// end has the child say its last word and waits for it.
+func (p *process) end() (s seen, err error) {
+	_ = p.in.Close()
+	if err = p.out.Decode(&s); err != nil {
+		err = fmt.Errorf("read child: %w", err)
+	}
+	if waitErr := p.cmd.Wait(); waitErr != nil {
+		err = errors.Join(err, fmt.Errorf("child: %w", waitErr))
+	}
+	return s, err
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// quota makes a cgroup that the child joins, in whichever hierarchy has the cpu
+// controller.
+func quota(spec *childSpec) (undo func() error, err error) {
+	name := fmt.Sprintf("otelgc-causes-%d", os.Getpid())
+	for _, h := range []struct{ mount, file, quota string }{
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "20000"},
+		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "20000"},
+		{"/sys/fs/cgroup", "cpu.max", "20000 100000"},
+	} {
+		dir := filepath.Join(h.mount, name)
+		mkErr := os.Mkdir(dir, 0o755)
+		if mkErr == nil {
+			if mkErr = os.WriteFile(filepath.Join(dir, h.file), []byte(h.quota), 0o644); mkErr == nil {
+				spec.Join = dir
+				return func() error { return os.Remove(dir) }, nil
+			}
+			mkErr = errors.Join(mkErr, os.Remove(dir))
+		}
+		err = errors.Join(err, mkErr)
+	}
+	return nil, fmt.Errorf("make a cgroup with a quota: %w", err)
+}
+
+// pollEvery is the time between two looks at cpu.stat.
+const pollEvery = time.Millisecond
+
+// watchQuota looks at the cgroup's own account: the count rises when a
+// throttling begins, the time when it ends.
+func watchQuota(ctx context.Context, e *experiment, p *process, in *injection) error {
+	clock, err := stall.NewClock()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(p.cgroup, "cpu.stat")
+	count, spent, err := throttled(file)
+	if err != nil {
+		return err
+	}
+	begun := stall.Instant(0)
+	for end := time.Now().Add(e.span); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(pollEvery) {
+		n, t, err := throttled(file)
+		if err != nil {
+			return err
+		}
+		now := clock.Now()
+		if n != count && begun == 0 {
+			begun = now.Add(-2 * pollEvery)
+		}
+		if t != spent && begun != 0 {
+			// The time that was added says when it began, better than the look.
+			begun = min(begun, now.Add(-time.Duration(t-spent)))
+			in.truth = append(in.truth, stall.Span{Start: begun, End: now})
+			begun = 0
+		}
+		count, spent = n, t
+	}
+	return nil
+}
+
+// throttled reads how often a cgroup was throttled and for how many nanoseconds.
+func throttled(file string) (count, nanos int64, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read throttling: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch name {
+		case "nr_throttled":
+			count = n
+		case "throttled_time":
+			nanos = n
+		case "throttled_usec":
+			nanos = n * 1000
+		}
+	}
+	return count, nanos, nil
+}
+
+// compete runs a hog on the probe's CPU; it says itself when it ran.
+func compete(ctx context.Context, e *experiment, p *process, in *injection) error {
+	h, err := startChild(childSpec{CPU: p.hello.CPU})
+	if err != nil {
+		return err
+	}
+	wait(ctx, e.span)
+	ran, err := h.end()
+	in.truth = ran.Truth
+	return err
+}
+
+// Lengths of the stops, and the time between two.
+var (
+	stopFor   = []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond}
+	stopEvery = 60 * time.Millisecond
+)
+
+// stopAndGo stops the child and has it go on.
+func stopAndGo(ctx context.Context, e *experiment, p *process, in *injection) error {
+	clock, err := stall.NewClock()
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(e.span)
+	for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
+		s := stall.Span{Start: clock.Now()}
+		err := p.cmd.Process.Signal(syscall.SIGSTOP)
+		wait(ctx, stopFor[i%len(stopFor)])
+		if err := errors.Join(err, p.cmd.Process.Signal(syscall.SIGCONT)); err != nil {
+			return err
+		}
+		s.End = clock.Now().Add(time.Millisecond) // it goes on a little later
+		in.truth = append(in.truth, s)
+		wait(ctx, stopEvery)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/accuracy/report"
+)
+
+func main() {
+	childMain()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "causes:", err)
+		os.Exit(1)
+	}
+}
+
+// experiment is what the flags say.
+type experiment struct {
+	span time.Duration
+	log  io.Writer
+	cpu  int // of the probe
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	e := experiment{log: log}
+	var o report.Output
+	f := flag.NewFlagSet("causes", flag.ContinueOnError)
+	f.SetOutput(log)
+	o.Flag(f)
+	f.DurationVar(&e.span, "span", 20*time.Second, "length of each case")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	tallies, err := e.measure(ctx)
+	if err != nil {
+		return err
+	}
+	s := report.New("Causes of gaps against what was injected")
+	write(s, &e, tallies)
+	return o.Write(out, s)
+}
+
+// measure runs every case that this process has the rights for.
+func (e *experiment) measure(ctx context.Context) ([]*tally, error) {
+	var all []*tally
+	for i := range cases {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		c := &cases[i]
+		t, err := e.once(ctx, c)
+		var missing missingRights
+		switch {
+		case errors.As(err, &missing):
+			fmt.Fprintf(e.log, "%s: left out: %v\n", c.name, err)
+			t = &tally{c: c, left: err.Error()}
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		default:
+			fmt.Fprintf(e.log, "%s: %s\n", c.name, t)
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// missingRights says that a case cannot be injected here.
+type missingRights struct{ error }
+
+func (m missingRights) Unwrap() error { return m.error }
+
+// once runs a case: a child probes, the injector works beside it, and what the
+// child saw is held against what the injector did.
+func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error) {
+	var in injection
+	spec := childSpec{Mode: c.mode, Work: c.work}
+	if c.prepare != nil {
+		undo, err := c.prepare(&spec)
+		if err != nil {
+			return nil, missingRights{err}
+		}
+		defer func() { err = errors.Join(err, undo()) }()
+	}
+	p, err := startChild(spec)
+	if err != nil {
+		return nil, err
+	}
+	e.cpu = p.hello.CPU
+	if c.inject != nil {
+		err = c.inject(ctx, e, p, &in)
+	} else {
+		wait(ctx, e.span)
+	}
+	s, endErr := p.end()
+	if err := errors.Join(err, endErr); err != nil {
+		return nil, err
+	}
+	in.truth = append(in.truth, s.Truth...)
+	return newTally(c, s, in.truth), nil
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

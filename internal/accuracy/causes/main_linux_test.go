@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+func TestMain(m *testing.M) {
+	childMain()
+	os.Exit(m.Run())
+}
+
+// enough is how many gaps of known truth a share is taken of.
+const enough = 20
+
+// TestCauses injects every case for a second. The machine may be busy with other
+// things, which then are true causes too: so the bounds are wide, and nothing is
+// asked of a case that has few gaps of known truth. The figures of a quiet
+// machine are the command's.
+func TestCauses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: cgroups, perf_event_open on a CPU, tracefs")
+	}
+	var log bytes.Buffer
+	e := experiment{span: time.Second, log: &log}
+	all, err := e.measure(context.Background())
+	t.Log(log.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(cases) {
+		t.Fatalf("got %d cases, want %d", len(all), len(cases))
+	}
+	if len(all[0].limits) > 0 {
+		t.Skipf("not all causes can be decided here: %s", strings.Join(all[0].limits, "; "))
+	}
+	truth, right, wrong := 0, 0, 0
+	for _, x := range all {
+		if x.never > 0 {
+			t.Errorf("%s: %d gaps are called what cannot be: %v", x.c.name, x.never, x.causes)
+		}
+		truth, right, wrong = truth+x.truth, right+x.right(), wrong+x.wrong()
+		if x.truth >= enough && 2*x.right() < x.truth {
+			t.Errorf("%s: %d of %d gaps are decided rightly, want half: %v", x.c.name, x.right(), x.truth, x.called)
+		}
+		if x.gaps >= enough && x.unknownRate() > 0.5 {
+			t.Errorf("%s: %d of %d gaps are unknown", x.c.name, x.causes[unknown], x.gaps)
+		}
+	}
+	t.Logf("%d gaps of known truth: %d right, %d wrong", truth, right, wrong)
+	if truth >= 5*enough && (10*wrong > 2*truth || 10*right < 7*truth) {
+		t.Errorf("%d gaps of known truth: %d right, want 70 %%; %d wrong, want 20 %% at most", truth, right, wrong)
+	}
+}
+
+func TestOwns(t *testing.T) {
+	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from, End: to} }
+	covered := testCase{from: 10, below: 1000, cover: 70}
+	mutual := testCase{from: 10, below: 1000, cover: 70, of: 50}
+	single := testCase{from: 10, below: 1000}
+	gaps := []seenGap{{Start: 100, End: 200}, {Start: 300, End: 400}, {Start: 410, End: 420}}
+	for _, test := range []struct {
+		name  string
+		c     testCase
+		gap   stall.Span
+		truth []stall.Span
+		want  bool
+	}{
+		{"covered", covered, span(100, 200), []stall.Span{span(50, 180)}, true},
+		{"by two", covered, span(100, 200), []stall.Span{span(50, 140), span(150, 190)}, true},
+		{"too little", covered, span(100, 200), []stall.Span{span(50, 160)}, false},
+		{"too short", covered, span(100, 105), []stall.Span{span(50, 160)}, false},
+		{"too long", covered, span(100, 2000), []stall.Span{span(50, 2000)}, false},
+		{"a small part of the injection", mutual, span(100, 200), []stall.Span{span(50, 900)}, false},
+		{"most of it", mutual, span(100, 200), []stall.Span{span(90, 210)}, true},
+		{"the only gap", single, span(100, 200), []stall.Span{span(150, 151)}, true},
+		{"one of two", single, span(300, 400), []stall.Span{span(390, 415)}, false},
+		{"another", single, span(300, 400), []stall.Span{span(150, 151)}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.c.owns(test.gap, test.truth, gaps); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTally(t *testing.T) {
+	c := &testCase{want: "host.irq", from: 1, below: 1000, cover: 70, never: []string{"runtime.unknown"}}
+	x := newTally(c, seen{Gaps: []seenGap{
+		{Start: 0, End: 10, Cause: "host.irq"},
+		{Start: 20, End: 30, Cause: "host.irq_or_steal"},
+		{Start: 40, End: 50, Cause: "host.steal"},
+		{Start: 60, End: 70, Cause: "host.unknown"},
+		{Start: 200, End: 210, Cause: "runtime.unknown"},
+	}}, []stall.Span{{Start: 0, End: 100}})
+	got := []int{x.gaps, x.truth, x.right(), x.undecided(), x.wrong(), x.never}
+	if d := cmp.Diff([]int{5, 4, 1, 2, 1, 1}, got); d != "" {
+		t.Errorf("gaps, truth, right, undecided, wrong, impossible (-want +got):\n%s", d)
+	}
+	if x.unknownRate() != 0.2 {
+		t.Errorf("unknown: got %v, want 0.2", x.unknownRate())
+	}
+}
