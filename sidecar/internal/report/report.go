@@ -9,7 +9,7 @@ import (
 // Limits of what is kept of one file. What is over them is counted, and named
 // in Incomplete.
 const (
-	MaxCollections = 1 << 18
+	MaxCollections = 1 << 17
 	MaxSuspensions = 1 << 20
 	MaxPauses      = 1 << 20 // of all collections
 	MaxIncomplete  = 1 << 12

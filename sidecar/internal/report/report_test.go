@@ -146,14 +146,18 @@ func TestSpread(t *testing.T) {
 }
 
 func TestWhatIsOverALimitIsNamed(t *testing.T) {
-	var r Report
-	for range MaxIncomplete + 3 {
+	r := Report{
+		Collections: make([]Collection, MaxCollections-1),
+		Suspensions: make([]Suspension, MaxSuspensions-1),
+		Incomplete:  make([]Hole, MaxIncomplete-1),
+	}
+	for range 4 {
 		r.addHole(Hole{Why: "x"})
 	}
-	for range MaxSuspensions + 1 {
+	for range 2 {
 		r.addSuspension(Suspension{})
 	}
-	for range MaxCollections + 2 {
+	for range 3 {
 		r.addCollection(Collection{})
 	}
 	r.sayLeft()
