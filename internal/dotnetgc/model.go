@@ -1,9 +1,10 @@
 package dotnetgc
 
 import (
+	"time"
+
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/stall"
-	"time"
 )
 
 // Options of a [Model]. The zero value is the default.

@@ -49,9 +49,6 @@ func (c *cursor) u64() uint64 {
 	return 0
 }
 
-// maxVarintBytes is the longest varuint64.
-const maxVarintBytes = 10
-
 // uvarint reads a varuint64.
 func (c *cursor) uvarint() uint64 {
 	if c.i < len(c.b) && c.b[c.i] < 0x80 {

@@ -134,7 +134,7 @@ func (r *Reader) fail(err error) {
 		r.idle = err
 		return
 	}
-	if err == io.ErrUnexpectedEOF && !r.block.cut && r.salvage() {
+	if errors.Is(err, io.ErrUnexpectedEOF) && !r.block.cut && r.salvage() {
 		return
 	}
 	r.held.releaseAll()
@@ -149,7 +149,7 @@ func (r *Reader) place(err error) error {
 	}
 	at := r.src.offset
 	switch {
-	case err == io.ErrUnexpectedEOF:
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		at += int64(len(r.src.rest()))
 	case r.block.open:
 		at += int64(r.block.frame.start + r.block.i)
