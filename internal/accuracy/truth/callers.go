@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -53,5 +54,5 @@ func (c *callers) ForceFlush(context.Context) error { return nil }
 func (c *callers) seen() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.by
+	return maps.Clone(c.by)
 }

@@ -12,6 +12,7 @@ import (
 	"runtime/trace"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ type program struct {
 	mu  sync.Mutex
 	log []logged // by number
 
-	live []*node
+	live [1 << 11]atomic.Pointer[node] // 32 MB, all of it to be marked
 	lock sync.Mutex
 	echo net.Listener
 	wg   sync.WaitGroup
@@ -43,8 +44,8 @@ const arrivalHeader = "X-Arrival"
 
 func newProgram(t *testing.T, m *otelgc.Monitor) *program {
 	p := &program{m: m}
-	for range 1 << 11 { // 32 MB, all of it to be marked
-		p.live = append(p.live, chain(1<<8))
+	for i := range p.live {
+		p.live[i].Store(chain(1 << 8))
 	}
 	t.Cleanup(func(percent int) func() { return func() { debug.SetGCPercent(percent) } }(debug.SetGCPercent(15)))
 	var err error
@@ -96,7 +97,7 @@ func (p *program) work(t *testing.T, windows, seed int) {
 
 // request is what a window does: each kind of waiting and working in turn.
 func (p *program) request(kind int, c net.Conn) {
-	p.live[kind%len(p.live)] = chain(1 << 8) // 16 kB, and as much garbage
+	p.live[kind%len(p.live)].Store(chain(1 << 8)) // 16 kB, and as much garbage
 	switch kind % 10 {
 	case 0:
 		time.Sleep(200 * time.Microsecond)
@@ -158,7 +159,7 @@ func (p *program) serve() *httptest.Server {
 		c := r.Context().Value(key{}).(*call)
 		c.l.begin[1] = p.now()
 		trace.Log(context.Background(), windowLog, strconv.Itoa(c.n))
-		p.live[c.n%len(p.live)] = chain(1 << 8)
+		p.live[c.n%len(p.live)].Store(chain(1 << 8))
 		burn(50 * time.Microsecond)
 		c.l.end[0] = p.now()
 	})
