@@ -53,13 +53,23 @@ func (p *process) run(ctx context.Context) {
 		if p.clock.Now().Sub(began) > lastDelay {
 			delay = firstDelay
 		}
-		if said == nil || said.Error() != p.failure.Error() {
-			p.log.Warn("process is not watched", "error", p.failure, "again_in", delay.String())
-		}
+		p.complain(said, delay)
 		p.wait(ctx, delay)
 		delay = min(2*delay, lastDelay)
 	}
 	p.end(ctx)
+}
+
+// complain says why the process is not watched, once.
+func (p *process) complain(said error, delay time.Duration) {
+	switch {
+	case said != nil && said.Error() == p.failure.Error():
+	case errors.Is(p.failure, dotnetipc.ErrNoSocket) && p.summary.Sessions == 0:
+		// It may be any process, whose threads are watched.
+		p.log.Info("no .NET runtime to attach to", "why", p.failure)
+	default:
+		p.log.Warn("collections are not watched", "error", p.failure, "again_in", delay.String())
+	}
 }
 
 // wait waits for d, and says every second that nothing is seen.

@@ -37,6 +37,9 @@ func Parse(s string) (Selector, error) {
 // String returns the selector as it was written.
 func (s Selector) String() string { return s.text }
 
+// PID returns the one process that is named by its number, 0 for none.
+func (s Selector) PID() int { return s.pid }
+
 // names returns what a process may be called: its program, as the kernel cuts
 // it, the file that was started, and what the host "dotnet" runs.
 func names(proc dotnetipc.Proc, pid int) []string {

@@ -14,6 +14,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -35,7 +36,8 @@ func run(e env, args []string) error {
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
 	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
-	target := set.Int("target", 0, "watch what the machine does to the threads of the process with this `PID`, too")
+	var targets targetFlags
+	targets.add(set)
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
 	if err := parse(e, set, args); err != nil {
 		return err
@@ -47,8 +49,8 @@ func run(e env, args []string) error {
 	if *duration < 0 {
 		return wrong("--duration %v: want 0s or more", *duration)
 	}
-	if *target < 0 {
-		return wrong("--target %d: want the PID of a process", *target)
+	if err := targets.check(); err != nil {
+		return err
 	}
 	beside, err := parseCPUs(*cpus)
 	if err != nil {
@@ -62,12 +64,12 @@ func run(e env, args []string) error {
 		return wrong("--workload: want --record, too")
 	}
 	s.recordTo, s.workload = *record, *workload
-	s.target = *target
+	s.targets = targets
 	report, err := s.run(*duration)
 	if err != nil || !*asJSON {
 		return err
 	}
-	return printJSON(e, report.Document())
+	return printJSON(e, runDocument{report.Document(), s.seen})
 }
 
 // sidecar is a run.
@@ -79,8 +81,10 @@ type sidecar struct {
 	board     string
 	needBoard bool
 	gaps      gaps.Log
-	target    int // the PID of a process, 0 for none
+	targets   targetFlags
 	side      *hostSide
+	dotnet    *target.Watcher // nil for none
+	seen      []target.Summary
 	recordTo  string // a path, empty for none
 	workload  string
 }
@@ -126,7 +130,11 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	s.sayStart(w)
 	x.begin(w)
-	if s.side, err = startHostSide(s.target, s.log, clock, w, x.telemetry); err != nil {
+	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry); err != nil {
+		_, stopped := s.end(w, x, providers, record)
+		return nil, errors.Join(err, stopped)
+	}
+	if s.dotnet, err = s.targets.start(s, clock); err != nil {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
@@ -147,6 +155,9 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 // end stops everything, and does not wait for a Collector that is dead.
 func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
 	s.side.stop()
+	if s.dotnet != nil {
+		s.seen = s.dotnet.Stop()
+	}
 	summary, err := w.Stop()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)

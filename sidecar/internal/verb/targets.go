@@ -1,0 +1,51 @@
+package verb
+
+import (
+	"flag"
+	"fmt"
+
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// targetFlags say which processes are watched from outside.
+type targetFlags struct {
+	target, listen string
+
+	selector target.Selector // the zero one for none
+}
+
+func (f *targetFlags) add(set *flag.FlagSet) {
+	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes")
+	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
+}
+
+func (f *targetFlags) check() (err error) {
+	if f.target == "" {
+		return nil
+	}
+	if f.selector, err = target.Parse(f.target); err != nil {
+		return wrong("--target %s: %w", f.target, err)
+	}
+	return nil
+}
+
+// start attaches to the .NET processes; it returns nil if none is to be.
+func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*target.Watcher, error) {
+	if f.target == "" && f.listen == "" {
+		return nil, nil
+	}
+	w, err := target.Start(target.Options{Selector: f.selector, Listen: f.listen, Clock: clock, Log: s.log})
+	if err != nil {
+		return nil, fmt.Errorf("watch .NET processes: %w", err)
+	}
+	return w, nil
+}
+
+// runDocument is the JSON document of run: that of its probe, and the .NET
+// processes it attached to.
+type runDocument struct {
+	gaps.Document
+	Targets []target.Summary `json:"targets,omitempty"`
+}
