@@ -20,6 +20,9 @@
 // when its buffers are full. A gap is an [Event] of its own, in its place in
 // time: nothing is missing without a word.
 //
+// Stacks, activities and the label lists of format 6 are stepped over, also
+// where a label list overrides the version of an event.
+//
 // Memory is bounded by [Limits]. A broken stream yields an [Error] with the
 // byte offset, never a panic, after all events that were whole.
 package nettrace

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -157,6 +158,20 @@ func TestBroken(t *testing.T) {
 				t.Errorf("more than one line: %q", err)
 			}
 		})
+	}
+}
+
+// TestPromise does not allocate what a header promises and the stream does not
+// hold.
+func TestPromise(t *testing.T) {
+	w := nettracetest.New(nettracetest.Options{Version: 6})
+	stream := append(w.Bytes(), 0xff, 0xff, 0xff, 2, 20, 0, 1, 0)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := read(t, stream, nettrace.Options{})
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("allocated %d bytes for a stream of %d, %v", got, len(stream), err)
 	}
 }
 
