@@ -28,7 +28,7 @@ func newSlept() slept {
 func (s *slept) settle(gaps []Gap) {
 	longest := -1
 	for i := range gaps {
-		if d := gaps[i].Duration(); d >= sleptFrom && (longest < 0 || d > gaps[longest].Duration()) {
+		if d := gaps[i].Duration(); !gaps[i].Runtime && d >= sleptFrom && (longest < 0 || d > gaps[longest].Duration()) {
 			longest = i
 		}
 	}

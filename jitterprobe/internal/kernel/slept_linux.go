@@ -9,12 +9,26 @@ import (
 // Slept returns for how long the machine has slept since it was booted, by
 // which CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
 func Slept() (time.Duration, bool) {
-	var mono, boot unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono) != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
-		return 0, false
+	for range sleptTries {
+		var before, boot, after unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &before) != nil ||
+			unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil ||
+			unix.ClockGettime(unix.CLOCK_MONOTONIC, &after) != nil {
+			return 0, false
+		}
+		if width := after.Nano() - before.Nano(); width <= int64(sleptWidth) {
+			return time.Duration(boot.Nano() - before.Nano() - width/2), true
+		}
 	}
-	return time.Duration(boot.Nano() - mono.Nano()), true
+	return 0, false // this thread is being interrupted all the time
 }
+
+// sleptWidth is how far apart the two readings of CLOCK_MONOTONIC may be: a
+// thread that is preempted between two clocks must not see a sleep.
+const (
+	sleptWidth = 100 * time.Microsecond
+	sleptTries = 10
+)
 
 // majorFaults returns how many page faults of this process needed the disk.
 func majorFaults() int64 {
