@@ -1,6 +1,11 @@
 package otelgc
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 // Middleware returns a handler that measures a window around each request of
 // next. It touches neither the request nor the response, so it can stand
@@ -18,12 +23,19 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var w window
 		w.begin(m)
-		w.arrival = m.arrival.of(r.Header, w.start, m.wallOffset())
+		w.arrival = m.arrivalOf(r, w.start)
 		w.about.spanOf(r.Context())
 		w.mark()
 		defer m.served(&w, r)
 		next.ServeHTTP(rw, r)
 	})
+}
+
+// arrivalOf returns when a request arrived, or zero. That the connection has had
+// its first request is noted though a header says it better.
+func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant {
+	accepted := m.acceptedAt(r, start)
+	return cmp.Or(m.arrival.of(r.Header, start, m.wallOffset()), accepted)
 }
 
 // served ends the window of a request, whose route is known by now.

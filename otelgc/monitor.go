@@ -30,16 +30,17 @@ var started atomic.Bool
 // Monitor watches this process. All methods may be called from any goroutine,
 // and on a nil Monitor, which watches nothing.
 type Monitor struct {
-	clock    stall.Clock
-	base     time.Time     // has a monotonic reading
-	epoch    stall.Instant // of base
-	tel      *telemetry.Telemetry
-	arrival  arrivalHeader
-	pause    pauseHook
-	onWindow func(*stall.Window, *stall.Share)
-	place    *stall.Place
-	first    uint64  // index of the last collection before Start
-	kind     gc.Kind // of every collection of this process
+	clock     stall.Clock
+	base      time.Time     // has a monotonic reading
+	epoch     stall.Instant // of base
+	tel       *telemetry.Telemetry
+	arrival   arrivalHeader
+	accepting atomic.Bool // a server tells of its connections, see AcceptArrivals
+	pause     pauseHook
+	onWindow  func(*stall.Window, *stall.Share)
+	place     *stall.Place
+	first     uint64  // index of the last collection before Start
+	kind      gc.Kind // of every collection of this process
 
 	watcher     *gcwatch.Watcher
 	cycle       cycleSource
