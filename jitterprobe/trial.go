@@ -25,6 +25,8 @@ type Trial struct {
 	// compared with that of the first one; CPUs is their number.
 	Apart time.Duration
 	CPUs  int
+	// Limits says which causes the probe could not have decided.
+	Limits []Limit
 }
 
 // Own counts what a thread that only spins never does.
@@ -63,7 +65,7 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	to := tick.TakeAnchor(o.Clock)
 	after := readOwn(thread)
 
-	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At)}
+	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At), Limits: p.Limits()}
 	t.Seen = seenOf(&t.Snapshot, stall.Span{Start: from.At, End: to.At})
 	if t.Mode == Periodic || !usable {
 		return t, nil

@@ -1,6 +1,11 @@
 package doctor
 
-import "github.com/otelgc/otelgc/stall"
+import (
+	"slices"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
 
 // Cause says of one cause of gaps whether it can be told from the others with
 // the rights at hand.
@@ -11,11 +16,18 @@ type Cause struct {
 	Needs     string `json:"needs,omitempty"` // what is missing, or would tell more
 }
 
-// judgeCauses holds the rights against what each cause needs as evidence.
+// judgeCauses holds the rights against what each cause needs as evidence. What
+// the probe of the self-test itself cannot decide has the last word.
 func (r *Report) judgeCauses(m *machine) {
 	rights := m.rights()
-	kernel := rights.tracefs != "" || rights.mayTrace() // streams of what the kernel did
+	switches, events := rights.thread == nil, rights.tracefs != "" || rights.has(capSysAdmin)
 	add := func(c stall.Cause, decidable bool, how, needs string) {
+		if l := m.limit(c); l != nil {
+			decidable, needs = false, l.Mend
+			if needs == "" {
+				needs = l.Why
+			}
+		}
 		if decidable {
 			r.Decidable = append(r.Decidable, c.String())
 		} else {
@@ -23,24 +35,39 @@ func (r *Report) judgeCauses(m *machine) {
 		}
 		r.Causes = append(r.Causes, Cause{c.String(), decidable, how, needs})
 	}
-	add(stall.HostThrottled, len(m.after.throttle) > 0, "cpu.stat of the cgroup and its ancestors", unless(len(m.after.throttle) > 0, "a cgroup with a quota, and its cpu.stat to be read"))
+	const (
+		cgroups = "a cgroup with a quota, and its cpu.stat to be read"
+		perf    = "perf_event_open: perf_event_paranoid of at most 2, or CAP_PERFMON"
+		traces  = "CAP_PERFMON, and tracefs or CAP_SYS_ADMIN"
+	)
+	throttles := len(m.after.throttle) > 0
+	add(stall.HostThrottled, throttles, "cpu.stat of the cgroup and its ancestors", unless(throttles, cgroups))
 	switch {
-	case rights.thread != nil:
-		add(stall.HostPreempted, false, "", "perf_event_open: perf_event_paranoid of at most 2, or CAP_PERFMON")
+	case !switches:
+		add(stall.HostPreempted, true, "run_delay of the probe's thread, not by whom", perf+", for the switch itself")
 	case rights.cpu != nil:
 		add(stall.HostPreempted, true, "context switches of the probe's thread, not by whom", "CAP_PERFMON, to say by whom")
 	default:
 		add(stall.HostPreempted, true, "context switches of the CPU, by whom", "")
 	}
-	const events = "root with tracefs, or CAP_BPF and CAP_PERFMON"
-	add(stall.HostIRQ, kernel, "interrupt events of the CPU", unless(kernel, events))
-	both := kernel && rights.thread == nil
-	add(stall.HostSteal, both, "no event of the kernel in the gap, none lost", unless(both, events))
+	both := switches && rights.cpu == nil && events && m.limit(stall.HostSteal) == nil
+	add(stall.HostIRQ, both, "interrupts of the CPU", unless(both, traces))
+	add(stall.HostSteal, both, "no event of the kernel in the gap, none lost", unless(both, traces))
 	if !both { // else the two are told apart
-		add(stall.HostIRQOrSteal, rights.thread == nil, "no context switch in the gap", unless(rights.thread == nil, "perf_event_open"))
+		add(stall.HostIRQOrSteal, switches, "no context switch and no fault in the gap", unless(switches, perf))
 	}
-	add(stall.HostFault, true, "faults of the probe's thread", "")
+	add(stall.HostFault, switches, "faults of the probe's thread", unless(switches, perf))
 	add(stall.HostSuspended, true, "CLOCK_BOOTTIME against CLOCK_MONOTONIC", "")
+}
+
+// limit returns what keeps the probe of the self-test from deciding c, or nil.
+func (m *machine) limit(c stall.Cause) *jitterprobe.Limit {
+	for i := range m.limits {
+		if slices.Contains(m.limits[i].Causes, c) {
+			return &m.limits[i]
+		}
+	}
+	return nil
 }
 
 func unless(ok bool, needs string) string {

@@ -27,8 +27,8 @@ func TestThisMachine(t *testing.T) {
 			t.Errorf("target.go: got %q, want the version of Go", report.Checks[i].Value)
 		}
 	}
-	if !slices.Contains(report.Decidable, "host.fault") {
-		t.Errorf("decidable causes: got %v, want host.fault among them", report.Decidable)
+	if !slices.Contains(report.Decidable, "host.suspended") {
+		t.Errorf("decidable causes: got %v, want host.suspended among them", report.Decidable)
 	}
 }
 

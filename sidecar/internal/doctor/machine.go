@@ -36,7 +36,8 @@ type machine struct {
 	groups []cgroup.Group // this process's
 	before counters
 	after  counters
-	tested bool // time went by between them
+	tested bool                // time went by between them
+	limits []jitterprobe.Limit // of the probe of the self-test
 }
 
 // counters are what is read before and after the self-test.

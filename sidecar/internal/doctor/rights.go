@@ -73,7 +73,7 @@ func (r *rights) perfCheck() Check {
 	}
 	switch {
 	case r.thread != nil:
-		return c.warn(level+", refused: "+why(r.thread), "preemption cannot be told from other gaps: set it to 2 or less, allow perf_event_open in seccomp, or add CAP_PERFMON")
+		return c.warn(level+", refused: "+why(r.thread), "faults and interrupts cannot be told from other gaps, nor who preempts: set it to 2 or less, allow perf_event_open in seccomp, or add CAP_PERFMON")
 	case r.cpu != nil:
 		return c.info(level+", own threads", "who preempts stays unknown: add CAP_PERFMON")
 	}
@@ -96,8 +96,8 @@ func (r *rights) bpfCheck() Check {
 func (r *rights) tracefsCheck() Check {
 	c := about("rights.tracefs", "sys/kernel/tracing/events")
 	switch {
-	case r.tracefs == "" && r.mayTrace():
-		return c.info("not to be seen, BPF is", "")
+	case r.tracefs == "" && r.has(capSysAdmin):
+		return c.info("not mounted here, CAP_SYS_ADMIN can reach it", "")
 	case r.tracefs == "":
 		return c.info("not to be seen", "interrupts cannot be told from the hypervisor: mount tracefs on /sys/kernel/tracing, and run as root")
 	}

@@ -25,11 +25,11 @@ func (m *machine) selfTests(o Options) []Check {
 	if o.SelfTest == 0 {
 		o.SelfTest = DefaultSelfTest
 	}
-	t, err := m.selfTest(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU}, o.SelfTest)
+	t, err := m.selfTest(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}, o.SelfTest)
 	if err != nil {
 		return []Check{about("selftest", "").fail(err.Error(), "the probe cannot run here")}
 	}
-	m.tested = true
+	m.tested, m.limits = true, t.Limits
 	return []Check{ran(&t, m.mode), counter(&t), covered(&t), own(&t), together(&t), drift(&t), seen(&t)}
 }
 
