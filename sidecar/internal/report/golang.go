@@ -19,7 +19,7 @@ const traceTick = 64 * time.Nanosecond
 // readGo reads a Go execution trace.
 func readGo(r *Report, in io.Reader, _ Options) error {
 	r.Source.Runtime, r.Source.Clock = "go", clockFile
-	trace, err := gotrace.NewReader(in, gotrace.Options{})
+	trace, err := gotrace.NewReader(in, gotrace.Options{MarkPrefix: markPrefix, Limits: gotrace.Limits{Transitions: 1}})
 	switch {
 	case errors.Is(err, gotrace.ErrVersion):
 		return fmt.Errorf("%w: record with one of these, or use a newer otelgc-sidecar", err)
@@ -53,8 +53,9 @@ type goBuilder struct {
 	stops   []gc.Pause               // of the collection that has not ended
 	cpu     gc.CPU                   // of the workers in it
 	parts   map[uint64]time.Duration // assists that go on, by goroutine
-	running *gotrace.Cycle           // that had not ended when the last generation did
-	cycle   gotrace.Cycle            // the memory of running
+	log     requestLog
+	running *gotrace.Cycle // that had not ended when the last generation did
+	cycle   gotrace.Cycle  // the memory of running
 }
 
 func (b *goBuilder) learn(g *gotrace.Generation) {
@@ -91,6 +92,7 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 	b.learnStops(stops)
 	b.learnWorkers(workers, g.End)
 	b.learnRanges(g.Ranges)
+	b.log.learn(g)
 	if b.running = nil; g.Running != nil {
 		b.cycle = *g.Running
 		b.running = &b.cycle
@@ -220,6 +222,10 @@ func (b *goBuilder) end(err error) error {
 			Span:   stall.Span{Start: p.Start, End: p.End},
 			Reason: "GC " + p.Phase.String() + ", of no collection in the trace",
 		})
+	}
+	b.Requests = latenciesOf(b.log.settle(b.Report))
+	if b.log.left > 0 {
+		b.addHole(Hole{Why: many(b.log.left, "request or assist") + " more than a report holds"})
 	}
 	switch {
 	case err == nil:

@@ -32,8 +32,8 @@ func TestGoTrace(t *testing.T) {
 	}
 }
 
-// trace is that of recorded.
-var trace struct {
+// shared is what recorded returns.
+var shared struct {
 	sync.Once
 	data []byte
 }
@@ -41,11 +41,11 @@ var trace struct {
 // recorded returns a trace of this process of two generations or more.
 func recorded(t *testing.T) []byte {
 	t.Helper()
-	trace.Do(func() { trace.data = gotracetest.Record(t, 2200*time.Millisecond) })
-	if trace.data == nil {
+	shared.Do(func() { shared.data = gotracetest.Record(t, 2200*time.Millisecond) })
+	if shared.data == nil {
 		t.Skip("skipped: nothing could be recorded")
 	}
-	return trace.data
+	return shared.data
 }
 
 // stopsOf decodes a trace by itself: every stop of the world in it.

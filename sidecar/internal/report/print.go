@@ -37,6 +37,7 @@ func (r *Report) printTrace(w io.Writer) {
 	r.printKinds(w)
 	r.printRollup(w)
 	r.printHeap(w)
+	r.printRequests(w)
 	r.printLongest(w)
 	r.printSuspensions(w)
 	r.printSession(w)

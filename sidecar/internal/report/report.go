@@ -23,6 +23,8 @@ type Report struct {
 	Suspensions []Suspension // stops that were not for garbage collection, by Start
 	Incomplete  []Hole
 	Work        Work
+	// Requests are those that package otelgc marked in a Go trace, by latency.
+	Requests []Latency
 	// Left counts what a limit of this package kept out.
 	Left Left
 

@@ -16,7 +16,8 @@ type Summary struct {
 	TimeInGC gc.Maybe[float64] `json:"time_in_gc,omitzero"`
 	Pauses   map[string]Spread `json:"pauses"` // by kind, one sample per stop
 	Rollup   []DocRow          `json:"rollup"`
-	Reasons  map[string]Spread `json:"suspensions"` // by reason
+	Reasons  map[string]Spread `json:"suspensions"`        // by reason
+	Requests []Latency         `json:"requests,omitempty"` // that package otelgc marked
 	Assist   *Effort           `json:"assist,omitempty"`
 	Sweep    *Effort           `json:"sweep,omitempty"`
 }
@@ -39,7 +40,7 @@ type DocRow struct {
 func (r *Report) summary() Summary {
 	s := Summary{
 		Before: r.Before(), Pause: r.PauseTotal(), PauseShare: r.PauseShare(), Suspend: r.Suspended(),
-		Pauses: r.pausesByKind(), Rollup: []DocRow{}, Reasons: map[string]Spread{},
+		Pauses: r.pausesByKind(), Requests: r.Requests, Rollup: []DocRow{}, Reasons: map[string]Spread{},
 	}
 	if shares := r.TimeInGC(); len(shares) > 0 {
 		s.TimeInGC = gc.Known(shares[len(shares)-1].Share)
