@@ -55,9 +55,10 @@ func (w *waited) settle(gaps []Gap, b batch) {
 	delay, turns := now.Delay-w.last.Delay, now.Turns-w.last.Turns
 	blocked, late, drops := now.Blocked != w.last.Blocked, b.late-w.batch.late, b.drops-w.batch.drops
 	unsure := drops > 0 || blocked || w.blocked
+	faulted := now.Faults != w.last.Faults
 	// A thread that was stopped, or that waited for its runtime, gave its CPU
 	// up more often than it slept.
-	calm := now.Blocked-w.last.Blocked <= b.looks-w.batch.looks && now.MajorFaults == w.last.MajorFaults
+	calm := now.Blocked-w.last.Blocked <= b.looks-w.batch.looks && !faulted
 	w.last, w.batch, w.blocked = now, b, blocked
 	w.gaps = w.gaps[:0]
 	for i := range gaps {
@@ -72,28 +73,40 @@ func (w *waited) settle(gaps []Gap, b batch) {
 		if calm {
 			w.timers(delay)
 		}
-	case !w.periodic && !unsure && turns > 0 && turns <= uint64(len(w.gaps)):
+	case w.periodic || unsure:
+	case turns == 0 && !faulted:
+		w.others()
+	case turns <= uint64(len(w.gaps)):
 		w.switches(delay, int(turns))
 	}
 }
 
 // switches: n gaps contain n waits that sum to delay, and each gap is as long
-// as its wait or longer. If only the n longest gaps together are that long, it
-// is they.
+// as its wait or longer. A gap without which no n others are that long is one of
+// them, and waited for what the longest others leave.
 func (w *waited) switches(delay time.Duration, n int) {
-	sum := time.Duration(0)
+	sum, next := time.Duration(0), time.Duration(0)
 	for _, g := range w.gaps[:n] {
 		sum += g.Duration()
 	}
-	other := time.Duration(0) // the next best n gaps
 	if n < len(w.gaps) {
-		other = sum - w.gaps[n-1].Duration() + w.gaps[n].Duration()
-	}
-	if sum < delay || other >= delay {
-		return
+		next = w.gaps[n].Duration()
 	}
 	for _, g := range w.gaps[:n] {
-		w.call(g, min(delay, g.Duration()))
+		d := g.Duration()
+		if own := delay - (sum - d); own > next && own <= d && leastShare*own >= d {
+			w.call(g, own)
+		}
+	}
+}
+
+// others: where no switch and no fault happened, all gaps are of the machine
+// below.
+func (w *waited) others() {
+	for _, g := range w.gaps {
+		if g.Cause == stall.HostUnknown {
+			g.call(stall.HostIRQOrSteal, Evidence{Witness: Remainder, Time: g.Duration()})
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ func TestWaitedSwitches(t *testing.T) {
 		{"two waits", []time.Duration{4 * ms, 3 * ms, 16 * us}, 6900 * us, 2, []bool{true, true, false}},
 		{"a wait that could be in any", []time.Duration{40 * us, 30 * us, 16 * us}, 10 * us, 1, []bool{false, false, false}},
 		{"all of them", []time.Duration{40 * us}, 10 * us, 1, []bool{true}},
+		{"one that must be, one that may", []time.Duration{9 * ms, 40 * us, 30 * us}, 8 * ms, 2, []bool{true, false, false}},
 		{"a wait of which the gap is not there", []time.Duration{40 * us}, 3 * ms, 1, []bool{false}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,5 +99,15 @@ func TestWaitedTimers(t *testing.T) {
 		if w.timers(test.delay); gaps[0].Cause != test.want {
 			t.Errorf("%s: got %v, want %v", test.name, gaps[0].Cause, test.want)
 		}
+	}
+}
+
+func TestWaitedOthers(t *testing.T) {
+	gaps, refs := unknowns(time.Millisecond, 20*time.Microsecond)
+	gaps[0].Cause = stall.HostThrottled
+	w := waited{gaps: refs}
+	w.others()
+	if gaps[0].Cause != stall.HostThrottled || gaps[1].Cause != stall.HostIRQOrSteal || gaps[1].Evidence.Witness != Remainder {
+		t.Errorf("got %v, %v (%v)", gaps[0].Cause, gaps[1].Cause, gaps[1].Evidence)
 	}
 }

@@ -30,15 +30,6 @@ const (
 	sleptTries = 10
 )
 
-// majorFaults returns how many page faults of this process needed the disk.
-func majorFaults() int64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return int64(u.Majflt)
-}
-
 // Realtime reports whether a thread has real-time priority.
 func Realtime(tid int) bool {
 	a, err := unix.SchedGetAttr(tid, 0)
