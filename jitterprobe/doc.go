@@ -14,7 +14,16 @@
 //
 // Spinning needs Linux on amd64 or arm64 (the latter builds and is untested), a
 // cycle counter that the kernel itself trusts, a second CPU, and no cgroup
-// quota; elsewhere a probe degrades to Periodic, and [Probe.Note] says why.
+// quota; elsewhere a probe degrades to Periodic, and [Probe.Reason] and
+// [Probe.Note] say why.
+//
+// Each gap has a cause and the [Evidence] that decided it, from what the kernel
+// recorded of the probe's thread and its CPU; nobody asks the thread itself.
+// Without the rights to that, causes are called by what is left of them, and
+// never guessed: [Probe.Limits] says which, and the mend.
+//
+// Gaps come by [Options.OnGap] or by the iterator [Probe.Gaps]; [Probe.Snapshot]
+// counts them in histograms, which merge and have quantiles.
 //
 // Every gap has its true start and end on the clock of package stall. A probe
 // never stops measuring and never blocks: what finds its ring full is counted

@@ -8,6 +8,27 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
+// The gaps as they come to light, with their causes, until there were ten.
+func ExampleProbe_Gaps() {
+	p, err := jitterprobe.Start(jitterprobe.Options{Interrupts: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Stop()
+	for _, l := range p.Limits() {
+		fmt.Println(l)
+	}
+	n := 0
+	for g := range p.Gaps() {
+		fmt.Println(g.Duration(), g.Cause, g.Evidence)
+		if n++; n == 10 {
+			break
+		}
+	}
+	s := p.Snapshot()
+	fmt.Println("p99 of all gaps:", s.Linear.Quantile(0.99))
+}
+
 // A probe of the last CPU for a second, and what it saw.
 func Example() {
 	p, err := jitterprobe.Start(jitterprobe.Options{
