@@ -97,7 +97,7 @@ func classes() []*class {
 			percent: 100, workers: 2, work: nothing, own: (*bench).ask, beside: forceAlways,
 		},
 		{
-			name: "arrival", what: "a pause between the arrival of a request and its handler", right: collector, also: beforeHandler,
+			name: "arrival", what: "a pause between the arrival of a request and its handler", right: collector,
 			percent: 100, workers: 2, http: true, work: nothing,
 			around: func(b *bench, d time.Duration) stall.Span { return b.slowToStop(d, runtime.GC) },
 		},
@@ -123,9 +123,7 @@ func spared(r *request, s *stall.Share) bool {
 // slack is what two clocks that are read one after the other may differ by.
 const slack = time.Microsecond
 
-// beforeHandler reports whether the arrival was in force.
-func beforeHandler(r *request, _ *stall.Share) bool { return r.arrival != 0 }
-
+// notBlamed reports whether the collector has no part at all.
 func notBlamed(_ *request, s *stall.Share) bool {
 	return s.GC() == 0 && s.Charged[stall.SchedGC] == 0
 }

@@ -4,26 +4,27 @@ import (
 	"crypto/sha512"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
-// slowToStop calls f while another goroutine hashes memory for d, in one piece of
-// assembly, which nothing can interrupt: so a stop of the world takes as long.
+// slowToStop calls f, which stops the world, while another goroutine hashes
+// memory for d, in one piece of assembly, which nothing can interrupt: so the
+// stop takes as long as the hash. It returns when the world was stopping for
+// sure, which is empty if the hash was over before.
 func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
 	n := min(int(b.hashed*float64(d)), len(b.memory))
-	done := make(chan struct{})
+	over := make(chan stall.Instant, 1)
 	go func() {
 		sha512.Sum512(b.memory[:n])
-		close(done)
+		over <- b.now()
 	}()
 	runtime.Gosched() // it is next on this P
-	s := b.spans(f)
-	<-done
-	return s
+	from := b.now()
+	f()
+	return stall.Span{Start: from, End: <-over}
 }
 
 // storm has some goroutines call f over and over.
@@ -53,24 +54,11 @@ func (b *bench) crowd(goroutines int, d time.Duration) stall.Span {
 	})
 }
 
-// collectTight has a collection begin with the next allocation, with so little
-// room to its goal that whoever allocates must mark, and waits for its end.
+// collectTight collects with so little room to the goal that whoever allocates
+// meanwhile must mark.
 func (b *bench) collectTight() stall.Span {
-	before := collections()
-	s := b.spans(func() {
-		debug.SetGCPercent(5)
-		for collections() == before {
-			time.Sleep(time.Millisecond)
-		}
-	})
-	debug.SetGCPercent(-1)
-	return s
-}
-
-func collections() uint64 {
-	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64()
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	return b.spans(runtime.GC)
 }
 
 // forceAlways forces collections, one after the other.

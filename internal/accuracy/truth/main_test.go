@@ -67,6 +67,9 @@ func (t *tally) checkLaws(to *testing.T) {
 	if t.class.name == "gc-off" && t.blamed > 0 {
 		to.Errorf("%d requests blamed on a collector that was off", t.blamed)
 	}
+	if t.class.http && t.affected >= tooFew && t.before == 0 {
+		to.Error("no pause between arrival and handler was charged")
+	}
 	if t.unmatched > (t.affected+t.held)/10+1 {
 		to.Errorf("%d requests have no window of their own", t.unmatched)
 	}

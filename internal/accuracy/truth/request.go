@@ -81,12 +81,16 @@ func (b *bench) overlap(r *request) time.Duration {
 	return d
 }
 
-// affected returns how many requests were affected so far.
+// affected returns how many requests were affected so far, but for those that the
+// machine held up.
 func (b *bench) affected(least time.Duration) (n int) {
 	for i := range b.requests {
-		if b.overlap(&b.requests[i]) >= least {
+		if r := &b.requests[i]; b.overlap(r) >= least && !b.heldUp(r) {
 			n++
 		}
 	}
 	return n
 }
+
+// heldUp reports whether the machine was an injector too.
+func (b *bench) heldUp(r *request) bool { return b.held(r) > b.overlap(r)/2 }

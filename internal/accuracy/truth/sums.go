@@ -136,6 +136,14 @@ func (s *sum) add(h *stall.Share) {
 	}
 }
 
+// lost says what the monitor dropped, if it did.
+func (s *sum) lost() string {
+	if s.dropped == "" {
+		return ""
+	}
+	return "; the monitor dropped " + s.dropped
+}
+
 func (s *sum) unseen() float64 { return float64(s.total.Unseen) / float64(max(1, s.total.Total)) }
 
 func (s *sum) String() string {
@@ -159,8 +167,8 @@ func (s *sum) write(to *report.Section) {
 	row(appOrHost, s.total.AppOrHost)
 	row(uncertain, s.total.Uncertain)
 	row(unseen, s.total.Unseen)
-	to.Para("Sums: %d requests in %.0f s at budget 1, with a heap of %d MB and GOGC=%d. Of %d the charges and the left-over names do not sum to the duration, to the nanosecond. "+
-		"%.2f %% of the time is unseen; %d requests were delayed by the collector.",
-		s.requests, s.took.Seconds(), sumLive, sumPercent, s.broken, 100*s.unseen(), s.gc)
+	to.Para("Sums: %d requests in %.0f s at budget 1, with a heap of %d MB and GOGC=%d. The charges and the left-over names sum to the duration, to the nanosecond, of all but %d. "+
+		"%.2f %% of the time is unseen; %d requests were delayed by the collector. The kernel kept threads of the process waiting for a CPU for %.1f s in all%s.",
+		s.requests, s.took.Seconds(), sumLive, sumPercent, s.broken, 100*s.unseen(), s.gc, s.held.Seconds(), s.lost())
 	to.Table(rows)
 }

@@ -21,6 +21,7 @@ type tally struct {
 	first              map[owner]int
 	right              int // named first what was injected
 	rightOrSched       int // or sched.gc
+	before             int // charged more to the collector than their handler took
 	broken             int // windows, affected or not, whose parts do not sum
 	blamed             int // windows, affected or not, in which the collector has a part
 	callers            map[string]int
@@ -48,15 +49,14 @@ func (t *tally) judge(b *bench) {
 	for i := range b.requests {
 		r := &b.requests[i]
 		t.requests++
-		overlap := b.overlap(r)
-		if overlap < t.least {
+		if b.overlap(r) < t.least {
 			continue
 		}
 		w := b.windowOf(r)
 		switch {
 		case w == nil:
 			t.unmatched++
-		case b.held(r) > overlap/2:
+		case b.heldUp(r):
 			t.held++
 			if t.isRight(r, &w.share) {
 				t.heldRight++
@@ -75,6 +75,9 @@ func (t *tally) isRight(r *request, s *stall.Share) bool {
 func (t *tally) name(r *request, s *stall.Share) {
 	name := first(s)
 	t.first[name]++
+	if s.GC() > r.end[1].Sub(r.begin[0]) {
+		t.before++
+	}
 	switch {
 	case t.isRight(r, s):
 		t.right++

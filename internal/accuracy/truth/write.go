@@ -13,6 +13,9 @@ import (
 
 // write puts the figures and how they came about into s.
 func write(s *report.Section, affected int, tallies []*tally) {
+	if len(tallies) == 0 {
+		return
+	}
 	s.Para("A program injects what it knows into requests of its own and logs when, otelgc watches it at budget 1, and what it names first "+
 		"(the longest part of the request) is compared with what was injected. A request is affected if the log overlaps it by at least %d times the p99 "+
 		"of requests without injection, which is measured first in the same run; at least %d affected requests per class are wanted.", affectedTimes, affected)
@@ -23,12 +26,19 @@ func write(s *report.Section, affected int, tallies []*tally) {
 		"With sched.gc: where that name counts as right for the classes of the collector; it is the time in which the request wanted a CPU that a GC worker had, " +
 		"an upper bound, which the headline share of GC leaves out. The interval is Wilson's, 95 %%. " +
 		"Set aside: the kernel kept threads of the process waiting for a CPU for more than half as long as what was injected, so that the machine was an injector too. " +
-		"What the truth itself cannot tell: the log of a forced collection is that of the call, in which the world also runs while the collector marks.")
+		"What the truth itself cannot tell: in the class of assists the log is that of the whole collection, in which a request may have got its share of the CPUs and credit for all that it allocated.")
 	s.Para("What was injected, by row, and what was named first, by column, of the affected requests:")
 	s.Table(matrix(tallies))
 	for _, t := range tallies {
 		if n := len(t.callers); n > 0 && t.class.name == "suspension" {
 			s.Para("The stops of the suspension class were reported with their caller: %s.", callersOf(t.callers))
+		}
+		if t.class.http {
+			s.Para("Of the %d affected requests of class %s, %d were charged more to the collector than their whole handler took: only the time since their arrival can be that.",
+				t.affected, t.class.name, t.before)
+		}
+		if t.dropped != "" {
+			s.Para("In class %s the monitor dropped %s.", t.class.name, t.dropped)
 		}
 		if t.class.percent < 0 && t.class.live == 0 {
 			s.Para("With the collector off, %d of %d requests, affected or not, have time of gc.* or sched.gc.", t.blamed, t.requests)
@@ -38,7 +48,7 @@ func write(s *report.Section, affected int, tallies []*tally) {
 	for _, t := range tallies {
 		windows, broken, unmatched = windows+t.requests, broken+t.broken, unmatched+t.unmatched
 	}
-	s.Para("Of %d requests, affected or not, %d have parts that do not sum to their duration; %d affected ones could not be told from another by when they began and ended.",
+	s.Para("Of %d requests, affected or not, %d have parts that do not sum to their duration. %d affected ones have no window of their own, by when they began and ended.",
 		windows, broken, unmatched)
 }
 
