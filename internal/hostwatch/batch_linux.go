@@ -27,7 +27,9 @@ func (w *Watch) batch() error {
 	t.MajorFaults = now.majorFaults - min(now.majorFaults, w.first.majorFaults)
 	t.Throttled = max(0, now.throttled-w.first.throttled)
 	t.Stolen = time.Duration(now.steal-min(now.steal, w.first.steal)) * tick
-	t.Pressure = max(0, pressure(w.process.root)-w.pressed)
+	if w.batches%slowEvery == 0 {
+		t.Pressure = max(0, pressure(w.process.root)-w.pressed)
+	}
 	w.last = now
 	w.mu.Lock()
 	w.totals, w.upTo = *t, w.mark

@@ -47,7 +47,7 @@ func (h *history) add(waits []stall.Span, exact bool, s sample) {
 }
 
 // during returns what the machine did in s. Waits are exact, from the threshold
-// on; what is counted is so between the readings around s, up to 50 ms before
+// on; what is counted is so between the readings around s, up to 100 ms before
 // it and after: at most that much is of s.
 func (h *history) during(s stall.Span, mark stall.Instant) (d gc.HostDuring) {
 	var before, after *sample

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	ringSize = 1 << 20 // 32,768 events: 650,000 a second at a drain each 50 ms
+	ringSize = 1 << 20 // 32,768 events: 320,000 a second at a drain each 100 ms
 	// maxBatch bounds a drain: a process that switches faster than it is
 	// drained must not hold the reader.
 	maxBatch = ringSize / (eventSize + 8)

@@ -15,7 +15,7 @@ const (
 	DefaultThreshold  = 10 * time.Microsecond
 	DefaultMaxThreads = 4096
 	// batchEvery is the time between two batches.
-	batchEvery = 50 * time.Millisecond
+	batchEvery = 100 * time.Millisecond
 	// holdBack is how old an event is before it is taken in: CPUs put theirs
 	// into the ring a little out of order.
 	holdBack = time.Millisecond
@@ -37,7 +37,7 @@ type Options struct {
 	MaxThreads int
 	// CountersOnly leaves the scheduler alone even where it may be followed.
 	CountersOnly bool
-	// OnBatch is called some twenty times a second, on one goroutine, with
+	// OnBatch is called ten times a second, on one goroutine, with
 	// what the machine did since the last time. It must not block, not call
 	// Stop, and not keep the batch.
 	OnBatch func(*Batch)

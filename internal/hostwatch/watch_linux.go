@@ -15,7 +15,7 @@ import (
 
 // slowEvery is the number of batches between two reads of what is dear: the
 // threads' own files.
-const slowEvery = 20
+const slowEvery = 10
 
 // tick is the unit of /proc/stat, USER_HZ.
 const tick = 10 * time.Millisecond
@@ -204,8 +204,7 @@ func (w *Watch) detach() error {
 
 // During returns what the machine did to the process in s, as far as that is
 // known by now: the delay of its threads exactly, from the threshold on, summed
-// over them; faults and throttling at most, as they are read some twenty times
-// a second.
+// over them; faults and throttling at most, as they are read ten times a second.
 func (w *Watch) During(s stall.Span) gc.HostDuring {
 	w.mu.Lock()
 	defer w.mu.Unlock()

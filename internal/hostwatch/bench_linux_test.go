@@ -1,0 +1,43 @@
+package hostwatch
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// BenchmarkBatch is a batch of a process that sleeps: what a watch costs at
+// rest, times the batches of a second.
+func BenchmarkBatch(b *testing.B) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := openProcess(os.DirFS("/"), os.Getppid())
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &Watch{
+		o:       Options{PID: p.pid, Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: func(*Batch) {}},
+		process: p, timeline: newTimeline(100, DefaultThreshold),
+	}
+	if w.follow(); w.scheduler == nil {
+		b.Skipf("the scheduler cannot be followed here: %v", w.why)
+	}
+	defer func() {
+		if err := w.detach(); err != nil {
+			b.Error(err)
+		}
+	}()
+	if err := w.begin(); err != nil {
+		b.Fatal(err)
+	}
+	time.Sleep(2 * holdBack)
+	for b.Loop() {
+		if err := w.batch(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
