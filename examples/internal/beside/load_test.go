@@ -1,0 +1,108 @@
+package beside
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/otelgc/spans"
+)
+
+// collecting forces collections until stop is called.
+func collecting() (stop func()) {
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-quit:
+				return
+			case <-time.After(time.Millisecond):
+				runtime.GC()
+			}
+		}
+	})
+	return func() { close(quit); wg.Wait() }
+}
+
+// waitWindows waits until n windows are told of; one that is hijacked may end
+// after its answer.
+func waitWindows(t *testing.T, m *otelgc.Monitor, got *windows, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if err := m.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got.mu.Lock()
+		have := len(got.all)
+		got.mu.Unlock()
+		if have == n {
+			return
+		}
+		if have > n || time.Now().After(deadline) {
+			t.Fatalf("%d windows, want %d", have, n)
+		}
+	}
+}
+
+// TestHTTPUnderLoad: many clients at once, all awkward handlers, always traced:
+// for the race detector, and nothing is lost.
+func TestHTTPUnderLoad(t *testing.T) {
+	for name, outer := range map[string]bool{"otelgc outside": true, "otelgc inside": false} {
+		t.Run(name, func(t *testing.T) {
+			var got windows
+			m := start(t, otelgc.WithExactBudget(1), otelgc.WithOnWindow(got.add))
+			out := tracetest.NewInMemoryExporter()
+			tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
+				spans.NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
+			h := handlers()
+			if outer {
+				h = m.Middleware(otelhttp.NewHandler(h, "h", otelhttp.WithTracerProvider(tracers)))
+			} else {
+				h = otelhttp.NewHandler(m.Middleware(h), "h", otelhttp.WithTracerProvider(tracers))
+			}
+			s := httptest.NewUnstartedServer(h)
+			m.AcceptArrivals(s.Config)
+			s.Start()
+			s.Client().Transport.(*http.Transport).DisableKeepAlives = true
+			stop := collecting()
+			const clients, rounds = 6, 10
+			paths := []string{"/plain", "/stream", "/deadline", "/panic", "/hijack"}
+			var wg sync.WaitGroup
+			for range clients {
+				wg.Go(func() {
+					for i := range rounds * len(paths) {
+						if r, err := s.Client().Get(s.URL + paths[i%len(paths)]); err == nil {
+							_, _ = io.Copy(io.Discard, r.Body)
+							_ = r.Body.Close()
+						}
+					}
+				})
+			}
+			wg.Wait()
+			s.Close()
+			stop()
+			const requests = clients * rounds * 5
+			waitWindows(t, m, &got, requests)
+			if err := tracers.ForceFlush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(out.GetSpans()); n != requests {
+				t.Errorf("%d spans, want %d", n, requests)
+			}
+			if err := tracers.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
