@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 func TestCPUThatIsNotAllowed(t *testing.T) {
@@ -62,5 +64,38 @@ func TestReserveKeepsThreadsOff(t *testing.T) {
 	}
 	if _, err := Reserve(1023); !errors.Is(err, ErrCPU) {
 		t.Errorf("reserve a CPU that is not allowed: got error %v, want %v", err, ErrCPU)
+	}
+}
+
+// A probe whose thread somebody moves says so.
+func TestMovedThread(t *testing.T) {
+	needSpin(t)
+	allowed, err := allowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(allowed) < 2 {
+		t.Skip("one CPU: nowhere to move to")
+	}
+	moved := make(chan Gap, 1)
+	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) {
+		if g.Evidence.Moved {
+			select {
+			case moved <- g:
+			default:
+			}
+		}
+	}})
+	if l := p.Limits(); len(l) > 0 && l[0].Causes[0] == stall.HostFault {
+		t.Skip(l[0])
+	}
+	var set unix.CPUSet
+	set.Set(allowed[0])
+	if err := unix.SchedSetaffinity(p.engine.thread(), &set); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "a gap in which the thread moved", func() bool { return len(moved) > 0 })
+	if g := <-moved; g.Cause != stall.HostPreempted || !strings.HasSuffix(g.Evidence.String(), "moved to another CPU") {
+		t.Errorf("got %v, %q", g.Cause, g.Evidence)
 	}
 }

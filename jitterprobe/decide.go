@@ -42,7 +42,7 @@ func (g *Gap) decide(a *kernel.Account) {
 	case a.Idle && leastShare*a.Preempted >= d:
 		g.call(stall.HostThrottled, Evidence{Witness: IdleCPU, Time: a.Preempted})
 	case leastShare*a.Preempted >= d && a.Preempted >= a.Blocked+a.Fault:
-		g.call(stall.HostPreempted, Evidence{Witness: SwitchRecord, Time: a.Preempted, Count: int32(a.Switches), TID: a.Next, Name: a.NextName})
+		g.call(stall.HostPreempted, Evidence{Witness: SwitchRecord, Time: a.Preempted, Count: int32(a.Switches), TID: a.Next, Name: a.NextName, Moved: a.Moved})
 	case a.Faults > 0 && (leastShare*(a.Fault+a.Blocked) >= d || d-a.Fault-off <= 2*entryCost):
 		g.call(stall.HostFault, faults(a))
 	case a.Faults == 0 && leastShare*a.Blocked >= d:

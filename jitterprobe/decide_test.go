@@ -8,6 +8,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
+// unknown returns a gap that nobody has explained yet.
+func unknown(d time.Duration) Gap {
+	g := gapOf(d)
+	g.Cause, g.Scope = stall.HostUnknown, stall.ScopeCPU
+	return g
+}
+
 func TestDecide(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
 	for _, test := range []struct {

@@ -40,6 +40,8 @@ type Evidence struct {
 	TID int32
 	// Name is that of the thread, or of the interrupt that took the most time.
 	Name string
+	// Moved says that the probe's thread ran on on another CPU.
+	Moved bool
 }
 
 // String says it in one line, such as "preempted by kworker/1:0 (thread 321)
@@ -58,6 +60,9 @@ func (e Evidence) String() string {
 	case BootClock:
 		return fmt.Sprintf("the machine slept for %v", d.Round(time.Millisecond))
 	case SwitchRecord:
+		if e.Moved {
+			return fmt.Sprintf("preempted%s for %v, and moved to another CPU", e.by(), d)
+		}
 		return fmt.Sprintf("preempted%s for %v", e.by(), d)
 	case RunDelay:
 		return fmt.Sprintf("schedstat: waited for the CPU for %v", d)

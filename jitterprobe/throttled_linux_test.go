@@ -36,12 +36,6 @@ func throttledMachine(t *testing.T) (j *throttled, set func(dir string, count in
 	}
 }
 
-func unknown(d time.Duration) Gap {
-	g := gapOf(d)
-	g.Cause, g.Scope = stall.HostUnknown, stall.ScopeCPU
-	return g
-}
-
 func anyGap(*Gap) bool { return true }
 
 func TestThrottledFindsThrottling(t *testing.T) {

@@ -26,8 +26,8 @@ type Account struct {
 	Major      int // of the faults, those that needed the disk
 	Interrupts int
 
-	// Moved is the CPU on which the thread ran on, -1 if it is the same.
-	Moved int32
+	// Moved says that the thread ran on on another CPU.
+	Moved bool
 	// Next is the thread that had the CPU for the longest time of the longest
 	// switch, its id in the initial PID namespace. Zero and empty if it is not
 	// known. Idle says that it was none: the CPU was idle.
@@ -38,9 +38,8 @@ type Account struct {
 	Longest string
 }
 
-// account makes the account of s. The thread may only be on home.
-func (v *View) account(s stall.Span, home int32) Account {
-	a := Account{Thread: v.thread.sees(s), Moved: -1}
+func (v *View) account(s stall.Span) Account {
+	a := Account{Thread: v.thread.sees(s)}
 	a.CPU = v.cpu.complete(s)
 	v.parts = v.thread.within(v.parts[:0], s)
 	for _, p := range v.parts {
@@ -52,9 +51,7 @@ func (v *View) account(s stall.Span, home int32) Account {
 			}
 		default:
 			a.Switches++
-			if p.cpu != home {
-				a.Moved = p.cpu
-			}
+			a.Moved = a.Moved || p.cpu != v.thread.home
 		}
 	}
 	v.parts = v.cpu.within(v.parts, s)

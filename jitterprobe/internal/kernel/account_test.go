@@ -23,7 +23,8 @@ const (
 
 // newView has rings that nobody writes: records are given to it by hand.
 func newView() *View {
-	v := &View{home: 3}
+	v := &View{}
+	v.thread.home = 3
 	v.thread.since, v.thread.last = t0, t0
 	v.thread.begins, v.thread.minor, v.thread.major = faultBegins, faultMinor, faultMajor
 	v.cpu = cpu{
@@ -45,7 +46,7 @@ func at(n int) stall.Instant { return t0 + stall.Instant(n)*us }
 func gap(from, to int) stall.Span { return stall.Span{Start: at(from), End: at(to)} }
 
 func (v *View) out(n int, preempted bool) {
-	v.thread.take(&perf.Record{Kind: perf.Switch, At: at(n), Out: true, Preempted: preempted, CPU: v.home})
+	v.thread.take(&perf.Record{Kind: perf.Switch, At: at(n), Out: true, Preempted: preempted, CPU: v.thread.home})
 }
 
 func (v *View) in(n int, cpu int32) {
@@ -128,7 +129,7 @@ func TestAccount(t *testing.T) {
 		{"moved", func(v *View) {
 			v.out(120, true)
 			v.in(150, 5)
-		}, Account{Preempted: micro(30), Switches: 1, Moved: 5}},
+		}, Account{Preempted: micro(30), Switches: 1, Moved: true}},
 		{"around the gap", func(v *View) {
 			v.point(90, timerIn, 236)
 			v.point(95, timerOut, 236)
@@ -140,9 +141,6 @@ func TestAccount(t *testing.T) {
 			v := newView()
 			test.tell(v)
 			test.want.Thread, test.want.CPU = true, true
-			if test.want.Moved == 0 {
-				test.want.Moved = -1
-			}
 			if d := cmp.Diff(test.want, v.Account(gap(100, 200))); d != "" {
 				t.Errorf("account (-want +got):\n%s", d)
 			}
@@ -178,6 +176,24 @@ func TestAccountKnowsWhatIsMissing(t *testing.T) {
 	v.Forget(at(500))
 	if a := v.Account(gap(600, 700)); !a.Thread || !a.CPU || len(v.cpu.blind) != 0 {
 		t.Errorf("forgotten: got %+v", a)
+	}
+}
+
+// What happens on a CPU says nothing of a thread that was moved off it.
+func TestAccountOfAThreadThatWasMoved(t *testing.T) {
+	v := newView()
+	v.out(120, true)
+	v.in(150, 5)
+	v.out(400, true)
+	v.in(430, 3)
+	v.followHome()
+	for _, test := range []struct {
+		gap stall.Span
+		cpu bool
+	}{{gap(50, 100), true}, {gap(110, 160), false}, {gap(200, 300), false}, {gap(440, 500), true}} {
+		if a := v.Account(test.gap); a.CPU != test.cpu || !a.Thread {
+			t.Errorf("from %d: got %+v, want records of the CPU: %v", test.gap.Start-t0, a, test.cpu)
+		}
 	}
 }
 

@@ -23,7 +23,8 @@ const (
 // they are wanted, those of the interrupts of cpu. It always returns a View,
 // of what the rights allow.
 func Open(tid, cpu int, interrupts bool, clock stall.Clock) (*View, Rights) {
-	v := &View{home: int32(cpu), clock: clock}
+	v := &View{clock: clock}
+	v.thread.home = int32(cpu)
 	var why Rights
 	if why.Thread = v.openThread(tid); why.Thread != nil {
 		why.CPU = why.Thread

@@ -10,6 +10,10 @@ type thread struct {
 	history
 	begins, minor, major uint64 // events of its ring
 
+	home  int32         // the CPU that it is pinned to
+	moved stall.Instant // since when it is on another, else zero
+	away  []stall.Span  // that are over, and not told to the history of the CPU
+
 	out     perf.Record   // that has no return yet
 	faulted stall.Instant // begin of a fault that has not ended, else zero
 }
@@ -31,6 +35,13 @@ func (t *thread) switched(r *perf.Record) {
 	if r.Out {
 		t.out = *r
 		return
+	}
+	switch {
+	case r.CPU != t.home && t.moved == 0:
+		t.moved = r.At
+	case r.CPU == t.home && t.moved != 0:
+		t.away = append(t.away, stall.Span{Start: t.moved, End: r.At})
+		t.moved = 0
 	}
 	if t.out.At == 0 {
 		return // it was out when the ring began

@@ -16,7 +16,6 @@ type ring interface {
 // View is what the kernel tells of a thread and of its CPU. It is for one
 // goroutine. The zero View is told nothing.
 type View struct {
-	home   int32
 	clock  stall.Clock
 	thread thread
 	cpu    cpu
@@ -36,14 +35,27 @@ func (v *View) Read() {
 	if v.ofTid != nil && v.ofTid.Read(v.thread.take) {
 		v.thread.lose(v.thread.last, v.clock.Now())
 	}
+	v.followHome()
 	if v.ofCPU != nil && v.ofCPU.Read(v.cpu.take) {
 		v.cpu.lose(v.cpu.last, v.clock.Now())
 	}
 }
 
+// followHome makes the records of the CPU count for nothing while the thread is
+// on another.
+func (v *View) followHome() {
+	for _, s := range v.thread.away {
+		v.cpu.lose(s.Start, s.End)
+	}
+	v.thread.away = v.thread.away[:0]
+	if v.thread.moved != 0 {
+		v.cpu.lose(v.thread.moved, v.clock.Now())
+	}
+}
+
 // Account says where the time of s went. What was read last must reach to its
 // end, and nothing of it be forgotten.
-func (v *View) Account(s stall.Span) Account { return v.account(s, v.home) }
+func (v *View) Account(s stall.Span) Account { return v.account(s) }
 
 // Forget drops what ended before t.
 func (v *View) Forget(t stall.Instant) {
