@@ -241,9 +241,11 @@ func TestExactRecords(t *testing.T) {
 		if c.Fidelity != stall.Exact {
 			continue
 		}
-		exact++
-		if c.Trigger != gc.TriggerForced || c.TriggerSite == "" {
-			t.Errorf("trigger %q at %q, want forced and the function that called runtime.GC", c.Trigger, c.TriggerSite)
+		if c.TriggerSite == "" {
+			t.Errorf("trigger %q at no site", c.Trigger)
+		}
+		if c.Trigger == gc.TriggerForced { // the heap may have triggered one in between
+			exact++
 		}
 		if len(c.Pauses) < 2 {
 			t.Errorf("%d pauses, want at least two", len(c.Pauses))
@@ -253,7 +255,7 @@ func TestExactRecords(t *testing.T) {
 		}
 	}
 	if exact < 25 {
-		t.Errorf("%d of %d records are exact", exact, len(list))
+		t.Errorf("%d of %d records are exact and of forced collections, want 25 at least", exact, len(list))
 	}
 }
 
