@@ -29,11 +29,15 @@ func gcEvents() dotnetipc.Request {
 	}}}
 }
 
-// locate waits for the socket of a process that has just started.
+// locate waits until a process that has just started listens: its socket is
+// there a moment before.
 func locate(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 		e, err := dotnetipc.Proc{}.Locate(pid)
+		if err == nil {
+			_, err = client(e).ProcessInfo(t.Context())
+		}
 		if err == nil {
 			return e
 		}

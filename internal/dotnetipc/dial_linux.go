@@ -21,16 +21,19 @@ func supported() error { return nil }
 func dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	dir, err := openDir(e)
 	if err != nil {
-		return nil, explainDial(e, err)
+		return nil, explainDial(err)
 	}
 	defer func() { _ = unix.Close(dir) }()
 	if err := isSocket(dir, e.Name); err != nil {
-		return nil, explainDial(e, err)
+		return nil, explainDial(err)
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(dir)+"/"+e.Name)
 	if err != nil {
-		return nil, explainDial(e, err)
+		if op := (*net.OpError)(nil); errors.As(err, &op) {
+			err = op.Err // without the path by descriptor
+		}
+		return nil, explainDial(err)
 	}
 	if err := listens(conn.(*net.UnixConn), e.PID); err != nil {
 		_ = conn.Close()
@@ -111,7 +114,7 @@ func peerPID(conn *net.UnixConn) (int, error) {
 	return int(cred.Pid), nil
 }
 
-func explainDial(e Endpoint, err error) error {
+func explainDial(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w: nobody listens: the process was killed, or its diagnostics server ended: %w", ErrStaleSocket, err)

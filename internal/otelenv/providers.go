@@ -35,6 +35,10 @@ type Options struct {
 	// host: the resource is these attributes and the host's. Nothing is read of
 	// this process, and of the environment only how to export.
 	Other []attribute.KeyValue
+	// LogQueue is how many events may wait to be exported if the environment
+	// does not say (OTEL_BLRP_MAX_QUEUE_SIZE); 2048 if zero. The queue's memory
+	// is taken at once.
+	LogQueue int
 	// Traces asks for a provider of tracers.
 	Traces bool
 	// Spans, if not nil, returns the processor that spans go to instead of the
@@ -70,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Providers, error) {
 		stop()
 		return nil, err
 	}
-	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx), p.startTraces(ctx, o))
+	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx, o.LogQueue), p.startTraces(ctx, o))
 	if err == nil {
 		err = p.countLosses()
 	}
@@ -105,7 +109,7 @@ const (
 	defaultBatch = 512
 )
 
-func (p *Providers) startLogs(ctx context.Context) error {
+func (p *Providers) startLogs(ctx context.Context, room int) error {
 	options := []sdklog.LoggerProviderOption{sdklog.WithResource(p.Resource)}
 	how, err := choose(logs)
 	if err != nil {
@@ -116,7 +120,7 @@ func (p *Providers) startLogs(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("make log exporter: %w", err)
 		}
-		queue := size("OTEL_BLRP_MAX_QUEUE_SIZE", defaultQueue)
+		queue := size("OTEL_BLRP_MAX_QUEUE_SIZE", cmp.Or(room, defaultQueue))
 		batch := min(queue, size("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", defaultBatch))
 		p.logs.tally.room = uint64(queue + batch)
 		batcher := sdklog.NewBatchProcessor(countedLogs{e, &p.logs},

@@ -11,6 +11,10 @@ const (
 	// are told as one: more is unseen than was, never less.
 	maxUntold = 64
 
+	// logQueue is how many events of one process may wait for the Collector:
+	// five seconds of the most that go out. Every process has a queue.
+	logQueue = 512
+
 	// scanEvery is the time between two looks for processes.
 	scanEvery = time.Second
 	// readFor is how long a read of a quiet stream waits.

@@ -121,11 +121,17 @@ func selector(t *testing.T, s string) Selector {
 	return sel
 }
 
-// located waits for the socket of a process that has just started.
+// located waits until a process that has just started listens: its socket is
+// there a moment before.
 func located(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		e, err := dotnetipc.Proc{}.Locate(pid)
+		if err == nil {
+			client := dotnetipc.NewClient(e)
+			client.Timeout = 20 * time.Second
+			_, err = client.ProcessInfo(t.Context())
+		}
 		if err == nil {
 			return e
 		}
