@@ -38,6 +38,9 @@ type Options struct {
 	// SelfTest is how long the self-test takes. Zero is DefaultSelfTest, less
 	// than zero is none.
 	SelfTest time.Duration
+	// Probe is one that runs already, nil if there is none. Then it is judged,
+	// not Mode and CPU, and there is no self-test, which would be in its way.
+	Probe *jitterprobe.Probe
 }
 
 // Report is what the doctor found.
@@ -64,6 +67,12 @@ func Run(o Options) (*Report, error) {
 }
 
 func run(r root, arch string, live live, o Options) (*Report, error) {
+	if p := o.Probe; p != nil {
+		o.Mode, o.SelfTest = p.Mode(), -1
+		if cpu := p.CPU(); cpu >= 0 {
+			o.CPU = &cpu
+		}
+	}
 	m, err := newMachine(r, arch, live, o)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"go/version"
 	"io"
@@ -51,7 +52,7 @@ func (m *machine) goTarget() (*goProcess, error) {
 	defer func() { _ = f.Close() }() // read only
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return nil, fmt.Errorf("cannot be read at an offset")
+		return nil, errors.New("cannot be read at an offset")
 	}
 	info, err := buildinfo.Read(at)
 	if err != nil {

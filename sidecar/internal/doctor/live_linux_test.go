@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
 )
 
 // TestThisMachine looks at the machine that runs the test, with this very
@@ -29,6 +31,37 @@ func TestThisMachine(t *testing.T) {
 	}
 	if !slices.Contains(report.Decidable, "host.suspended") {
 		t.Errorf("decidable causes: got %v, want host.suspended among them", report.Decidable)
+	}
+}
+
+// TestRunningProbe: a probe that runs is judged as it is, though the rest of the
+// process has made way for it.
+func TestRunningProbe(t *testing.T) {
+	p, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	restore, err := jitterprobe.Reserve(p.CPU())
+	if err != nil {
+		t.Skipf("no CPU to reserve: %v", err)
+	}
+	defer func() {
+		if err := restore(); err != nil {
+			t.Error(err)
+		}
+	}()
+	report, err := Run(Options{Probe: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Mode != "periodic" || report.CPU == nil || *report.CPU != p.CPU() {
+		t.Errorf("mode %s, CPU %v, want periodic on %d", report.Mode, report.CPU, p.CPU())
+	}
+	for _, c := range report.Checks {
+		if c.Status == Fail && c.ID == "cpuset" || strings.HasPrefix(c.ID, "selftest") {
+			t.Errorf("check %+v", c)
+		}
 	}
 }
 

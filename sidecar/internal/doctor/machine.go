@@ -65,6 +65,13 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 	case len(m.allowed) > 0:
 		m.cpu = m.allowed[len(m.allowed)-1]
 	}
+	if o.Probe != nil {
+		m.limits = o.Probe.Limits()
+		// The rest of this process may have made way for it.
+		if m.cpu >= 0 && !slices.Contains(m.allowed, m.cpu) {
+			m.allowed = append(m.allowed, m.cpu)
+		}
+	}
 	if m.target != 0 {
 		if _, err := r.text(m.targetFile("stat")); err != nil {
 			return nil, fmt.Errorf("%w %d: /%s: %s", ErrTarget, m.target, m.targetFile("stat"), why(err))

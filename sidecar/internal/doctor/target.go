@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,7 +59,7 @@ func (m *machine) targetLimit() (cgroup.Quota, error) {
 	return cgroup.Tightest(m.root, groups)
 }
 
-var errNoGroup = fmt.Errorf("no cgroup with the cpu controller to be seen")
+var errNoGroup = errors.New("no cgroup with the cpu controller to be seen")
 
 func (m *machine) targetQuota() Check {
 	c := about("target.quota", m.targetFile("cgroup"))

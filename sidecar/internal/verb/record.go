@@ -80,11 +80,7 @@ func (r *recorder) write(g jitterprobe.Gap) {
 // ask records what the doctor says of this machine. His self-test would be in
 // the way of the probe.
 func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe) {
-	o := doctor.Options{Mode: p.Mode(), SelfTest: -1}
-	if cpu := p.CPU(); cpu >= 0 {
-		o.CPU = &cpu
-	}
-	report, err := doctor.Run(o)
+	report, err := doctor.Run(doctor.Options{Probe: p})
 	if err != nil {
 		r.log.Warn("the recording has no answers of the doctor", "error", err)
 		return
