@@ -37,8 +37,12 @@ func quota(spec *childSpec) (undo func() error, err error) {
 	return nil, fmt.Errorf("make a cgroup with a quota: %w", err)
 }
 
-// pollEvery is the time between two looks at cpu.stat.
-const pollEvery = time.Millisecond
+// pollEvery is the time between two looks at cpu.stat. A look that is later than
+// pollLate does not know when the throttling ended.
+const (
+	pollEvery = time.Millisecond
+	pollLate  = 4 * time.Millisecond
+)
 
 // watchQuota looks at the cgroup's own account: the count rises when a
 // throttling begins, the time when it ends.
@@ -52,7 +56,7 @@ func watchQuota(ctx context.Context, e *experiment, p *process, in *injection) e
 	if err != nil {
 		return err
 	}
-	begun := stall.Instant(0)
+	begun, last := stall.Instant(0), clock.Now()
 	for end := time.Now().Add(e.span); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(pollEvery) {
 		n, t, err := throttled(file)
 		if err != nil {
@@ -65,10 +69,12 @@ func watchQuota(ctx context.Context, e *experiment, p *process, in *injection) e
 		if t != spent && begun != 0 {
 			// The time that was added says when it began, better than the look.
 			begun = min(begun, now.Add(-time.Duration(t-spent)))
-			in.truth = append(in.truth, stall.Span{Start: begun, End: now})
+			if now.Sub(last) <= pollLate {
+				in.truth = append(in.truth, stall.Span{Start: begun, End: now})
+			}
 			begun = 0
 		}
-		count, spent = n, t
+		count, spent, last = n, t, now
 	}
 	return nil
 }
