@@ -1,0 +1,199 @@
+package hostwatch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// roleVariable makes the test binary a target instead of a test.
+const roleVariable = "OTELGC_HOSTWATCH_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "spin1":
+		spin(1)
+	case "spin2":
+		spin(2)
+	case "toss":
+		toss()
+	case "sleep":
+		time.Sleep(time.Hour)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// spin keeps so many threads busy for ever.
+func spin(threads int) {
+	for range threads {
+		go func() {
+			runtime.LockOSThread()
+			for busy := new(atomic.Uint64); ; {
+				busy.Add(1)
+			}
+		}()
+	}
+	select {}
+}
+
+// toss makes two threads wake each other as fast as they can.
+func toss() {
+	a, b := make(chan int), make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		for n := range a {
+			b <- n
+		}
+	}()
+	runtime.LockOSThread()
+	for {
+		a <- 1
+		<-b
+	}
+}
+
+// child starts the test binary in a role, on one CPU if that is not negative.
+func child(t *testing.T, role string, cpu int) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, "GOMAXPROCS=2")
+	cmd.Stderr = os.Stderr
+	if err := startOn(cmd, cpu); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // killed
+	})
+	return cmd.Process.Pid
+}
+
+// startOn starts cmd from a thread that may use one CPU: the child inherits it.
+func startOn(cmd *exec.Cmd, cpu int) error {
+	if cpu < 0 {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return err
+	}
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return err
+	}
+	return errors.Join(cmd.Start(), unix.SchedSetaffinity(0, &before))
+}
+
+// lastCPU returns the last CPU that this process may use.
+func lastCPU(t *testing.T) int {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			last = cpu
+		}
+	}
+	return last
+}
+
+// log keeps what a watch says.
+type log struct {
+	mu      sync.Mutex
+	batches []Batch
+	more    chan struct{}
+	each    func(*Batch)
+}
+
+func (l *log) add(b *Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.each != nil {
+		l.each(b)
+	}
+	c := *b
+	c.Denied = append([]stall.Interval(nil), b.Denied...)
+	c.Covered = append([]stall.Span(nil), b.Covered...)
+	l.batches = append(l.batches, c)
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the batches reach over d.
+func (l *log) await(t *testing.T, d time.Duration) {
+	t.Helper()
+	deadline := time.After(60 * time.Second)
+	for {
+		l.mu.Lock()
+		n := len(l.batches)
+		done := n > 0 && l.batches[n-1].Span.End.Sub(l.batches[0].Span.Start) >= d
+		l.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-l.more:
+		case <-deadline:
+			t.Fatal("no batches")
+		}
+	}
+}
+
+func start(t *testing.T, o Options, l *log) *Watch {
+	t.Helper()
+	l.more = make(chan struct{}, 1)
+	o.OnBatch = l.add
+	w, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Stop() }) // the test has looked at it
+	if ok, why := w.Exact(); !ok && !o.CountersOnly {
+		t.Skipf("the scheduler cannot be followed here: %v", why)
+	}
+	return w
+}
+
+// makeQuota makes a cgroup of a twentieth of a CPU.
+func makeQuota(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot make a cgroup")
+	}
+	for _, top := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"} {
+		dir := filepath.Join(top, fmt.Sprintf("otelgc-hostwatch-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			continue
+		}
+		// After the child has gone, as cleanups run backward.
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		limit, value := "cpu.cfs_quota_us", "5000"
+		if _, err := os.Stat(filepath.Join(dir, limit)); err != nil {
+			limit, value = "cpu.max", "5000 100000"
+		}
+		if err := os.WriteFile(filepath.Join(dir, limit), []byte(value), 0); err == nil {
+			return dir
+		}
+	}
+	t.Skip("no cgroup with the cpu controller can be made here")
+	return ""
+}
