@@ -80,6 +80,37 @@ func TestAzmcpFollow(t *testing.T) {
 	}
 }
 
+// TestAzmcpOtherClock: a process in a time namespace reads CLOCK_MONOTONIC with
+// an offset. Its stops are put on the shared clock.
+func TestAzmcpOtherClock(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to make a namespace")
+	}
+	name := fmt.Sprintf("later%d", os.Getpid())
+	r := newRig(t, Options{Selector: selector(t, name)})
+	before := r.o.Clock.Now()
+	server := dotnettest.Start(t, dotnettest.Options{
+		Name: name, Wrap: []string{"unshare", "--time", "--monotonic", "100000", "--fork", "--kill-child"},
+		Env: []string{"DOTNET_GCgen0size=40000"},
+	})
+	r.await("watching a .NET process", 1)
+	server.Initialize()
+	for range 10 {
+		server.List(0)
+	}
+	all := r.stop()
+	after := r.o.Clock.Now()
+	events := r.events(stall.EventCollection)
+	if len(all) != 1 || len(events) == 0 {
+		t.Fatalf("%d events, summaries %+v", len(events), all)
+	}
+	for _, e := range events {
+		if start, end := integer(e, stall.AttrStart), integer(e, stall.AttrEnd); start < int64(before) || end > int64(after) {
+			t.Errorf("collection from %d to %d, want it between %d and %d", start, end, before, after)
+		}
+	}
+}
+
 // TestAzmcpFaults does to one process what must not harm it.
 func TestAzmcpFaults(t *testing.T) {
 	server := dotnettest.Start(t, dotnettest.Options{Env: []string{"DOTNET_GCgen0size=40000"}})

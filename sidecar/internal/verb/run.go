@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -155,8 +156,9 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 // end stops everything, and does not wait for a Collector that is dead.
 func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
 	s.side.stop()
+	var others sync.WaitGroup
 	if s.dotnet != nil {
-		s.seen = s.dotnet.Stop()
+		others.Go(func() { s.seen = s.dotnet.Stop() })
 	}
 	summary, err := w.Stop()
 	if err != nil {
@@ -171,6 +173,7 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 	if err := s.shutdown(p); err != nil {
 		s.log.Warn("not all telemetry was exported", "error", err)
 	}
+	others.Wait()
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
 	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
