@@ -80,6 +80,24 @@ func TestAzmcpFollow(t *testing.T) {
 	}
 }
 
+// TestAzmcpListen: a process that dials us and waits for us at its start is
+// watched from its first collection on, and once, though it has its socket,
+// too.
+func TestAzmcpListen(t *testing.T) {
+	name := fmt.Sprintf("dials%d", os.Getpid())
+	port := filepath.Join(t.TempDir(), "port")
+	r := newRig(t, Options{Selector: selector(t, name), Listen: port})
+	server := dotnettest.Start(t, dotnettest.Options{Name: name, Env: []string{"DOTNET_DiagnosticPorts=" + port + ",suspend"}})
+	r.await("watching a .NET process", 1)
+	server.Initialize()
+	server.Kill()
+	r.await("no longer watched", 1)
+	all := r.stop()
+	if len(all) != 1 || all[0].PID != server.PID() || all[0].FirstIndex > 1 || all[0].Why != "the process ended" {
+		t.Errorf("summaries: got %+v, want one, from collection 1 on", all)
+	}
+}
+
 // TestAzmcpOtherClock: a process in a time namespace reads CLOCK_MONOTONIC with
 // an offset. Its stops are put on the shared clock.
 func TestAzmcpOtherClock(t *testing.T) {
