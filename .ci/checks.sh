@@ -81,11 +81,11 @@ step_laws() {
 	.ci/laws
 }
 
-# step_api_only: a service that imports otelgc gets no SDK, exporter, gRPC or
-# protobuf with it, not even through another package.
+# step_api_only: a service that imports otelgc gets no SDK, exporter, gRPC,
+# protobuf or BPF with it, not even through another package.
 step_api_only() {
 	local bad
 	[ -d otelgc ] || { skip "api_only: there is no package otelgc"; return; }
-	bad=$(go list -deps ./otelgc | grep -E '^(go\.opentelemetry\.io/otel/(sdk|exporters)|go\.opentelemetry\.io/(proto|contrib|collector)|google\.golang\.org/)' || true)
+	bad=$(go list -deps ./otelgc | grep -E '^(go\.opentelemetry\.io/otel/(sdk|exporters)|go\.opentelemetry\.io/(proto|contrib|collector)|google\.golang\.org/|github\.com/cilium/)' || true)
 	[ -z "$bad" ] || { printf 'otelgc depends on:\n%s\n' "$bad"; return 1; }
 }
