@@ -42,6 +42,7 @@ type exact struct {
 	done chan struct{}
 
 	gov      governor
+	joined   atomic.Int64         // ns that windows took to join that were followed, not charged yet
 	slowest  func() time.Duration // what nearly all windows take
 	lastWall stall.Instant
 	lastCPU  time.Duration
@@ -104,6 +105,7 @@ func (x *exact) run() {
 		if x.stopped != nil {
 			return // the runtime's format is not known: every slice would be in vain
 		}
+		cost.join = time.Duration(x.joined.Swap(0))
 		x.gov.charge(cost)
 		wall, cpu := x.settle()
 		rest = x.gov.rest(cost, wall, cpu)

@@ -11,12 +11,14 @@ const (
 	shortestRest  = 50 * time.Millisecond
 	longestRest   = 10 * time.Minute
 
-	// Prices, measured on Go 1.26: an event costs the traced program about 160
-	// ns, mostly stack unwinding, which is 1.25 times a user log; each
+	// Prices, measured on Go 1.26: an event costs the traced program 160 to 250
+	// ns, mostly stack unwinding. That is 2.5 times a user log of the
+	// calibration, which runs in a loop with all that it needs in the cache;
+	// in a service nothing is, and the decoder evicts the service's own. Each
 	// generation has a fixed part, and a part for each goroutine that did
 	// nothing, which still gets its status written.
-	defaultEventPrice = 160 * time.Nanosecond
-	eventPerLog       = 1.25
+	defaultEventPrice = 250 * time.Nanosecond
+	eventPerLog       = 2.5
 	generationPrice   = 2500 * time.Microsecond
 	goroutinePrice    = 1 * time.Microsecond
 
@@ -31,6 +33,7 @@ type sliceCost struct {
 	generations int64
 	goroutines  int64         // status events, summed over the generations
 	decode      time.Duration // our own work on it
+	join        time.Duration // of windows that were followed, since the last slice
 	start, stop time.Duration // of trace.Start and trace.Stop, wall: upper bounds
 }
 
@@ -75,7 +78,7 @@ func (g *governor) price(c sliceCost) time.Duration {
 	return time.Duration(c.events)*g.eventPrice +
 		time.Duration(c.generations)*generationPrice +
 		time.Duration(c.goroutines)*goroutinePrice +
-		c.decode + c.start + c.stopPrice()
+		c.decode + c.join + c.start + c.stopPrice()
 }
 
 // stopPrice returns what trace.Stop cost. It ends a generation and visits each

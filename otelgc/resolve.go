@@ -29,6 +29,10 @@ type resolver struct {
 	// and then, so that slices can be longer than nearly all windows.
 	lengths [64]uint64
 	slowest atomic.Int64
+
+	// windows, and those among them that were followed in the trace, of one
+	// turn: what they took is a cost of tracing.
+	windows, followed int
 }
 
 // passed returns the instant that every source has passed or missed its
@@ -44,6 +48,8 @@ func (r *resolver) passed(now stall.Instant) stall.Instant {
 
 // resolve gives their shares to the windows that are due.
 func (r *resolver) resolve(now stall.Instant) {
+	before := r.pace.worked
+	r.windows, r.followed = 0, 0
 	r.pace.begin()
 	passed := r.passed(now)
 	due := passed
@@ -54,6 +60,11 @@ func (r *resolver) resolve(now stall.Instant) {
 	}
 	r.drain(&r.m.watched, due)
 	r.longs.settle(r, now, passed)
+	r.pace.end()
+	if r.followed > 0 {
+		took := float64(r.pace.worked - before)
+		r.m.exact.joined.Add(int64(took * float64(r.followed) / float64(r.windows)))
+	}
 }
 
 // drain resolves the windows of a queue that ended by due.
@@ -98,6 +109,9 @@ func (r *resolver) resolveBatch() {
 
 // resolveOne settles a window, or what is left of one that lasted.
 func (r *resolver) resolveOne(e *ended, known *long) {
+	if r.windows++; e.slot != noSlot {
+		r.followed++
+	}
 	w := e.window(r.m.place)
 	rest := w
 	if known == nil {
