@@ -7,12 +7,11 @@ var (
 	errNoIdentity = errors.New("no_identity") // no boot id, or no source that is known
 	errTime       = errors.New("time")        // times or sizes that cannot be
 	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
-	errLimit      = errors.New("limit")       // no room
 )
 
 // Lost counts what was not kept or not attributed, since New.
 type Lost struct {
-	// Events by why they were not taken: no_identity, time, cause, limit.
+	// Events by why they were not taken: no_identity, time, cause.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64

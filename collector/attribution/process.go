@@ -96,8 +96,3 @@ func (p *process) collections(s stall.Span) int {
 	}
 	return n
 }
-
-// exact reports whether a source sees each stop of the world by itself.
-func exact(s stall.Source) bool {
-	return s == stall.GoTrace || s == stall.GoUprobe || s == stall.Dotnet
-}

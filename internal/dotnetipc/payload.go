@@ -42,13 +42,6 @@ func (d *decoder) take(n int, what string) []byte {
 	return d.b[d.at-n : d.at]
 }
 
-func (d *decoder) u16() uint16 {
-	if b := d.take(2, "u16"); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
-
 func (d *decoder) u32() uint32 {
 	if b := d.take(4, "u32"); b != nil {
 		return binary.LittleEndian.Uint32(b)

@@ -12,7 +12,9 @@ func burn(d time.Duration) {
 }
 
 // compute does work that takes d where nothing else has the CPU.
-func (b *bench) compute(d time.Duration) { spin(int(b.turns * float64(d))) }
+func (b *bench) compute(d time.Duration) {
+	runtime.KeepAlive(spin(int(b.turns * float64(d))))
+}
 
 // calibrate finds how much spin does, and how much is hashed, in a nanosecond.
 // The best counts: others may have had the CPU.
@@ -21,7 +23,7 @@ func (b *bench) calibrate() {
 	for range 20 {
 		const n = 100_000
 		begin := time.Now()
-		spin(n)
+		runtime.KeepAlive(spin(n))
 		b.turns = max(b.turns, n/float64(time.Since(begin)))
 		begin = time.Now()
 		sha512.Sum512(b.memory[:n])
