@@ -37,9 +37,8 @@ type rangeKey struct {
 }
 
 type openRange struct {
-	start  edge
-	reason string
-	g      trace.GoID
+	start edge
+	g     trace.GoID
 }
 
 // reader fills a timeline.
