@@ -222,7 +222,7 @@ func (v *view) deliver() {
 
 func (v *view) stop(s *dotnetgc.Stop) {
 	shiftStop(s, v.by)
-	if s.Incomplete != "" || s.RestartBegin == 0 {
+	if s.RestartBegin == 0 {
 		return // the model names the span as one that was not seen
 	}
 	if s.Start() < v.told {
