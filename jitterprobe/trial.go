@@ -57,13 +57,14 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	if err != nil {
 		return Trial{}, err
 	}
-	awaitFirstLook(p)
+	awaitLook(p, 1)
 	thread := newThread(others, spinThreads())
 	before := readOwn(thread)
 	from := tick.TakeAnchor(o.Clock)
 	time.Sleep(d)
 	to := tick.TakeAnchor(o.Clock)
 	after := readOwn(thread)
+	awaitLook(p, to.At) // a probe that sleeps tells of the end when it wakes up
 
 	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At), Limits: p.Limits()}
 	t.Seen = seenOf(&t.Snapshot, stall.Span{Start: from.At, End: to.At})
@@ -84,12 +85,13 @@ func between(a, b tick.Anchor) float64 {
 	return float64(b.At.Sub(a.At)) / float64(max(1, b.Ticks-a.Ticks))
 }
 
-// firstLookPatience bounds the wait for a thread that does not get its CPU.
-const firstLookPatience = 2 * time.Second
+// lookPatience bounds the wait for a thread that does not get its CPU.
+const lookPatience = 2 * time.Second
 
-func awaitFirstLook(p *Probe) {
-	for deadline := time.Now().Add(firstLookPatience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if s := p.Snapshot(); s.Watermark > 0 {
+// awaitLook waits until the probe has seen everything before t.
+func awaitLook(p *Probe, t stall.Instant) {
+	for deadline := time.Now().Add(lookPatience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if s := p.Snapshot(); s.Watermark >= t {
 			return
 		}
 	}
