@@ -9,11 +9,12 @@ step_test() { go test ./...; }
 
 # step_modules: the tests of the nested modules, the end-to-end test of the
 # Collector among them.
-step_modules() { each_module nested_dirs go test ./...; }
+# The end-to-end test builds a Collector first.
+step_modules() { each_module nested_dirs go test -timeout 20m ./...; }
 
 step_race() {
 	command -v gcc >/dev/null || { skip "race: there is no C compiler"; return; }
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
 }
 
 step_fuzz() {
