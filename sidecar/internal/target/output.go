@@ -52,6 +52,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 		return fmt.Errorf("make instruments for process %d: %w", p.id.PID, err)
 	}
 	p.output = &output{t, providers, p.id.PID}
+	p.watchHost(p.followed)
 	return nil
 }
 

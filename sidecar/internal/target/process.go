@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,17 +24,19 @@ type process struct {
 	resume  bool        // it may wait for us at its start
 	after   []func()    // what is to be done when it ended; the watcher's
 
-	output  *output // nil before the first session
-	cover   coverage
-	waiting waiting
-	summary Summary
-	failure error         // of the last session
-	status  stall.Instant // when the last one was told
-	told    stall.Instant // its watermark
+	followed *hostwatch.Watch // of somebody else, nil for none
+	host     host
+	output   *output // nil before the first session
+	cover    coverage
+	waiting  waiting
+	summary  Summary
+	failure  error         // of the last session
+	status   stall.Instant // when the last one was told
+	told     stall.Instant // its watermark
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{id: id, clock: o.Clock, proc: o.Proc, order: uint64(o.Clock.Now())}
+	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, order: uint64(o.Clock.Now())}
 	p.log = o.Log.With("pid", id.PID)
 	p.summary = Summary{PID: id.PID, order: p.order}
 	return p
@@ -106,6 +109,7 @@ func (p *process) end(ctx context.Context) {
 	if p.output == nil {
 		return
 	}
+	p.host.stop()
 	p.tellNow(p.clock.Now())
 	p.summary.cover(&p.cover)
 	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,

@@ -200,6 +200,7 @@ func (v *view) deliver() {
 	for i := range out.Collections {
 		c := &out.Collections[i].Collection
 		shiftCollection(c, v.by)
+		c.HostDuring = v.host.during(c)
 		v.summary.collection(c)
 		v.waiting.collection(c.Index)
 		v.output.collection(c)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,6 +24,9 @@ type Options struct {
 	Clock  stall.Clock
 	Log    *slog.Logger
 	Proc   dotnetipc.Proc
+	// Followed is a watch of one of the processes that somebody else keeps; nil
+	// for none. Without it what the machine does to a process is only counted.
+	Followed *hostwatch.Watch
 }
 
 // Watcher watches processes.

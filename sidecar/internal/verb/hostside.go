@@ -56,6 +56,14 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	return h, nil
 }
 
+// followed returns the watch, nil for none.
+func (h *hostSide) followed() *hostwatch.Watch {
+	if h == nil {
+		return nil
+	}
+	return h.watch
+}
+
 // batch tells what happened since the last one.
 func (h *hostSide) batch(b *hostwatch.Batch) {
 	h.records = append(h.records[:0], b.Denied...)

@@ -36,7 +36,7 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*target.Watcher, err
 	if f.target == "" && f.listen == "" {
 		return nil, nil
 	}
-	w, err := target.Start(target.Options{Selector: f.selector, Listen: f.listen, Clock: clock, Log: s.log})
+	w, err := target.Start(target.Options{Selector: f.selector, Listen: f.listen, Clock: clock, Log: s.log, Followed: s.side.followed()})
 	if err != nil {
 		return nil, fmt.Errorf("watch .NET processes: %w", err)
 	}
