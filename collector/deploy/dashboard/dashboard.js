@@ -1,0 +1,124 @@
+// Writes the Grafana dashboard, otelgc.json, to stdout:
+//
+//     npm install @grafana/grafana-foundation-sdk@0.0.21
+//     node dashboard.js > otelgc.json
+//
+// The queries read the page of the Collector's prometheus exporter and need no
+// recording rules.
+'use strict';
+
+const { DashboardBuilder, DatasourceVariableBuilder, QueryVariableBuilder, DashboardCursorSync, VariableRefresh, RowBuilder } =
+  require('@grafana/grafana-foundation-sdk/dashboard');
+const { PanelBuilder: TimeSeries } = require('@grafana/grafana-foundation-sdk/timeseries');
+const { PanelBuilder: BarChart } = require('@grafana/grafana-foundation-sdk/barchart');
+const { DataqueryBuilder, PromQueryFormat } = require('@grafana/grafana-foundation-sdk/prometheus');
+const { StackingConfigBuilder, StackingMode, VizLegendOptionsBuilder, LegendDisplayMode, LegendPlacement, VizOrientation } =
+  require('@grafana/grafana-foundation-sdk/common');
+
+const source = { type: 'prometheus', uid: '${datasource}' };
+const window = '$__rate_interval';
+const service = 'service_name=~"$service"';
+
+// requests sums a counter of requests by labels. The Collector's own series win:
+// those of the service count the same requests.
+function requests(metric, by = [], more = '') {
+  const sum = (who) => `sum by (${['service_name', ...by].join(', ')}) (rate(${metric}{${service}, ${who}${more}}[${window}]))`;
+  return `sum by (${by.join(', ')}) (${sum('collector_instance_id!=""')} or on (service_name) ${sum('collector_instance_id=""')})`;
+}
+
+const latency = 'otelgc_latency_bucket';
+const cause = 'otelgc_cause';
+const slow = ', otelgc_latency_bucket=~"le_500ms|le_1s|gt_1s"';
+const stalled = (by, more) => requests('otelgc_request_stall_time_seconds_total', by, more);
+const total = (by, more) => requests('otelgc_request_time_seconds_total', by, more);
+const rate = (metric, more, by) => `sum by (${by}) (rate(${metric}{${more}}[${window}]))`;
+
+// own matches a counter of the connector itself. Whether the name ends in _total
+// depends on how the Collector is set up.
+const own = (name) => `__name__=~"otelcol_connector_stall_${name}(_total)?"`;
+
+function query(expr, legend) {
+  return new DataqueryBuilder().expr(expr).legendFormat(legend).range();
+}
+
+function panel(kind, title, description, unit, ...queries) {
+  const p = new kind().title(title).description(description).unit(unit).datasource(source).height(9).span(12)
+    .legend(new VizLegendOptionsBuilder().displayMode(LegendDisplayMode.List).placement(LegendPlacement.Bottom).showLegend(true));
+  queries.forEach((q, i) => p.withTarget(q.refId(String.fromCharCode(65 + i)).datasource(source)));
+  return p;
+}
+
+const lines = (...args) => panel(TimeSeries, ...args);
+const stack = () => new StackingConfigBuilder().mode(StackingMode.Normal).group('A');
+const area = (...args) => lines(...args).stacking(stack()).fillOpacity(60).lineWidth(0).min(0);
+
+// ordered gives the latency buckets names that sort by latency.
+const ordered = (expr) => ['le_1ms', 'le_5ms', 'le_10ms', 'le_50ms', 'le_100ms', 'le_500ms', 'le_1s', 'gt_1s']
+  .reduce((of, bucket, i) => `label_replace(${of}, "latency", "${i + 1}: ${bucket}", "${latency}", "${bucket}")`, expr);
+
+// bars shows one bar per latency bucket, stacked by cause.
+function bars() {
+  const share = ordered(`(${stalled([latency, cause])} / on (${latency}) group_left () (${total([latency])} > 0))`);
+  const rows = `latency\\${cause}`; // what Grafana names the column of the rows
+  return panel(BarChart, 'Who is to blame, by latency of the request',
+    'Share of the time of the requests of each latency, by owner. The slowest buckets are the p99. unseen: nobody watched; uncertain: within the error of the clocks; app_or_host: nobody watched the host.',
+    'percentunit', new DataqueryBuilder().expr(share).legendFormat('{{' + cause + '}}').instant().format(PromQueryFormat.Table))
+    .stacking(stack()).orientation(VizOrientation.Vertical).xField(rows).min(0).max(1)
+    .withTransformation({ id: 'groupingToMatrix', options: { columnField: cause, rowField: 'latency', valueField: 'Value', emptyValue: 'zero' } })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: rows }] } })
+    .span(24);
+}
+
+const blame = [
+  bars(),
+  area('Slow requests by cause', 'Share of the time of the requests over 100 ms, by owner.', 'percentunit',
+    query(`${stalled([cause], slow)} / on () group_left () (${total([], slow)} > 0)`, `{{${cause}}}`)).max(1),
+  area('Requests by latency', 'Requests per second in each latency bucket: where the p99 lies.', 'reqps',
+    query(requests('otelgc_requests_total', [latency]), `{{${latency}}}`)),
+];
+
+const pauses = [
+  lines('Pauses by kind', 'Stop-the-world pauses: median, p99.', 's',
+    ...[['0.5', 'p50'], ['0.99', 'p99']].map(([q, name]) =>
+      query(`histogram_quantile(${q}, ${rate('otelgc_gc_pause_duration_seconds_bucket', service, 'otelgc_gc_kind, le')})`, `{{otelgc_gc_kind}} ${name}`))),
+  area('Time stopped by kind', 'Share of wall time in pauses, per process, on average.', 'percentunit',
+    query(`avg by (otelgc_gc_kind) (rate(otelgc_gc_pause_duration_seconds_sum{${service}}[${window}]))`, '{{otelgc_gc_kind}}')),
+];
+
+const hint = [
+  lines('Survivors against pause', 'A pause that grows with what survived is the heap. One that grows alone, while the panel beside it shows stolen CPU, is the host.', 'bytes',
+    query(`${rate('otelgc_gc_promoted_bytes_sum', service, 'service_name')} / ${rate('otelgc_gc_promoted_bytes_count', service, 'service_name')}`, '{{service_name}} survived per collection'),
+    query(`${rate('otelgc_gc_pause_duration_seconds_sum', service, 'service_name')} / ${rate('otelgc_gc_promoted_bytes_count', service, 'service_name')}`, '{{service_name}} paused per collection'))
+    .overrideByRegexp('/paused/', [{ id: 'unit', value: 's' }, { id: 'custom.axisPlacement', value: 'right' }]),
+  lines('Stolen CPU', 'The hint: share of the watched time in which others had the CPU (steal, throttled, preempted).', 'percentunit',
+    query(`${rate('otelgc_jitter_gap_duration_seconds_sum', 'otelgc_cause=~"host[.](steal|irq_or_steal|throttled|preempted)"', 'host_name, otelgc_jitter_mode')} / (${rate('otelgc_jitter_observed_time_seconds_total', '', 'host_name, otelgc_jitter_mode')} > 0)`, '{{host_name}} {{otelgc_jitter_mode}}')).min(0),
+];
+
+const jitter = [
+  area('Jitter by cause', 'Share of the watched time in which a probe did not run, by cause.', 'percentunit',
+    query(`${rate('otelgc_jitter_gap_duration_seconds_sum', '', 'otelgc_cause, otelgc_jitter_mode')} / on (otelgc_jitter_mode) group_left () (${rate('otelgc_jitter_observed_time_seconds_total', '', 'otelgc_jitter_mode')} > 0)`, '{{otelgc_cause}} ({{otelgc_jitter_mode}})')),
+  lines('Gaps, p99 by cause', 'How long one gap in a hundred lasts.', 's',
+    query(`histogram_quantile(0.99, ${rate('otelgc_jitter_gap_duration_seconds_bucket', '', 'otelgc_cause, le')})`, '{{otelgc_cause}}')),
+];
+
+const watch = [
+  lines('Coverage', 'Share of the time each source watched, the worst of each kind. Of gotrace and gouprobe it is a budget.', 'percentunit',
+    query('min by (host_name, otelgc_source) (otelgc_monitor_coverage_ratio)', '{{host_name}} {{otelgc_source}}')).min(0).max(1),
+  area('Dropped', 'What was not kept, a second, by what and why.', 'cps',
+    query(rate('otelgc_monitor_dropped_total', '', 'otelgc_item, error_type'), '{{otelgc_item}}: {{error_type}}'),
+    query(rate('', own('events_dropped') + ', error_type!="duplicate"', 'error_type'), 'event at the Collector: {{error_type}}'),
+    query(rate('', own('spans_unattributed'), 'error_type'), 'span not attributed: {{error_type}}')),
+];
+
+const board = new DashboardBuilder('otelgc: what stalls requests').uid('otelgc').tags(['otelgc', 'gc', 'latency'])
+  .time({ from: 'now-1h', to: 'now' }).refresh('30s').timezone('browser').tooltip(DashboardCursorSync.Crosshair)
+  .withVariable(new DatasourceVariableBuilder('datasource').type('prometheus'))
+  .withVariable(new QueryVariableBuilder('service').label('Service').datasource(source)
+    .query('label_values({__name__=~"otelgc_requests_total|otelgc_gc_pause_duration_seconds_count"}, service_name)')
+    .refresh(VariableRefresh.OnTimeRangeChanged).multi(true).includeAll(true).allValue('.*')
+    .current({ selected: true, text: 'All', value: '$__all' }));
+for (const [title, panels] of [['Who is to blame for p99', blame], ['Pauses', pauses], ['Survivors against pause, and stolen CPU', hint], ['The host', jitter], ['Who is watching', watch]]) {
+  board.withRow(new RowBuilder(title));
+  panels.forEach((p) => board.withPanel(p));
+}
+process.stdout.write(JSON.stringify(board.build(), null, 2) + '\n');

@@ -1,0 +1,72 @@
+package queries
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const dashboard = "../../deploy/dashboard/otelgc.json"
+
+// TestDashboardIsFresh: the dashboard in the tree is what dashboard.js makes.
+func TestDashboardIsFresh(t *testing.T) {
+	cmd := node(t, "../../deploy/dashboard/dashboard.js")
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("dashboard.js: %v\n%s", err, complaints.Bytes())
+	}
+	if *update {
+		if err := os.WriteFile(dashboard, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(dashboard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("stale; go test ./internal/queries -run TestDashboardIsFresh -update (-want +got):\n%s", diff)
+	}
+}
+
+// target is one query of a panel.
+type target struct{ panel, expr string }
+
+// targets reads the queries of the dashboard, with its variables at their
+// defaults.
+func targets(t *testing.T) []target {
+	t.Helper()
+	text, err := os.ReadFile(dashboard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	var all []target
+	variables := strings.NewReplacer("$__rate_interval", "1m", "$service", ".*")
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			all = append(all, target{p.Title, variables.Replace(q.Expr)})
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("the dashboard has no query")
+	}
+	return all
+}

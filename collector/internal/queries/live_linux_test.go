@@ -1,0 +1,105 @@
+package queries
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+)
+
+// mayBeEmpty are the recording rules without data where all is well: no event
+// is refused, nobody has the CPU of an idle machine.
+var mayBeEmpty = map[string]bool{
+	"error:otelgc_connector_events_dropped:rate5m": true,
+	"host:otelgc_stolen_cpu:share5m":               true,
+	"service:otelgc_slow_request_unseen:share5m":   true,
+}
+
+// mayBeEmptyPanels, in the same way. Two of the queries of Dropped count what
+// should not happen.
+var mayBeEmptyPanels = map[string]bool{"Stolen CPU": true, "Dropped": true}
+
+// question is an expression that Prometheus has to answer.
+type question struct {
+	expr  string
+	empty bool // it need not have data
+}
+
+// TestQueries: every query of the rules and of the dashboard runs on a real
+// Prometheus that scrapes a real Collector, and has data.
+func TestQueries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Collector, a Prometheus, a service and a sidecar")
+	}
+	s := newSite(t)
+	p := s.prometheus(t)
+	board := filepath.Join(t.TempDir(), "board")
+	sidecar := s.sidecar(t, board)
+	shop := s.shop(t, 1_000_000, board) // more than it gets to
+	all := []*process{s.collector, p.process, sidecar, shop}
+
+	var rules []rule
+	eventually(t, "every rule", func() (err error) { rules, err = p.rules(); return err }, all...)
+	var open []question
+	for _, r := range rules {
+		if r.Type == "recording" {
+			open = append(open, question{r.Name, mayBeEmpty[r.Name]})
+		} else {
+			open = append(open, question{r.Query, true})
+		}
+	}
+	for _, q := range targets(t) {
+		open = append(open, question{q.expr, mayBeEmptyPanels[q.panel]})
+	}
+	t.Logf("%d queries", len(open))
+	sent := 0
+	eventually(t, "an answer to every query", func() error {
+		if sent++; s.slow(sent) != nil {
+			return fmt.Errorf("the Collector takes no spans")
+		}
+		open = p.unanswered(t, open)
+		if len(open) > 0 {
+			return fmt.Errorf("%d have no data, the first is\n%s", len(open), open[0].expr)
+		}
+		return nil
+	}, all...)
+	eventually(t, "the values of the slow spans", func() error { return p.checkValues() }, all...)
+}
+
+// unanswered asks, and returns what has no data yet. An error is final.
+func (p *prometheus) unanswered(t *testing.T, of []question) (open []question) {
+	t.Helper()
+	for _, q := range of {
+		got, err := p.query(q.expr)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", q.expr, err)
+		case len(got) == 0 && !q.empty:
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// checkValues: the numbers are those that the slow spans have, and the owners
+// of all time add up.
+func (p *prometheus) checkValues() error {
+	for _, c := range []struct {
+		expr string
+		want float64
+	}{
+		{`service_fidelity:otelgc_slow_request_gc:share5m{service_name="slow", otelgc_fidelity="exact"}`, 2. / 3},
+		{`service_cause:otelgc_request_stall:share5m{service_name="slow", otelgc_cause="app"}`, 1. / 3},
+		{`sum(service_cause:otelgc_request_stall:share5m{service_name="slow"})`, 1},
+		{`sum(service_cause:otelgc_request_stall:share5m{service_name="shop"})`, 1},
+	} {
+		got, err := p.query(c.expr)
+		if err != nil || len(got) != 1 {
+			return fmt.Errorf("%s: %v, %w, want one number", c.expr, got, err)
+		}
+		if v := got[0].number(); math.Abs(v-c.want) > 0.01 {
+			return fmt.Errorf("%s = %v, want %v", c.expr, v, c.want)
+		}
+	}
+	return nil
+}

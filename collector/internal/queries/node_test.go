@@ -1,0 +1,32 @@
+package queries
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// node returns a command that runs a script with the modules of package.json,
+// which are where OTELGC_NODE_MODULES says, or in the tree's cache.
+func node(t *testing.T, script string, args ...string) *exec.Cmd {
+	t.Helper()
+	modules := os.Getenv("OTELGC_NODE_MODULES")
+	if modules == "" {
+		modules = "../../../.cache/queries/node_modules"
+	}
+	modules, err := filepath.Abs(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@duckdb")); err != nil {
+		t.Skipf("no modules for node: %v (mend: npm ci with package.json in .cache/queries, or set OTELGC_NODE_MODULES)", err)
+	}
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node")
+	}
+	cmd := exec.Command(path, append([]string{script}, args...)...)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	return cmd
+}
