@@ -53,6 +53,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 	}
 	p.output = &output{t, providers, p.id.PID}
 	p.watchHost(p.followed)
+	p.tape.begin(p, env)
 	return nil
 }
 
@@ -62,14 +63,14 @@ func (o *output) suspension(s *dotnetgc.Stop) {
 	o.telemetry.Suspension(s.Interval(), s.Reason.String(), "", stall.Exact)
 }
 
-// orphan exports a stop for a collection whose start was not seen: the session
+// orphan holds a stop for a collection whose start was not seen: the session
 // began in the middle of it, or events were lost. No collection is counted.
-func (o *output) orphan(s *dotnetgc.Stop) {
-	o.telemetry.Collection(&gc.Collection{
+func orphan(s *dotnetgc.Stop) *gc.Collection {
+	return &gc.Collection{
 		Pauses:     []gc.Pause{{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}},
 		Incomplete: "the start of the collection was not seen",
 		Source:     stall.Dotnet, Fidelity: stall.Exact,
-	})
+	}
 }
 
 func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }

@@ -26,6 +26,7 @@ type process struct {
 
 	followed *hostwatch.Watch // of somebody else, nil for none
 	host     host
+	tape     tape
 	output   *output // nil before the first session
 	cover    coverage
 	waiting  waiting
@@ -36,7 +37,7 @@ type process struct {
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, order: uint64(o.Clock.Now())}
+	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
 	p.log = o.Log.With("pid", id.PID)
 	p.summary = Summary{PID: id.PID, order: p.order}
 	return p
@@ -135,5 +136,6 @@ func (p *process) tellNow(now stall.Instant) {
 	}
 	p.told = max(p.told, p.waiting.bound(mark))
 	p.output.status(since, now, p.told, spans, p.cover.fraction(), &p.summary)
+	p.tape.status(now, p.told, p.summary.Lost)
 	p.status = now
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // request asks for the events of collections and stops, and on .NET 10 for
@@ -203,7 +204,7 @@ func (v *view) deliver() {
 		c.HostDuring = v.host.during(c)
 		v.summary.collection(c)
 		v.waiting.collection(c.Index)
-		v.output.collection(c)
+		v.collection(c)
 	}
 	for _, h := range out.Incomplete {
 		shiftInstant(&h.Start, v.by)
@@ -221,6 +222,11 @@ func (v *view) deliver() {
 	}
 }
 
+func (v *view) collection(c *gc.Collection) {
+	v.output.collection(c)
+	v.tape.collection(c)
+}
+
 func (v *view) stop(s *dotnetgc.Stop) {
 	shiftStop(s, v.by)
 	if s.RestartBegin == 0 {
@@ -233,8 +239,9 @@ func (v *view) stop(s *dotnetgc.Stop) {
 	switch {
 	case !s.Reason.IsGC():
 		v.output.suspension(s)
+		v.tape.suspension(s)
 	case len(s.Collections) == 0:
-		v.output.orphan(s)
+		v.collection(orphan(s))
 	default:
 		v.waiting.stop(s)
 	}

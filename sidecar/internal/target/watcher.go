@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/sidecar/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	// Followed is a watch of one of the processes that somebody else keeps; nil
 	// for none. Without it what the machine does to a process is only counted.
 	Followed *hostwatch.Watch
+	// Record is given what a recording keeps, from many goroutines, until Stop
+	// returns; nil for none. It must not block.
+	Record func(recording.Record)
 }
 
 // Watcher watches processes.
@@ -40,6 +44,7 @@ type Watcher struct {
 	known     map[dotnetipc.Identity]*process
 	again     []string // the command line of the process that was named by its number
 	summaries []Summary
+	begun     int  // processes so far
 	crowded   bool // said that there are too many
 }
 
@@ -247,6 +252,8 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 		return false
 	}
 	p.after = append(p.after, end)
+	w.begun++
+	p.tape.id = w.begun
 	w.known[key] = p
 	w.work.Go(func() {
 		p.run(ctx)

@@ -27,9 +27,10 @@ type recorder struct {
 	file   *recording.Writer // nil until begin
 	source stall.Source      // of the first probe: gaps on other CPUs are not recorded
 	cpu    int32
-	early  []jitterprobe.Gap // before it
-	status stall.Instant     // when the last one was written
-	failed bool              // that was said
+	early  []jitterprobe.Gap  // before it
+	others []recording.Record // before it
+	status stall.Instant      // when the last one was written
+	failed bool               // that was said
 }
 
 // newRecorder returns nil for no path.
@@ -67,8 +68,32 @@ func (r *recorder) begin(p *jitterprobe.Probe, threshold time.Duration) error {
 	for _, g := range r.early {
 		r.write(g)
 	}
-	r.early = nil
+	for _, o := range r.others {
+		file.Add(o)
+	}
+	r.early, r.others = nil, nil
 	return nil
+}
+
+// add records what is not of the probe. It is called before begin, too, from any
+// goroutine, and not after close.
+func (r *recorder) add(o recording.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.file != nil:
+		r.file.Add(o)
+	case len(r.others) < recording.MaxPending:
+		r.others = append(r.others, o)
+	}
+}
+
+// adder returns add, nil if nothing is recorded.
+func (r *recorder) adder() func(recording.Record) {
+	if r == nil {
+		return nil
+	}
+	return r.add
 }
 
 func (r *recorder) write(g jitterprobe.Gap) {
@@ -134,16 +159,16 @@ func (r *recorder) tell(now stall.Instant, s jitterprobe.Snapshot) {
 	})
 }
 
-// close says the last word. The probe has ended.
-func (r *recorder) close(s jitterprobe.Snapshot) error {
+// close says the last word, when nobody adds any more. The probe ended at the
+// instant: what came later, nobody watched for.
+func (r *recorder) close(s jitterprobe.Snapshot, at stall.Instant) error {
 	if r == nil || r.file == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.clock.Now()
-	r.tell(now, s)
-	r.file.Add(recording.End{At: now})
+	r.tell(at, s)
+	r.file.Add(recording.End{At: at})
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("end recording: %w", err)
 	}

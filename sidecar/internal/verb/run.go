@@ -135,7 +135,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
-	if s.dotnet, err = s.targets.start(s, clock); err != nil {
+	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
@@ -161,11 +161,9 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 		others.Go(func() { s.seen = s.dotnet.Stop() })
 	}
 	summary, err := w.Stop()
+	at := s.probe.Clock.Now()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
-	}
-	if err := record.close(summary.Snapshot); err != nil {
-		s.log.Warn("the recording is not whole", "error", err)
 	}
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
@@ -174,6 +172,9 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 		s.log.Warn("not all telemetry was exported", "error", err)
 	}
 	others.Wait()
+	if err := record.close(summary.Snapshot, at); err != nil {
+		s.log.Warn("the recording is not whole", "error", err)
+	}
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
 	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),

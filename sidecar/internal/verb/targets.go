@@ -32,11 +32,14 @@ func (f *targetFlags) check() (err error) {
 }
 
 // start attaches to the .NET processes; it returns nil if none is to be.
-func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*target.Watcher, error) {
+func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*target.Watcher, error) {
 	if f.target == "" && f.listen == "" {
 		return nil, nil
 	}
-	w, err := target.Start(target.Options{Selector: f.selector, Listen: f.listen, Clock: clock, Log: s.log, Followed: s.side.followed()})
+	w, err := target.Start(target.Options{
+		Selector: f.selector, Listen: f.listen, Clock: clock, Log: s.log,
+		Followed: s.side.followed(), Record: record.adder(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("watch .NET processes: %w", err)
 	}

@@ -1,0 +1,102 @@
+package target
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+)
+
+const (
+	// maxThreads bounds the threads of a process that are looked at.
+	maxThreads = 4096
+	// maxThreadFile bounds what is read of a file of a thread.
+	maxThreadFile = 4096
+)
+
+// The names of the collector's threads (runtime, src/coreclr/gc/gc.cpp), of
+// which the kernel keeps 15 bytes, and that of tiered compilation.
+const (
+	serverThread     = ".NET Server GC"
+	backgroundThread = ".NET BGC"
+	tieringThread    = ".NET Tiered Com"
+)
+
+// thread is a thread of a process.
+type thread struct {
+	name string
+	cpu  time.Duration // user and system time, in steps of 10 ms
+}
+
+// threadsOf returns the threads that a process has now. Those that end
+// meanwhile are missing.
+func threadsOf(proc dotnetipc.Proc, pid int) ([]thread, error) {
+	root := proc.Root
+	if root == "" {
+		root = "/proc"
+	}
+	tasks := filepath.Join(root, strconv.Itoa(pid), "task")
+	dir, err := os.Open(tasks)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	ids, err := dir.Readdirnames(maxThreads)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	all := make([]thread, 0, len(ids))
+	for _, id := range ids {
+		stat, err := readThread(filepath.Join(tasks, id, "stat"))
+		if err != nil {
+			continue
+		}
+		if t, ok := parseThread(stat); ok {
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+func readThread(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return io.ReadAll(io.LimitReader(f, maxThreadFile))
+}
+
+// parseThread reads the name, utime and stime of a stat, fields 2, 14 and 15 of
+// proc_pid_stat(5). The name may hold spaces and parentheses.
+func parseThread(stat []byte) (t thread, ok bool) {
+	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if from < 0 || to < from {
+		return t, false
+	}
+	f := bytes.Fields(stat[to+1:])
+	const at = 14 - 3
+	if len(f) < at+2 {
+		return t, false
+	}
+	user, err1 := strconv.ParseUint(string(f[at]), 10, 32)
+	system, err2 := strconv.ParseUint(string(f[at+1]), 10, 32)
+	const tick = time.Second / 100 // USER_HZ
+	return thread{strings.TrimSpace(string(stat[from+1 : to])), time.Duration(user+system) * tick}, err1 == nil && err2 == nil
+}
+
+// count returns how many threads have the name.
+func count(threads []thread, name string) (n int) {
+	for i := range threads {
+		if threads[i].name == name {
+			n++
+		}
+	}
+	return n
+}
