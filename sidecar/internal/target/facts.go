@@ -25,10 +25,17 @@ type Summary struct {
 	Lost          uint64 `json:"lost,omitempty"` // events
 	Late          uint64 `json:"late,omitempty"` // stops that came after the watermark had passed them
 	Watched       int64  `json:"watched"`
-	Unseen        int64  `json:"unseen"` // since the first session began
-	Why           string `json:"why,omitempty"`
+	// PauseShare is PauseTotal in Watched. TimeInGC is the runtime's own "% time
+	// in GC" of the last collection, from the end of the one before: without the
+	// time to suspend the threads, and with what paging and lost CPU took. Both
+	// are 0 to 1.
+	PauseShare gc.Maybe[float64] `json:"pause_share,omitzero"`
+	TimeInGC   gc.Maybe[float64] `json:"time_in_gc,omitzero"`
+	Unseen     int64             `json:"unseen"` // since the first session began
+	Why        string            `json:"why,omitempty"`
 
 	order uint64 // when it was first seen
+	inGC  timeInGC
 }
 
 // Counts are collections by kind and by the oldest generation collected.
@@ -55,6 +62,8 @@ func (s *Summary) collection(c *gc.Collection) {
 		s.FirstIndex = c.Index
 	}
 	s.LastIndex = max(s.LastIndex, c.Index)
+	s.inGC.add(c)
+	s.TimeInGC = s.inGC.share
 	if c.Incomplete != "" {
 		s.Incomplete++
 	}
@@ -74,6 +83,9 @@ func (s *Summary) stop(v *dotnetgc.Stop) {
 func (s *Summary) cover(c *coverage) {
 	s.Unseen = int64(c.unseen)
 	s.Watched = max(0, int64(c.mark.Sub(c.first)-c.unseen))
+	if share, known := s.paused(); known {
+		s.PauseShare = gc.Known(share)
+	}
 }
 
 // paused returns the share of the time that was watched in which the process

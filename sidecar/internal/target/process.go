@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // process is one run of one process, from its first session to its end. All of
@@ -114,10 +116,19 @@ func (p *process) end(ctx context.Context) {
 	p.tellNow(p.clock.Now())
 	p.summary.cover(&p.cover)
 	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,
-		"paused", time.Duration(p.summary.PauseTotal).String(), "longest", time.Duration(p.summary.PauseMax).String())
+		"paused", time.Duration(p.summary.PauseTotal).String(), "longest", time.Duration(p.summary.PauseMax).String(),
+		"pause_share", percent(p.summary.PauseShare), "time_in_gc_of_the_last", percent(p.summary.TimeInGC))
 	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
 		p.log.Warn("not all telemetry was exported", "error", err)
 	}
+}
+
+// percent writes a share.
+func percent(share gc.Maybe[float64]) string {
+	if v, known := share.Get(); known {
+		return strconv.FormatFloat(100*v, 'f', 3, 64) + "%"
+	}
+	return "n/a"
 }
 
 // tell says how far the process was seen, once a second.

@@ -190,6 +190,7 @@ func (v *view) finish() {
 	v.model.Close()
 	v.deliver()
 	v.waiting.reset()
+	v.summary.inGC.reset()
 }
 
 // deliver hands on what became known.
@@ -197,6 +198,9 @@ func (v *view) deliver() {
 	out := v.model.Take()
 	for i := range out.Stops {
 		v.stop(&out.Stops[i])
+	}
+	if len(out.Incomplete) > 0 {
+		v.summary.inGC.reset()
 	}
 	for i := range out.Collections {
 		c := &out.Collections[i].Collection
