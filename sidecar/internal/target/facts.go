@@ -34,6 +34,8 @@ type Summary struct {
 	Unseen     int64             `json:"unseen"` // since the first session began
 	Why        string            `json:"why,omitempty"`
 
+	GCThreads []GCThreads `json:"gc_threads,omitempty"`
+
 	order uint64 // when it was first seen
 	inGC  timeInGC
 }

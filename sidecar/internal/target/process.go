@@ -35,6 +35,7 @@ type process struct {
 	summary  Summary
 	failure  error         // of the last session
 	status   stall.Instant // when the last one was told
+	statuses int
 	told     stall.Instant // its watermark
 }
 
@@ -113,6 +114,7 @@ func (p *process) end(ctx context.Context) {
 		return
 	}
 	p.host.stop()
+	p.lookAtThreads(p.clock.Now())
 	p.tellNow(p.clock.Now())
 	p.summary.cover(&p.cover)
 	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,
@@ -147,6 +149,10 @@ func (p *process) tellNow(now stall.Instant) {
 	}
 	p.told = max(p.told, p.waiting.bound(mark))
 	p.output.status(since, now, p.told, spans, p.cover.fraction(), &p.summary)
+	if p.statuses%threadsEvery == 0 {
+		p.lookAtThreads(now)
+	}
+	p.statuses++
 	p.tape.status(now, p.told, p.summary.Lost)
 	p.status = now
 }
