@@ -8,8 +8,8 @@ export TOOLS="$ROOT/.cache/bin"
 export PATH="$TOOLS:$PATH"
 
 # DEBIAN, package:what-it-brings: gcc for the race detector; oslat and jq for
-# scripts/oslat.sh.
-DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat jq:jq)
+# scripts/oslat.sh; prometheus for the rules and the dashboard.
+DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat jq:jq prometheus:promtool)
 
 # step_packages installs the Debian packages that are missing.
 step_packages() {
@@ -49,6 +49,27 @@ step_npm() {
 		skip "installing $NPM: npm failed; the tests against a real .NET process skip"
 	else
 		echo "installed $NPM"
+	fi
+	npm_queries
+}
+
+# npm_queries installs what collector/internal/queries asks: DuckDB and Grafana's
+# own SDK, by its lock file.
+npm_queries() {
+	local from="$ROOT/collector/internal/queries" to="$ROOT/.cache/queries"
+	command -v npm >/dev/null || { skip "installing DuckDB and Grafana's SDK: there is no npm"; return; }
+	if cmp -s "$from/package-lock.json" "$to/package-lock.json" && [ -d "$to/node_modules" ]; then
+		echo "DuckDB and Grafana's SDK: $to"
+		return
+	fi
+	mkdir -p "$to"
+	cp "$from"/package*.json "$to/"
+	if npm ci --prefix "$to" --ignore-scripts --no-audit --no-fund >"$SCRATCH/npm.log" 2>&1; then
+		echo "installed DuckDB and Grafana's SDK"
+	else
+		tail -3 "$SCRATCH/npm.log"
+		rm -rf "$to"
+		skip "installing DuckDB and Grafana's SDK: npm failed; their tests skip"
 	fi
 }
 
