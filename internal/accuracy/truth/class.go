@@ -52,7 +52,7 @@ func classes() []*class {
 			runtime.Gosched()
 			b.compute(200 * time.Microsecond)
 		}
-		allocating = func(*bench) { allocate(512 << 10) }
+		allocating = func(*bench) { allocate(2 << 20) }
 	)
 	return []*class{
 		{
@@ -71,7 +71,8 @@ func classes() []*class {
 		},
 		{
 			name: "assist", what: "allocation while a large heap is collected, close to the goal", right: collector,
-			percent: -1, live: 64, workers: 2, work: allocating,
+			// One worker: two would fight for the P that the collector leaves.
+			percent: -1, live: 64, workers: 1, work: allocating,
 			around: func(b *bench, d time.Duration) stall.Span { return b.collectTight() },
 		},
 		{

@@ -14,7 +14,11 @@ import (
 // memory for d, in one piece of assembly, which nothing can interrupt: so the
 // stop takes as long as the hash. It returns when the world was stopping for
 // sure, which is empty if the hash was over before.
+//
+// It calls f once more in advance: before it stops the world, runtime.GC sweeps
+// what the last collection left, and that is to be done by then.
 func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
+	f()
 	n := min(int(b.hashed*float64(d)), len(b.memory))
 	over := make(chan stall.Instant, 1)
 	go func() {
