@@ -119,12 +119,12 @@ func TestDemoWithoutGC(t *testing.T) {
 }
 
 // TestDemoForcedGC: the collector is first among what stalled the requests that
-// it delayed. With four Ps it has one to itself while it marks. With one P, which
-// is what two CPUs leave to the service, that holds where nobody else wants the
-// CPU; on a machine that is short of it, requests wait for a P whose thread was
-// taken away, and the truth is sched.
+// it delayed. The demo gives the service four Ps for it, so that the collector has
+// one to itself while it marks. With one P that holds only where nobody else wants
+// the CPU; on a machine that is short of it, requests wait for a P whose thread
+// was taken away, and the truth is sched.
 func TestDemoForcedGC(t *testing.T) {
-	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOMAXPROCS=4"}, "--duration", "3s", "--rate", "300", "--inject", "forced-gc")
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "forced-gc")
 	a := d.Affected
 	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
 		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)

@@ -36,6 +36,7 @@ func serve(o childOptions) error {
 	}
 	defer func() { _ = pipe.Close() }()
 	c := &child{options: o, out: wire.NewWriter(pipe)}
+	makeRoomToMark(o.Inject)
 	return c.run(ctx)
 }
 

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"time"
 )
@@ -13,6 +14,20 @@ const (
 	stopEvery  = 2 * time.Millisecond
 	mostLate   = 100 * time.Millisecond
 )
+
+// psToMark are enough for the collector to have one to itself, a quarter, while
+// it marks.
+const psToMark = 4
+
+// makeRoomToMark gives a service in which collections are forced the Ps of a
+// larger machine, unless GOMAXPROCS says otherwise. With one P, collector and
+// requests take turns on it: who waits for the one waits for the other, and what
+// is shown is how a program fares that has too few.
+func makeRoomToMark(what Inject) {
+	if what == InjectForcedGC && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(psToMark, runtime.GOMAXPROCS(0)))
+	}
+}
 
 // inject does to this process what was asked for until ctx ends, and returns
 // how often it did. What it does is what programs do to themselves: agents that
