@@ -64,7 +64,12 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 	if err := b.start(); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.stop()) }()
+	defer func() {
+		err = errors.Join(err, b.stop())
+		if t != nil {
+			t.callers = b.callers.seen() // the monitor sends its last events when it stops
+		}
+	}()
 	b.calibrate()
 	runtime.GC()
 	if err := b.traced(ctx); err != nil {

@@ -36,7 +36,6 @@ func newTally(c *class, p99 time.Duration) *tally {
 func (t *tally) judge(b *bench) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t.callers = b.callers.seen()
 	for i := range b.windows {
 		if s := &b.windows[i].share; leftOver(s) != 0 {
 			t.broken++
