@@ -2,6 +2,7 @@ package stallconnector
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -175,19 +176,21 @@ func (s *state) stop(i *instance) error {
 		s.export(time.Now())
 	}
 	s.mu.Lock()
-	if s.running == 0 { // it was never started
-		s.mu.Unlock()
-		return nil
+	// Who stands behind i stops next: nothing may be sent there any more.
+	s.instances = slices.DeleteFunc(slices.Clone(s.instances), func(o *instance) bool { return o == i })
+	s.running = max(0, s.running-1) // it may never have been started
+	last, quit, done := s.running == 0, s.quit, s.done
+	if last {
+		s.quit = nil
 	}
-	s.running--
-	last := s.running == 0
-	quit, done := s.quit, s.done
 	s.mu.Unlock()
 	if !last {
 		return nil
 	}
-	close(quit)
-	<-done
+	if quit != nil {
+		close(quit)
+		<-done
+	}
 	s.all.forget(s.id)
 	return s.telemetry.close()
 }
