@@ -2,9 +2,12 @@ package jitterprobe
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"runtime"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
 	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
 	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
@@ -68,14 +71,23 @@ func obstacle(root string, mode Mode, cpus int, force bool) (Reason, string) {
 	if cpus == 1 {
 		return OneCPU, "one CPU"
 	}
-	quota, err := cgroup.FindQuota(root)
+	quota, err := ownQuota(os.DirFS(root))
 	if err != nil {
 		return QuotaUnknown, "cannot tell whether there is a cgroup quota: " + err.Error()
 	}
-	if quota.Dir != "" {
-		return CPUQuota, fmt.Sprintf("cgroup quota of %.3g CPUs in %s", quota.CPUs, quota.Dir)
+	if quota.File != "" {
+		return CPUQuota, fmt.Sprintf("cgroup quota of %.3g CPUs in /%s", quota.CPUs, path.Dir(quota.File))
 	}
 	return NoReason, ""
+}
+
+// ownQuota returns the tightest quota that this process runs under.
+func ownQuota(root fs.FS) (cgroup.Quota, error) {
+	groups, err := cgroup.Of(root, "self")
+	if err != nil {
+		return cgroup.Quota{}, err
+	}
+	return cgroup.Tightest(root, groups)
 }
 
 // start runs the plan. What cannot start after all, where clone(2) or

@@ -2,10 +2,11 @@ package jitterprobe
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -42,12 +43,13 @@ type throttled struct {
 
 // newThrottled finds the cgroups. Without any it finds no gaps.
 func newThrottled(root string, clock stall.Clock) (throttled, error) {
-	watch, err := cgroup.NewWatch(root)
+	host := os.DirFS(root)
+	groups, err := cgroup.Of(host, "self")
 	if err != nil {
 		return throttled{}, err
 	}
-	t := throttled{clock: clock, watch: watch, asked: clock.Now()}
-	t.last = watch.Read(nil)
+	t := throttled{clock: clock, watch: cgroup.NewWatch(host, groups), asked: clock.Now()}
+	t.last = t.watch.Read(nil)
 	t.spent = make([]spent, len(t.last))
 	return t, nil
 }
@@ -132,7 +134,7 @@ func (t *throttled) claim(g *Gap) {
 		part := min(s.left, g.Duration())
 		s.left -= part
 		g.Cause, g.Scope = stall.HostThrottled, stall.ScopeCgroup
-		g.Owner = stall.Owner{Cgroup: t.last[i].Inode}
+		g.Owner = stall.Owner{Cgroup: t.watch.Inode(i)}
 		g.Evidence = Evidence{Witness: CgroupStat, Time: part}
 		return
 	}

@@ -85,7 +85,7 @@ func TestThrottledAsksTheAncestors(t *testing.T) {
 	gaps := []Gap{unknown(50 * time.Millisecond)}
 	set("top", 1, 50*time.Millisecond)
 	j.settle(gaps, anyGap)
-	if g := gaps[0]; g.Cause != stall.HostThrottled || g.Owner.Cgroup != j.last[1].Inode {
+	if g := gaps[0]; g.Cause != stall.HostThrottled || g.Owner.Cgroup != j.watch.Inode(1) {
 		t.Errorf("gap of the parent's throttling: got %+v", g)
 	}
 }

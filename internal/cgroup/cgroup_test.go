@@ -103,7 +103,7 @@ func TestTightestQuota(t *testing.T) {
 	}
 }
 
-func TestThrottleOfOwnAndAncestors(t *testing.T) {
+func TestWatchReadsOwnAndAncestors(t *testing.T) {
 	root := tree("0::/a/b\n", mountV2, map[string]string{
 		"sys/fs/cgroup/a/b/cpu.stat": "usage_usec 9\nnr_periods 5\nnr_throttled 3\nthrottled_usec 1500\n",
 		"sys/fs/cgroup/a/cpu.stat":   "nr_throttled 1\nthrottled_time 77\n",
@@ -113,15 +113,15 @@ func TestThrottleOfOwnAndAncestors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []Throttle
-	for _, g := range groups {
-		if one, ok := g.Throttle(root); ok {
-			got = append(got, one)
-		}
-	}
+	w := NewWatch(root, groups)
 	want := []Throttle{{Count: 3, Time: 1500 * time.Microsecond}, {Count: 1, Time: 77}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
 		t.Errorf("throttling (-want +got):\n%s", diff)
+	}
+	delete(root, "sys/fs/cgroup/a/cpu.stat")
+	want[1] = Throttle{}
+	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
+		t.Errorf("throttling after one has gone (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,9 +1,10 @@
 package board
 
 import (
+	"io/fs"
 	"os"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -14,6 +15,22 @@ func Here() *stall.Place {
 	return &stall.Place{
 		PID:     int32(os.Getpid()),
 		Created: processCreated(),
-		Cgroups: cgroup.IDs("/"),
+		Cgroups: ownCgroups(os.DirFS("/")),
 	}
+}
+
+// ownCgroups returns the ids of this process's cgroups that count CPU time, own
+// first. Where nothing is known no record of a cgroup applies, which errs on the
+// careful side.
+func ownCgroups(root fs.FS) (ids []uint64) {
+	groups, err := cgroup.Of(root, "self")
+	if err != nil {
+		return nil
+	}
+	for _, g := range groups {
+		if id := g.Inode(root); id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
