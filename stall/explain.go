@@ -35,25 +35,25 @@ func (s *Share) Explain() string {
 
 	const named = 4
 	var b strings.Builder
-	b.WriteString(humane(s.Total) + ":")
+	b.WriteString(Humane(s.Total) + ":")
 	for i, p := range parts[:min(named, len(parts))] {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(" " + humane(p.d) + " " + p.name)
+		b.WriteString(" " + Humane(p.d) + " " + p.name)
 	}
 	var other time.Duration
 	for _, p := range parts[min(named, len(parts)):] {
 		other += p.d
 	}
 	if other > 0 {
-		b.WriteString(", " + humane(other) + " other")
+		b.WriteString(", " + Humane(other) + " other")
 	}
 	if len(parts) > 0 && s.Unseen > 0 {
 		b.WriteByte(';')
 	}
 	if s.Unseen > 0 || len(parts) == 0 {
-		b.WriteString(" " + humane(s.Unseen) + " not seen")
+		b.WriteString(" " + Humane(s.Unseen) + " not seen")
 	}
 	return b.String()
 }
@@ -93,8 +93,8 @@ func (s *Share) words(c Cause) string {
 	return most + causeWords[c] + " (" + c.String() + ")"
 }
 
-// humane writes d with three digits and a unit.
-func humane(d time.Duration) string {
+// Humane writes d with three digits and a unit, such as 48.2 ms.
+func Humane(d time.Duration) string {
 	v, unit := float64(d), "ns"
 	switch {
 	case d >= time.Second:

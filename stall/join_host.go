@@ -9,7 +9,7 @@ func (j *Joiner) addHost(list []Interval, extent Span, place *Place) {
 		v := &list[i]
 		switch {
 		case !v.Cause.IsHost():
-		case !v.applies(place):
+		case !v.Applies(place):
 			j.sweep.add(coincident+fact(v.Cause-HostThrottled), v.Span())
 		case v.Scope == ScopeTarget:
 			j.addClaim(v, target+fact(v.Cause-HostThrottled), doubtfulHost)
@@ -19,11 +19,11 @@ func (j *Joiner) addHost(list []Interval, extent Span, place *Place) {
 	}
 }
 
-// applies reports whether what v says of the machine holds at p, which may be
+// Applies reports whether what v says of the machine holds at p, which may be
 // nil. A gap of one CPU never does, as nobody knows the CPU of a goroutine; nor
 // does one of the process that saw it, as a probe in the same process stops
 // with it.
-func (v *Interval) applies(p *Place) bool {
+func (v *Interval) Applies(p *Place) bool {
 	switch v.Scope {
 	case ScopeMachine:
 		return true

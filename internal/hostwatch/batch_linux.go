@@ -1,45 +1,61 @@
 package hostwatch
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // batch takes in what the machine did since the last one, and gives it away.
 func (w *Watch) batch() error {
-	now, err := w.process.count()
+	slow, limit := w.due()
+	now, err := w.process.Read(w.o.Clock.Now, limit)
 	if err != nil {
 		return err
 	}
-	w.batches++
 	b := Batch{Totals: w.Totals()}
 	if w.scheduler != nil {
 		err = w.exact(&b, now)
 	} else {
-		err = w.counted(&b, now)
+		w.counted(&b, now)
 	}
 	if err != nil {
 		return err
 	}
 	t := &b.Totals
-	t.MajorFaults = now.majorFaults - min(now.majorFaults, w.first.majorFaults)
-	t.Throttled = max(0, now.throttled-w.first.throttled)
-	t.Stolen = time.Duration(now.steal-min(now.steal, w.first.steal)) * tick
-	if w.batches%slowEvery == 0 {
-		t.Pressure = max(0, pressure(w.process.root)-w.pressed)
+	t.MajorFaults = now.MajorFaults - min(now.MajorFaults, w.first.MajorFaults)
+	t.Throttled = max(0, now.Throttled-w.first.Throttled)
+	t.Stolen = max(0, now.Stolen-w.first.Stolen)
+	if slow {
+		t.Pressure = max(0, w.process.Pressure()-w.pressed)
 	}
-	w.last = now
+	w.last = now.Counts
 	w.mu.Lock()
-	w.totals, w.upTo = *t, w.mark
+	w.totals = *t
 	w.mu.Unlock()
 	w.o.OnBatch(&b)
 	return nil
 }
 
+// due reports whether what is dear is read in this batch, and of how many
+// threads the run delay is: of a scheduler that is followed it is known.
+func (w *Watch) due() (slow bool, limit int) {
+	now := w.o.Clock.Now()
+	if slow = now.Sub(w.slow) >= slowEvery; slow {
+		w.slow = now
+	}
+	if w.scheduler == nil && (slow || w.asked) {
+		limit = w.o.MaxThreads
+	}
+	return slow, limit
+}
+
 // exact judges by the events of the scheduler.
-func (w *Watch) exact(b *Batch, now counters) (err error) {
+func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	upTo := w.o.Clock.Now().Add(-holdBack)
 	before := w.dropped
 	if w.events, w.dropped, err = w.scheduler.drain(w.events); err != nil {
@@ -60,12 +76,14 @@ func (w *Watch) exact(b *Batch, now counters) (err error) {
 		w.resolveUnknown(upTo)
 	}
 	b.Span = stall.Span{Start: w.mark, End: upTo}
-	w.remember(now)
-	w.verdict.judge(w.timeline, b.Span, !whole || now.steal > w.last.steal, now.majorFaults > w.last.majorFaults)
-	w.throttle.add(now.throttled - w.last.throttled)
+	w.waits = append(w.waits[:0], w.timeline.waits...) // before they are joined
+	w.verdict.judge(w.timeline, b.Span, !whole || now.Stolen > w.last.Stolen, now.MajorFaults > w.last.MajorFaults)
+	w.remember(b.Span, whole, now)
+	w.throttle.add(now.Throttled-w.last.Throttled, b.Span.Duration())
 	b.Denied, b.Covered = w.intervals(), w.verdict.covered
 	t.RunDelay += w.timeline.delay
 	t.Denied += sum(w.verdict.denied)
+	t.Paged += sum(w.verdict.paged)
 	t.Mixed += sum(w.verdict.mixed)
 	t.Covered += sum(b.Covered)
 	t.Threads = len(w.timeline.threads)
@@ -74,53 +92,62 @@ func (w *Watch) exact(b *Batch, now counters) (err error) {
 	return nil
 }
 
-// intervals returns what was denied, with its causes.
+// intervals returns what the machine took, with its causes.
 func (w *Watch) intervals() []stall.Interval {
-	w.denied = w.denied[:0]
-	for _, s := range longest(w.verdict.denied) {
-		w.denied = append(w.denied, stall.Interval{
-			Start: s.Start, End: s.End, Cause: stall.HostPreempted, Source: stall.TargetWatch,
-			Scope: stall.ScopeTarget, CPU: -1, Owner: w.process.owner(),
-		})
-	}
+	w.denied = w.appendIntervals(w.denied[:0], w.verdict.denied, stall.HostPreempted)
 	w.throttle.claim(w.denied)
+	if len(w.verdict.paged) > 0 {
+		w.denied = w.appendIntervals(w.denied, w.verdict.paged, stall.HostFault)
+		slices.SortFunc(w.denied, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	}
 	return w.denied
 }
 
+func (w *Watch) appendIntervals(to []stall.Interval, spans []stall.Span, c stall.Cause) []stall.Interval {
+	for _, s := range longest(spans) {
+		to = append(to, stall.Interval{
+			Start: s.Start, End: s.End, Cause: c, Source: stall.TargetWatch,
+			Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
+		})
+	}
+	return to
+}
+
 // remember keeps what a pause may be asked about later.
-func (w *Watch) remember(now counters) {
+func (w *Watch) remember(s stall.Span, whole bool, r hostcount.Reading) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.history.add(w.timeline.waits, true, sample{w.o.Clock.Now(), now.majorFaults, now.throttled})
+	h := &w.history
+	h.Add(r)
+	h.waits.add(w.waits)
+	h.denied.add(w.verdict.denied)
+	h.paged.add(w.verdict.paged)
+	if whole {
+		h.know(s)
+	}
 }
 
 // counted has totals only, and nothing is covered. Of throttling it knows how
 // long, not when, and the sum over CPUs: what is certain is a CPU's share.
-func (w *Watch) counted(b *Batch, now counters) error {
-	at := w.o.Clock.Now()
-	b.Span = stall.Span{Start: w.mark, End: at}
-	w.mark = at
-	if w.batches%slowEvery == 0 {
-		delay, threads, err := w.process.runDelay(w.o.MaxThreads)
-		if err != nil {
-			return err
-		}
+func (w *Watch) counted(b *Batch, now hostcount.Reading) {
+	b.Span = stall.Span{Start: w.mark, End: now.End}
+	w.mark = now.End
+	if delay, known := now.RunDelay.Get(); known {
 		// A thread that has ended takes its delay with it.
 		b.Totals.RunDelay = max(b.Totals.RunDelay, delay-w.delay)
-		b.Totals.Threads = threads
+		b.Totals.Threads = now.Threads
 	}
 	w.mu.Lock()
-	w.history.add(nil, false, sample{at, now.majorFaults, now.throttled})
+	w.history.Add(now)
 	w.mu.Unlock()
-	d := min((now.throttled-w.last.throttled)/time.Duration(runtime.NumCPU()), b.Span.Duration())
+	d := min((now.Throttled-w.last.Throttled)/time.Duration(runtime.NumCPU()), b.Span.Duration())
 	if d < throttleFrom {
-		return nil
+		return
 	}
 	b.Denied = append(w.denied[:0], stall.Interval{
 		Start: b.Span.End.Add(-d), End: b.Span.End, Slack: b.Span.Duration(),
-		Cause: stall.HostThrottled, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.process.owner(),
+		Cause: stall.HostThrottled, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
 	})
 	w.denied = b.Denied
 	b.Totals.Denied += d
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,12 +16,12 @@ func BenchmarkBatch(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := openProcess(os.DirFS("/"), os.Getppid())
+	p, err := hostcount.Open(os.DirFS("/"), os.Getppid())
 	if err != nil {
 		b.Fatal(err)
 	}
 	w := &Watch{
-		o:       Options{PID: p.pid, Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: func(*Batch) {}},
+		o:       Options{PID: os.Getppid(), Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: func(*Batch) {}},
 		process: p, timeline: newTimeline(100, DefaultThreshold),
 	}
 	if w.follow(); w.scheduler == nil {

@@ -3,19 +3,22 @@
 //
 // With CAP_BPF and CAP_PERFMON it follows every wake-up and context switch of
 // the process (tracepoints sched_wakeup, sched_wakeup_new, sched_switch), on
-// CLOCK_MONOTONIC. From them follow three kinds of time:
+// CLOCK_MONOTONIC. From them follow four kinds of time:
 //
 //   - denied: some thread was ready, and none ran. Whatever the program was at,
 //     the machine held it up: an interval of cause host.preempted, or
 //     host.throttled where the cgroup was throttled for as long.
 //   - mixed: some thread was ready while others ran. Nobody outside knows which
 //     thread carries which request, so nobody can say whether it was held up.
+//   - paged: some thread waited for the disk, none ran or was ready, and major
+//     faults were counted meanwhile: an interval of cause host.fault.
 //   - left alone: no thread was ready without running. What the program did then
 //     is its own.
 //
-// Time is covered where it is denied or left alone. Mixed time, lost events,
-// and time in which the hypervisor admits to have stolen or a page came from
-// disk are not covered: then the program may have been held up unseen.
+// Time is covered where it is denied, paged or left alone. Mixed time, lost
+// events, and time in which the hypervisor admits to have stolen, or a page may
+// have come from disk while another thread ran, are not covered: then the
+// program may have been held up unseen.
 //
 // Without these rights there are totals only, from /proc and the cgroup, and
 // nothing is covered.

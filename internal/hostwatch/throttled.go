@@ -16,25 +16,25 @@ const (
 	// for: the greater one. On a busy machine a thread waits for others before
 	// it is throttled and after.
 	throttleShare = 0.5
-	// throttleKept is for how many batches throttled time waits for its
-	// interval: the cgroup counts when a throttling ends, and a thread may run
-	// a little later.
-	throttleKept = 4
+	// throttleKept is for how long throttled time waits for its interval: the
+	// cgroup counts when a throttling ends, and a thread may run a little later.
+	throttleKept = 4 * batchEvery
 )
 
 // throttle is the time that a cgroup was throttled and no interval has claimed.
 type throttle struct {
 	left time.Duration
-	age  int
+	age  time.Duration
 }
 
-// add takes in what the cgroup was throttled since the last batch.
-func (t *throttle) add(d time.Duration) {
+// add takes in what the cgroup was throttled since the last batch, which was
+// that long ago.
+func (t *throttle) add(d, since time.Duration) {
 	switch {
 	case d > 0:
 		t.left, t.age = t.left+d, 0
 	case t.left > 0:
-		if t.age++; t.age >= throttleKept {
+		if t.age += since; t.age >= throttleKept {
 			t.left = 0
 		}
 	}

@@ -23,12 +23,12 @@ func span(from, to int) stall.Span {
 func TestVerdict(t *testing.T) {
 	const sleeps = 1
 	for _, test := range []struct {
-		name                   string
-		events                 []event
-		doubt, disk            bool
-		denied, mixed, covered []stall.Span
-		delay                  time.Duration
-		partly                 bool // not every thread is known
+		name                          string
+		events                        []event
+		doubt, disk                   bool
+		denied, mixed, paged, covered []stall.Span
+		delay                         time.Duration
+		partly                        bool // not every thread is known
 	}{
 		{name: "nobody stirs", covered: []stall.Span{span(0, 1000)}},
 		{
@@ -102,7 +102,16 @@ func TestVerdict(t *testing.T) {
 		{
 			name:   "a page came from disk",
 			events: []event{on(100, 1, in, 0), on(200, 1, out, uninterruptible), on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps)},
-			disk:   true, covered: []stall.Span{span(0, 200), span(400, 1000)}, delay: time.Microsecond,
+			disk:   true, paged: []stall.Span{span(200, 400)}, covered: []stall.Span{span(0, 1000)}, delay: time.Microsecond,
+		},
+		{
+			name: "a page came from disk while another thread ran",
+			events: []event{
+				on(100, 1, in, 0), on(200, 1, out, uninterruptible), on(250, 2, in, 0), on(300, 2, out, sleeps),
+				on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps),
+			},
+			disk: true, paged: []stall.Span{span(200, 250), span(300, 400)},
+			covered: []stall.Span{span(0, 250), span(300, 1000)}, delay: time.Microsecond,
 		},
 		{
 			name:    "a disk, but no fault",
@@ -127,7 +136,7 @@ func TestVerdict(t *testing.T) {
 			for _, c := range []struct {
 				name      string
 				want, got []stall.Span
-			}{{"denied", test.denied, v.denied}, {"mixed", test.mixed, v.mixed}, {"covered", test.covered, v.covered}} {
+			}{{"denied", test.denied, v.denied}, {"mixed", test.mixed, v.mixed}, {"paged", test.paged, v.paged}, {"covered", test.covered, v.covered}} {
 				if diff := cmp.Diff(c.want, c.got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", c.name, diff)
 				}
@@ -216,7 +225,7 @@ func TestThrottleClaims(t *testing.T) {
 	list := []stall.Interval{ms(0, 3), ms(10, 60), ms(70, 71)}
 	var th throttle
 	th.claim(list)
-	th.add(49 * time.Millisecond)
+	th.add(49*time.Millisecond, batchEvery)
 	th.claim(list)
 	var got []stall.Cause
 	for _, v := range list {
@@ -225,9 +234,9 @@ func TestThrottleClaims(t *testing.T) {
 	if diff := cmp.Diff([]stall.Cause{stall.HostPreempted, stall.HostThrottled, stall.HostPreempted}, got); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
-	th.add(5 * time.Millisecond)
-	for range throttleKept {
-		th.add(0)
+	th.add(5*time.Millisecond, batchEvery)
+	for range throttleKept / batchEvery {
+		th.add(0, batchEvery)
 	}
 	if th.left != 0 {
 		t.Errorf("time that nobody claimed stays: %v", th.left)

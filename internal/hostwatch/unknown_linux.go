@@ -1,9 +1,8 @@
 package hostwatch
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -14,7 +13,7 @@ import (
 // time has grown, it runs.
 func (w *Watch) resolveUnknown(upTo stall.Instant) {
 	if w.ran == nil {
-		w.ran = map[int32]uint64{}
+		w.ran = map[int32]time.Duration{}
 	}
 	coming := map[int32]bool{} // of which an event tells soon
 	for i := range w.events {
@@ -25,14 +24,9 @@ func (w *Watch) resolveUnknown(upTo stall.Instant) {
 			delete(w.ran, tid)
 			continue
 		}
-		text, err := read(w.process.root, w.process.file(fmt.Sprintf("task/%d/schedstat", tid)))
+		now, _, err := w.process.Schedstat(strconv.Itoa(int(tid)))
 		if err != nil {
 			delete(w.timeline.threads, tid) // it has ended
-			continue
-		}
-		first, _, _ := strings.Cut(text, " ")
-		now, err := strconv.ParseUint(first, 10, 64)
-		if err != nil {
 			continue
 		}
 		before, asked := w.ran[tid]

@@ -11,28 +11,43 @@ import (
 // verdict turns what a timeline saw into denied, mixed and covered time. It
 // owns the scratch space for that.
 type verdict struct {
-	denied, mixed, holes, covered []stall.Span
+	denied, mixed, paged, holes, covered []stall.Span
+	still                                []stall.Span // scratch
 }
 
 // judge judges the time all. Doubt says that none of it is covered, and disk
-// that threads may have waited for one.
+// that pages came from there.
 func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 	waits, runs := union(l.waits), union(l.runs)
 	v.denied, v.mixed = split(v.denied[:0], v.mixed[:0], waits, runs)
 	v.keepLong(l.threshold)
+	v.page(l, waits, runs, disk)
 	v.covered = v.covered[:0]
 	if doubt || len(v.denied) > maxPieces {
 		return
 	}
 	v.holes = append(v.holes[:0], v.mixed...)
 	if disk {
-		v.holes = append(v.holes, l.disks...)
+		// Beside a thread that runs nobody knows whose page it was.
+		v.holes, _ = split(v.holes, nil, v.still, v.paged)
 	}
 	whole := []stall.Span{all}
 	v.covered, _ = split(v.covered, nil, whole, union(v.holes))
 	if len(v.covered) > maxPieces {
 		v.covered = v.covered[:0]
 	}
+}
+
+// page finds the time in which a thread waited for a page and none ran or was
+// ready: the process stood still for it.
+func (v *verdict) page(l *timeline, waits, runs []stall.Span, disk bool) {
+	v.paged, v.still = v.paged[:0], v.still[:0]
+	if !disk {
+		return
+	}
+	v.still = append(v.still, union(l.disks)...)
+	v.holes, _ = split(v.holes[:0], nil, v.still, runs)
+	v.paged, _ = split(v.paged, nil, v.holes, waits)
 }
 
 // keepLong makes mixed what was denied for less than d: the moment in which one

@@ -1,14 +1,14 @@
 package hostwatch
 
 import (
-	"errors"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // ErrTarget says that the process to watch is not there, or that it has ended.
-var ErrTarget = errors.New("no such process")
+var ErrTarget = hostcount.ErrProcess
 
 // Limits and defaults.
 const (
@@ -47,8 +47,9 @@ type Options struct {
 type Batch struct {
 	// Span is that stretch. It begins where the last one ended.
 	Span stall.Span
-	// Denied holds the intervals in which a thread was ready and none ran:
-	// host.preempted or host.throttled, of scope target, sorted.
+	// Denied holds the intervals in which a thread was ready and none ran,
+	// host.preempted or host.throttled, and those in which one waited for a page
+	// and none ran or was ready, host.fault. They are of scope target and sorted.
 	Denied []stall.Interval
 	// Covered holds the parts of Span of which is known whether the machine
 	// held the process up, sorted: all else in them than Denied is the
@@ -64,8 +65,8 @@ type Totals struct {
 	// them: run_delay of /proc/PID/task/TID/schedstat, or the same from the
 	// scheduler.
 	RunDelay time.Duration
-	// Denied, Mixed and Covered are lengths of time, see the package.
-	Denied, Mixed, Covered time.Duration
+	// Denied, Paged, Mixed and Covered are lengths of time, see the package.
+	Denied, Paged, Mixed, Covered time.Duration
 	// Throttled is throttled_time of the process's cgroup and its ancestors,
 	// summed over CPUs.
 	Throttled time.Duration

@@ -6,24 +6,22 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// slowEvery is the number of batches between two reads of what is dear: the
-// threads' own files.
-const slowEvery = 10
-
-// tick is the unit of /proc/stat, USER_HZ.
-const tick = 10 * time.Millisecond
+// slowEvery is the time between two reads of what is dear: the threads' own
+// files.
+const slowEvery = time.Second
 
 // Watch watches one process. Its methods may be called from any goroutine.
 type Watch struct {
 	o         Options
-	process   *process
+	process   *hostcount.Process
 	scheduler *scheduler // nil: counters only
 	why       error      // why there is no scheduler
 
@@ -34,20 +32,22 @@ type Watch struct {
 	events   []event
 	mark     stall.Instant // end of the last batch
 	dropped  uint64
-	first    counters
-	last     counters
+	first    hostcount.Counts
+	last     hostcount.Counts
 	delay    time.Duration // run delay when the watch began
 	pressed  time.Duration
-	batches  int
+	slow     stall.Instant // when it was read last
+	asked    bool          // the batch is for somebody who waits for it
 	denied   []stall.Interval
-	ran      map[int32]uint64 // CPU time of the threads of which nothing is known
+	waits    []stall.Span            // of the batch
+	ran      map[int32]time.Duration // CPU time of the threads of which nothing is known
 	err      error
 
 	mu      sync.Mutex
 	totals  Totals
 	history history
-	upTo    stall.Instant // mark, for others
 
+	ask  chan chan struct{} // who waits for a batch
 	quit chan struct{}
 	done chan struct{}
 	once sync.Once
@@ -73,18 +73,22 @@ func Start(o Options) (*Watch, error) {
 		}
 		o.Clock = clock
 	}
-	p, err := openProcess(os.DirFS("/"), o.PID)
+	p, err := hostcount.Open(os.DirFS("/"), o.PID)
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
 	}
 	w := &Watch{
 		o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold),
-		quit: make(chan struct{}), done: make(chan struct{}),
+		ask: make(chan chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	if w.first, err = p.count(); err != nil {
+	first, err := p.Read(o.Clock.Now, o.MaxThreads)
+	if err != nil {
+		p.Close()
 		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
 	}
-	w.last, w.pressed = w.first, pressure(p.root)
+	w.first, w.last, w.pressed = first.Counts, first.Counts, p.Pressure()
+	w.delay, w.totals.Threads, w.slow = first.RunDelay.Or(0), first.Threads, first.End
+	w.history.Add(first)
 	w.follow()
 	if err := w.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("watch process %d: %w", o.PID, err), w.detach())
@@ -107,11 +111,16 @@ func (w *Watch) follow() {
 func (w *Watch) begin() (err error) {
 	if w.scheduler == nil {
 		w.mark = w.o.Clock.Now()
-		w.delay, w.totals.Threads, err = w.process.runDelay(w.o.MaxThreads)
-		return err
+		return nil
 	}
 	states := map[int32]string{}
-	threads, err := w.process.threads(w.o.MaxThreads, func(tid int32, s string) { states[tid] = s })
+	threads, err := w.process.Threads(w.o.MaxThreads, func(tid string) {
+		if id, err := strconv.ParseInt(tid, 10, 32); err == nil {
+			if state, err := w.process.State(tid); err == nil { // else it has ended since
+				states[int32(id)] = state
+			}
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -151,7 +160,7 @@ func (w *Watch) takeUntil(t stall.Instant) int {
 func (w *Watch) Exact() (ok bool, why error) { return w.scheduler != nil, w.why }
 
 // Owner names the process in intervals.
-func (w *Watch) Owner() stall.Owner { return w.process.owner() }
+func (w *Watch) Owner() stall.Owner { return w.process.Owner() }
 
 // Totals returns what was counted up to the last batch.
 func (w *Watch) Totals() Totals {
@@ -179,12 +188,18 @@ func (w *Watch) run() {
 	defer ticker.Stop()
 	for {
 		stopped := false
+		var taken chan struct{}
 		select {
 		case <-ticker.C:
+		case taken = <-w.ask:
 		case <-w.quit:
 			stopped = true
 		}
+		w.asked = taken != nil
 		err := w.batch()
+		if taken != nil {
+			close(taken)
+		}
 		if stopped && !errors.Is(err, ErrTarget) || err != nil {
 			w.err = errors.Join(err, w.detach())
 			return
@@ -193,6 +208,7 @@ func (w *Watch) run() {
 }
 
 func (w *Watch) detach() error {
+	w.process.Close()
 	if w.scheduler == nil {
 		return nil
 	}
@@ -200,13 +216,4 @@ func (w *Watch) detach() error {
 		return fmt.Errorf("detach from the scheduler: %w", err)
 	}
 	return nil
-}
-
-// During returns what the machine did to the process in s, as far as that is
-// known by now: the delay of its threads exactly, from the threshold on, summed
-// over them; faults and throttling at most, as they are read ten times a second.
-func (w *Watch) During(s stall.Span) gc.HostDuring {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.history.during(s, w.upTo)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -20,7 +21,7 @@ import (
 // they waited must be what the kernel counts.
 func TestRunDelayEqualsTheKernels(t *testing.T) {
 	pid := child(t, "spin2", lastCPU(t))
-	p, err := openProcess(os.DirFS("/"), pid)
+	p, err := hostcount.Open(os.DirFS("/"), pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +32,11 @@ func TestRunDelayEqualsTheKernels(t *testing.T) {
 	ready := make(chan struct{})
 	l := &log{each: func(b *Batch) {
 		<-ready
-		kernels, _, err := p.runDelay(100)
+		now, err := p.Read(w.o.Clock.Now, 100)
 		if err != nil {
 			t.Error(err)
 		}
-		r := reading{b.Totals.RunDelay, kernels}
+		r := reading{b.Totals.RunDelay, now.RunDelay.Or(0)}
 		for _, thread := range w.timeline.threads {
 			if thread.state == unknown {
 				return // it may have waited since before the watch began
@@ -162,7 +163,8 @@ func TestThrottled(t *testing.T) {
 // the watch finds back.
 func TestLostEvents(t *testing.T) {
 	l := &log{more: make(chan struct{}, 1)}
-	p, err := openProcess(os.DirFS("/"), child(t, "toss", -1))
+	pid := child(t, "toss", -1)
+	p, err := hostcount.Open(os.DirFS("/"), pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,7 @@ func TestLostEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &Watch{
-		o:       Options{PID: p.pid, Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: l.add},
+		o:       Options{PID: pid, Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: l.add},
 		process: p, timeline: newTimeline(100, DefaultThreshold),
 	}
 	if w.follow(); w.scheduler == nil {

@@ -61,6 +61,10 @@ type Collection struct {
 	Incomplete string
 
 	HostDuring HostDuring
+	// UsualPause is what collections of the kind pause for the same work, and
+	// SlowedBy what the machine made the pauses longer by: see [Usual].
+	UsualPause Maybe[time.Duration]
+	SlowedBy   SlowedBy
 	// Estimated names the fields whose value is an estimate.
 	Estimated Fields
 	Source    stall.Source
@@ -76,7 +80,8 @@ type Pause struct {
 	Suspend Maybe[time.Duration]
 	Phase   Phase
 	// Slack bounds the error of the pause's place in time.
-	Slack time.Duration
+	Slack      time.Duration
+	HostDuring HostDuring
 }
 
 // Duration returns End - Start.
@@ -95,13 +100,6 @@ func (c *Collection) PauseTotal() time.Duration {
 // runtime/metrics (/cpu/classes/gc/...).
 type CPU struct {
 	Assist, Dedicated, Idle, Pause, Total Maybe[time.Duration]
-}
-
-// HostDuring says what the machine did to the process while it collected.
-type HostDuring struct {
-	MajorFaults Maybe[uint64]
-	RunDelay    Maybe[time.Duration]
-	Throttled   Maybe[time.Duration]
 }
 
 // Fields is a set of fields of a Collection.

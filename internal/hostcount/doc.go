@@ -1,0 +1,8 @@
+// Package hostcount reads what the kernel counts of what the machine does to
+// one process: major faults, how long its threads waited for a CPU, throttling
+// of its cgroups, steal and pressure. It remembers the readings of late, so that
+// it can say of a stretch of time what was counted around it.
+//
+// It takes no right but to read /proc and the cgroups, and no more than
+// [MaxFile] bytes of each file.
+package hostcount

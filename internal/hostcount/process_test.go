@@ -1,0 +1,163 @@
+package hostcount
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// machine is a root with process 7, whose name tries to be fields.
+func machine(files map[string]string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"proc/7/stat":                "7 (a) R 1 (b) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 4242 20 21\n",
+		"proc/7/cgroup":              "0::/a/b\n",
+		"proc/self/mountinfo":        "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"sys/fs/cgroup/a/b/cpu.stat": "nr_throttled 3\nthrottled_usec 1500\n",
+		"sys/fs/cgroup/a/cpu.stat":   "nr_throttled 1\nthrottled_usec 500\n",
+		"proc/stat":                  "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n",
+		"proc/pressure/cpu":          "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\nfull avg10=0.00 total=5\n",
+		"proc/7/task/7/schedstat":    "100 200 3\n",
+		"proc/7/task/8/schedstat":    "10 50 3\n",
+		"proc/7/task/8/stat":         "8 (w) D 1\n",
+		"proc/9/stat":                "9 (short) S 1\n",
+	} {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	for name, text := range files {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return root
+}
+
+func ticking() func() stall.Instant {
+	now := stall.Instant(0)
+	return func() stall.Instant { now++; return now }
+}
+
+func TestRead(t *testing.T) {
+	root := machine(nil)
+	p, err := Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if want := (stall.Owner{PID: 7, Created: 4242}); p.Owner() != want {
+		t.Errorf("owner: got %+v, want %+v", p.Owner(), want)
+	}
+	got, err := p.Read(ticking(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Reading{
+		Span:     stall.Span{Start: 1, End: 2},
+		Counts:   Counts{MajorFaults: 90, Throttled: 2 * time.Millisecond, Stolen: 80 * time.Millisecond},
+		RunDelay: gc.Known(250 * time.Nanosecond), Threads: 2,
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(gc.Maybe[time.Duration]{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err = p.Read(ticking(), 1); err != nil || !got.RunDelay.IsZero() {
+		t.Errorf("run delay of more threads than the limit: got %v, %v, want none", got.RunDelay, err)
+	}
+	if got := p.Pressure(); got != 77*time.Microsecond {
+		t.Errorf("pressure: got %v, want 77µs", got)
+	}
+	if got, err := p.State("8"); got != "D" || err != nil {
+		t.Errorf("state: got %q, %v, want D", got, err)
+	}
+}
+
+func TestReadOfWhoIsNotThere(t *testing.T) {
+	for pid, want := range map[int]error{8: ErrProcess, 9: nil, -1: ErrProcess} {
+		_, err := Open(machine(nil), pid)
+		if err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("process %d: got error %v, want %v", pid, err, want)
+		}
+	}
+}
+
+func TestReadOfAnother(t *testing.T) {
+	root := machine(nil)
+	p, err := Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stat.close() // a file of /proc is that of the process it was opened for
+	root["proc/7/stat"] = &fstest.MapFile{Data: []byte("7 (a) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 5555 20 21\n")}
+	if _, err := p.Read(ticking(), 0); !errors.Is(err, ErrProcess) {
+		t.Errorf("another process of the number: got error %v, want %v", err, ErrProcess)
+	}
+}
+
+// TestReadThisProcess reads what the kernel says of the test itself.
+func TestReadThisProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc")
+	}
+	p, err := Open(os.DirFS("/"), os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	now := ticking()
+	before, err := p.Read(now, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := p.Read(now, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.MajorFaults < before.MajorFaults || after.RunDelay.Or(-1) < before.RunDelay.Or(0) || after.Threads < 1 {
+		t.Errorf("counters go back: %+v, then %+v", before, after)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	for name, limit := range map[string]int{"counters": 0, "with run delay": 1000} {
+		b.Run(name, func(b *testing.B) {
+			p, err := Open(os.DirFS("/"), os.Getpid())
+			if err != nil {
+				b.Skip(err)
+			}
+			defer p.Close()
+			now := ticking()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Read(now, limit); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add("7 (a) R 1 (b) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 4242\n", "1 2 3", "cpu 1", "some total=1")
+	f.Add(")", "", "", "total=99999999999999999999")
+	f.Fuzz(func(t *testing.T, stat, schedstat, machineStat, pressure string) {
+		root := machine(map[string]string{
+			"proc/7/stat": stat, "proc/7/task/7/schedstat": schedstat, "proc/stat": machineStat, "proc/pressure/cpu": pressure,
+		})
+		p, err := Open(root, 7)
+		if (err == nil) == (p == nil) {
+			t.Fatalf("process %v and error %v", p, err)
+		}
+		if err != nil {
+			return
+		}
+		r, err := p.Read(ticking(), 10)
+		if err == nil && (r.Stolen < 0 || r.Throttled < 0 || r.RunDelay.Or(0) < 0 || p.Pressure() < 0) {
+			t.Errorf("%+v", r)
+		}
+	})
+}

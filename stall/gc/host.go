@@ -1,0 +1,32 @@
+package gc
+
+import "time"
+
+// HostDuring says what the machine did to the process in the time of a
+// collection or of a pause.
+//
+// MajorFaults, RunDelay, Throttled and Stolen are differences of counters that
+// were read before and after, Over apart: what they count may have been outside,
+// so they are "at most". CPUWait and PageWait are known to be inside; where they
+// are known from a follower of the scheduler, RunDelay is exact, too.
+type HostDuring struct {
+	// MajorFaults are page faults that were served from disk.
+	MajorFaults Maybe[uint64]
+	// RunDelay is how long threads were ready without a CPU, summed over them
+	// (run_delay of schedstat; Documentation/scheduler/sched-stats.rst).
+	RunDelay Maybe[time.Duration]
+	// Throttled is throttled_time of the process's cgroup and its ancestors,
+	// summed over CPUs.
+	Throttled Maybe[time.Duration]
+	// Stolen is what the hypervisor admits to have taken of all CPUs of the
+	// machine, in steps of 10 ms (proc_stat(5)).
+	Stolen Maybe[time.Duration]
+	// Over is the time between the readings of the counters.
+	Over Maybe[time.Duration]
+	// CPUWait is how long a thread of the process was ready to run and none ran:
+	// it is inside for certain, and there may have been more.
+	CPUWait Maybe[time.Duration]
+	// PageWait is how long a thread waited for the disk, while pages came from
+	// there, and no other thread ran or was ready.
+	PageWait Maybe[time.Duration]
+}
