@@ -45,6 +45,7 @@ type truthGC struct {
 		Heaps      int      `json:"heaps"`
 		Condemned  int      `json:"condemned"`
 		Mechanisms []string `json:"mech"`
+		PauseMode  int      `json:"pause_mode"`
 		MemoryLoad int      `json:"mem_load"`
 	} `json:"global"`
 }
@@ -149,7 +150,7 @@ type row struct {
 	Trigger, Type, Kind     string
 	Start, End              int64
 	Concurrent, Compacting  bool
-	MemoryLoad              int
+	MemoryLoad, PauseMode   int
 	Stops                   []Marks
 	Before, After, Free     uint64
 	FreeAfter, Promoted     uint64
@@ -170,8 +171,8 @@ func recordsOf(list []dotnetgc.Collection) map[uint64]row {
 			Trigger: string(c.Trigger), Type: c.Type.String(), Kind: c.Kind.String(),
 			Start: int64(c.Start.Or(-1)), End: int64(c.End.Or(-1)),
 			Concurrent: c.Concurrent.Or(false), Compacting: c.Compacting.Or(false),
-			MemoryLoad: int(c.MemoryLoad.Or(0)*100 + 0.5),
-			Before:     known(c.HeapBefore), After: known(c.HeapAfter),
+			MemoryLoad: int(c.MemoryLoad.Or(0)*100 + 0.5), PauseMode: int(c.PauseMode.Or(99)),
+			Before: known(c.HeapBefore), After: known(c.HeapAfter),
 			Free: known(c.FragmentationBefore), FreeAfter: known(c.FragmentationAfter), Promoted: known(c.Promoted),
 			Pinned: c.Pinned.Or(1 << 62), Finalizable: c.Finalizable.Or(1 << 62), Incomplete: c.Incomplete,
 		}
@@ -197,7 +198,7 @@ func collectionsOf(v truth) map[uint64]row {
 		r := row{
 			Index: g.Number, Generation: g.Global.Condemned, Heaps: g.Global.Heaps,
 			Trigger: g.Reason, Type: g.Type, Kind: kindOf(g.Kind), Start: g.Start, End: g.End,
-			Concurrent: g.Actual, MemoryLoad: g.Global.MemoryLoad, Stops: g.Stops,
+			Concurrent: g.Actual, MemoryLoad: g.Global.MemoryLoad, PauseMode: g.Global.PauseMode, Stops: g.Stops,
 			Pinned: g.Stats["pinned"], Finalizable: g.Stats["fin_count"],
 		}
 		for _, m := range g.Global.Mechanisms {

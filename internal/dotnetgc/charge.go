@@ -11,6 +11,7 @@ import (
 type openStop struct {
 	Stop
 	backing bool // its thread backs off: the next GCRestartEEEnd ends that
+	lossy   bool // events were lost in it: another collection may have begun
 	ran     []*collection
 }
 
@@ -18,6 +19,7 @@ type openStop struct {
 func (c *collection) enter(s *openStop) {
 	c.stops = append(c.stops, s)
 	s.ran = append(s.ran, c)
+	c.lossy = c.lossy || s.lossy
 	s.Collections = append(s.Collections, c.number)
 }
 

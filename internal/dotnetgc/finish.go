@@ -55,7 +55,7 @@ func (m *Model) finish(c *collection) {
 		record.Stops = append(record.Stops, s.Stop)
 	}
 	if c.global != nil {
-		record.Heaps = c.global.heaps
+		record.Heaps, record.PauseMode = c.global.heaps, c.global.pauseMode
 	}
 	m.share(&record.Collection)
 	m.allocated(c, &record.Collection)

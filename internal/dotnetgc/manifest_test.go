@@ -77,10 +77,12 @@ func TestNames(t *testing.T) {
 		dotnetgc.Reason(0).String(), dotnetgc.Reason(17).String(), dotnetgc.Reason(18).String(),
 		dotnetgc.ForegroundGC.String(), dotnetgc.Type(3).String(),
 		dotnetgc.ForGCPrep.String(), dotnetgc.SuspendReason(7).String(), dotnetgc.SuspendReason(8).String(),
+		dotnetgc.PauseMode(1).String(), dotnetgc.PauseMode(4).String(), dotnetgc.PauseMode(5).String(),
 	}
 	want := []string{
 		"AllocSmall", "InducedAggressive", "Reason(18)", "ForegroundGC", "Type(3)",
 		"ForGCPrep", "ForDebuggerSweep", "SuspendReason(8)",
+		"Interactive", "NoGCRegion", "PauseMode(5)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)

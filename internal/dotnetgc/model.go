@@ -81,7 +81,7 @@ func (m *Model) Add(e *nettrace.Event) {
 	at := m.clock.Instant(e.Ticks)
 	m.now = max(m.now, at)
 	if e.IsLoss() {
-		m.lost(e.Lost, m.clock.Instant(e.LostSince), at)
+		m.lost(e.Thread, e.Lost, m.clock.Instant(e.LostSince), at)
 		return
 	}
 	if e.Provider == Provider && !m.read(e, at) {
@@ -142,8 +142,9 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 
 // lost notes that events are missing. What is open then may lack a part that
 // nobody will miss, so it is incomplete.
-func (m *Model) lost(n uint64, since, at stall.Instant) {
+func (m *Model) lost(thread, n uint64, since, at stall.Instant) {
 	m.stats.Lost += n
+	m.lostInStops(thread, n)
 	for _, c := range m.open {
 		if c.end == 0 || c.end >= since {
 			c.lossy = true

@@ -54,6 +54,16 @@ func (r SuspendReason) String() string { return nameOf(suspendNames[:], "Suspend
 // IsGC reports whether the stop was for a collection.
 func (r SuspendReason) IsGC() bool { return r == ForGC || r == ForGCPrep }
 
+// PauseMode is how the program wants to be collected: GCSettings.LatencyMode
+// (runtime, src/coreclr/gc/gcinterface.h, gc_pause_mode; names as in .NET's
+// GCLatencyMode). The program may change it at any time.
+type PauseMode uint32
+
+var pauseModeNames = [...]string{"Batch", "Interactive", "LowLatency", "SustainedLowLatency", "NoGCRegion"}
+
+// String returns the name of m, such as "Interactive".
+func (m PauseMode) String() string { return nameOf(pauseModeNames[:], "PauseMode", uint32(m)) }
+
 // nameOf names v. A number that is not known is kept as it is.
 func nameOf(names []string, kind string, v uint32) string {
 	if uint64(v) < uint64(len(names)) {

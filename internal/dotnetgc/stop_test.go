@@ -106,7 +106,7 @@ func TestUnmatchedStops(t *testing.T) {
 		}
 		holes := []dotnetgc.Hole{
 			{Span: stall.Span{Start: s.at(110), End: s.at(120)}, Why: "a stop ForGC: GCSuspendEEEnd was not seen"},
-			{Span: stall.Span{Start: s.at(130), End: s.at(133)}, Why: "a stop ForGC: GCRestartEEBegin was not seen"},
+			{Span: stall.Span{Start: s.at(130), End: s.at(132)}, Why: "a stop ForGC: GCRestartEEBegin was not seen"},
 		}
 		if diff := cmp.Diff(holes, out.Incomplete); diff != "" {
 			t.Errorf("holes (-want +got):\n%s", diff)

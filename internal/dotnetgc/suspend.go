@@ -13,8 +13,7 @@ const maxOpenStops = 64
 // suspendBegin begins a stop on a thread.
 func (m *Model) suspendBegin(thread uint64, reason SuspendReason, at stall.Instant) {
 	if o := m.stopOf(thread); o != nil {
-		m.stats.Unmatched++
-		m.giveUpStop(o)
+		m.unmatched(o)
 	}
 	if len(m.stops) == maxOpenStops {
 		m.stats.Dropped++
@@ -29,10 +28,19 @@ func (m *Model) suspendBegin(thread uint64, reason SuspendReason, at stall.Insta
 	}
 }
 
+// unmatched counts an event that does not follow what was seen of its thread's
+// stop. That is over, if there is one: the event is of another.
+func (m *Model) unmatched(o *openStop) {
+	m.stats.Unmatched++
+	if o != nil {
+		m.giveUpStop(o)
+	}
+}
+
 func (m *Model) suspendEnd(thread uint64, at stall.Instant) {
 	o := m.stopOf(thread)
 	if o == nil || o.Suspended != 0 {
-		m.stats.Unmatched++
+		m.unmatched(o)
 		return
 	}
 	if o.backing { // the end of it was not seen
@@ -52,7 +60,7 @@ func (m *Model) restartBegin(thread uint64, at stall.Instant) {
 	o := m.stopOf(thread)
 	switch {
 	case o == nil || o.RestartBegin != 0:
-		m.stats.Unmatched++
+		m.unmatched(o)
 	case o.Suspended == 0:
 		o.backing = true
 	default:
@@ -65,11 +73,11 @@ func (m *Model) restartEnd(thread uint64, at stall.Instant) {
 	o := m.stopOf(thread)
 	switch {
 	case o == nil:
-		m.stats.Unmatched++
+		m.unmatched(o)
 	case o.backing:
 		o.backOff(at)
 	case o.RestartBegin == 0:
-		m.stats.Unmatched++
+		m.unmatched(o)
 	default:
 		o.RestartEnd = at
 		m.endStop(o)
@@ -96,6 +104,21 @@ func (m *Model) giveUpStop(o *openStop) {
 		o.Incomplete = "GCRestartEEEnd was not seen"
 	}
 	m.endStop(o)
+}
+
+// eventsOfStop is how many events a stop has at least.
+const eventsOfStop = 4
+
+// lostInStops notes that a thread lost events while the world was being stopped
+// or stood still. Where another whole stop can be among them, what comes next
+// need not be of the one that is open.
+func (m *Model) lostInStops(thread, n uint64) {
+	for _, s := range m.stops {
+		s.lossy = true
+	}
+	if s := m.stopOf(thread); s != nil && (n >= eventsOfStop || s.Suspended == 0) {
+		m.giveUpStop(s)
+	}
 }
 
 // endStop hands out a stop. One whose end is not known is a hole.
