@@ -53,21 +53,44 @@ func exists(e Endpoint) error {
 }
 
 func openDir(e Endpoint) (int, error) {
-	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
-	root, err := unix.Open(e.Root, flags, 0)
+	return openIn(e.Root, e.Dir, unix.O_PATH|unix.O_DIRECTORY)
+}
+
+// openIn opens a path inside a root, wherever the links on the way point.
+func openIn(rootPath, path string, flags int) (int, error) {
+	flags |= unix.O_CLOEXEC
+	root, err := unix.Open(rootPath, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("open %s: %w", e.Root, err)
+		return -1, fmt.Errorf("open %s: %w", rootPath, err)
 	}
 	defer func() { _ = unix.Close(root) }()
-	dir, err := unix.Openat2(root, e.Dir, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		// A kernel before 5.6, or a seccomp filter that does not know it.
-		dir, err = unix.Openat(root, "."+e.Dir, flags, 0)
+		fd, err = unix.Openat(root, "."+path, flags, 0)
 	}
 	if err != nil {
-		return -1, fmt.Errorf("open %s in %s: %w", e.Dir, e.Root, err)
+		return -1, fmt.Errorf("open %s in %s: %w", path, rootPath, err)
 	}
-	return dir, nil
+	return fd, nil
+}
+
+// readInRoot reads a plain file inside a root, at most limit bytes.
+func readInRoot(root, path string, limit int64) ([]byte, error) {
+	fd, err := openIn(root, path, unix.O_RDONLY|unix.O_NONBLOCK) // a pipe of that name holds nobody up
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", path)
+	}
+	return readAtMost(f, path, limit)
 }
 
 func isSocket(dir int, name string) error {

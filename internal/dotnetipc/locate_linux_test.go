@@ -184,13 +184,13 @@ func TestRuntimes(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	m := newMachine(t, "PASSWORD=hunter2", "OTEL_SERVICE_NAME=shop", "DOTNET_gcServer=1", "DOTNET_STARTUP_HOOKS=/x.dll",
-		"DOTNET_TieredCompilation=0", "OTEL_EXPORTER_OTLP_HEADERS=key=secret", "COMPlus_GCHeapCount=2", "DOTNETX=1", "no equals sign")
+		"DOTNET_TieredCompilation=0", "DOTNET_ReadyToRun=0", "OTEL_EXPORTER_OTLP_HEADERS=key=secret", "COMPlus_GCHeapCount=2", "DOTNETX=1", "no equals sign")
 	got, err := m.proc.Environment(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"OTEL_SERVICE_NAME": "shop", "DOTNET_gcServer": "1", "DOTNET_TieredCompilation": "0", "COMPlus_GCHeapCount": "2",
+		"OTEL_SERVICE_NAME": "shop", "DOTNET_gcServer": "1", "DOTNET_TieredCompilation": "0", "DOTNET_ReadyToRun": "0", "COMPlus_GCHeapCount": "2",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)

@@ -125,7 +125,7 @@ func configures(name string) bool {
 		return false
 	}
 	rest = strings.ToLower(rest)
-	for _, prefix := range []string{"gc", "tiered", "tc_", "enablediagnostics", "diagnosticports", "enableeventpipe"} {
+	for _, prefix := range []string{"gc", "tiered", "tc_", "readytorun", "enablediagnostics", "diagnosticports", "enableeventpipe"} {
 		if strings.HasPrefix(rest, prefix) {
 			return true
 		}
@@ -156,14 +156,28 @@ func (p Proc) read(pid int, name string, limit int64) ([]byte, error) {
 		return nil, p.gone(pid, err)
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	text, err := readAtMost(f, path, limit)
 	if err != nil {
 		return nil, p.gone(pid, err)
 	}
-	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("read %s: more than %d bytes", path, limit)
-	}
 	return text, nil
+}
+
+func readAtMost(r io.Reader, path string, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("read %s: more than %d bytes", path, limit)
+	}
+	return text, err
+}
+
+// link returns where a link of pid leads, for the process itself.
+func (p Proc) link(pid int, name string) (string, error) {
+	to, err := os.Readlink(p.path(pid, name))
+	if err != nil {
+		return "", p.gone(pid, err)
+	}
+	return to, nil
 }
 
 // gone tells that a process ended from that a file of it cannot be read.
