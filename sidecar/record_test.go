@@ -30,17 +30,47 @@ func TestRecord(t *testing.T) {
 	}
 	d := one[report.Document](t, stdout)
 	x := d.Experiment
-	if x == nil || x.Machine == "" || x.OS == "" || x.Workload != "none" || x.Probe != "periodic" || !x.Examined {
+	if x == nil || x.Machine == "" || x.OS == "" || x.Workload != "none" || len(x.Probes) != 1 || x.Probes[0].Mode != "periodic" || !x.Examined {
 		t.Fatalf("experiment %+v, want machine, os, workload, probe and the doctor's answers", x)
 	}
-	if x.Gaps.Observed <= 0 || len(d.Incomplete) > 0 {
-		t.Errorf("%v observed, incomplete %+v, want some time and nothing missing", x.Gaps.Observed, d.Incomplete)
+	if x.Probes[0].Gaps.Observed <= 0 || len(d.Incomplete) > 0 {
+		t.Errorf("%v observed, incomplete %+v, want some time and nothing missing", x.Probes[0].Gaps.Observed, d.Incomplete)
 	}
 
 	stdout, stderr, code = sidecar(t, nil, "report", file)
 	if code != 3 || !strings.Contains(stdout, "NOT REPRODUCIBLE: the recording lasts 2s, the warm-up 30m0s") &&
 		!strings.Contains(stdout, "NOT REPRODUCIBLE: the recording lasts 1s, the warm-up 30m0s") {
 		t.Errorf("exit %d, stderr %q, stdout\n%s", code, stderr, stdout)
+	}
+}
+
+// TestRecordOfEveryCPU holds to it that the gaps of each probe are recorded as
+// its own, with what they were seen against.
+func TestRecordOfEveryCPU(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.rec")
+	_, stderr, code := sidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--board=off", "--mode=periodic",
+		"--threshold=1us", "--cpu=0", "--watch-cpus=0-1", "--record", file, "--duration=1500ms")
+	if code == 2 && strings.Contains(stderr, "not allowed") {
+		t.Skip("needs CPUs 0 and 1")
+	}
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	stdout, stderr, code := sidecar(t, nil, "report", "--json", "--warmup=0s", file)
+	if code != 3 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	probes := one[report.Document](t, stdout).Experiment.Probes
+	if len(probes) != 2 {
+		t.Fatalf("probes %+v, want 2", probes)
+	}
+	for i, p := range probes {
+		if p.ID != i+1 || p.CPU != i || p.Mode != "periodic" || p.Inside || p.Gaps.Observed <= 0 {
+			t.Errorf("probe %+v, want number %d on CPU %d, and some time observed", p, i+1, i)
+		}
+	}
+	if probes[0].Gaps.Total == 0 {
+		t.Error("the first probe was never a microsecond late")
 	}
 }
 
@@ -63,7 +93,7 @@ func TestRecordSurvivesAKill(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	d := one[report.Document](t, stdout)
-	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "cut off") || d.Experiment.Gaps.Observed <= 0 {
-		t.Errorf("incomplete %+v, %v observed, want a cut and some time", d.Incomplete, d.Experiment.Gaps.Observed)
+	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "cut off") || d.Experiment.Probes[0].Gaps.Observed <= 0 {
+		t.Errorf("incomplete %+v, %v observed, want a cut and some time", d.Incomplete, d.Experiment.Probes[0].Gaps.Observed)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -128,8 +129,8 @@ func TestPrint(t *testing.T) {
 			}
 			golden(t, name+".txt", got.Bytes())
 			for line := range strings.Lines(got.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > Width {
-					t.Errorf("line of %d columns, at most %d:\n%s", n, Width, line)
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
+					t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
 				}
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -43,16 +44,16 @@ func (j *Judgement) delayed() (t Tally, f stall.Fidelity) {
 
 // delays returns the table of what garbage collection cost each band of which it
 // delayed a request; nil if there is none.
-func (j *Judgement) delays() *grid {
+func (j *Judgement) delays() *page.Table {
 	if t, _ := j.delayed(); t.Affected == 0 {
 		return nil
 	}
-	g := &grid{}
-	g.add("", "fide-", "", "of", "of their", "of all", "by", "by", "full", "two in", "their first")
-	g.add("latency", "lity", "affected", "all %", "time %", "time %", "one", "several", "block.", "a stop", "stall")
+	g := &page.Table{}
+	g.Row("", "fide-", "", "of", "of their", "of all", "by", "by", "full", "two in", "their first")
+	g.Row("latency", "lity", "affected", "all %", "time %", "time %", "one", "several", "block.", "a stop", "stall")
 	for i := range j.Rows {
 		if j.Rows[i].Affected > 0 {
-			g.add(j.Rows[i].delayCells()...)
+			g.Row(j.Rows[i].delayCells()...)
 		}
 	}
 	return g
@@ -78,5 +79,5 @@ func number(n int) string {
 	if n == 0 {
 		return "·"
 	}
-	return count(n)
+	return page.Count(n)
 }

@@ -9,35 +9,36 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Print writes the report as text, at most Width columns wide where no single
+// Print writes the report as text, at most page.Width columns wide where no single
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintln(w, "WHO IS TO BLAME FOR P99?")
 	for _, s := range r.Sentences() {
 		fmt.Fprintln(w)
-		wrap(w, "  ", "  ", s)
+		page.Wrap(w, "  ", "  ", s)
 	}
 	if len(r.Notes) > 0 {
-		heading(w, "BEFORE YOU BELIEVE IT", "")
+		page.Heading(w, "BEFORE YOU BELIEVE IT", "")
 		for _, n := range r.Notes {
-			wrap(w, "  - ", "    ", n)
+			page.Wrap(w, "  - ", "    ", n)
 		}
 	}
-	heading(w, "WHAT RAN", "")
+	page.Heading(w, "WHAT RAN", "")
 	for _, l := range r.Setup {
-		wrap(w, fmt.Sprintf("  %-10s", l.Title), strings.Repeat(" ", 12), l.Text)
+		page.Wrap(w, fmt.Sprintf("  %-10s", l.Title), strings.Repeat(" ", 12), l.Text)
 	}
 	if r.Requests > 0 {
 		r.printLatency(w)
-		heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
-		r.Judgement.shares().print(w)
+		page.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
+		r.Judgement.shares().Print(w)
 		if g := r.Judgement.delays(); g != nil {
-			heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests that it delayed; ≤ is at most; queue is no stall")
-			g.print(w)
+			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests that it delayed; ≤ is at most; queue is no stall")
+			g.Print(w)
 		}
 		r.printSlowest(w)
 	}
@@ -48,27 +49,20 @@ func (r *Report) Print(to io.Writer) error {
 	return nil
 }
 
-func heading(w io.Writer, title, remark string) {
-	if remark != "" {
-		title += fmt.Sprintf(" %*s", Width-1-utf8.RuneCountInString(title), remark)
-	}
-	fmt.Fprintf(w, "\n%s\n", title)
-}
-
 func (r *Report) printLatency(w io.Writer) {
 	l := r.Judgement.Latency
-	remark := fmt.Sprintf("%s, %s; counted from the intended start", many(r.Requests, "request"), many(r.Errors, "error"))
-	heading(w, "LATENCY", remark)
+	remark := fmt.Sprintf("%s, %s; counted from the intended start", page.Many(r.Requests, "request"), page.Many(r.Errors, "error"))
+	page.Heading(w, "LATENCY", remark)
 	p999 := "n/a"
 	if l.HasP999 {
-		p999 = length(l.P999)
+		p999 = page.Length(l.P999)
 	}
-	var g grid
-	g.add("p50", "p90", "p99", "p99.9", "max")
-	g.add(length(l.P50), length(l.P90), length(l.P99), p999, length(l.Max))
-	g.print(w)
+	var g page.Table
+	g.Row("p50", "p90", "p99", "p99.9", "max")
+	g.Row(page.Length(l.P50), page.Length(l.P90), page.Length(l.P99), p999, page.Length(l.Max))
+	g.Print(w)
 	if !l.HasP999 {
-		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", count(MinForP999))
+		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", page.Count(MinForP999))
 	}
 }
 
@@ -76,11 +70,11 @@ func (r *Report) printSlowest(w io.Writer) {
 	if len(r.Judgement.Slowest) == 0 {
 		return
 	}
-	heading(w, "THE SLOWEST", "when it was to start, and who had its time")
+	page.Heading(w, "THE SLOWEST", "when it was to start, and who had its time")
 	for i := range r.Judgement.Slowest {
 		c := &r.Judgement.Slowest[i]
-		first := fmt.Sprintf("  %9s  at +%.3f s   ", length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
-		wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
+		first := fmt.Sprintf("  %9s  at +%.3f s   ", page.Length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
+		page.Wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
 	}
 }
 
@@ -99,7 +93,7 @@ func (c *Case) describe() string {
 	var words []string
 	for _, p := range parts {
 		if p.d > 0 {
-			words = append(words, p.name+" "+length(p.d))
+			words = append(words, p.name+" "+page.Length(p.d))
 		}
 	}
 	text := strings.Join(words, " · ")
@@ -111,13 +105,13 @@ func (c *Case) describe() string {
 
 func (r *Report) printGaps(w io.Writer) {
 	in, out := &r.Inside, &r.Outside
-	heading(w, "GAPS", "when a probe could not run")
+	page.Heading(w, "GAPS", "when a probe could not run")
 	inside := "no gap above 50 us"
 	if in.Over50us > 0 {
 		inside = fmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other",
-			many(in.Over50us, "gap"), count(in.GC), percent(fraction(in.GC, in.Over50us)), count(in.Coincident), count(in.Other))
+			page.Many(in.Over50us, "gap"), page.Count(in.GC), percent(fraction(in.GC, in.Over50us)), page.Count(in.Coincident), page.Count(in.Other))
 	}
-	wrap(w, "  inside    ", strings.Repeat(" ", 12), fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
+	page.Wrap(w, "  inside    ", strings.Repeat(" ", 12), fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
 	if out.Observed <= 0 {
 		return
 	}
@@ -126,36 +120,14 @@ func (r *Report) printGaps(w io.Writer) {
 	if out.CPU >= 0 {
 		text += fmt.Sprintf(" on CPU %d", out.CPU)
 	}
-	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", many(out.Gaps, "gap"), length(out.GapTime), length(out.Observed), percent(out.Lost()), length(out.Longest))
+	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", page.Many(out.Gaps, "gap"), page.Length(out.GapTime), page.Length(out.Observed), percent(out.Lost()), page.Length(out.Longest))
 	if out.Dropped > 0 {
-		text += fmt.Sprintf("; %s more were dropped", count(out.Dropped))
+		text += fmt.Sprintf("; %s more were dropped", page.Count(out.Dropped))
 	}
-	wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
+	page.Wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
 	if out.Board {
-		wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
+		page.Wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
 			fmt.Sprintf("of the requests' time %s is charged to the machine; %s only coincided with a gap (by chance: %s)",
 				percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost())))
 	}
-}
-
-// wrap writes text in lines of at most Width columns: the first after first,
-// the others after indent.
-func wrap(w io.Writer, first, indent, text string) {
-	line, n := first, utf8.RuneCountInString(first)
-	empty := true
-	for word := range strings.FieldsSeq(text) {
-		k := utf8.RuneCountInString(word)
-		if !empty && n+1+k > Width {
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
-			line, n, empty = indent, utf8.RuneCountInString(indent), true
-		}
-		if !empty {
-			line += " "
-			n++
-		}
-		line += word
-		n += k
-		empty = false
-	}
-	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }

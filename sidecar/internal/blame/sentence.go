@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -27,7 +28,7 @@ const (
 
 func (r *Report) blame() string {
 	t, cycle := r.tail()
-	whose := fmt.Sprintf("the %s above p99 (%s and longer)", many(t.Requests, "request"), length(r.Judgement.Latency.P99))
+	whose := fmt.Sprintf("the %s above p99 (%s and longer)", page.Many(t.Requests, "request"), page.Length(r.Judgement.Latency.P99))
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	if unseen >= mostUnseen || first == nil {
@@ -82,7 +83,7 @@ func (r *Report) collector() string {
 	tail, cycle := r.tail()
 	anyCycle := r.Judgement.sum(func(row *Row) bool { return row.Fidelity == stall.Cycle }).Requests > 0
 	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99. %s",
-		many(r.GC.Cycles, "time"), length(r.GC.Pause), length(r.GC.LongestPause),
+		page.Many(r.GC.Cycles, "time"), page.Length(r.GC.Pause), page.Length(r.GC.LongestPause),
 		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle), r.Judgement.matter()+r.Judgement.queued())
 }
 
@@ -122,7 +123,7 @@ func (r *Report) machine() string {
 	if o.Mode == "spin" && o.Lost() >= busyMachine {
 		begin = "The machine was short of CPU, which slows everything: the probe outside"
 	}
-	s := fmt.Sprintf("%s saw %s %s (%s of its time, longest %s)", begin, many(o.Gaps, "gap"), where, percent(o.Lost()), length(o.Longest))
+	s := fmt.Sprintf("%s saw %s %s (%s of its time, longest %s)", begin, page.Many(o.Gaps, "gap"), where, percent(o.Lost()), page.Length(o.Longest))
 	switch host := hosts(&all.Share.Charged); {
 	case !o.Board:
 		return s + ", but the service could not read them, so requests were not compared with them."

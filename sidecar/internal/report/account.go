@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 )
 
 // printSession writes the facts of the whole session.
@@ -11,18 +13,18 @@ func (r *Report) printSession(w io.Writer) {
 	if len(r.Collections) == 0 {
 		return
 	}
-	heading(w, "THE SESSION", "")
+	page.Heading(w, "THE SESSION", "")
 	r.printCounts(w)
-	share := fmt.Sprintf("%s of the time in this file, %s, with what it took to stop the threads", maybePercent(r.PauseShare()), length(r.PauseTotal()))
-	item(w, "paused", share)
+	share := fmt.Sprintf("%s of the time in this file, %s, with what it took to stop the threads", maybePercent(r.PauseShare()), page.Length(r.PauseTotal()))
+	page.Item(w, "paused", share)
 	r.printTimeInGC(w)
 	if e := r.Work.Assist; e.Count > 0 {
-		item(w, "assists", fmt.Sprintf("%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s",
-			many(e.Count, "allocation"), length(e.Time), length(e.Longest)))
+		page.Item(w, "assists", fmt.Sprintf("%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s",
+			page.Many(e.Count, "allocation"), page.Length(e.Time), page.Length(e.Longest)))
 	}
 	if e := r.Work.Sweep; e.Count > 0 {
-		item(w, "sweeps", fmt.Sprintf("%s before an allocation: %s on all goroutines together, the longest %s",
-			many(e.Count, "sweep"), length(e.Time), length(e.Longest)))
+		page.Item(w, "sweeps", fmt.Sprintf("%s before an allocation: %s on all goroutines together, the longest %s",
+			page.Many(e.Count, "sweep"), page.Length(e.Time), page.Length(e.Longest)))
 	}
 }
 
@@ -38,7 +40,7 @@ func (r *Report) printTimeInGC(w io.Writer) {
 		}
 		return 1
 	})
-	item(w, "% in GC", fmt.Sprintf("%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
+	page.Item(w, "% in GC", fmt.Sprintf("%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
 		"from one collection to the next. It leaves out the %s that it took to stop the threads, and counts as GC what paging "+
 		"and lost CPU took in a pause", percent(last.Share), percent(worst.Share), r.nameOf(worst.Number), maybeLength(r.Suspended())))
 }
@@ -55,24 +57,24 @@ func (r *Report) nameOf(number int) string {
 func (r *Report) printCounts(w io.Writer) {
 	before, known := r.Before().Get()
 	if !known {
-		item(w, "collections", fmt.Sprintf("%s in this file; how many there were before, it does not say", count(len(r.Collections))))
+		page.Item(w, "collections", fmt.Sprintf("%s in this file; how many there were before, it does not say", page.Count(len(r.Collections))))
 		return
 	}
-	var g grid
-	g.add("collections", "before", "in the file", "at its end")
+	var g page.Table
+	g.Row("collections", "before", "in the file", "at its end")
 	for _, row := range r.Rollup() {
-		cells := []string{row.Title, none, count(row.Count), none}
+		cells := []string{row.Title, none, page.Count(row.Count), none}
 		switch {
 		case row.Title == titleAll:
-			cells[1], cells[3] = count(before), count(r.last())
+			cells[1], cells[3] = page.Count(before), page.Count(r.last())
 		case before == 0:
-			cells[1], cells[3] = "0", count(row.Count)
+			cells[1], cells[3] = "0", page.Count(row.Count)
 		}
-		g.add(cells...)
+		g.Row(cells...)
 	}
-	g.print(w)
+	g.Print(w)
 	if missing := r.last() - before - uint64(len(r.Collections)); missing > 0 {
-		fmt.Fprintf(w, "  %s within it that the file does not hold\n", many(missing, "collection"))
+		fmt.Fprintf(w, "  %s within it that the file does not hold\n", page.Many(missing, "collection"))
 	}
 	fmt.Fprintln(w)
 }

@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,22 +15,26 @@ type DocExperiment struct {
 	OS              string              `json:"os,omitempty"`
 	Runtimes        []recording.Target  `json:"runtimes"`
 	Workload        string              `json:"workload,omitempty"`
-	Probe           string              `json:"probe,omitempty"`
-	Inside          bool                `json:"probe_inside"`
-	CPU             int                 `json:"probe_cpu"`
-	Threshold       time.Duration       `json:"threshold"`
+	Probes          []DocProbe          `json:"probes"`
 	BootID          string              `json:"boot_id,omitempty"`
 	Warmup          time.Duration       `json:"warmup"`
 	Start           stall.Instant       `json:"start"`
 	End             stall.Instant       `json:"end"`
-	Pauses          map[int]DocPausesOf `json:"pauses"` // by id of the runtime
-	Gaps            DocGaps             `json:"gaps"`
+	Pauses          map[int]DocPausesOf `json:"pauses"`                     // by id of the runtime
+	Common          *DocGaps            `json:"gaps_of_all_cpus,omitempty"` // at once
 	Examined        bool                `json:"doctor_asked"`
 	Failed          []string            `json:"doctor_failed,omitempty"`
 }
 
 // DocPausesOf is the distribution of the pauses of a process, by kind.
 type DocPausesOf map[string]Spread
+
+// DocProbe is a probe and what it saw.
+type DocProbe struct {
+	recording.Probe
+	Inside bool    `json:"inside"`
+	Gaps   DocGaps `json:"gaps"`
+}
 
 // DocGaps is what a probe saw.
 type DocGaps struct {
@@ -59,9 +63,16 @@ func (r *Report) docExperiment() *DocExperiment {
 	x := r.Experiment
 	d := &DocExperiment{
 		NotReproducible: append([]string{}, x.NotReproducible...), Machine: x.Machine, OS: x.OS,
-		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload, Probe: x.Probe, Inside: x.Inside,
-		CPU: x.CPU, Threshold: x.Floor, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
-		Pauses: map[int]DocPausesOf{}, Gaps: x.Gaps.doc(x.Inside), Examined: x.Examined, Failed: x.Failed,
+		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload,
+		Probes: []DocProbe{}, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
+		Pauses: map[int]DocPausesOf{}, Examined: x.Examined, Failed: x.Failed,
+	}
+	for _, p := range x.Probes {
+		d.Probes = append(d.Probes, DocProbe{p.Probe, p.Inside(), p.Gaps.doc(p.Inside())})
+	}
+	if x.Common.Total > 0 {
+		common := x.Common.doc(false)
+		d.Common = &common
 	}
 	for _, t := range x.Targets {
 		d.Pauses[t.ID] = r.only(t.ID).pausesByKind()
@@ -89,7 +100,7 @@ func (c *GapCounts) doc(inside bool) DocGaps {
 		}
 	}
 	if inside && c.Long > 0 {
-		share := float64(c.Overlapping) / float64(c.Long)
+		share := float64(c.GC) / float64(c.Long)
 		d.GC = &share
 	}
 	return d

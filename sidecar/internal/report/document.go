@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/gcjson"
+	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -95,7 +96,7 @@ func (b *dotnetBuilder) take() {
 	for _, h := range out.Incomplete {
 		why := h.Why
 		if h.Lost > 0 {
-			why = fmt.Sprintf("%s were lost: the runtime's buffers were full", many(h.Lost, "event"))
+			why = fmt.Sprintf("%s were lost: the runtime's buffers were full", page.Many(h.Lost, "event"))
 		}
 		b.addHole(Hole{h.Start, h.End, why})
 	}
@@ -152,7 +153,7 @@ func (b *dotnetBuilder) sayStats(stream nettrace.Stats, model dotnetgc.Stats) {
 		if s.n == 0 {
 			continue
 		}
-		why := many(s.n, "event") + " " + s.what
+		why := page.Many(s.n, "event") + " " + s.what
 		if s.n == b.others {
 			why = fmt.Sprintf(why, b.Source.PID)
 		}

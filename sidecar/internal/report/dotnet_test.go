@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/sidecar/internal/gcjson"
+	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

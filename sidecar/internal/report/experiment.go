@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -33,10 +33,13 @@ const DefaultWarmup = 30 * time.Minute
 type Experiment struct {
 	recording.Environment
 	Targets []recording.Target
+	Probes  []*Probed
 	Warmup  time.Duration
 	// Results is what is left of the recording behind the warm-up.
 	Results stall.Span
-	Gaps    GapCounts
+	// Common are the stretches in which every CPU stood still. They are among the
+	// gaps of the probes.
+	Common GapCounts
 	// Failed names the doctor's checks that failed; Examined says that there
 	// are answers of the doctor at all.
 	Examined bool
@@ -69,7 +72,7 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 	for {
 		record, err := file.Next()
 		if err != nil {
-			b.Skipped = file.Unknown()
+			b.Skipped += file.Unknown()
 			return b.end(o, err)
 		}
 		b.learn(record)
@@ -80,10 +83,8 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 type experimentBuilder struct {
 	*Report
 	*Experiment
-	any    bool
-	ended  bool
-	status map[string]recording.Status // the last of each source of the machine
-	first  map[string]recording.Status // the last one within the warm-up
+	any   bool
+	ended bool
 }
 
 func (b *experimentBuilder) learn(record recording.Record) {
@@ -91,13 +92,11 @@ func (b *experimentBuilder) learn(record recording.Record) {
 	case recording.Environment:
 		b.begin(v)
 	case recording.Target:
-		if len(b.Targets) < maxTargets {
-			b.Targets = append(b.Targets, v)
-		}
+		b.learnTarget(v)
+	case recording.Probe:
+		b.learnProbe(v)
 	case recording.Gaps:
-		for i := range v {
-			b.gap(&v[i])
-		}
+		b.gaps(&v)
 	case recording.Collection:
 		b.collection(&v)
 	case recording.Suspension:
@@ -124,18 +123,23 @@ func (b *experimentBuilder) begin(v recording.Environment) {
 	b.Start, b.End = v.At, v.At
 	b.Results.Start = v.At.Add(b.Warmup)
 	b.Source.Recorded = v.Started
-	b.Source.Runtime = "otelgc-sidecar " + v.Sidecar
-	b.status, b.first = map[string]recording.Status{}, map[string]recording.Status{}
+	b.Source.Runtime = v.Recorder
+}
+
+// learnTarget takes a process, or what has become known of it since.
+func (b *experimentBuilder) learnTarget(v recording.Target) {
+	for i := range b.Targets {
+		if b.Targets[i].ID == v.ID {
+			b.Targets[i] = v
+			return
+		}
+	}
+	if len(b.Targets) < maxTargets {
+		b.Targets = append(b.Targets, v)
+	}
 }
 
 func (b *experimentBuilder) seen(at stall.Instant) { b.End = max(b.End, at) }
-
-func (b *experimentBuilder) gap(g *recording.Gap) {
-	b.seen(g.End)
-	if g.Start >= b.Results.Start {
-		b.Gaps.add(g)
-	}
-}
 
 func (b *experimentBuilder) collection(v *recording.Collection) {
 	end := v.GC.End.Or(0)
@@ -146,24 +150,6 @@ func (b *experimentBuilder) collection(v *recording.Collection) {
 	start, _, _ := pausesOf(&v.GC)
 	if start >= b.Results.Start {
 		b.addCollection(Collection{Collection: v.GC, Target: v.Target})
-	}
-}
-
-// maxSources bounds the sources of which the status is kept.
-const maxSources = 64
-
-func (b *experimentBuilder) learnStatus(v *recording.Status) {
-	if !b.any {
-		return
-	}
-	b.seen(v.Watermark)
-	b.Unrecorded = max(b.Unrecorded, v.Unrecorded)
-	if _, known := b.status[v.Source]; v.Target != 0 || !known && len(b.status) == maxSources {
-		return
-	}
-	b.status[v.Source] = *v
-	if v.Watermark <= b.Results.Start {
-		b.first[v.Source] = *v
 	}
 }
 
@@ -216,25 +202,13 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	return damage
 }
 
-// settleGaps computes what the gaps are to be seen against.
-func (b *experimentBuilder) settleGaps() {
-	for source, last := range b.status {
-		before, ok := b.first[source]
-		since := b.Results.Start
-		if ok {
-			since = max(since, before.Watermark)
-		}
-		lost := last.DroppedTime - before.DroppedTime
-		b.Gaps.Observed += max(0, last.Watermark.Sub(since)-max(0, lost))
-		b.Gaps.Dropped += last.Dropped - min(before.Dropped, last.Dropped)
-	}
-	b.Gaps.settle(b.pauseSpans(), b.Results)
-}
-
-// pauseSpans returns the pauses of all targets, by Start.
-func (r *Report) pauseSpans() []stall.Span {
+// pauseSpans returns the pauses of a target, of all for 0, by Start.
+func (r *Report) pauseSpans(target int) []stall.Span {
 	var list []stall.Span
 	for i := range r.Collections {
+		if target != 0 && r.Collections[i].Target != target {
+			continue
+		}
 		for _, p := range r.Collections[i].Pauses {
 			list = append(list, stall.Span{Start: p.Start, End: p.End})
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -32,10 +32,14 @@ func goTarget() recording.Target {
 
 func place() recording.Environment {
 	return recording.Environment{
-		Sidecar: "v0.3.0", BootID: "5f0e", Started: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), At: begin,
+		Recorder: "otelgc-sidecar v0.3.0", BootID: "5f0e", Started: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), At: begin,
 		Machine: "Some CPU @ 2GHz, 8 CPUs online, 31.2 GiB of memory", OS: "Debian 13, Linux 6.18.0",
-		Workload: "orders, 2,000 requests/s, 1 KiB each", Probe: "spin", CPU: 7, Floor: time.Microsecond,
+		Workload: "orders, 2,000 requests/s, 1 KiB each",
 	}
+}
+
+func spinner() recording.Probe {
+	return recording.Probe{ID: 1, Mode: "spin", CPU: 7, Floor: time.Microsecond}
 }
 
 // cold is the number of collections within the warm-up.
@@ -44,7 +48,7 @@ const cold = 20
 // experiment has n collections and gaps behind the warm-up, one a millisecond,
 // and some within it that are not to count.
 func experiment(n int) []recording.Record {
-	list := []recording.Record{place(), goTarget(), recording.Doctor{RawMessage: json.RawMessage(`{"checks":[{"id":"clocksource","status":"ok"}]}`)}}
+	list := []recording.Record{place(), goTarget(), spinner(), recording.Doctor{RawMessage: json.RawMessage(`{"checks":[{"id":"clocksource","status":"ok"}]}`)}}
 	at := func(i int) stall.Instant { return after.Add(time.Duration(i) * time.Millisecond) }
 	for i := -cold; i < n; i++ {
 		start, length := at(i), time.Duration(100+i%100)*time.Microsecond
@@ -56,18 +60,18 @@ func experiment(n int) []recording.Record {
 			Start: gc.Known(start), End: gc.Known(start.Add(length)), Pauses: []gc.Pause{{Start: start, End: start.Add(length), EndMax: start.Add(length)}},
 		}})
 		if i%10 == 0 && i >= 0 {
-			list = append(list, recording.Gaps{
+			list = append(list, recording.Gaps{Probe: 1, List: []recording.Gap{
 				{Start: start.Add(10 * time.Microsecond), End: start.Add(70 * time.Microsecond), Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7},
 				{Start: start.Add(900 * time.Microsecond), End: start.Add(903 * time.Microsecond), Cause: stall.HostPreempted, Scope: stall.ScopeCPU, CPU: 7},
-			})
+			}})
 		}
 	}
 	end := at(n)
 	return append(list,
-		recording.Gaps{{Start: begin + 5, End: begin + 5_000_005, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}},
+		recording.Gaps{Probe: 1, List: []recording.Gap{{Start: begin + 5, End: begin + 5_000_005, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}}},
 		recording.Suspension{Target: 1, Start: at(5), End: at(5) + 9000, Reason: "read mem stats", Caller: "runtime.ReadMemStats < main.agent"},
-		recording.Status{Source: "probe.spin", At: after, Watermark: after - 100},
-		recording.Status{Source: "probe.spin", At: end, Watermark: end},
+		recording.Status{Source: "probe.spin", Probe: 1, At: after, Watermark: after - 100},
+		recording.Status{Source: "probe.spin", Probe: 1, At: end, Watermark: end},
 		recording.End{At: end},
 	)
 }
@@ -109,7 +113,10 @@ func TestExperiment(t *testing.T) {
 	if len(r.Collections) != 10_000 || r.PausesOf(gc.Background).Max >= time.Second {
 		t.Errorf("%d collections, the longest pause %v: the warm-up is among the results", len(r.Collections), r.PausesOf(gc.Background).Max)
 	}
-	g := x.Gaps
+	if len(x.Probes) != 1 {
+		t.Fatalf("%d probes, want 1", len(x.Probes))
+	}
+	g := x.Probes[0].Gaps
 	want := GapCounts{
 		Observed: 10 * time.Second, Total: 2000, Time: 1000 * 63 * time.Microsecond, Longest: 60 * time.Microsecond,
 		AtLeast: [len(gapBounds)]uint64{2000, 1000, 1000, 0, 0}, Long: 1000, Overlapping: 1000,
@@ -129,16 +136,22 @@ func TestExperiment(t *testing.T) {
 func TestExperimentGolden(t *testing.T) {
 	whole := experiment(10_000)
 	inside := slices.Clone(whole)
-	e := inside[0].(recording.Environment)
-	e.Probe, e.Inside, e.CPU = "runtime", true, -1
-	inside[0] = e
-	poor := []recording.Record{
-		recording.Environment{Sidecar: "v0.3.0", Started: e.Started, At: begin, CPU: -1},
-		recording.Target{ID: 1, PID: 42, Runtime: "dotnet", Facts: map[string]string{"version": "10.0.9", "flavor": "Workstation", "concurrent": "Unknown"}},
-		recording.Doctor{RawMessage: json.RawMessage(`{"checks":[{"id":"quota","status":"fail"},{"id":"steal","status":"warn"}]}`)},
-		recording.Status{Source: "probe.periodic", At: after + 5e9, Watermark: after + 5e9, Unrecorded: 3},
+	inside[2] = recording.Probe{ID: 1, Mode: "runtime", CPU: -1, Floor: time.Microsecond, Target: 1}
+	for i, r := range inside {
+		if g, ok := r.(recording.Gaps); ok && i%4 != 0 { // one in four is the machine's all the same
+			g.List = slices.Clone(g.List)
+			g.List[0].Cause, g.List[0].Scope = stall.RuntimeUnknown, stall.ScopeProcess
+			inside[i] = g
+		}
 	}
-	for name, list := range map[string][]recording.Record{"recording": whole, "recording-inside": inside, "recording-poor": poor} {
+	poor := []recording.Record{
+		recording.Environment{Recorder: "otelgc-sidecar v0.3.0", Started: place().Started, At: begin},
+		recording.Probe{ID: 1, Mode: "periodic", CPU: -1, Floor: 100 * time.Microsecond, Note: "one CPU: periodic"},
+		recording.Target{ID: 1, PID: 42, Runtime: "dotnet", Facts: map[string]string{"version": "10.0.9", "flavor": "Workstation", "concurrent": "Unknown: its threads are gone"}},
+		recording.Doctor{RawMessage: json.RawMessage(`{"checks":[{"id":"quota","status":"fail"},{"id":"steal","status":"warn"}]}`)},
+		recording.Status{Source: "probe.periodic", Probe: 1, At: after + 5e9, Watermark: after + 5e9, Unrecorded: 3},
+	}
+	for name, list := range map[string][]recording.Record{"recording": whole, "recording-inside": inside, "recording-poor": poor, "recording-many": many(whole)} {
 		t.Run(name, func(t *testing.T) {
 			r := readExperiment(t, list, Options{Warmup: warmup})
 			r.Source.File = "x.rec"
@@ -157,6 +170,33 @@ func TestExperimentGolden(t *testing.T) {
 	}
 }
 
+// many adds probes of three other CPUs, and one inside of the process.
+func many(list []recording.Record) []recording.Record {
+	end := list[len(list)-1].(recording.End).At
+	list = slices.Clone(list[:len(list)-1])
+	gap := func(probe int, at, d time.Duration, c stall.Cause, s stall.Scope, cpu int32) recording.Record {
+		start := after.Add(at)
+		return recording.Gaps{Probe: probe, List: []recording.Gap{{Start: start, End: start.Add(d), Cause: c, Scope: s, CPU: cpu}}}
+	}
+	for id := 2; id <= 4; id++ {
+		cpu := id + 2
+		list = append(list,
+			recording.Probe{ID: id, Mode: "periodic", CPU: cpu, Floor: 100 * time.Microsecond},
+			gap(id, time.Second, 5*time.Millisecond, stall.HostIRQOrSteal, stall.ScopeCPU, int32(cpu)),
+			recording.Status{Source: "probe.periodic", Probe: id, At: end, Watermark: end, Dropped: 1, DroppedTime: time.Millisecond},
+		)
+	}
+	return append(list,
+		recording.Probe{ID: 5, Mode: "periodic", CPU: 3, Floor: 100 * time.Microsecond, Target: 1},
+		gap(5, 10*time.Millisecond+10*time.Microsecond, 99*time.Microsecond, stall.RuntimeUnknown, stall.ScopeProcess, 3),
+		gap(5, 500*time.Millisecond+300*time.Microsecond, 250*time.Microsecond, stall.RuntimeUnknown, stall.ScopeProcess, 3),
+		recording.Status{Source: "probe.periodic", Probe: 5, At: end, Watermark: end},
+		gap(recording.AllProbes, time.Second, 4*time.Millisecond, stall.HostSteal, stall.ScopeMachine, -1),
+		gap(9, time.Second, time.Second, stall.HostSteal, stall.ScopeCPU, 9), // of no probe that there is
+		recording.End{At: end},
+	)
+}
+
 // TestNotReproducible takes one thing away at a time.
 func TestNotReproducible(t *testing.T) {
 	whole := readExperiment(t, experiment(10_000), Options{Warmup: warmup})
@@ -171,6 +211,7 @@ func TestNotReproducible(t *testing.T) {
 		{"no workload", func(_ *Report, x *Experiment) { x.Workload = "" }, nil, "give it with --workload"},
 		{"no GOGC", func(_ *Report, x *Experiment) { x.Targets[0].Facts["GOGC"] = "" }, nil, "the runtime line of process 42 lacks GOGC"},
 		{"unknown version", func(_ *Report, x *Experiment) { x.Targets[0].Facts["version"] = "unknown" }, nil, "in the runtime line of process 42 version is unknown"},
+		{"unknown, and why", func(_ *Report, x *Experiment) { x.Targets[0].Facts["GOGC"] = "unknown: it was set by hand" }, nil, "GOGC is unknown: it was set by hand"},
 		{"no target", func(_ *Report, x *Experiment) { x.Targets = nil }, nil, `the line "runtime" is missing`},
 		{"no collection", func(r *Report, _ *Experiment) { r.Collections = nil }, nil, "no collection occurred in process 42"},
 		{"a kind that did not occur", func(*Report, *Experiment) {}, []gc.Kind{gc.FullBlocking}, "no collection of kind full_blocking occurred in process 42"},
@@ -178,7 +219,7 @@ func TestNotReproducible(t *testing.T) {
 		{"short", func(_ *Report, x *Experiment) { x.Results.Start = x.Results.End }, nil, "the recording lasts 1m10s, the warm-up 1m0s"},
 		{"a failed check", func(_ *Report, x *Experiment) { x.Failed = []string{"clocksource"} }, nil, "cannot be believed: clocksource"},
 		{"lost records", func(_ *Report, x *Experiment) { x.Unrecorded = 7 }, nil, "7 records did not get into the recording"},
-		{"no probe", func(_ *Report, x *Experiment) { x.Gaps.Observed = 0 }, nil, "nobody probed the machine"},
+		{"no probe", func(_ *Report, x *Experiment) { x.Probes = nil }, nil, "nobody probed the machine"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,8 +242,8 @@ func TestTheWarmupIsOver(t *testing.T) {
 	e.Workload = ""
 	list[0] = e
 	r := readExperiment(t, list, Options{Warmup: DefaultWarmup, Workload: "named later"})
-	if len(r.Collections) > 0 || r.Experiment.Gaps.Total > 0 || !r.Experiment.Results.Empty() {
-		t.Errorf("%d collections, %d gaps, results %+v, want none", len(r.Collections), r.Experiment.Gaps.Total, r.Experiment.Results)
+	if len(r.Collections) > 0 || r.Experiment.Probes[0].Gaps.Total > 0 || !r.Experiment.Results.Empty() {
+		t.Errorf("%d collections, %d gaps, results %+v, want none", len(r.Collections), r.Experiment.Probes[0].Gaps.Total, r.Experiment.Results)
 	}
 	want := []string{"the recording lasts 1m0s, the warm-up 30m0s: no results are left"}
 	if diff := cmp.Diff(want, r.Experiment.NotReproducible); diff != "" {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -31,13 +31,20 @@ type GapCounts struct {
 	Histogram [gapBuckets]uint64     // bucket i: from 2^i ns to below 2^(i+1)
 	Causes    [stall.NumCauses]uint64
 	// Long is the number of gaps of LongGap or more. Overlapping of them fall
-	// together with a pause of a target for garbage collection; Expected would
-	// by chance, if the two had nothing to do with each other.
+	// together with a pause for garbage collection: of the probe's own process if
+	// it is inside one, of any process if not. Expected would by chance, if the two
+	// had nothing to do with each other. GC of Overlapping are the runtime's.
 	Long        uint64
 	Overlapping uint64
+	GC          uint64
 	Expected    float64
-	long        []stall.Span
+	long        []longGap
 	longLeft    uint64
+}
+
+type longGap struct {
+	stall.Span
+	runtime bool // it is a stop of the probe's own runtime
 }
 
 func (c *GapCounts) add(g *recording.Gap) {
@@ -57,14 +64,14 @@ func (c *GapCounts) add(g *recording.Gap) {
 	case len(c.long) == maxLong:
 		c.longLeft++
 	default:
-		c.long = append(c.long, stall.Span{Start: g.Start, End: g.End})
+		c.long = append(c.long, longGap{stall.Span{Start: g.Start, End: g.End}, g.Cause == stall.RuntimeUnknown})
 	}
 }
 
 // settle sets the long gaps against the pauses, which are in order.
 func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {
 	c.Long = uint64(len(c.long))
-	slices.SortFunc(c.long, byStart)
+	slices.SortFunc(c.long, func(a, b longGap) int { return byStart(a.Span, b.Span) })
 	var paused, longest time.Duration
 	for _, p := range pauses {
 		paused += p.Duration()
@@ -78,6 +85,9 @@ func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {
 		for i := first; i < len(pauses) && pauses[i].Start < g.End; i++ {
 			if pauses[i].End > g.Start {
 				c.Overlapping++
+				if g.runtime {
+					c.GC++
+				}
 				break
 			}
 		}

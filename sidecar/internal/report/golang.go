@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -189,7 +190,7 @@ func known(t stall.Instant) gc.Maybe[stall.Instant] {
 func (b *goBuilder) learnLost(g *gotrace.Generation) {
 	l := &g.Lost
 	if l.Generations > 0 {
-		b.addHole(Hole{b.End, g.Start, many(l.Generations, "generation") + " missing"})
+		b.addHole(Hole{b.End, g.Start, page.Many(l.Generations, "generation") + " missing"})
 	}
 	for _, lost := range []struct {
 		n    uint64
@@ -200,7 +201,7 @@ func (b *goBuilder) learnLost(g *gotrace.Generation) {
 		{l.Strings, "reasons"}, {l.Stacks, "callers"},
 	} {
 		if lost.n > 0 {
-			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, count(lost.n))})
+			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, page.Count(lost.n))})
 		}
 	}
 }
@@ -225,7 +226,7 @@ func (b *goBuilder) end(err error) error {
 	}
 	b.Requests = latenciesOf(b.log.settle(b.Report))
 	if b.log.left > 0 {
-		b.addHole(Hole{Why: many(b.log.left, "request or assist") + " more than a report holds"})
+		b.addHole(Hole{Why: page.Many(b.log.left, "request or assist") + " more than a report holds"})
 	}
 	switch {
 	case err == nil:

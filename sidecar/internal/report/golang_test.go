@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
-	"github.com/otelgc/otelgc/sidecar/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

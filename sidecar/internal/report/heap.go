@@ -3,14 +3,15 @@ package report
 import (
 	"io"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // printHeap writes what each generation held.
 func (r *Report) printHeap(w io.Writer) {
-	var g grid
-	g.add("", "", "size", "largest", "free", "mean", "mean")
-	g.add("", "collected", "at last", "after", "at last", "free", "survival")
+	var g page.Table
+	g.Row("", "", "size", "largest", "free", "mean", "mean")
+	g.Row("", "collected", "at last", "after", "at last", "free", "survival")
 	rows := 0
 	for id := range gc.NumGenerations {
 		h := r.heapOf(id)
@@ -18,14 +19,14 @@ func (r *Report) printHeap(w io.Writer) {
 			continue
 		}
 		rows++
-		g.add(id.String(), many(h.collected, "time"), maybeSize(h.last.SizeAfter), maybeSize(h.largest),
+		g.Row(id.String(), page.Many(h.collected, "time"), maybeSize(h.last.SizeAfter), maybeSize(h.largest),
 			maybePercent(ratio(h.last.FragmentationAfter, h.last.SizeAfter)), maybePercent(h.free.value()), maybePercent(h.survival.value()))
 	}
 	if rows == 0 {
 		return
 	}
-	heading(w, "THE HEAP", "sizes after a collection; poh: the pinned object heap")
-	g.print(w)
+	page.Heading(w, "THE HEAP", "sizes after a collection; poh: the pinned object heap")
+	g.Print(w)
 }
 
 // heapPart is one generation throughout the file.

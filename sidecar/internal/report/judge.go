@@ -5,12 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// unknownFact is the value of a fact that could not be found out.
-const unknownFact = "unknown"
+// isUnknown reports whether a fact could not be found out: it says so, and may
+// say why.
+func isUnknown(value string) bool {
+	word, _, _ := strings.Cut(value, ":")
+	return strings.EqualFold(word, "unknown")
+}
 
 // judge finds why the results cannot be had again, or cannot be believed.
 func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
@@ -22,11 +27,11 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	for _, t := range x.Targets {
 		x.judgePauses(&t, r.only(t.ID), claimed)
 	}
-	if x.Gaps.Observed <= 0 {
+	if !x.observed() {
 		x.not("nobody probed the machine")
 	}
 	if x.Unrecorded > 0 {
-		x.not("%s did not get into the recording", many(x.Unrecorded, "record"))
+		x.not("%s did not get into the recording", page.Many(x.Unrecorded, "record"))
 	}
 	if len(x.Failed) > 0 {
 		x.not("the doctor says that numbers of this machine cannot be believed: %s", strings.Join(x.Failed, ", "))
@@ -60,8 +65,8 @@ func (x *Experiment) judgeLines() {
 			switch value, there := t.Facts[name]; {
 			case !there || value == "":
 				x.not("the runtime line of process %d lacks %s", t.PID, name)
-			case strings.EqualFold(value, unknownFact):
-				x.not("in the runtime line of process %d %s is unknown", t.PID, name)
+			case isUnknown(value):
+				x.not("in the runtime line of process %d %s is %s", t.PID, name, strings.ToLower(value))
 			}
 		}
 	}
@@ -81,7 +86,7 @@ func (x *Experiment) judgePauses(t *recording.Target, r *Report, claimed []gc.Ki
 		case s.Count == 0 && wanted[kind]:
 			x.not("no collection of kind %s occurred in process %d", kind, t.PID)
 		case s.Count > 0 && s.P999.IsZero():
-			x.not("%s of kind %s in process %d are too few for p99.9, which needs 10,000", many(s.Count, "pause"), kind, t.PID)
+			x.not("%s of kind %s in process %d are too few for p99.9, which needs 10,000", page.Many(s.Count, "pause"), kind, t.PID)
 		}
 	}
 	if !any && len(claimed) == 0 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -38,10 +39,10 @@ func (r *Report) printPerfView(w io.Writer, name string) {
 		fmt.Fprintln(w, "  "+r.Sentence())
 		return
 	}
-	wrap(w, "  ", "  ", whyPerfView)
+	page.Wrap(w, "  ", "  ", whyPerfView)
 	fmt.Fprintln(w)
-	g := grid{left: map[int]bool{1: true}}
-	g.add("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
+	g := page.Table{Left: map[int]bool{1: true}}
+	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
 	var theirs, ours time.Duration
 	compared := 0
 	for i := range r.Collections {
@@ -53,13 +54,13 @@ func (r *Report) printPerfView(w io.Writer, name string) {
 			theirs, ours, compared = theirs+p, ours+pause, compared+1
 			difference = signed(p - pause)
 		}
-		g.add(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), maybeExact(c.PerfView), exactLength(pause), difference, exactSuspend(&c.Collection))
+		g.Row(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), maybeExact(c.PerfView), exactLength(pause), difference, exactSuspend(&c.Collection))
 	}
-	g.add("all", "", "", exactLength(theirs), exactLength(ours), signed(theirs-ours), "")
-	g.print(w)
+	g.Row("all", "", "", exactLength(theirs), exactLength(ours), signed(theirs-ours), "")
+	g.Print(w)
 	fmt.Fprintf(w, "\n  milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced\n")
 	if left := len(r.Collections) - compared; left > 0 {
-		fmt.Fprintf(w, "  %s without all events of its stops: %s, and not in the sums\n", many(left, "collection"), none)
+		fmt.Fprintf(w, "  %s without all events of its stops: %s, and not in the sums\n", page.Many(left, "collection"), none)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Print writes the report as text, at most Width columns wide where no single
+// Print writes the report as text, at most page.Width columns wide where no single
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
@@ -29,7 +30,7 @@ func (r *Report) Print(to io.Writer) error {
 
 func (r *Report) printTrace(w io.Writer) {
 	fmt.Fprintf(w, "WHAT %s STOPPED FOR\n\n", printable(filepath.Base(r.Source.File)))
-	wrap(w, "  ", "  ", r.Sentence())
+	page.Wrap(w, "  ", "  ", r.Sentence())
 	if len(r.Incomplete) > 0 {
 		r.printIncomplete(w)
 	}
@@ -48,12 +49,12 @@ func (r *Report) Sentence() string {
 	if len(r.Collections) == 0 {
 		return "No garbage collection is in this file."
 	}
-	text := fmt.Sprintf("%s stopped the program for %s in all", many(len(r.Collections), "garbage collection"), length(r.PauseTotal()))
+	text := fmt.Sprintf("%s stopped the program for %s in all", page.Many(len(r.Collections), "garbage collection"), page.Length(r.PauseTotal()))
 	if share, ok := r.PauseShare().Get(); ok {
-		text += fmt.Sprintf(", %s of the %s in this file", percent(share), length(r.Duration()))
+		text += fmt.Sprintf(", %s of the %s in this file", percent(share), page.Length(r.Duration()))
 	}
 	if worst := r.LongestPauses(1); len(worst) > 0 {
-		text += fmt.Sprintf("; the longest pause was %s, at +%s", length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
+		text += fmt.Sprintf("; the longest pause was %s, at +%s", page.Length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
 	}
 	return text + "."
 }
@@ -63,8 +64,8 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.6f s", d.Seconds())
 
 func (r *Report) printSource(w io.Writer) {
 	s := &r.Source
-	heading(w, "THE FILE", "")
-	item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, count(s.Bytes)))
+	page.Heading(w, "THE FILE", "")
+	page.Item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, page.Count(s.Bytes)))
 	facts := []string{s.Runtime}
 	if s.PID > 0 {
 		facts = append(facts, fmt.Sprintf("pid %d", s.PID))
@@ -73,21 +74,21 @@ func (r *Report) printSource(w io.Writer) {
 		facts = append(facts, strings.TrimSpace(s.OS+" "+s.Arch))
 	}
 	if s.CPUs > 0 {
-		facts = append(facts, many(s.CPUs, "CPU"))
+		facts = append(facts, page.Many(s.CPUs, "CPU"))
 	}
 	if s.PointerSize > 0 {
 		facts = append(facts, fmt.Sprintf("%d-bit", 8*s.PointerSize))
 	}
-	item(w, "runtime", strings.Join(facts, ", "))
+	page.Item(w, "runtime", strings.Join(facts, ", "))
 	if s.Command != "" {
-		item(w, "command", printable(s.Command))
+		page.Item(w, "command", printable(s.Command))
 	}
-	covers := fmt.Sprintf("%s, from %d to %d ns", length(r.Duration()), r.Start, r.End)
+	covers := fmt.Sprintf("%s, from %d to %d ns", page.Length(r.Duration()), r.Start, r.End)
 	if !s.Recorded.IsZero() {
 		covers += "; recorded " + s.Recorded.UTC().Format("2006-01-02 15:04:05.000 MST")
 	}
-	item(w, "covers", covers)
-	item(w, "clock", s.clockText())
+	page.Item(w, "covers", covers)
+	page.Item(w, "clock", s.clockText())
 }
 
 func (s *Source) clockText() string {
@@ -100,19 +101,19 @@ func (s *Source) clockText() string {
 		text = clockMonotonic + " of the machine's boot"
 	}
 	if s.Tick > 0 && s.Tick != monotonicHz {
-		text += fmt.Sprintf("; %s ticks a second, scaled to ns", count(s.Tick))
+		text += fmt.Sprintf("; %s ticks a second, scaled to ns", page.Count(s.Tick))
 	}
 	return text
 }
 
 func (r *Report) printIncomplete(w io.Writer) {
-	heading(w, "NOT IN THIS FILE", "")
+	page.Heading(w, "NOT IN THIS FILE", "")
 	for i, h := range r.Incomplete {
 		if i == shownHoles {
-			item(w, "", fmt.Sprintf("and %s more (all of them with --json)", count(len(r.Incomplete)-i)))
+			page.Item(w, "", fmt.Sprintf("and %s more (all of them with --json)", page.Count(len(r.Incomplete)-i)))
 			break
 		}
-		item(w, r.place(h), h.Why)
+		page.Item(w, r.place(h), h.Why)
 	}
 }
 
@@ -134,9 +135,9 @@ func (r *Report) place(h Hole) string {
 }
 
 func (r *Report) printKinds(w io.Writer) {
-	heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, Beyond))
-	var g grid
-	g.add("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
+	page.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, Beyond))
+	var g page.Table
+	g.Row("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
 	rows := 0
 	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
 		s := r.PausesOf(kind)
@@ -144,47 +145,47 @@ func (r *Report) printKinds(w io.Writer) {
 			continue
 		}
 		rows++
-		cells := []string{kind.String(), count(s.Count)}
+		cells := []string{kind.String(), page.Count(s.Count)}
 		for _, q := range s.all() {
 			cells = append(cells, maybeLength(q))
 		}
-		g.add(append(cells, length(s.Max), length(s.Total))...)
+		g.Row(append(cells, page.Length(s.Max), page.Length(s.Total))...)
 	}
 	if rows == 0 {
 		fmt.Fprintln(w, "  none")
 		return
 	}
-	g.print(w)
+	g.Print(w)
 }
 
 func (r *Report) printRollup(w io.Writer) {
 	if len(r.Collections) == 0 {
 		return
 	}
-	heading(w, "COLLECTIONS", "pauses are sums per collection")
+	page.Heading(w, "COLLECTIONS", "pauses are sums per collection")
 	rows := r.Rollup()
-	var g grid
+	var g page.Table
 	if r.Source.dotnet {
-		g.add("", "", "", "max", "mean", "total", "", "mean", "mean free")
-		g.add("", "count", "induced", "pause", "pause", "pause", "promoted", "survival", "after")
+		g.Row("", "", "", "max", "mean", "total", "", "mean", "mean free")
+		g.Row("", "count", "induced", "pause", "pause", "pause", "promoted", "survival", "after")
 	} else {
-		g.add("", "", "max", "mean", "total", "mean heap", "mean live")
-		g.add("", "count", "pause", "pause", "pause", "before", "after")
+		g.Row("", "", "max", "mean", "total", "mean heap", "mean live")
+		g.Row("", "count", "pause", "pause", "pause", "before", "after")
 	}
 	for i := range rows {
 		if row := &rows[i]; row.Count > 0 {
-			g.add(row.cells(r.Source.dotnet)...)
+			g.Row(row.cells(r.Source.dotnet)...)
 		}
 	}
-	g.print(w)
+	g.Print(w)
 }
 
 func (r *Row) cells(dotnet bool) []string {
-	pauses := []string{length(r.MaxPause), length(r.MeanPause()), length(r.Pause)}
+	pauses := []string{page.Length(r.MaxPause), page.Length(r.MeanPause()), page.Length(r.Pause)}
 	if !dotnet {
-		return slices.Concat([]string{r.Title, count(r.Count)}, pauses, []string{maybeSize(r.HeapBefore), maybeSize(r.HeapAfter)})
+		return slices.Concat([]string{r.Title, page.Count(r.Count)}, pauses, []string{maybeSize(r.HeapBefore), maybeSize(r.HeapAfter)})
 	}
-	return slices.Concat([]string{r.Title, count(r.Count), count(r.Induced)}, pauses,
+	return slices.Concat([]string{r.Title, page.Count(r.Count), page.Count(r.Induced)}, pauses,
 		[]string{maybeSize(r.Promoted), maybePercent(r.Survival), maybePercent(r.Fragmentation)})
 }
 

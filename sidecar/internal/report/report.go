@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -129,7 +130,7 @@ func (r *Report) sayLeft() {
 		{r.Left.Incomplete, "hole"},
 	} {
 		if l.n > 0 {
-			r.Incomplete = append(r.Incomplete, Hole{Why: many(l.n, l.what) + " more than a report holds"})
+			r.Incomplete = append(r.Incomplete, Hole{Why: page.Many(l.n, l.what) + " more than a report holds"})
 		}
 	}
 }

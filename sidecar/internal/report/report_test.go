@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -56,8 +57,8 @@ func checkGolden(t *testing.T, path, name string) {
 func checkWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > Width {
-			t.Errorf("line of %d columns, at most %d:\n%s", n, Width, line)
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
+			t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
 		}
 	}
 }
@@ -177,10 +178,10 @@ func TestWhatIsOverALimitIsNamed(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for want, got := range map[string]string{
-		"999 ns": length(999), "1.00 us": length(1000), "1.92 ms": length(1_920_000), "-2.00 s": length(-2 * time.Second),
+		"999 ns": page.Length(999), "1.00 us": page.Length(1000), "1.92 ms": page.Length(1_920_000), "-2.00 s": page.Length(-2 * time.Second),
 		"0 B": size(0), "1023 B": size(1023), "1.00 KiB": size(1024), "4.00 MiB": size(4 << 20), "1.00 TiB": size(1 << 40),
 		"0 %": percent(0), "<0.01 %": percent(0.00001), "0.32 %": percent(0.0032), "100 %": percent(1),
-		"1,234,567": count(1_234_567), "1 stop": many(1, "stop"), "2 stops": many(2, "stop"),
+		"1,234,567": page.Count(1_234_567), "1 stop": page.Many(1, "stop"), "2 stops": page.Many(2, "stop"),
 		"n/a": maybeSize(gc.Maybe[gc.Bytes]{}),
 	} {
 		if got != want {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -162,14 +163,14 @@ func (r *Report) printRequests(w io.Writer) {
 	if len(r.Requests) == 0 {
 		return
 	}
-	heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
-	var g grid
-	g.add("", "", "", "", "hit by", "hit by", "GC of", "GC of")
-	g.add("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
+	page.Heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
+	var g page.Table
+	g.Row("", "", "", "", "hit by", "hit by", "GC of", "GC of")
+	g.Row("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
 	for _, b := range r.Requests {
-		g.add(b.Title, length(b.UpTo), count(b.Count), length(b.Time), percent(of(b.Hit, b.Count)), percent(of(b.Several, b.Count)),
+		g.Row(b.Title, page.Length(b.UpTo), page.Count(b.Count), page.Length(b.Time), percent(of(b.Hit, b.Count)), percent(of(b.Several, b.Count)),
 			percent(of(b.GC, b.HitTime)), percent(of(b.GC, b.Time)))
 	}
-	g.print(w)
+	g.Print(w)
 	fmt.Fprintln(w, "  requests that package otelgc marked and that lie in the trace from begin to end")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -16,21 +17,21 @@ func (r *Report) printLongest(w io.Writer) {
 	if len(list) == 0 {
 		return
 	}
-	heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
-	g := grid{left: map[int]bool{2: true, 3: true}}
+	page.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
+	g := page.Table{Left: map[int]bool{2: true, 3: true}}
 	detailed := slices.ContainsFunc(list, func(s Stop) bool { return !s.Suspend.IsZero() || s.EndMax > s.Pause.End })
 	if detailed {
-		g.add("", "", "", "", "of it to", "perhaps")
-		g.add("", "", "", "", "suspend", "longer by")
+		g.Row("", "", "", "", "of it to", "perhaps")
+		g.Row("", "", "", "", "suspend", "longer by")
 	}
 	for _, s := range list {
-		cells := []string{length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
+		cells := []string{page.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
 		if detailed {
-			cells = append(cells, maybeLength(s.Suspend), length(max(0, s.EndMax.Sub(s.Pause.End))))
+			cells = append(cells, maybeLength(s.Suspend), page.Length(max(0, s.EndMax.Sub(s.Pause.End))))
 		}
-		g.add(cells...)
+		g.Row(cells...)
 	}
-	g.print(w)
+	g.Print(w)
 }
 
 // name says which collection it is, by the process's count or else the file's.
@@ -102,19 +103,19 @@ func byCount(n map[string]int) []string {
 }
 
 func (r *Report) printSuspensions(w io.Writer) {
-	heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
+	page.Heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
 	list := r.Reasons()
 	if len(list) == 0 {
 		fmt.Fprintln(w, "  none")
 		return
 	}
-	g := grid{left: map[int]bool{5: true}}
-	g.add("reason", "stops", "p50", "max", "total", "by")
+	g := page.Table{Left: map[int]bool{5: true}}
+	g.Row("reason", "stops", "p50", "max", "total", "by")
 	for i := range list {
 		s := &list[i]
-		g.add(printable(s.Reason), count(s.Count), maybeLength(s.P50), length(s.Max), length(s.Total), s.by())
+		g.Row(printable(s.Reason), page.Count(s.Count), maybeLength(s.P50), page.Length(s.Max), page.Length(s.Total), s.by())
 	}
-	g.print(w)
+	g.Print(w)
 }
 
 // by names the callers that come first, and how many there are besides.
@@ -122,7 +123,7 @@ func (s *Reason) by() string {
 	shown := s.Callers[:min(len(s.Callers), shownCallers)]
 	text := printable(strings.Join(shown, ", "))
 	if more := len(s.Callers) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %s more", count(more))
+		text += fmt.Sprintf(" and %s more", page.Count(more))
 	}
 	return text
 }

@@ -3,7 +3,7 @@ package target
 import (
 	"strconv"
 
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 )
 
 const unknown = "unknown"

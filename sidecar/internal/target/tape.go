@@ -2,7 +2,7 @@ package target
 
 import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 )
 
 // maxSelfTest bounds the self-test.

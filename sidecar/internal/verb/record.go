@@ -11,9 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/doctor"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/doctor"
-	"github.com/otelgc/otelgc/sidecar/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -24,14 +25,24 @@ type recorder struct {
 	log            *slog.Logger
 
 	mu     sync.Mutex
-	file   *recording.Writer // nil until begin
-	source stall.Source      // of the first probe: gaps on other CPUs are not recorded
-	cpu    int32
-	early  []jitterprobe.Gap  // before it
-	others []recording.Record // before it
+	file   *recording.Writer  // nil until begin
+	probes []recording.Probe  // the first, and those beside it
+	byCPU  map[int32]int      // their IDs
+	early  []jitterprobe.Gap  // before begin
+	others []recording.Record // before begin
+	beside []watched          // as the probes beside saw it last
 	status stall.Instant      // when the last one was written
 	failed bool               // that was said
 }
+
+// watched is how far a probe has seen.
+type watched struct {
+	mark    stall.Instant
+	dropped uint64
+	lost    time.Duration
+}
+
+func watchedBy(s *jitterprobe.Snapshot) watched { return watched{s.Watermark, s.Dropped, s.DroppedTime} }
 
 // newRecorder returns nil for no path.
 func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) *recorder {
@@ -41,14 +52,14 @@ func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) *re
 	return &recorder{path: path, workload: workload, clock: clock, log: log}
 }
 
-// begin makes the file, once it is known how the probe runs.
-func (r *recorder) begin(p *jitterprobe.Probe, threshold time.Duration) error {
+// begin makes the file, once it is known how the probes run.
+func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
 	if r == nil {
 		return nil
 	}
+	p := w.Probe()
 	e := recording.Environment{
-		Sidecar: version(), Started: time.Now(), At: r.clock.Now(), Workload: r.workload,
-		Probe: p.Mode().String(), CPU: p.CPU(), Floor: threshold,
+		Recorder: "otelgc-sidecar " + version(), Started: time.Now(), At: r.clock.Now(), Workload: r.workload,
 	}
 	e.Machine, e.OS = recording.Describe(os.DirFS("/"))
 	if id, err := stall.BootID(); err == nil {
@@ -64,7 +75,8 @@ func (r *recorder) begin(p *jitterprobe.Probe, threshold time.Duration) error {
 	r.ask(file, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.file, r.source, r.cpu = file, p.Mode().Source(), int32(p.CPU())
+	r.file = file
+	r.learn(w, threshold)
 	for _, g := range r.early {
 		r.write(g)
 	}
@@ -75,7 +87,24 @@ func (r *recorder) begin(p *jitterprobe.Probe, threshold time.Duration) error {
 	return nil
 }
 
-// add records what is not of the probe. It is called before begin, too, from any
+// learn gives each probe its ID.
+func (r *recorder) learn(w *watch.Watch, threshold time.Duration) {
+	p := w.Probe()
+	r.probes = []recording.Probe{{ID: 1, Mode: p.Mode().String(), CPU: p.CPU(), Floor: threshold, Note: p.Note()}}
+	cpus, _ := w.Beside()
+	for i, cpu := range cpus {
+		r.probes = append(r.probes, recording.Probe{
+			ID: 2 + i, Mode: jitterprobe.Periodic.String(), CPU: cpu, Floor: jitterprobe.DefaultPeriodicThreshold,
+		})
+	}
+	r.byCPU = make(map[int32]int)
+	for _, q := range r.probes {
+		r.byCPU[int32(q.CPU)] = q.ID
+		r.file.Add(q)
+	}
+}
+
+// add records what is not of the probes. It is called before begin, too, from any
 // goroutine, and not after close.
 func (r *recorder) add(o recording.Record) {
 	r.mu.Lock()
@@ -97,9 +126,11 @@ func (r *recorder) adder() func(recording.Record) {
 }
 
 func (r *recorder) write(g jitterprobe.Gap) {
-	if g.CPU == r.cpu {
-		r.file.Gap(recording.Gap{Start: g.Start, End: g.End, Cause: g.Cause, Scope: g.Scope, CPU: g.CPU})
+	id := r.byCPU[g.CPU]
+	if g.Evidence.Witness == jitterprobe.EveryCPU {
+		id = recording.AllProbes
 	}
+	r.file.Gap(id, recording.Gap{Start: g.Start, End: g.End, Cause: g.Cause, Scope: g.Scope, CPU: g.CPU})
 }
 
 // ask records what the doctor says of this machine. His self-test would be in
@@ -133,7 +164,20 @@ func (r *recorder) gap(g jitterprobe.Gap) {
 	}
 }
 
-// settled says once a second how far the probe is.
+// settledBeside keeps how far the probes beside are.
+func (r *recorder) settledBeside(each []jitterprobe.Snapshot) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beside = r.beside[:0]
+	for i := range each {
+		r.beside = append(r.beside, watchedBy(&each[i]))
+	}
+}
+
+// settled says once a second how far the probes are.
 func (r *recorder) settled(s jitterprobe.Snapshot) {
 	if r == nil {
 		return
@@ -145,18 +189,21 @@ func (r *recorder) settled(s jitterprobe.Snapshot) {
 		return
 	}
 	r.status = now
-	r.tell(now, s)
+	r.tell(now, watchedBy(&s))
 }
 
-func (r *recorder) tell(now stall.Instant, s jitterprobe.Snapshot) {
+func (r *recorder) tell(now stall.Instant, first watched) {
 	if err := r.file.Err(); err != nil && !r.failed {
 		r.failed = true
 		r.log.Warn("the recording ends here", "error", err)
 	}
-	r.file.Add(recording.Status{
-		Source: r.source.String(), At: now, Watermark: s.Watermark,
-		Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped(),
-	})
+	for i, w := range append([]watched{first}, r.beside...) {
+		p := &r.probes[i]
+		r.file.Add(recording.Status{
+			Source: "probe." + p.Mode, Probe: p.ID, At: now, Watermark: w.mark,
+			Dropped: w.dropped, DroppedTime: w.lost, Unrecorded: r.file.Dropped(),
+		})
+	}
 }
 
 // close says the last word, when nobody adds any more. The probe ended at the
@@ -167,7 +214,7 @@ func (r *recorder) close(s jitterprobe.Snapshot, at stall.Instant) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tell(at, s)
+	r.tell(at, watchedBy(&s))
 	r.file.Add(recording.End{At: at})
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("end recording: %w", err)

@@ -124,7 +124,10 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 			x.settled(snapshot)
 			record.settled(snapshot)
 		},
-		OnBeside: x.settledBeside,
+		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
+			x.settledBeside(together)
+			record.settledBeside(each)
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, x.close(), s.shutdown(providers))
@@ -139,7 +142,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
-	failed := record.begin(w.Probe(), threshold(s.probe, w.Probe().Mode()))
+	failed := record.begin(w, threshold(s.probe, w.Probe().Mode()))
 	if failed == nil {
 		wait(s.env, duration)
 	}

@@ -17,7 +17,8 @@ type beside struct {
 	told    []atomic.Uint64 // gaps that were through OnGap, by probe
 	machine machine         // guarded by Watch.mu
 	all     bool            // every CPU that is online has a probe
-	merged  jitterprobe.Snapshot
+	each    []jitterprobe.Snapshot
+	merged  jitterprobe.Snapshot // of each
 }
 
 // startBeside starts a probe on each CPU that the first one is not on.
@@ -80,11 +81,13 @@ func coversAll(cpus []int) bool {
 // not all their gaps have been told.
 func (b *beside) look() bool {
 	var sum jitterprobe.Snapshot
+	b.each = b.each[:0]
 	for i, p := range b.probes {
 		s := p.Snapshot()
 		if b.told[i].Load() < s.Gaps {
 			return false
 		}
+		b.each = append(b.each, s)
 		if i == 0 {
 			sum = s
 		} else {

@@ -37,9 +37,10 @@ type Options struct {
 	// OnTick is called ten times a second, on one goroutine, with a snapshot of
 	// which every gap has been through OnGap. It may be nil.
 	OnTick func(jitterprobe.Snapshot)
-	// OnBeside is called before OnTick with what the probes beside have seen
-	// together. It may be nil.
-	OnBeside func(jitterprobe.Snapshot)
+	// OnBeside is called before OnTick with what the probes beside have seen, all
+	// together and each, in the order of Watch.Beside. It may be nil, and must not
+	// keep its arguments.
+	OnBeside func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot)
 }
 
 // Watch is a running probe with its board.
@@ -49,7 +50,7 @@ type Watch struct {
 	boardNote   string
 	onGap       func(jitterprobe.Gap)
 	onTick      func(jitterprobe.Snapshot)
-	onBeside    func(jitterprobe.Snapshot)
+	onBeside    func(jitterprobe.Snapshot, []jitterprobe.Snapshot)
 	restore     func() error
 	mu          sync.Mutex // one gap at a time
 	beside      beside
@@ -179,7 +180,7 @@ func (w *Watch) settle(s jitterprobe.Snapshot) {
 		w.board.Advance(s.Watermark, dropped+s.Dropped+b.Dropped, lost+s.DroppedTime+b.DroppedTime)
 	}
 	if w.onBeside != nil && len(w.beside.probes) > 0 {
-		w.onBeside(w.beside.merged)
+		w.onBeside(w.beside.merged, w.beside.each)
 	}
 	if w.onTick != nil {
 		w.onTick(s)

@@ -105,7 +105,7 @@ func TestBeside(t *testing.T) {
 			}
 			inside.Add(-1)
 		},
-		OnBeside: func(s jitterprobe.Snapshot) {
+		OnBeside: func(s jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
 			together.Store(int64(s.Watermark))
 		},
 		OnTick: func(s jitterprobe.Snapshot) {

@@ -21,6 +21,7 @@ const (
 	KindStatus      Kind = 6
 	KindDoctor      Kind = 7
 	KindEnd         Kind = 8
+	KindProbe       Kind = 9
 )
 
 // frameHead is the length of a record's length and checksum.

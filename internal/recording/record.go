@@ -14,18 +14,32 @@ type Record interface{ kind() Kind }
 // Environment says where and how it was recorded. It is the first record. What
 // could not be read is empty.
 type Environment struct {
-	Sidecar  string        `json:"sidecar"` // its version
+	Recorder string        `json:"recorder"` // the program that recorded, and its version
 	BootID   string        `json:"boot_id,omitempty"`
 	Started  time.Time     `json:"started"` // wall clock
 	At       stall.Instant `json:"at"`      // the same moment, about
 	Machine  string        `json:"machine,omitempty"`
 	OS       string        `json:"os,omitempty"`
 	Workload string        `json:"workload,omitempty"` // as the user names it
-	Probe    string        `json:"probe,omitempty"`    // its mode
-	Inside   bool          `json:"inside,omitempty"`   // the probe is in the target's process
-	CPU      int           `json:"cpu"`                // of the probe, -1 if it is not pinned
-	Floor    time.Duration `json:"threshold"`          // the shortest gap that counts
 }
+
+// Probe is a probe whose gaps are recorded. ID, from 1, names it in other
+// records.
+type Probe struct {
+	ID     int           `json:"id"`
+	Mode   string        `json:"mode"`
+	CPU    int           `json:"cpu"`              // -1 if it is not pinned
+	Floor  time.Duration `json:"threshold"`        // the shortest gap that counts
+	Target int           `json:"target,omitempty"` // in whose process it runs; 0: in none of theirs
+	Note   string        `json:"note,omitempty"`   // why it does not run as it was asked to
+}
+
+// MaxProbes bounds the ID of a probe: one on each CPU, and some inside.
+const MaxProbes = 1 << 12
+
+// AllProbes stands for the ID of a probe in the gaps of the machine: what the
+// gaps of all CPUs have in common. They are among those of the probes as well.
+const AllProbes = 0
 
 // Target is a process that was watched. ID names it in other records.
 type Target struct {
@@ -48,8 +62,11 @@ var RuntimeFacts = map[string][]string{
 	},
 }
 
-// Gaps are gaps of one probe, by Start.
-type Gaps []Gap
+// Gaps are gaps of one probe, in the order in which it told of them.
+type Gaps struct {
+	Probe int // its ID, or AllProbes
+	List  []Gap
+}
 
 // Gap is one gap of a probe.
 type Gap struct {
@@ -79,7 +96,8 @@ type Suspension struct {
 // since the recording began.
 type Status struct {
 	Source      string        `json:"source"`
-	Target      int           `json:"target,omitempty"` // 0: the machine
+	Target      int           `json:"target,omitempty"` // that was watched, 0: none
+	Probe       int           `json:"probe,omitempty"`  // that watched, 0: none
 	At          stall.Instant `json:"at"`
 	Watermark   stall.Instant `json:"watermark"`
 	Dropped     uint64        `json:"dropped,omitempty"`
@@ -97,6 +115,7 @@ type End struct {
 
 func (Environment) kind() Kind { return KindEnvironment }
 func (Target) kind() Kind      { return KindTarget }
+func (Probe) kind() Kind       { return KindProbe }
 func (Gaps) kind() Kind        { return KindGaps }
 func (Collection) kind() Kind  { return KindCollection }
 func (Suspension) kind() Kind  { return KindSuspension }

@@ -32,15 +32,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // sample is one of each record.
 func sample() []Record {
 	return []Record{
-		Environment{Sidecar: "v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w", Probe: "spin", CPU: -1, Floor: 1000},
+		Environment{Recorder: "sidecar v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w"},
+		Probe{ID: 2, Mode: "periodic", CPU: -1, Floor: 1000, Target: 1, Note: "n"},
 		Target{ID: 1, PID: 42, Name: "x", Runtime: "go", Facts: map[string]string{"GOGC": "100"}, At: 101},
-		Gaps{{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3}, {Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1}},
+		Gaps{2, []Gap{
+			{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3},
+			{Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1},
+		}},
 		Collection{1, gc.Collection{
 			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
 			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),
 		}},
 		Suspension{Target: 1, Start: 400, End: 500, Reason: "Other", Caller: "f"},
-		Status{Source: "probe.spin", At: 600, Watermark: 590, Dropped: 2, DroppedTime: 30, Unrecorded: 1},
+		Status{Source: "probe.spin", Probe: 2, At: 600, Watermark: 590, Dropped: 2, DroppedTime: 30, Unrecorded: 1},
 		Doctor{json.RawMessage(`{"schema":"otelgc.doctor/1"}`)},
 		End{700},
 	}
@@ -141,10 +145,12 @@ func TestRefuse(t *testing.T) {
 		{"long", append([]byte(Magic), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), ErrFormat, "record of 4294967295 bytes, want 1 to"},
 		{"zeros", append([]byte(Magic), make([]byte, 64)...), ErrFormat, "record of 0 bytes"},
 		{"JSON", frame(KindEnd, "{"), ErrFormat, "byte 19"},
-		{"many gaps", frame(KindGaps, "\xff\x7f"), ErrFormat, "16383 gaps in 2 bytes"},
-		{"gap backwards", frame(KindGaps, "\x01\x03\x01\x01\x01\x01"), ErrFormat, "gap 1 from"},
-		{"gap of no cause", frame(KindGaps, "\x01\x02\x01\xff\x01\x01"), ErrFormat, "cause 255"},
-		{"behind gaps", frame(KindGaps, "\x00\x00"), ErrFormat, "1 bytes behind"},
+		{"many gaps", frame(KindGaps, "\x01\xff\x7f"), ErrFormat, "16383 gaps in 3 bytes"},
+		{"gaps of nobody", frame(KindGaps, ""), ErrFormat, "0 bytes are not a probe"},
+		{"gaps of a probe of a large number", frame(KindGaps, "\xff\xff\x7f\x00"), ErrFormat, "not a probe of at most 4096"},
+		{"gap backwards", frame(KindGaps, "\x01\x01\x03\x01\x01\x01\x01"), ErrFormat, "gap 1 from"},
+		{"gap of no cause", frame(KindGaps, "\x01\x01\x02\x01\xff\x01\x01"), ErrFormat, "cause 255"},
+		{"behind gaps", frame(KindGaps, "\x01\x00\x00"), ErrFormat, "1 bytes behind"},
 		{"kind of collection", frame(KindCollection, `{"kind":"x"}`), ErrFormat, `kind "x"`},
 		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
 	}
@@ -214,11 +220,11 @@ func TestWriter(t *testing.T) {
 	const n = 40_000 // more than one record of gaps
 	wg.Go(func() {
 		for i := range n {
-			w.Gap(Gap{Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)), Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
+			w.Gap(i%3, Gap{Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)), Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
 		}
 	})
 	wg.Go(func() {
-		for _, r := range records[3:7] {
+		for _, r := range records[1:3] {
 			w.Add(r)
 		}
 	})
@@ -236,15 +242,22 @@ func TestWriter(t *testing.T) {
 		t.Fatalf("the end is %v, want io.EOF", err)
 	}
 	gaps, others := 0, 0
+	of := [3]int{}
 	for _, r := range got {
 		if g, ok := r.(Gaps); ok {
-			gaps += len(g)
+			gaps += len(g.List)
+			for _, v := range g.List {
+				if want := stall.Instant(10 * (3*of[g.Probe] + g.Probe)); v.Start != want {
+					t.Fatalf("gap %d of probe %d: starts at %d, want %d", of[g.Probe], g.Probe, v.Start, want)
+				}
+				of[g.Probe]++
+			}
 		} else {
 			others++
 		}
 	}
-	if gaps != n || others != 6 {
-		t.Errorf("%d gaps and %d other records, want %d and 6", gaps, others, n)
+	if gaps != n || others != 4 {
+		t.Errorf("%d gaps and %d other records, want %d and 4", gaps, others, n)
 	}
 	if perGap := float64(len(data)) / n; perGap > 8 {
 		t.Errorf("%.1f bytes per gap, want 8 or less", perGap)
@@ -267,11 +280,11 @@ func (d *fullDisk) Close() error { return nil }
 
 func TestFullDisk(t *testing.T) {
 	w := newWriter(&fullDisk{left: 1}, Environment{})
-	w.Gap(Gap{Start: 1, End: 2})
+	w.Gap(1, Gap{Start: 1, End: 2})
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("close on a full disk: %v", err)
 	}
-	w.Gap(Gap{Start: 3, End: 4})
+	w.Gap(1, Gap{Start: 3, End: 4})
 	w.Add(End{})
 	if w.Dropped() != 3 {
 		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
@@ -300,12 +313,12 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	d := &heldDisk{held: make(chan struct{}), writing: make(chan struct{}, 8)}
 	w := newWriter(d, Environment{})
 	d.hold.Store(true)
-	w.Gap(Gap{Start: 1, End: 2})
+	w.Gap(1, Gap{Start: 1, End: 2})
 	<-d.writing // newWriter's own
 	<-d.writing
 	const over = 100
 	for i := range MaxPending + over {
-		w.Gap(Gap{Start: stall.Instant(i), End: stall.Instant(i)})
+		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
 		w.Add(End{})
 	}
 	if got := w.Dropped(); got != 2*over {

@@ -8,17 +8,18 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// A record of gaps is their number, then of each: Start less the Start before it
-// (signed), End less Start, cause and scope (a byte each), CPU (signed). Numbers
-// are varints of encoding/binary.
+// A record of gaps is the ID of their probe, their number, then of each: Start
+// less the Start before it (signed), End less Start, cause and scope (a byte
+// each), CPU (signed). Numbers are varints of encoding/binary.
 
 // minGap is the least that a gap takes.
 const minGap = 5
 
 func appendGaps(b []byte, list Gaps) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
+	b = binary.AppendUvarint(b, uint64(list.Probe))
+	b = binary.AppendUvarint(b, uint64(len(list.List)))
 	var before stall.Instant
-	for _, g := range list {
+	for _, g := range list.List {
 		b = binary.AppendVarint(b, int64(g.Start-before))
 		b = binary.AppendUvarint(b, uint64(g.End-g.Start))
 		b = append(b, byte(g.Cause), byte(g.Scope))
@@ -33,30 +34,34 @@ const maxInstant = math.MaxInt64 / 4
 
 func parseGaps(b []byte) (Gaps, error) {
 	p := payload{rest: b}
+	all := Gaps{Probe: int(p.uint(MaxProbes))}
 	n := p.uint(MaxGaps)
-	if n*minGap > uint64(len(p.rest)) {
-		return nil, fmt.Errorf("%w: %d gaps in %d bytes", ErrFormat, n, len(b))
+	switch {
+	case p.bad:
+		return Gaps{}, fmt.Errorf("%w: %d bytes are not a probe of at most %d and at most %d gaps", ErrFormat, len(b), MaxProbes, MaxGaps)
+	case n*minGap > uint64(len(p.rest)):
+		return Gaps{}, fmt.Errorf("%w: %d gaps in %d bytes", ErrFormat, n, len(b))
 	}
-	list := make(Gaps, n)
+	all.List = make([]Gap, n)
 	var before int64
-	for i := range list {
+	for i := range all.List {
 		start := before + p.int(maxInstant)
 		end := start + int64(p.uint(maxInstant))
 		cause, scope := stall.Cause(p.byte()), stall.Scope(p.byte())
 		cpu := p.int(math.MaxInt32)
 		switch {
 		case p.bad:
-			return nil, fmt.Errorf("%w: gap %d of %d is cut off or out of range", ErrFormat, i+1, n)
+			return Gaps{}, fmt.Errorf("%w: gap %d of %d is cut off or out of range", ErrFormat, i+1, n)
 		case start < 0 || end > maxInstant || cause >= stall.NumCauses || scope >= stall.NumScopes:
-			return nil, fmt.Errorf("%w: gap %d from %d to %d, cause %d, scope %d", ErrFormat, i+1, start, end, cause, scope)
+			return Gaps{}, fmt.Errorf("%w: gap %d from %d to %d, cause %d, scope %d", ErrFormat, i+1, start, end, cause, scope)
 		}
-		list[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu)}
+		all.List[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu)}
 		before = start
 	}
 	if len(p.rest) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes behind the last gap", ErrFormat, len(p.rest))
+		return Gaps{}, fmt.Errorf("%w: %d bytes behind the last gap", ErrFormat, len(p.rest))
 	}
-	return list, nil
+	return all, nil
 }
 
 // payload takes a payload apart. Once it is bad all it gives is zero.

@@ -116,6 +116,8 @@ func parse(kind Kind, b []byte) (Record, error) {
 		return decode[Doctor](b)
 	case KindEnd:
 		return decode[End](b)
+	case KindProbe:
+		return decode[Probe](b)
 	}
 	return nil, nil
 }

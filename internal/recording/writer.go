@@ -1,12 +1,14 @@
 package recording
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,7 +22,7 @@ type Writer struct {
 	to file
 
 	mu      sync.Mutex
-	gaps    Gaps
+	gaps    []probeGap
 	records []Record
 	dropped uint64
 	err     error // of the disk: nothing is written after it
@@ -28,6 +30,12 @@ type Writer struct {
 	quit, ended chan struct{}
 	once        sync.Once
 	buf, body   []byte // of the flushing goroutine
+}
+
+// probeGap is a gap that waits to be written.
+type probeGap struct {
+	probe int
+	Gap
 }
 
 // file is what a recording is written to.
@@ -63,15 +71,15 @@ func newWriter(to file, e Environment) *Writer {
 	return w
 }
 
-// Gap records a gap.
-func (w *Writer) Gap(g Gap) {
+// Gap records a gap of a probe, by its ID.
+func (w *Writer) Gap(probe int, g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.gaps) == MaxPending || w.err != nil {
 		w.dropped++
 		return
 	}
-	w.gaps = append(w.gaps, g)
+	w.gaps = append(w.gaps, probeGap{probe, g})
 }
 
 // Add records anything else. It keeps r.
@@ -143,14 +151,15 @@ func (w *Writer) flush() {
 	w.gaps, w.records = nil, nil
 	w.mu.Unlock()
 	count := uint64(len(gaps) + len(records))
-	for len(gaps) > 0 {
-		n := min(len(gaps), MaxGaps)
-		w.append(gaps[:n])
-		gaps = gaps[n:]
-	}
+	// A probe is told of before its first gap, and nothing behind the end.
 	for _, r := range records {
+		if r.kind() == KindEnd {
+			w.appendGaps(gaps)
+			gaps = nil
+		}
 		w.append(r)
 	}
+	w.appendGaps(gaps)
 	if len(w.buf) == 0 {
 		return
 	}
@@ -162,6 +171,19 @@ func (w *Writer) flush() {
 	if err != nil {
 		w.fail(err)
 		w.drop(count)
+	}
+}
+
+// appendGaps makes records of the gaps, of one probe each.
+func (w *Writer) appendGaps(gaps []probeGap) {
+	slices.SortStableFunc(gaps, func(a, b probeGap) int { return cmp.Compare(a.probe, b.probe) })
+	var list []Gap
+	for i := range gaps {
+		list = append(list, gaps[i].Gap)
+		if last := i+1 == len(gaps); last || len(list) == MaxGaps || gaps[i+1].probe != gaps[i].probe {
+			w.append(Gaps{gaps[i].probe, list})
+			list = list[:0]
+		}
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/otelgc/otelgc/sidecar/internal/gcjson"
+	"github.com/otelgc/otelgc/internal/gcjson"
 )
 
 // collectionJSON is the payload of a Collection.

@@ -1,0 +1,48 @@
+// Package page lays out reports for people: headings, wrapped sentences, tables,
+// and numbers as one reads them.
+package page
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is how wide a printed report gets, in columns.
+const Width = 100
+
+// Heading writes the title of a section, with a remark at the right end.
+func Heading(w io.Writer, title, remark string) {
+	if remark != "" {
+		title = fmt.Sprintf("%s %*s", title, Width-1-utf8.RuneCountInString(title), remark)
+	}
+	_, _ = fmt.Fprintf(w, "\n%s\n", title)
+}
+
+// Item writes a named line, wrapped.
+func Item(w io.Writer, name, text string) {
+	Wrap(w, fmt.Sprintf("  %-13s", name), strings.Repeat(" ", 15), text)
+}
+
+// Wrap writes text in lines of at most Width columns: the first after first,
+// the others after indent. A word that is longer has a line of its own.
+func Wrap(w io.Writer, first, indent, text string) {
+	line, n := first, utf8.RuneCountInString(first)
+	empty := true
+	for word := range strings.FieldsSeq(text) {
+		k := utf8.RuneCountInString(word)
+		if !empty && n+1+k > Width {
+			_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line, n, empty = indent, utf8.RuneCountInString(indent), true
+		}
+		if !empty {
+			line += " "
+			n++
+		}
+		line += word
+		n += k
+		empty = false
+	}
+	_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
+}

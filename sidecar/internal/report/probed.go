@@ -1,0 +1,97 @@
+package report
+
+import (
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Probed is a probe and what it saw behind the warm-up.
+type Probed struct {
+	recording.Probe
+	Gaps GapCounts
+
+	first, last recording.Status // of the warm-up, of all
+}
+
+// Inside reports whether the probe runs in a process that was watched: then a
+// pause of that process stops it.
+func (p *Probed) Inside() bool { return p.Target != 0 }
+
+// probe returns the probe with an ID, nil if the recording does not name it.
+func (x *Experiment) probe(id int) *Probed {
+	for _, p := range x.Probes {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (b *experimentBuilder) learnProbe(v recording.Probe) {
+	if v.ID > 0 && len(b.Probes) < recording.MaxProbes && b.probe(v.ID) == nil {
+		b.Probes = append(b.Probes, &Probed{Probe: v})
+	}
+}
+
+func (b *experimentBuilder) gaps(v *recording.Gaps) {
+	counts := &b.Common
+	if v.Probe != recording.AllProbes {
+		p := b.probe(v.Probe)
+		if p == nil {
+			b.Skipped++
+			return
+		}
+		counts = &p.Gaps
+	}
+	for i := range v.List {
+		g := &v.List[i]
+		b.seen(g.End)
+		if g.Start >= b.Results.Start {
+			counts.add(g)
+		}
+	}
+}
+
+func (b *experimentBuilder) learnStatus(v *recording.Status) {
+	b.seen(v.Watermark)
+	b.Unrecorded = max(b.Unrecorded, v.Unrecorded)
+	p := b.probe(v.Probe)
+	if p == nil {
+		return
+	}
+	p.last = *v
+	if v.Watermark <= b.Results.Start {
+		p.first = *v
+	}
+}
+
+// settleGaps computes what the gaps are to be seen against.
+func (b *experimentBuilder) settleGaps() {
+	all := b.pauseSpans(0)
+	for _, p := range b.Probes {
+		pauses := all
+		if p.Inside() {
+			pauses = b.pauseSpans(p.Target)
+		}
+		p.settle(pauses, b.Results)
+	}
+	b.Common.settle(nil, b.Results)
+}
+
+func (p *Probed) settle(pauses []stall.Span, results stall.Span) {
+	since := max(results.Start, p.first.Watermark)
+	lost := max(0, p.last.DroppedTime-p.first.DroppedTime)
+	p.Gaps.Observed = max(0, p.last.Watermark.Sub(since)-lost)
+	p.Gaps.Dropped = p.last.Dropped - min(p.first.Dropped, p.last.Dropped)
+	p.Gaps.settle(pauses, results)
+}
+
+// observed reports whether any probe watched behind the warm-up.
+func (x *Experiment) observed() bool {
+	for _, p := range x.Probes {
+		if p.Gaps.Observed > 0 {
+			return true
+		}
+	}
+	return false
+}
