@@ -34,7 +34,10 @@ var collectionEvent = Event{
 		stall.AttrGCCompacting, stall.AttrGCConcurrent, stall.AttrGCPinned, stall.AttrGCFinalizable,
 		stall.AttrGCMemoryLoad, stall.AttrGCAllocated, stall.AttrGCIncomplete, stall.AttrGCGenerations,
 		attrSizeBefore, attrSizeAfter, attrFragBefore, attrFragAfter, attrPromoted, attrSurvived, attrBudget,
-		stall.AttrHostFaults, stall.AttrHostRunDelay, stall.AttrHostThrottled,
+		stall.AttrHostFaults, stall.AttrHostRunDelay, stall.AttrHostThrottled, stall.AttrHostStolen, stall.AttrHostOver,
+		stall.AttrHostCPUWait, stall.AttrHostPageWait,
+		attrPauseFaults, attrPauseRunDelay, attrPauseThrottled, attrPauseStolen, attrPauseOver, attrPauseCPUWait, attrPausePageWait,
+		stall.AttrPauseUsual, stall.AttrSlowedBy,
 		stall.AttrEstimatedFields, stall.AttrFidelity,
 	},
 	"One garbage collection as one record. Its severity follows the sum of its pauses, not its length.",
@@ -104,11 +107,7 @@ func (t *Telemetry) collectionAttributes(ctx context.Context, c *gc.Collection) 
 		a = append(a, attribute.Float64(stall.AttrPauseUtilization, f))
 	}
 	a = append(a, dotnetAttributes(c)...)
-	if n, ok := c.HostDuring.MajorFaults.Get(); ok {
-		a.int(stall.AttrHostFaults, asInt64(n))
-	}
-	a.seconds(stall.AttrHostRunDelay, c.HostDuring.RunDelay)
-	a.seconds(stall.AttrHostThrottled, c.HostDuring.Throttled)
+	a = append(a, hostAttributes(c)...)
 	if names := c.Estimated.Names(); len(names) > 0 {
 		a = append(a, attribute.StringSlice(stall.AttrEstimatedFields, names))
 	}
@@ -148,5 +147,5 @@ func (t *Telemetry) pauseAttributes(ctx context.Context, c *gc.Collection) []att
 		a = append(a, attribute.Int64Slice(stall.AttrPauseSuspend,
 			column(func(p gc.Pause) int64 { return int64(p.Suspend.Or(-1)) })))
 	}
-	return a
+	return append(a, pauseHostAttributes(c.Pauses[:n])...)
 }

@@ -20,7 +20,11 @@ func exactCollection() gc.Collection {
 		Start: gc.Known(stall.Instant(10_000_000)), End: gc.Known(stall.Instant(14_000_000)),
 		Pauses: []gc.Pause{
 			{Start: 10_000_000, End: 10_040_000, EndMax: 10_041_000, Suspend: gc.Known(3 * time.Microsecond), Phase: gc.SweepTermination, Slack: 50},
-			{Start: 13_000_000, End: 13_070_000, EndMax: 13_070_000, Phase: gc.MarkTermination, Slack: 60},
+			{Start: 13_000_000, End: 13_070_000, EndMax: 13_070_000, Phase: gc.MarkTermination, Slack: 60, HostDuring: gc.HostDuring{
+				MajorFaults: gc.Known(uint64(0)), RunDelay: gc.Known(21 * time.Microsecond), Throttled: gc.Known(time.Duration(0)),
+				Stolen: gc.Known(time.Duration(0)), Over: gc.Known(110 * time.Millisecond),
+				CPUWait: gc.Known(20 * time.Microsecond), PageWait: gc.Known(time.Duration(0)),
+			}},
 		},
 		Promoted: gc.Known(gc.Bytes(3 << 20)), HeapBefore: gc.Known(gc.Bytes(8 << 20)), HeapAfter: gc.Known(gc.Bytes(4 << 20)),
 		FragmentationBefore: gc.Known(gc.Bytes(1 << 16)), FragmentationAfter: gc.Known(gc.Bytes(0)),
@@ -32,7 +36,10 @@ func exactCollection() gc.Collection {
 		PauseUtilization: gc.Known(0.0125),
 		HostDuring: gc.HostDuring{
 			MajorFaults: gc.Known(uint64(2)), RunDelay: gc.Known(30 * time.Microsecond), Throttled: gc.Known(time.Duration(0)),
+			Stolen: gc.Known(10 * time.Millisecond), Over: gc.Known(120 * time.Millisecond),
+			CPUWait: gc.Known(25 * time.Microsecond), PageWait: gc.Known(time.Duration(0)),
 		},
+		UsualPause: gc.Known(50 * time.Microsecond), SlowedBy: gc.StolenCPU,
 		Source: stall.GoTrace, Fidelity: stall.Exact,
 	}
 }
