@@ -29,6 +29,7 @@ func TestDecide(t *testing.T) {
 		{"records of the thread lost", ms, kernel.Account{CPU: true, Preempted: ms, Switches: 1}, stall.HostUnknown, stall.ScopeCPU, ""},
 		{"preempted", ms, kernel.Account{Thread: true, Preempted: 950 * us, Switches: 1}, stall.HostPreempted, stall.ScopeCPU, "preempted for 950µs"},
 		{"by whom", 60 * us, kernel.Account{Thread: true, CPU: true, Preempted: 13 * us, Interrupt: 20 * us, Switches: 1, Next: 17, NextName: "kworker/3:0"}, stall.HostPreempted, stall.ScopeCPU, "preempted by kworker/3:0 (thread 17) for 13µs"},
+		{"and moved", ms, kernel.Account{Thread: true, Preempted: 900 * us, Switches: 1, Next: 17, Moved: true}, stall.HostPreempted, stall.ScopeCPU, "preempted by thread 17 for 900µs, and moved to another CPU"},
 		{"by an idle CPU", 50 * ms, kernel.Account{Thread: true, CPU: true, Preempted: 49 * ms, Switches: 1, Idle: true}, stall.HostThrottled, stall.ScopeCPU, "ready to run while its CPU was idle for 49ms"},
 		{"faults", 20 * us, kernel.Account{Thread: true, CPU: true, Fault: 5 * us, Interrupt: 6 * us, Interrupts: 1, Faults: 2}, stall.HostFault, stall.ScopeCPU, "2 page faults in 5µs"},
 		{"a fault that waited", 9 * ms, kernel.Account{Thread: true, Fault: 20 * us, Blocked: 8 * ms, Switches: 1, Faults: 1, Major: 1}, stall.HostFault, stall.ScopeCPU, "1 major page fault in 8.02ms"},

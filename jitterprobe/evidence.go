@@ -11,7 +11,7 @@ type Witness uint8
 
 const (
 	NoWitness     Witness = iota // nothing did
-	RuntimeReturn                // the gap lies across the return into the Go runtime
+	RuntimeDoor                  // the gap lies across the way out of the Go runtime, or back into it
 	CgroupStat                   // cpu.stat of the cgroup says that it was throttled for so long
 	IdleCPU                      // the thread could run, and its CPU was idle
 	RealtimeLimit                // the thread has real-time priority, and the gap the shape of its limit
@@ -49,8 +49,8 @@ type Evidence struct {
 func (e Evidence) String() string {
 	d := e.Time.Round(100 * time.Nanosecond)
 	switch e.Witness {
-	case RuntimeReturn:
-		return "return into the Go runtime"
+	case RuntimeDoor:
+		return "on the way out of the Go runtime or back into it"
 	case CgroupStat:
 		return fmt.Sprintf("cpu.stat: throttled for %v", d)
 	case IdleCPU:

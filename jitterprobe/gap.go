@@ -28,8 +28,9 @@ type Gap struct {
 	CPU int32
 	// Owner names the throttled cgroup.
 	Owner stall.Owner
-	// Runtime says that the gap lies across the return into the Go runtime: it
-	// stopped the world, or had no P for the probe.
+	// Runtime says that the gap lies across the way out of the Go runtime or back
+	// into it, and is not the machine's by its records: the world was stopped, or
+	// there was no P for the probe.
 	Runtime bool
 }
 

@@ -17,6 +17,7 @@ type judge struct {
 	view      *kernel.View
 	seen      bool // records of the thread are kept
 	runtime   bool // the thread is one of the runtime's
+	stops     *stops
 	waited    waited
 	limits    []Limit
 }
@@ -40,6 +41,9 @@ func newJudge(root string, s suspect, o Options) *judge {
 		j.view, rights = kernel.Open(s.tid, s.cpu, o.Interrupts, o.Clock)
 		j.seen = rights.Thread == nil
 	}
+	if j.runtime && j.seen {
+		j.stops = newStops()
+	}
 	j.limits = limits(s.mode, o, cgroups, rights)
 	return j
 }
@@ -49,6 +53,7 @@ func (j *judge) close() { _ = j.view.Close() } // nothing to be done about it
 // settle finds the causes of the gaps of one batch.
 func (j *judge) settle(gaps []Gap, b batch) {
 	j.view.Read()
+	j.acquit(gaps)
 	j.slept.settle(gaps)
 	j.throttled.settle(gaps, j.mayBeThrottled)
 	for i := range gaps {

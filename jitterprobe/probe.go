@@ -176,7 +176,7 @@ func (p *Probe) gap(s sighting) Gap {
 	}
 	if s.runtime {
 		g.Cause, g.Scope = stall.RuntimeUnknown, stall.ScopeProcess
-		g.Evidence = Evidence{Witness: RuntimeReturn, Time: g.Duration()}
+		g.Evidence = Evidence{Witness: RuntimeDoor, Time: g.Duration()}
 	}
 	return g
 }

@@ -98,6 +98,9 @@ func (e *runtimeEngine) spin() {
 	for atomic.LoadUint64(&r.Stop) == 0 {
 		left, last, now, out := sysstate.Spin(prev, e.threshold, chunkLen)
 		whole := left == 0
+		if left == chunkLen { // the first look ended it: it began before the way out of the runtime
+			last |= ring.Runtime
+		}
 		if !whole {
 			r.Push(ring.Record{From: last, To: now})
 		}

@@ -14,7 +14,8 @@ const (
 	MaxLen = 1 << 22
 )
 
-// Runtime marks, in Record.From, a gap across the return into the Go runtime.
+// Runtime marks, in Record.From, a gap across the way out of the Go runtime or
+// back into it.
 // No counter reaches this bit: at 5 GHz it takes 58 years.
 const Runtime = 1 << 63
 

@@ -1,0 +1,79 @@
+package jitterprobe
+
+import (
+	"runtime/metrics"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/kernel"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// A probe of mode Runtime leaves the Go runtime and comes back to it once in
+// 2 us. A gap across either door is the runtime's: a goroutine that leaves while
+// the world is being stopped hands its P over and wakes who waits for it, and
+// one that comes back waits for the world to start. But the machine does not
+// look at which instruction it takes the CPU away, and some of its gaps are
+// across a door by chance.
+
+// stops counts the stops of this process's world.
+type stops struct {
+	samples [2]metrics.Sample
+	counted uint64
+}
+
+func newStops() *stops {
+	s := &stops{samples: [2]metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/sched/pauses/total/other:seconds"}}}
+	s.since()
+	return s
+}
+
+// since reports whether the world was stopped since the last call. It does not
+// rule it out where the runtime does not count.
+func (s *stops) since() bool {
+	metrics.Read(s.samples[:])
+	var n uint64
+	for i := range s.samples {
+		if s.samples[i].Value.Kind() != metrics.KindFloat64Histogram {
+			return true
+		}
+		for _, c := range s.samples[i].Value.Float64Histogram().Counts {
+			n += c
+		}
+	}
+	before := s.counted
+	s.counted = n
+	return n != before
+}
+
+// acquit takes the gaps off the runtime that the machine made.
+func (j *judge) acquit(gaps []Gap) {
+	if !j.runtime || !j.seen {
+		return
+	}
+	stopped := j.stops.since()
+	for i := range gaps {
+		g := &gaps[i]
+		if !g.Runtime {
+			continue
+		}
+		if a := j.account(g); g.isMachines(&a, stopped) {
+			g.Runtime, g.Evidence = false, Evidence{}
+			g.Cause, g.Scope = stall.HostUnknown, stall.ScopeCPU
+		}
+	}
+}
+
+// isMachines reports whether a gap across a door of the runtime is the
+// machine's. A thread that gave up its CPU of its own accord waited for the
+// runtime. One that did not is the runtime's as well if there was a stop of the
+// world that it may have had to do with, unless what the kernel recorded takes
+// up half of the gap.
+func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
+	d := g.Duration()
+	switch {
+	case !a.Thread, a.Blocked > 0 && leastShare*a.Blocked >= d:
+		return false
+	case !stopped:
+		return true
+	}
+	return 2*(a.Preempted+a.Fault+a.Interrupt) >= d
+}
