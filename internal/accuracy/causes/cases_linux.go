@@ -29,7 +29,8 @@ type testCase struct {
 	// other gap overlaps the same stretch.
 	from, below time.Duration
 	cover       int
-	of          int // it has to cover so much of the injection, too
+	of          int  // it has to cover so much of the injection, too
+	ends        bool // it has to last until the injection is over
 }
 
 // stops are the causes of this process's runtime.
@@ -57,9 +58,14 @@ var cases = []testCase{
 		name: "timer interrupts", mode: "spin", inject: timers,
 		want: stall.HostIRQ.String(), from: time.Microsecond, below: 50 * time.Microsecond, never: stops,
 	},
+	{
+		name: "network softirqs", mode: "spin", inject: packets,
+		want: stall.HostIRQ.String(), from: time.Microsecond, below: 100 * time.Microsecond, never: stops,
+	},
 	{name: "own garbage collection, mode spin", mode: "spin", work: "gc", never: stops},
 	{
 		name: "own garbage collection, mode runtime", mode: "runtime", work: "gc",
-		want: stall.RuntimeUnknown.String(), from: 20 * time.Microsecond, below: time.Second, cover: 70, of: 50,
+		want: stall.RuntimeUnknown.String(), from: 20 * time.Microsecond, below: time.Second, cover: 70, of: 50, ends: true,
 	},
+	{name: "no garbage collection, mode runtime", mode: "runtime", work: "calm", never: stops},
 }

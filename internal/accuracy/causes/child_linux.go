@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -19,10 +21,11 @@ const specEnv = "OTELGC_CAUSES_CHILD"
 
 // childSpec is what a child does.
 type childSpec struct {
-	Mode string // of the probe; empty for a hog, which has none
-	Work string // what the child injects into itself: "", "faults", "gc"
+	Mode string // of the probe; empty for none
+	Work string // what the child injects into itself: "", "calm", "faults", "gc"; or into CPU: "hog", "packets"
 	Join string // a cgroup
-	CPU  int    // of a hog
+	CPU  int    // of who has no probe
+	Away bool   // in a network of its own
 }
 
 // seenGap is a gap as the child tells it.
@@ -83,11 +86,17 @@ func child(spec childSpec) error {
 		if err := out.Encode(hello{spec.CPU}); err != nil {
 			return err
 		}
-		truth, err := hog(spec.CPU, clock, quit)
+		truth, err := loads[spec.Work](spec.CPU, clock, quit)
 		return errors.Join(err, out.Encode(seen{Truth: truth}))
 	}
 	return probing(spec, clock, quit, out)
 }
+
+// loads are what a child does to a CPU, works what a probing one does to itself.
+var (
+	loads = map[string]func(int, stall.Clock, <-chan struct{}) ([]stall.Span, error){"hog": hog, "packets": receive}
+	works = map[string]func(stall.Clock, <-chan struct{}) ([]stall.Span, error){"": idle, "calm": idle, "faults": fault, "gc": collect}
+)
 
 // maxGaps bounds what a child keeps.
 const maxGaps = 1 << 20
@@ -96,6 +105,9 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	mode, err := jitterprobe.ParseMode(spec.Mode)
 	if err != nil {
 		return err
+	}
+	if spec.Work == "calm" {
+		debug.SetGCPercent(-1)
 	}
 	var s seen
 	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock, OnGap: func(g jitterprobe.Gap) {
@@ -117,8 +129,7 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	if err := out.Encode(hello{p.CPU()}); err != nil {
 		return err
 	}
-	work := map[string]func(stall.Clock, <-chan struct{}) ([]stall.Span, error){"faults": fault, "gc": collect, "": idle}[spec.Work]
-	truth, err := work(clock, quit)
+	truth, err := works[spec.Work](clock, quit)
 	summary := p.Stop()
 	s.Observed = summary.Observed()
 	s.Truth = truth
@@ -151,6 +162,9 @@ func startChild(spec childSpec) (*process, error) {
 	p := &process{cgroup: spec.Join, cmd: exec.Command(self)}
 	p.cmd.Env = append(os.Environ(), specEnv+"="+string(text))
 	p.cmd.Stderr = os.Stderr
+	if spec.Away {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
+	}
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start child: %w", err)
 	}

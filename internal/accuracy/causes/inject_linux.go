@@ -102,13 +102,27 @@ func throttled(file string) (count, nanos int64, err error) {
 
 // compete runs a hog on the probe's CPU; it says itself when it ran.
 func compete(ctx context.Context, e *experiment, p *process, in *injection) error {
-	h, err := startChild(childSpec{CPU: p.hello.CPU})
+	return beside(ctx, e, in, childSpec{Work: "hog", CPU: p.hello.CPU})
+}
+
+// packets has the probe's CPU receive what another process sends to itself.
+func packets(ctx context.Context, e *experiment, p *process, in *injection) error {
+	err := beside(ctx, e, in, childSpec{Work: "packets", CPU: p.hello.CPU, Away: true})
+	if err != nil && len(in.truth) == 0 {
+		return missingRights{err}
+	}
+	return err
+}
+
+// beside runs a child that has no probe.
+func beside(ctx context.Context, e *experiment, in *injection, spec childSpec) error {
+	child, err := startChild(spec)
 	if err != nil {
 		return err
 	}
 	wait(ctx, e.span)
-	ran, err := h.end()
-	in.truth = ran.Truth
+	last, err := child.end()
+	in.truth = last.Truth
 	return err
 }
 

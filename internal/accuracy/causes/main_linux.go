@@ -6,8 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
@@ -15,48 +14,48 @@ import (
 
 func main() {
 	childMain()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "causes:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "causes", Title: "Causes of gaps against what was injected", Flags: e.flags, Measure: e.measure}
 }
 
 // experiment is what the flags say.
 type experiment struct {
 	span time.Duration
+	only string
 	log  io.Writer
 	cpu  int // of the probe
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	e := experiment{log: log}
-	var o report.Output
-	f := flag.NewFlagSet("causes", flag.ContinueOnError)
-	f.SetOutput(log)
-	o.Flag(f)
+func (e *experiment) flags(f *flag.FlagSet) {
 	f.DurationVar(&e.span, "span", 20*time.Second, "length of each case")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	tallies, err := e.measure(ctx)
+	f.StringVar(&e.only, "only", "", "`part` of the names of the cases to run; all of them without")
+}
+
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
+	e.log = log
+	tallies, err := e.cases(ctx)
 	if err != nil {
 		return err
 	}
-	s := report.New("Causes of gaps against what was injected")
-	write(s, &e, tallies)
-	return o.Write(out, s)
+	write(s, e, tallies)
+	return nil
 }
 
-// measure runs every case that this process has the rights for.
-func (e *experiment) measure(ctx context.Context) ([]*tally, error) {
+// cases runs every case that this process has the rights for.
+func (e *experiment) cases(ctx context.Context) ([]*tally, error) {
 	var all []*tally
 	for i := range cases {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		c := &cases[i]
+		if !strings.Contains(c.name, e.only) {
+			continue
+		}
 		t, err := e.once(ctx, c)
 		var missing missingRights
 		switch {

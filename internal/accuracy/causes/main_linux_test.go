@@ -31,7 +31,7 @@ func TestCauses(t *testing.T) {
 	}
 	var log bytes.Buffer
 	e := experiment{span: time.Second, log: &log}
-	all, err := e.measure(context.Background())
+	all, err := e.cases(context.Background())
 	t.Log(log.String())
 	if err != nil {
 		t.Fatal(err)
@@ -44,10 +44,15 @@ func TestCauses(t *testing.T) {
 	}
 	truth, right, wrong := 0, 0, 0
 	for _, x := range all {
-		if x.never > 0 {
+		// Where the probe is one of the runtime's threads it may wait for a P now
+		// and then, and rightly says so.
+		if x.never > 0 && (x.c.mode != "runtime" || 20*x.never > x.gaps) {
 			t.Errorf("%s: %d gaps are called what cannot be: %v", x.c.name, x.never, x.causes)
 		}
 		if x.c.mode == "runtime" {
+			if x.c.want == "" {
+				continue
+			}
 			// A pause that is long because the machine was busy holds gaps of
 			// the machine: on a busy one it is no truth.
 			if x.causes[stall.RuntimeUnknown.String()] == 0 {
@@ -74,6 +79,7 @@ func TestOwns(t *testing.T) {
 	covered := testCase{from: 10, below: 1000, cover: 70}
 	mutual := testCase{from: 10, below: 1000, cover: 70, of: 50}
 	single := testCase{from: 10, below: 1000}
+	ending := testCase{from: 10, below: 1000, cover: 70, ends: true}
 	gaps := []seenGap{{Start: 100, End: 200}, {Start: 300, End: 400}, {Start: 410, End: 420}}
 	for _, test := range []struct {
 		name  string
@@ -91,6 +97,8 @@ func TestOwns(t *testing.T) {
 		{"most of it", mutual, span(100, 200), []stall.Span{span(90, 210)}, true},
 		{"the only gap", single, span(100, 200), []stall.Span{span(150, 151)}, true},
 		{"one of two", single, span(300, 400), []stall.Span{span(390, 415)}, false},
+		{"it goes on after the gap", ending, span(100, 200), []stall.Span{span(90, 210)}, false},
+		{"it is over before the gap is", ending, span(100, 200), []stall.Span{span(90, 199)}, true},
 		{"another", single, span(300, 400), []stall.Span{span(150, 151)}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

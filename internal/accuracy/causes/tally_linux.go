@@ -67,6 +67,9 @@ func (c *testCase) owns(g stall.Span, truth []stall.Span, gaps []seenGap) bool {
 		if s.Start >= g.End {
 			break
 		}
+		if c.ends && g.End < s.End {
+			continue
+		}
 		part := g.Clip(s).Duration()
 		hits, hit = hits+1, s
 		if 100*part >= time.Duration(c.of)*s.Duration() {
@@ -116,7 +119,7 @@ func (t *tally) String() string {
 func write(s *report.Section, e *experiment, all []*tally) {
 	s.Para("A probe on CPU %d of this machine, threshold 1 µs, each case for %v. A gap is of known truth where the injector's own record covers it: "+
 		"the cgroup's account for the quota, the competitor's own for when it ran, the signals sent, the thread's count of page faults, "+
-		"the samples of a timer. What is called host.irq_or_steal is wrong unless it was an interrupt.", e.cpu, e.span)
+		"the samples of a timer, the way of a packet that the CPU had to receive, the runtime's own account of a pause that the gap outlasts. What is called host.irq_or_steal is wrong unless it was an interrupt.", e.cpu, e.span)
 	rows := [][]string{{"injected", "gaps of known truth", "right", "undecided", "wrong", "called what cannot be", "all gaps", "of them unknown"}}
 	for _, t := range all {
 		if t.left != "" {

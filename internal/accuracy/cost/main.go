@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
@@ -18,12 +16,12 @@ import (
 
 func main() {
 	service.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "cost:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "cost", Title: "What otelgc costs a service", Flags: e.flags, Measure: e.measure}
 }
 
 // experiment is what the flags say.
@@ -35,31 +33,12 @@ type experiment struct {
 	saturation float64 // requests per second, measured first
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	var e experiment
-	var o report.Output
-	f := flag.NewFlagSet("cost", flag.ContinueOnError)
-	f.SetOutput(log)
+func (e *experiment) flags(f *flag.FlagSet) {
 	e.Flags(f, 5*time.Second, 25*time.Second, time.Minute)
-	o.Flag(f)
 	f.IntVar(&e.pairs, "pairs", 20, "pairs of runs at the default budget, below saturation")
 	f.IntVar(&e.few, "few", 6, "pairs of runs of each other setting")
 	f.Float64Var(&e.share, "share", 0.6, "rate, as a fraction of what the service can answer at most")
 	f.IntVar(&e.live, "live", 16, "long-lived heap of the service, in `MB`")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	e.Log = func(format string, args ...any) {
-		fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
-	}
-	if err := e.Pins(); err != nil {
-		return err
-	}
-	s := report.New("What otelgc costs a service")
-	if err := e.measure(ctx, s); err != nil {
-		return err
-	}
-	return o.Write(out, s)
 }
 
 // without and with are the two runs of a pair; a budget below zero is the
@@ -75,7 +54,10 @@ func (e *experiment) with(rate, budget float64) trial.Run {
 	return r
 }
 
-func (e *experiment) measure(ctx context.Context, s *report.Section) error {
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
+	if err := e.Begin(log); err != nil {
+		return err
+	}
 	full, err := e.Do(ctx, e.without(0))
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
 	args := strings.Fields("-pairs 1 -few 1 -warmup 50ms -span 200ms -slice-wait 100ms -conns 2 -live 1 -share 0.1 -pin=false")
-	if err := run(context.Background(), args, &out, &log); err != nil {
+	if err := program().Run(context.Background(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, want := range []string{"## What otelgc costs", "| default budget (1 %) |", "| tracing always (1) |", "| default budget, saturated |"} {

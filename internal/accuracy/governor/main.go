@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -19,12 +17,12 @@ import (
 
 func main() {
 	service.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "governor:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "governor", Title: "Exact tracing and its budget", Flags: e.flags, Measure: e.measure}
 }
 
 // experiment is what the flags say.
@@ -38,36 +36,20 @@ type experiment struct {
 	only   string
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	var e experiment
-	var o report.Output
-	f := flag.NewFlagSet("governor", flag.ContinueOnError)
-	f.SetOutput(log)
+func (e *experiment) flags(f *flag.FlagSet) {
 	e.Flags(f, 5*time.Second, time.Minute, 2*time.Minute)
-	o.Flag(f)
 	f.IntVar(&e.pairs, "pairs", 6, "pairs of runs of each service")
 	f.Float64Var(&e.budget, "budget", otelgc.DefaultExactBudget, "exact budget")
 	f.Float64Var(&e.rate, "rate", 20, "requests per second of the services that are not saturated")
 	f.IntVar(&e.live, "live", 16, "long-lived heap of the service, in `MB`")
 	f.IntVar(&e.idle, "idle", 100_000, "goroutines of the service that has idle ones")
 	f.StringVar(&e.only, "only", "", "`names` of the services to run, such as quiet,saturated,idle; all of them without")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	e.Log = func(format string, args ...any) {
-		fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
-	}
-	if err := e.Pins(); err != nil {
-		return err
-	}
-	s := report.New("Exact tracing and its budget")
-	if err := e.measure(ctx, s); err != nil {
-		return err
-	}
-	return o.Write(out, s)
 }
 
-func (e *experiment) measure(ctx context.Context, s *report.Section) error {
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
+	if err := e.Begin(log); err != nil {
+		return err
+	}
 	rows := [][]string{{"service", "requests/s", "CPUs in use", "pairs", "budget, CPUs", "cost, CPUs, median",
 		"cost / budget, median", "95 % interval", "the same inside the runs", "time traced"}}
 	for _, c := range []struct {

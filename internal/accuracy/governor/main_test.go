@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
 	args := strings.Fields("-pairs 1 -warmup 50ms -span 200ms -slice-wait 100ms -conns 2 -live 1 -idle 100 -pin=false")
-	if err := run(context.Background(), args, &out, &log); err != nil {
+	if err := program().Run(context.Background(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, want := range []string{"## Exact tracing", "| quiet |", "| saturated |", "| 100 idle goroutines |", "saw no slice begin"} {

@@ -8,8 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
@@ -18,12 +16,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "pauses:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "pauses", Title: "Exact pauses against the runtime's own", Flags: e.flags, Measure: e.measure}
 }
 
 // lookEvery is short enough for the ring of 256 cycles in which the runtime
@@ -38,26 +36,14 @@ type experiment struct {
 	log    io.Writer
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	e := experiment{log: log}
-	var o report.Output
-	f := flag.NewFlagSet("pauses", flag.ContinueOnError)
-	f.SetOutput(log)
-	o.Flag(f)
+func (e *experiment) flags(f *flag.FlagSet) {
 	f.IntVar(&e.cycles, "cycles", 1500, "collections to compare, of each load")
 	f.DurationVar(&e.limit, "limit", 10*time.Minute, "longest time to spend on a load")
 	f.IntVar(&e.live, "live", 8, "long-lived heap, in `MB`")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	s := report.New("Exact pauses against the runtime's own")
-	if err := e.measure(ctx, s); err != nil {
-		return err
-	}
-	return o.Write(out, s)
 }
 
-func (e *experiment) measure(ctx context.Context, s *report.Section) (err error) {
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) (err error) {
+	e.log = log
 	clock, err := stall.NewClock()
 	if err != nil {
 		return err

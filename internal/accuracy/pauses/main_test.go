@@ -16,7 +16,7 @@ import (
 // TestRun: both loads have their lines, and collections were compared.
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
-	if err := run(context.Background(), []string{"-cycles", "20", "-live", "2"}, &out, &log); err != nil {
+	if err := program().Run(context.Background(), []string{"-cycles", "20", "-live", "2"}, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, want := range []string{`\| light: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full: .* \| \d+ \| \d+ \| [1-9]\d+ \|`} {

@@ -7,8 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
@@ -19,12 +17,12 @@ import (
 
 func main() {
 	service.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "probes:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "probes", Title: "What a probe does to the service beside it", Flags: e.flags, Measure: e.measure}
 }
 
 // experiment is what the flags say.
@@ -34,36 +32,16 @@ type experiment struct {
 	rate                 float64
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	var e experiment
-	var o report.Output
-	f := flag.NewFlagSet("probes", flag.ContinueOnError)
-	f.SetOutput(log)
+func (e *experiment) flags(f *flag.FlagSet) {
 	e.Flags(f, 2*time.Second, 10*time.Second, time.Minute)
 	// A probe takes the last CPU that it may use; the service is to be free to
 	// do so too, or the probe could not be in its way.
-	if err := f.Set("pin", "false"); err != nil {
-		return err
-	}
-	o.Flag(f)
+	e.Pin = false
+	f.Lookup("pin").DefValue = "false"
 	f.IntVar(&e.rounds, "rounds", 6, "runs of each setting")
 	f.IntVar(&e.forced, "gcs", 50, "collections per second")
 	f.IntVar(&e.live, "live", 8, "long-lived heap of the service, in `MB`")
 	f.Float64Var(&e.rate, "rate", 500, "requests per second")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	e.Log = func(format string, args ...any) {
-		fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
-	}
-	if err := e.Pins(); err != nil {
-		return err
-	}
-	s := report.New("What a probe does to the service beside it")
-	if err := e.measure(ctx, s); err != nil {
-		return err
-	}
-	return o.Write(out, s)
 }
 
 // setting is where a probe runs, and how.
@@ -80,7 +58,10 @@ var settings = []setting{
 	{"`periodic` in the service", "periodic", ""},
 }
 
-func (e *experiment) measure(ctx context.Context, s *report.Section) error {
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
+	if err := e.Begin(log); err != nil {
+		return err
+	}
 	all := make([]pooled, len(settings))
 	for round := range e.rounds {
 		// Each round begins with another one: none is always first.

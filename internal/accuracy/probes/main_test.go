@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
 	args := strings.Fields("-rounds 1 -warmup 50ms -span 200ms -conns 2 -live 1 -rate 100")
-	if err := run(context.Background(), args, &out, &log); err != nil {
+	if err := program().Run(context.Background(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, s := range settings {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"flag"
 	"io"
 	"os"
@@ -42,5 +43,25 @@ func TestOutputMakesItsDirectory(t *testing.T) {
 	}
 	if d := cmp.Diff(s.String(), string(got)); d != "" {
 		t.Errorf("file (-want +got):\n%s", d)
+	}
+}
+
+func TestProgram(t *testing.T) {
+	var n int
+	p := Program{Name: "count", Title: "A count", Flags: func(f *flag.FlagSet) { f.IntVar(&n, "n", 1, "what to write") },
+		Measure: func(_ context.Context, s *Section, log io.Writer) error {
+			s.Para("It is %d.", n)
+			_, err := io.WriteString(log, "done")
+			return err
+		}}
+	var out, log strings.Builder
+	if err := p.Run(t.Context(), []string{"-n", "7"}, &out, &log); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "## A count\n") || !strings.HasSuffix(out.String(), "It is 7.\n") || log.String() != "done" {
+		t.Errorf("section %q, log %q", out.String(), log.String())
+	}
+	if err := p.Run(t.Context(), []string{"-m"}, io.Discard, &log); err == nil || !strings.Contains(log.String(), "-o file") {
+		t.Errorf("an unknown flag: error %v, log %q, want an error and the flags", err, log.String())
 	}
 }

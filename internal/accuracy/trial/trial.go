@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/load"
@@ -45,6 +46,14 @@ func (b *Bench) Pins() error {
 	mine, others := pin.Halves()
 	b.service = mine
 	return pin.Process(others)
+}
+
+// Begin says on log what is done from here on, and moves this process.
+func (b *Bench) Begin(log io.Writer) error {
+	b.Log = func(format string, args ...any) {
+		_, _ = fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+	}
+	return b.Pins()
 }
 
 // Placement says where service and load generator run.

@@ -7,8 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -16,12 +14,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "truth:", err)
-		os.Exit(1)
-	}
+	program().Main()
+}
+
+func program() report.Program {
+	e := &experiment{}
+	return report.Program{Name: "truth", Title: "Truth by injection", Flags: e.flags, Measure: e.measure}
 }
 
 // experiment is what the flags say.
@@ -33,33 +31,29 @@ type experiment struct {
 	log      io.Writer
 }
 
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	e := experiment{log: log}
-	var o report.Output
-	f := flag.NewFlagSet("truth", flag.ContinueOnError)
-	f.SetOutput(log)
-	o.Flag(f)
+func (e *experiment) flags(f *flag.FlagSet) {
 	f.IntVar(&e.affected, "affected", 400, "affected requests of each class")
 	f.DurationVar(&e.limit, "limit", 3*time.Minute, "longest time to spend on a class")
 	f.StringVar(&e.only, "only", "", "`names` of the classes to run, such as compute,pause; all of them without")
 	f.IntVar(&e.sums, "sums", 1_000_000, "requests of the run in which every share is added up; 0 for no such run")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	s := report.New("Truth by injection")
+}
+
+func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
+	e.log = log
 	tallies, err := e.classes(ctx)
 	if err != nil {
 		return err
 	}
 	write(s, e.affected, tallies)
-	if e.sums > 0 {
-		sum, err := e.addUp(ctx)
-		if err != nil {
-			return err
-		}
-		sum.write(s)
+	if e.sums == 0 {
+		return nil
 	}
-	return o.Write(out, s)
+	sum, err := e.addUp(ctx)
+	if err != nil {
+		return err
+	}
+	sum.write(s)
+	return nil
 }
 
 // classes runs those that were asked for, one after the other.

@@ -116,7 +116,7 @@ func TestSums(t *testing.T) {
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
 	args := strings.Fields("-affected 1 -limit 500ms -only compute,suspension -sums 1000")
-	if err := run(context.Background(), args, &out, &log); err != nil {
+	if err := program().Run(context.Background(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, want := range []string{"## Truth by injection", "| compute | requests that", "| suspension |", "\nSums: 1000 requests", "\n| unseen |"} {
