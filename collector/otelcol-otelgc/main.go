@@ -1,5 +1,6 @@
-// Command otelcol-otelgc is an OpenTelemetry Collector that holds what
-// collector-config.yaml of this repository asks for, and nothing else.
+// Command otelcol-otelgc is an OpenTelemetry Collector that holds what the
+// configurations of this repository ask for, and nothing else: both tiers of
+// collector/deploy are this one binary.
 //
 // It is built from released modules only. A stock Collector with the same
 // components runs the same configuration.
@@ -18,7 +19,7 @@ import (
 )
 
 // version is that of the Collector modules the binary is built from.
-const version = "0.155.0"
+const version = "0.159.0"
 
 func main() {
 	if err := run(); err != nil {
