@@ -30,6 +30,9 @@ type Collection struct {
 	CPU         *CPU                    `json:"cpu,omitempty"`
 	Estimated   []string                `json:"estimated,omitempty"`
 	HostDuring  *Host                   `json:"host_during,omitempty"`
+	UsualPause  gc.Maybe[time.Duration] `json:"usual_pause,omitzero"` // of the kind, for the same work
+	SlowedBy    string                  `json:"slowed_by,omitempty"`  // stolen_cpu or paging
+	Slowed      string                  `json:"slowed,omitempty"`     // the same in words
 	Compacting  gc.Maybe[bool]          `json:"compacting,omitzero"`
 	Concurrent  gc.Maybe[bool]          `json:"concurrent,omitzero"`
 	Pinned      gc.Maybe[uint64]        `json:"pinned,omitzero"`
@@ -63,6 +66,7 @@ type Pause struct {
 	EndMax  stall.Instant           `json:"end_max"`
 	Suspend gc.Maybe[time.Duration] `json:"suspend,omitzero"`
 	Phase   string                  `json:"phase"`
+	Host    *Host                   `json:"host_during,omitempty"`
 }
 
 // CPU is the CPU time of a collection, in ns.
@@ -74,11 +78,31 @@ type CPU struct {
 	Total     gc.Maybe[time.Duration] `json:"total,omitzero"`
 }
 
-// Host is what the machine did meanwhile, times in ns.
+// Host is what the machine did meanwhile, as in [gc.HostDuring], times in ns.
 type Host struct {
 	MajorFaults gc.Maybe[uint64]        `json:"major_faults,omitzero"`
 	RunDelay    gc.Maybe[time.Duration] `json:"run_delay,omitzero"`
 	Throttled   gc.Maybe[time.Duration] `json:"throttled,omitzero"`
+	Stolen      gc.Maybe[time.Duration] `json:"stolen,omitzero"`
+	Over        gc.Maybe[time.Duration] `json:"over,omitzero"`
+	CPUWait     gc.Maybe[time.Duration] `json:"cpu_wait,omitzero"`
+	PageWait    gc.Maybe[time.Duration] `json:"page_wait,omitzero"`
+}
+
+// newHost returns the form of h, nil where nothing is known.
+func newHost(h gc.HostDuring) *Host {
+	if h == (gc.HostDuring{}) {
+		return nil
+	}
+	form := Host(h)
+	return &form
+}
+
+func (h *Host) gc() gc.HostDuring {
+	if h == nil {
+		return gc.HostDuring{}
+	}
+	return gc.HostDuring(*h)
 }
 
 // New returns the form of c.
@@ -95,7 +119,7 @@ func New(c *gc.Collection) Collection {
 		d.Trigger = c.Trigger
 	}
 	for _, p := range c.Pauses {
-		d.Pauses = append(d.Pauses, Pause{p.Start, p.End, max(p.End, p.EndMax), p.Suspend, p.Phase.String()})
+		d.Pauses = append(d.Pauses, Pause{p.Start, p.End, max(p.End, p.EndMax), p.Suspend, p.Phase.String(), newHost(p.HostDuring)})
 	}
 	for _, g := range c.Generations {
 		d.Generations = append(d.Generations, Generation{
@@ -105,8 +129,9 @@ func New(c *gc.Collection) Collection {
 	if c.CPU != (gc.CPU{}) {
 		d.CPU = &CPU{c.CPU.Assist, c.CPU.Dedicated, c.CPU.Idle, c.CPU.Pause, c.CPU.Total}
 	}
-	if c.HostDuring != (gc.HostDuring{}) {
-		d.HostDuring = &Host{c.HostDuring.MajorFaults, c.HostDuring.RunDelay, c.HostDuring.Throttled}
+	d.HostDuring, d.UsualPause, d.Slowed = newHost(c.HostDuring), c.UsualPause, c.Slowed()
+	if c.SlowedBy != gc.NotSlowed {
+		d.SlowedBy = c.SlowedBy.String()
 	}
 	return d
 }

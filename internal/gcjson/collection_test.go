@@ -22,7 +22,8 @@ func whole() gc.Collection {
 		Index: 12, Cycles: 1, Kind: gc.FullBlocking, Generation: gc.Known(2), Trigger: "AllocLarge", TriggerSite: "main.f",
 		Start: gc.Known(stall.Instant(100)), End: gc.Known(stall.Instant(900)),
 		Pauses: []gc.Pause{
-			{Start: 90, End: 910, EndMax: 1000, Suspend: gc.Known(5 * time.Nanosecond), Phase: gc.SweepTermination},
+			{Start: 90, End: 910, EndMax: 1000, Suspend: gc.Known(5 * time.Nanosecond), Phase: gc.SweepTermination,
+				HostDuring: gc.HostDuring{Stolen: gc.Known(time.Duration(3)), Over: gc.Known(time.Second), CPUWait: gc.Known(time.Duration(0)), PageWait: gc.Known(time.Duration(4))}},
 			{Start: 950, End: 960, EndMax: 960, Phase: gc.PhaseUnknown},
 		},
 		Promoted: size(1), HeapBefore: size(2), HeapAfter: size(0), FragmentationBefore: size(4), FragmentationAfter: size(5), Goal: size(6),
@@ -34,7 +35,8 @@ func whole() gc.Collection {
 		},
 		Pinned: gc.Known(uint64(0)), Finalizable: gc.Known(uint64(9)), MemoryLoad: gc.Known(0.5), Allocated: size(11), Incomplete: "half of it",
 		HostDuring: gc.HostDuring{MajorFaults: gc.Known(uint64(1)), RunDelay: gc.Known(time.Second), Throttled: gc.Known(time.Duration(2))},
-		Estimated:  gc.FieldStart | gc.FieldPauses,
+		UsualPause: gc.Known(time.Millisecond), SlowedBy: gc.Paging,
+		Estimated: gc.FieldStart | gc.FieldPauses,
 	}
 }
 
@@ -100,6 +102,7 @@ func TestRefuse(t *testing.T) {
 		`{"kind":"background","start":-1}`:                                                   "from -1",
 		`{"kind":"background","end":9223372036854775807}`:                                    "to 9223372036854775807",
 		`{"kind":"background","generations":[{"gen":"gen9"}]}`:                               "gen9",
+		`{"kind":"background","slowed_by":"luck"}`:                                           "luck",
 		`{"kind":"background","estimated":["all"]}`:                                          "all",
 	} {
 		var form Collection

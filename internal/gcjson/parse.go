@@ -43,7 +43,7 @@ func (c *Collection) GC() (gc.Collection, error) {
 		if err := span(p.Start, p.EndMax); err != nil {
 			return out, err
 		}
-		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: p.EndMax, Suspend: p.Suspend, Phase: phase})
+		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: p.EndMax, Suspend: p.Suspend, Phase: phase, HostDuring: p.Host.gc()})
 	}
 	for _, g := range c.Generations {
 		id, ok := named(g.Gen, gc.NumGenerations)
@@ -58,8 +58,9 @@ func (c *Collection) GC() (gc.Collection, error) {
 	if c.CPU != nil {
 		out.CPU = gc.CPU(*c.CPU)
 	}
-	if c.HostDuring != nil {
-		out.HostDuring = gc.HostDuring(*c.HostDuring)
+	out.HostDuring, out.UsualPause = c.HostDuring.gc(), c.UsualPause
+	if out.SlowedBy, ok = named(c.SlowedBy, gc.Paging+1); !ok && c.SlowedBy != "" {
+		return out, fmt.Errorf("parse collection: slowed by %q is not known", c.SlowedBy)
 	}
 	return out, c.estimated(&out)
 }

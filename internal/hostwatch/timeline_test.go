@@ -154,11 +154,12 @@ func TestBatchesAreSeamless(t *testing.T) {
 	events := []event{
 		on(100, 1, woken, 0), on(200, 1, in, 0), on(300, 1, out, 0), on(450, 1, in, 0), on(500, 1, out, 1),
 		on(600, 2, woken, 0), on(700, 2, in, 0), on(720, 1, woken, 0), on(780, 2, out, 1), on(900, 1, in, 0),
+		on(910, 1, out, uninterruptible), on(960, 1, woken, 0), on(961, 1, in, 0),
 	}
 	for cut := 10; cut < 1000; cut += 10 {
 		l := newTimeline(3, 10*time.Microsecond)
 		var v verdict
-		var denied, mixed, delay time.Duration
+		var denied, mixed, paged, delay time.Duration
 		rest := events
 		for _, b := range []stall.Span{span(0, cut), span(cut, 1000)} {
 			for len(rest) > 0 && rest[0].at < b.End {
@@ -166,13 +167,13 @@ func TestBatchesAreSeamless(t *testing.T) {
 				rest = rest[1:]
 			}
 			l.end(b.End)
-			v.judge(l, b, false, false)
-			denied, mixed, delay = denied+sum(v.denied), mixed+sum(v.mixed), delay+l.delay
+			v.judge(l, b, false, true)
+			denied, mixed, paged, delay = denied+sum(v.denied), mixed+sum(v.mixed), paged+sum(v.paged), delay+l.delay
 			l.begin()
 		}
 		us := time.Microsecond
-		if denied != (100+150+100+120)*us || mixed != 60*us || delay != (100+150+100+180)*us {
-			t.Errorf("cut at %d us: denied %v, mixed %v, delay %v", cut, denied, mixed, delay)
+		if denied != (100+150+100+120)*us || mixed != 60*us || paged != 50*us || delay != (100+150+100+180+1)*us {
+			t.Errorf("cut at %d us: denied %v, mixed %v, paged %v, delay %v", cut, denied, mixed, paged, delay)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 	waits, runs := union(l.waits), union(l.runs)
 	v.denied, v.mixed = split(v.denied[:0], v.mixed[:0], waits, runs)
 	v.keepLong(l.threshold)
-	v.page(l, waits, runs, disk)
+	v.page(l, all, waits, runs, disk)
 	v.covered = v.covered[:0]
 	if doubt || len(v.denied) > maxPieces {
 		return
@@ -40,12 +40,15 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 
 // page finds the time in which a thread waited for a page and none ran or was
 // ready: the process stood still for it.
-func (v *verdict) page(l *timeline, waits, runs []stall.Span, disk bool) {
+func (v *verdict) page(l *timeline, all stall.Span, waits, runs []stall.Span, disk bool) {
 	v.paged, v.still = v.paged[:0], v.still[:0]
 	if !disk {
 		return
 	}
-	v.still = append(v.still, union(l.disks)...)
+	for _, s := range union(l.disks) {
+		v.still = append(v.still, s.Clip(all)) // one that goes on began in an earlier batch
+	}
+	v.still = union(v.still)
 	v.holes, _ = split(v.holes[:0], nil, v.still, runs)
 	v.paged, _ = split(v.paged, nil, v.holes, waits)
 }

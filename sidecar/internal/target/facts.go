@@ -34,6 +34,9 @@ type Summary struct {
 	Unseen     int64             `json:"unseen"` // since the first session began
 	Why        string            `json:"why,omitempty"`
 
+	// Slowed are the collections that the machine made pause long, see gc.Usual.
+	Slowed Slowed `json:"slowed,omitzero"`
+
 	GCThreads []GCThreads `json:"gc_threads,omitempty"`
 
 	order uint64 // when it was first seen
@@ -66,6 +69,7 @@ func (s *Summary) collection(c *gc.Collection) {
 	s.LastIndex = max(s.LastIndex, c.Index)
 	s.inGC.add(c)
 	s.TimeInGC = s.inGC.share
+	s.Slowed.add(c)
 	if c.Incomplete != "" {
 		s.Incomplete++
 	}

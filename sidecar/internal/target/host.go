@@ -36,13 +36,18 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 	p.host = host{watch: w, own: true}
 }
 
-// during returns what the machine did to the process while it collected.
-func (h host) during(c *gc.Collection) gc.HostDuring {
+// tell fills in what the machine did to the process while it collected, and
+// while it was stopped for that.
+func (h host) tell(c *gc.Collection) {
 	s := spanOf(c)
 	if h.watch == nil || s.Empty() {
-		return gc.HostDuring{}
+		return
 	}
-	return h.watch.During(s)
+	c.HostDuring = h.watch.During(s)
+	for i := range c.Pauses {
+		p := &c.Pauses[i]
+		p.HostDuring = h.watch.During(stall.Span{Start: p.Start, End: p.End})
+	}
 }
 
 // stop ends the watch. That the process ended before is no news.

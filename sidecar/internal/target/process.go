@@ -28,6 +28,7 @@ type process struct {
 
 	followed *hostwatch.Watch // of somebody else, nil for none
 	host     host
+	usual    gc.Usual
 	tape     tape
 	output   *output // nil before the first session
 	cover    coverage
@@ -119,7 +120,8 @@ func (p *process) end(ctx context.Context) {
 	p.summary.cover(&p.cover)
 	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,
 		"paused", time.Duration(p.summary.PauseTotal).String(), "longest", time.Duration(p.summary.PauseMax).String(),
-		"pause_share", percent(p.summary.PauseShare), "time_in_gc_of_the_last", percent(p.summary.TimeInGC))
+		"pause_share", percent(p.summary.PauseShare), "time_in_gc_of_the_last", percent(p.summary.TimeInGC),
+		"slowed_by_the_machine", p.summary.Slowed.String())
 	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
 		p.log.Warn("not all telemetry was exported", "error", err)
 	}

@@ -205,7 +205,8 @@ func (v *view) deliver() {
 	for i := range out.Collections {
 		c := &out.Collections[i].Collection
 		shiftCollection(c, v.by)
-		c.HostDuring = v.host.during(c)
+		v.host.tell(c)
+		v.usual.Judge(c)
 		v.summary.collection(c)
 		v.waiting.collection(c.Index)
 		v.collection(c)

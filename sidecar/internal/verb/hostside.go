@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -102,8 +103,11 @@ func (h *hostSide) watched(s stall.Span) stall.Interval {
 
 // evidenceOf says what decided the cause.
 func evidenceOf(v *stall.Interval) string {
-	if v.Cause == stall.HostThrottled {
+	switch v.Cause {
+	case stall.HostThrottled:
 		return "cpu.stat"
+	case stall.HostFault:
+		return "sched_switch, major faults"
 	}
 	return "sched_switch"
 }
@@ -141,6 +145,35 @@ func (h *hostSide) stop() {
 	}
 	t := &h.totals
 	h.log.Info("target", "pid", h.owner.PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
-		"undecided", t.Mixed.String(), "covered", t.Covered.String(), "throttled", t.Throttled.String(),
-		"major_faults", t.MajorFaults, "stolen", t.Stolen.String(), "events", t.Events, "dropped", t.Dropped)
+		"paged", t.Paged.String(), "undecided", t.Mixed.String(), "covered", t.Covered.String(),
+		"throttled", t.Throttled.String(), "major_faults", t.MajorFaults, "stolen", t.Stolen.String(),
+		"pressure", t.Pressure.String(), "events", t.Events, "dropped", t.Dropped)
+}
+
+// hostDocument is what the machine did to the target, in ns.
+type hostDocument struct {
+	PID         int32         `json:"pid"`
+	Followed    bool          `json:"followed"` // else what follows is counted, and nothing is covered
+	RunDelay    time.Duration `json:"run_delay"`
+	Denied      time.Duration `json:"denied"`
+	Paged       time.Duration `json:"paged"`
+	Undecided   time.Duration `json:"undecided"`
+	Covered     time.Duration `json:"covered"`
+	Throttled   time.Duration `json:"throttled"`
+	MajorFaults uint64        `json:"major_faults"`
+	Stolen      time.Duration `json:"stolen"`   // of all CPUs
+	Pressure    time.Duration `json:"pressure"` // of the machine
+	Dropped     uint64        `json:"dropped"`  // events of the scheduler
+}
+
+// document returns what was seen up to the end, nil for no target.
+func (h *hostSide) document() *hostDocument {
+	if h == nil {
+		return nil
+	}
+	followed, _ := h.watch.Exact()
+	t := &h.totals
+	return &hostDocument{
+		h.owner.PID, followed, t.RunDelay, t.Denied, t.Paged, t.Mixed, t.Covered, t.Throttled, t.MajorFaults, t.Stolen, t.Pressure, t.Dropped,
+	}
 }

@@ -70,7 +70,7 @@ func run(e env, args []string) error {
 	if err != nil || !*asJSON {
 		return err
 	}
-	return printJSON(e, runDocument{report.Document(), s.seen})
+	return printJSON(e, runDocument{report.Document(), s.side.document(), s.seen})
 }
 
 // sidecar is a run.

@@ -46,9 +46,10 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*t
 	return w, nil
 }
 
-// runDocument is the JSON document of run: that of its probe, and the .NET
-// processes it attached to.
+// runDocument is the JSON document of run: that of its probe, what the machine
+// did to the target, and the .NET processes it attached to.
 type runDocument struct {
 	gaps.Document
+	Host    *hostDocument    `json:"target_host,omitempty"`
 	Targets []target.Summary `json:"targets,omitempty"`
 }

@@ -1,0 +1,230 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
+	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// slowedRig is a process on one CPU whose threads are followed, and that has
+// collected often enough for its usual pause to be known.
+type slowedRig struct {
+	*rig
+	pid, cpu int
+	induce   func() (stop func())
+}
+
+func newSlowedRig(t *testing.T) slowedRig {
+	t.Helper()
+	server := dotnettest.Start(t, dotnettest.Options{})
+	client := dotnetipc.NewClient(located(t, server.PID()))
+	client.Timeout = time.Minute
+	server.Initialize()
+	s := slowedRig{pid: server.PID(), cpu: pin(t, server.PID()), induce: func() func() { return induce(t, client) }}
+
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := hostwatch.Start(hostwatch.Options{PID: s.pid, Clock: clock, OnBatch: func(*hostwatch.Batch) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Stop() }) // it may have ended with the process
+	if ok, why := w.Exact(); !ok {
+		t.Skipf("the scheduler cannot be followed here: %v", why)
+	}
+	s.rig = newRig(t, Options{Selector: selector(t, strconv.Itoa(s.pid)), Followed: w})
+	s.await("watching a .NET process", 1)
+	stop := s.induce()
+	s.until("of the usual length", func(e otlptest.Log) bool { return number(e, stall.AttrPauseUsual) > 0 })
+	stop()
+	return s
+}
+
+// pin puts all threads of a process on the last CPU that this one may use.
+func pin(t *testing.T, pid int) (cpu int) {
+	t.Helper()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1024 {
+		if all.IsSet(i) {
+			cpu = i
+		}
+	}
+	one.Set(cpu)
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.SchedSetaffinity(tid, &one) // it may have ended
+	}
+	return cpu
+}
+
+// until waits for an event of a collection.
+func (s slowedRig) until(what string, is func(otlptest.Log) bool) otlptest.Log {
+	s.t.Helper()
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, e := range s.events(stall.EventCollection) {
+			if integer(e, stall.AttrProcessPID) == int64(s.pid) && is(e) {
+				return e
+			}
+		}
+	}
+	s.t.Fatalf("no collection %s in %d events", what, len(s.events(stall.EventCollection)))
+	return otlptest.Log{}
+}
+
+func number(l otlptest.Log, key string) float64 {
+	return otlptest.Attribute(l.GetAttributes(), key).GetDoubleValue()
+}
+
+// spin keeps the CPU busy with a few threads until ctx ends.
+func spin(ctx context.Context, cpu int) {
+	var work sync.WaitGroup
+	defer work.Wait()
+	for range 3 {
+		work.Go(func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			var one unix.CPUSet
+			one.Set(cpu)
+			_ = unix.SchedSetaffinity(0, &one) // without it the test finds nothing, and fails
+			for ctx.Err() == nil {
+			}
+		})
+	}
+}
+
+// TestAzmcpSlowed lets strangers have the CPU of a process, then takes the pages
+// of its program from it: its long pauses are called stolen CPU, and paging, and
+// each that is has the evidence with it.
+func TestAzmcpSlowed(t *testing.T) {
+	s := newSlowedRig(t)
+	for _, test := range []struct {
+		by     string
+		inject func(context.Context)
+	}{
+		{"stolen_cpu", func(ctx context.Context) { spin(ctx, s.cpu) }},
+		{"paging", func(ctx context.Context) { evict(ctx, t, s.pid) }},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		work.Go(func() { test.inject(ctx) })
+		stop := s.induce()
+		s.until("slowed by "+test.by, func(e otlptest.Log) bool { return text(e.GetAttributes(), stall.AttrSlowedBy) == test.by })
+		stop()
+		cancel()
+		work.Wait()
+	}
+	for _, e := range s.events(stall.EventCollection) {
+		checkSlowed(t, e)
+	}
+}
+
+// checkSlowed holds what a collection is said to be slowed by to the rule.
+func checkSlowed(t *testing.T, e otlptest.Log) {
+	t.Helper()
+	by := text(e.GetAttributes(), stall.AttrSlowedBy)
+	if by == "" {
+		return
+	}
+	total := func(key string) (sum time.Duration) {
+		for _, v := range integers(e, key) {
+			sum += time.Duration(v)
+		}
+		return sum
+	}
+	paused := total(stall.AttrPauseEnd) - total(stall.AttrPauseStart)
+	usual := time.Duration(number(e, stall.AttrPauseUsual) * 1e9)
+	cpu, page := total(stall.AttrPauseHostPrefix+"cpu_wait"), total(stall.AttrPauseHostPrefix+"page_wait")
+	t.Logf("collection %d: %s: paused %v, usual %v, without a CPU %v, without a page %v, run delay %v, faults %v",
+		integer(e, stall.AttrGCIndex), by, paused, usual, cpu, page,
+		total(stall.AttrPauseHostPrefix+"run_delay"), integers(e, stall.AttrPauseHostPrefix+"major_faults"))
+	if cpu+page > paused+time.Microsecond || paused < 2*usual || cpu+page < (paused-usual)/2 || (by == "paging") != (page > cpu) {
+		t.Errorf("collection %d is called %s", integer(e, stall.AttrGCIndex), by)
+	}
+}
+
+// evict takes its pages from a process until ctx ends, or it does.
+func evict(ctx context.Context, t *testing.T, pid int) {
+	e, err := newEvictor(pid)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer e.close()
+	for ctx.Err() == nil && e.once() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// evictor takes the pages of files from a process: they have to be read again.
+type evictor struct {
+	fd     int
+	ranges []unix.Iovec
+}
+
+func newEvictor(pid int) (*evictor, error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	e := &evictor{}
+	for line := range strings.Lines(string(maps)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || !strings.HasPrefix(f[5], "/") || !strings.HasPrefix(f[1], "r") || strings.Contains(f[5], "(deleted)") {
+			continue
+		}
+		from, to, _ := strings.Cut(f[0], "-")
+		start, err1 := strconv.ParseUint(from, 16, 64)
+		end, err2 := strconv.ParseUint(to, 16, 64)
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("parse %q", line)
+		}
+		// The addresses are of another process.
+		e.ranges = append(e.ranges, unix.Iovec{Base: (*byte)(unsafe.Add(nil, start)), Len: end - start})
+	}
+	if e.fd, err = unix.PidfdOpen(pid, 0); err != nil {
+		return nil, err
+	}
+	if err := e.once(); err != nil {
+		e.close()
+		return nil, fmt.Errorf("take pages of process %d: %w", pid, err)
+	}
+	return e, nil
+}
+
+func (e *evictor) once() error {
+	for i := range e.ranges {
+		_, _, errno := unix.Syscall6(unix.SYS_PROCESS_MADVISE, uintptr(e.fd), uintptr(unsafe.Pointer(&e.ranges[i])), 1, unix.MADV_PAGEOUT, 0, 0)
+		if errno != 0 && errno != unix.EINVAL && errno != unix.ENOMEM { // gone since
+			return errno
+		}
+	}
+	return nil
+}
+
+func (e *evictor) close() { _ = unix.Close(e.fd) }
