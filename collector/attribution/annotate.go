@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -49,21 +51,20 @@ func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
 	}
 }
 
-// write puts a share into attributes.
-func (n *names) write(m pcommon.Map, s *stall.Share, coverage float64) {
+// write puts an outcome into attributes.
+func (n *names) write(m pcommon.Map, o *outcome) {
 	m.EnsureCapacity(m.Len() + 8)
-	n.each(s, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
-	m.PutDouble(attrUnseen, s.Unseen.Seconds())
-	m.PutDouble(stall.AttrCoverage, coverage)
-	m.PutStr(stall.AttrGCOverlap, overlap(s.Collections))
-	m.PutStr(stall.AttrFidelity, s.Fidelity.String())
+	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
+	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
+	m.PutDouble(stall.AttrCoverage, o.coverage)
+	m.PutStr(stall.AttrGCOverlap, overlap(o.share.Collections))
+	m.PutStr(stall.AttrFidelity, o.share.Fidelity.String())
 }
 
 // carries returns the share that a span carries from its own process, nil if it
 // carries none.
 func carries(m pcommon.Map) *stall.Share {
-	of := []pcommon.Map{m}
-	fidelity := text(stall.AttrFidelity, of)
+	fidelity := text(m, stall.AttrFidelity)
 	if fidelity == "" {
 		return nil
 	}
@@ -84,66 +85,80 @@ func carries(m pcommon.Map) *stall.Share {
 	}
 	s.App, s.AppOrHost, s.Uncertain, s.Unseen = read(attrApp), read(attrAppOrHost), read(attrUncertain), read(attrUnseen)
 	s.Total += s.App + s.AppOrHost + s.Uncertain + s.Unseen
-	for n, name := range overlaps {
-		if text(stall.AttrGCOverlap, of) == name {
-			s.Collections = n
-		}
-	}
+	s.Collections = max(0, slices.Index(overlaps[:], text(m, stall.AttrGCOverlap)))
 	return &s
 }
 
+// writer writes down what becomes of the spans of one resource.
+type writer struct {
+	a      *Attributor
+	j      *joiner
+	h      *held
+	told   plog.Logs
+	inside bool   // otelgc is in the process
+	boot   string // of the host, where the resource does not say it
+}
+
+// counts reports whether the connector is to count a span that is a request.
+func (w *writer) counts(o *outcome) bool {
+	return w.h.sink.Count && !(w.a.config.Count == CountAttached && (w.inside || o.own))
+}
+
 // conclude writes down what becomes of one span.
-func (a *Attributor) conclude(h *held, d *done, service *serviceSums, w *window, own bool, s *stall.Share, coverage float64) {
-	if h.sink.Count && (w.span.Kind() == ptrace.SpanKindServer || w.span.Kind() == ptrace.SpanKindConsumer) {
-		service.add(s)
+func (w *writer) conclude(win *window, o *outcome) {
+	if kind := win.span.Kind(); w.counts(o) && (kind == ptrace.SpanKindServer || kind == ptrace.SpanKindConsumer) {
+		w.j.sums.add(o)
 	}
-	if h.sink.Slow != nil && a.config.SlowSpan > 0 && s.Total >= a.config.SlowSpan {
-		a.tell(h, d.told, w, s, coverage)
+	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
+		w.tell(win, o)
 	}
-	if h.sink.Traces == nil {
+	if w.h.sink.Traces == nil {
 		return
 	}
-	m := w.span.Attributes()
-	if own {
-		a.join.names.each(s, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
-		if _, has := m.Get(attrAppOrHost); has {
-			m.PutDouble(attrAppOrHost, s.AppOrHost.Seconds())
+	m := win.span.Attributes()
+	if !o.own {
+		w.a.names.write(m, o)
+		if w.boot != "" {
+			m.PutStr(stall.AttrBootID, w.boot)
 		}
 		return
 	}
-	a.join.names.write(m, s, coverage)
+	w.a.names.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
+	if _, has := m.Get(attrAppOrHost); has {
+		m.PutDouble(attrAppOrHost, o.share.AppOrHost.Seconds())
+	}
 }
 
 // tell appends the event of a slow span.
-func (a *Attributor) tell(h *held, ld plog.Logs, w *window, s *stall.Share, coverage float64) {
-	if ld.ResourceLogs().Len() == 0 {
-		rl := ld.ResourceLogs().AppendEmpty()
-		h.spans.ResourceSpans().At(0).Resource().CopyTo(rl.Resource())
+func (w *writer) tell(win *window, o *outcome) {
+	if w.told.ResourceLogs().Len() == 0 {
+		rl := w.told.ResourceLogs().AppendEmpty()
+		w.h.spans.ResourceSpans().At(0).Resource().CopyTo(rl.Resource())
 		rl.ScopeLogs().AppendEmpty().Scope().SetName(scopeName)
 	}
-	r := ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
+	r := w.told.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
 	r.SetEventName(stall.EventSlowRequest)
-	r.SetTimestamp(w.span.StartTimestamp())
-	r.SetObservedTimestamp(w.span.EndTimestamp())
+	r.SetTimestamp(win.span.StartTimestamp())
+	r.SetObservedTimestamp(win.span.EndTimestamp())
 	r.SetSeverityNumber(plog.SeverityNumberWarn)
-	r.SetTraceID(w.span.TraceID())
-	r.SetSpanID(w.span.SpanID())
-	sentence := s.Explain()
-	r.Body().SetStr(w.span.Name() + ": " + sentence)
+	r.SetTraceID(win.span.TraceID())
+	r.SetSpanID(win.span.SpanID())
+	sentence := o.share.Explain()
+	r.Body().SetStr(win.span.Name() + ": " + sentence)
 	m := r.Attributes()
 	m.PutStr(stall.AttrSentence, sentence)
-	if h.id.boot != "" {
-		m.PutStr(stall.AttrBootID, h.id.boot)
-		m.PutInt(stall.AttrProcessPID, h.id.process.number)
-		if w.Start > 0 {
-			m.PutInt(stall.AttrStart, int64(w.Start))
-			m.PutInt(stall.AttrEnd, int64(w.End))
+	if boot := cmp.Or(w.h.id.boot, w.boot); boot != "" {
+		m.PutStr(stall.AttrBootID, boot)
+		m.PutInt(stall.AttrProcessPID, int64(w.h.id.number))
+		if win.Start > 0 {
+			m.PutInt(stall.AttrStart, int64(win.Start))
+			m.PutInt(stall.AttrEnd, int64(win.End))
 		}
 	}
-	m.PutDouble(stall.AttrDuration, s.Total.Seconds())
-	m.PutStr(stall.AttrTraceID, w.span.TraceID().String())
-	m.PutStr(stall.AttrSpanID, w.span.SpanID().String())
-	a.join.names.write(m, s, coverage)
+	m.PutDouble(stall.AttrDuration, o.share.Total.Seconds())
+	m.PutStr(stall.AttrTraceID, win.span.TraceID().String())
+	m.PutStr(stall.AttrSpanID, win.span.SpanID().String())
+	w.a.names.write(m, o)
 }
 
 // scopeName is the instrumentation scope of what is made here.

@@ -1,101 +1,115 @@
 package attribution
 
 import (
-	"maps"
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
 // Attributor joins spans with events. It is made by [New]; its methods are safe
-// for concurrent use. It has no goroutine of its own: time passes by
-// [Attributor.Tick].
+// for concurrent use, and joins run beside Learn and Hold. It has no goroutine
+// that outlives a call: time passes by [Attributor.Tick].
 type Attributor struct {
 	config Config
+	names  names
 
-	mu      sync.Mutex
+	mu      sync.Mutex // of what follows; held for one event, or few look-ups
 	known   registry
-	held    queue
-	sums    sums
-	lost    Lost
+	lost    lost
 	scratch []stall.Interval
-	join    joiner
+
+	held queue // has a lock of its own, and so have the sums
+	sums sums
+
+	releasing sync.Mutex // one release at a time
+	joiners   []*joiner
 }
 
 // New makes an Attributor.
 func New(c Config) *Attributor {
 	c = c.withDefaults()
-	a := &Attributor{config: c}
-	a.lost.Events = make(map[string]uint64)
+	a := &Attributor{config: c, names: newNames()}
+	a.lost.events = make(map[string]uint64)
 	a.known.init(c, &a.lost)
 	a.sums.init(c.MaxServices)
-	a.join.init()
 	return a
 }
 
 // Learn takes in the events among the records. Records of others are left alone;
 // ld is not changed.
 func (a *Attributor) Learn(ld plog.Logs) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, rl := range ld.ResourceLogs().All() {
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
-				e, ours, err := parse(r, rl.Resource().Attributes())
-				switch {
-				case err != nil:
-					a.lost.Events[err.Error()]++
-				case ours:
-					a.learn(&e)
-				}
+				a.learn(r, rl.Resource().Attributes())
 			}
 		}
 	}
 }
 
-func (a *Attributor) learn(e *event) {
+func (a *Attributor) learn(r plog.LogRecord, resource pcommon.Map) {
+	e, ours, err := parse(r, resource)
+	if !ours {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		err = a.take(&e)
+	}
+	if err != nil {
+		a.lost.events[err.Error()]++
+	}
+}
+
+func (a *Attributor) take(e *event) error {
 	h, p, l := a.known.of(e)
+	if l == nil {
+		return errRoom
+	}
 	for _, v := range e.stalls {
-		if v.Scope == stall.ScopeTarget {
-			v.Owner.PID = int32(e.status.target.number)
+		if h.now > 0 && v.Start > h.now+pastAfter {
+			return errTime // of the future: it would stay for ever
 		}
 		if !l.add(v, &a.scratch) {
-			a.lost.Duplicates++
+			a.lost.duplicates++
 		}
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
-		h.now = max(h.now, e.status.at)
-		h.wall.learn(&e.status)
+		if !h.told(&e.status) {
+			a.known.forgetHost(h)
+			return errTime
+		}
 		l.learn(&e.status)
+		if p != nil {
+			p.told = max(p.told, e.status.at)
+			if e.target != 0 {
+				p.outer = e.target
+			}
+		}
 	case stall.EventCollection:
 		if p != nil {
-			p.note(e.stalls, e.index)
+			p.pauses.note(e.stalls, e.index, e.kind)
 		}
 	}
+	return nil
 }
 
-// Lost returns what was lost so far.
-func (a *Attributor) Lost() Lost {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l := a.lost
-	l.Events = maps.Clone(a.lost.Events)
-	return l
-}
+// Held returns how many spans are held, and about how many bytes they take.
+func (a *Attributor) Held() (spans, bytes int) { return a.held.size() }
 
-// Held returns how many spans wait, and about how many bytes they take.
-func (a *Attributor) Held() (spans, bytes int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.held.spans, a.held.bytes
-}
+// Known returns about how many bytes is kept of hosts and processes.
+func (a *Attributor) Known() (bytes int) { return int(a.known.bytes.Load()) }
 
-// Tick releases what is due. The owner calls it some times a second.
+// Tick releases what is due. The owner calls it some times a second. Sinks are
+// called from several goroutines at once, and not any more when it returns.
 func (a *Attributor) Tick(now time.Time) { a.release(now, false) }
 
-// Flush releases everything, with what is known.
+// Flush releases everything, with what is known: when it returns nothing is
+// held but what came meanwhile, and no sink is being called.
 func (a *Attributor) Flush() { a.release(time.Time{}, true) }

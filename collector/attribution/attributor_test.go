@@ -220,36 +220,6 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestAttachedOnly: spans of processes with no otelgc inside are found by their
-// container, their pod, or host and pid; a pid that was used again is not.
-func TestAttachedOnly(t *testing.T) {
-	for name, x := range map[string]struct {
-		told, span map[string]string
-		found      bool
-	}{
-		"container":     {map[string]string{"container.id": "abc"}, map[string]string{"container.id": "abc"}, true},
-		"pod":           {map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, true},
-		"pod's other":   {map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "app"}, map[string]string{"k8s.pod.uid": "u", "k8s.container.name": "log"}, false},
-		"host id":       {map[string]string{"host.id": "h"}, map[string]string{"host.id": "h"}, true},
-		"host name":     {map[string]string{"host.name": "n"}, map[string]string{"host.name": "n"}, true},
-		"other host":    {map[string]string{"host.id": "h"}, map[string]string{"host.id": "i"}, false},
-		"pid reused":    {map[string]string{"host.id": "h", "process.creation.time": "x"}, map[string]string{"host.id": "h", "process.creation.time": "y"}, false},
-		"nothing known": {nil, nil, false},
-	} {
-		s, a, c := newSender(), New(Config{}), new(catcher)
-		s.with = x.told
-		a.Learn(s.status(stall.Dotnet, 100*sec))
-		a.Learn(s.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
-		a.Learn(s.status(stall.Dotnet, 101*sec))
-		s.with, s.bare = x.span, true
-		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
-		a.Flush()
-		if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"] > 0; got != x.found {
-			t.Errorf("%s: charged %v, want %v", name, got, x.found)
-		}
-	}
-}
-
 // TestBounded: however many hosts, processes and services send, no more are kept
 // than the configuration says.
 func TestBounded(t *testing.T) {
@@ -264,8 +234,8 @@ func TestBounded(t *testing.T) {
 		a.Hold(td, c.sink(), start)
 		a.Tick(start.Add(time.Hour))
 	}
-	if h, p, n := len(a.known.hosts), a.known.processes, len(a.known.places); h > 8 || p > 16 || n > 16 {
-		t.Errorf("kept %d hosts, %d processes, %d places; want at most 8, 16, 16", h, p, n)
+	if h, p, n := len(a.known.hosts), a.known.processes, len(a.known.index); h > 8 || p > 16 || n > 32 {
+		t.Errorf("kept %d hosts, %d processes, %d links; want at most 8, 16, 32", h, p, n)
 	}
 	if n := len(a.sums.services); n > 5 {
 		t.Errorf("kept %d services, want at most 4 and one for the others", n)
@@ -309,47 +279,5 @@ func TestNonsense(t *testing.T) {
 		if diff := cmp.Diff(map[string]uint64{x.want: 1}, a.Lost().Events); diff != "" {
 			t.Errorf("%s: lost (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-// TestMetrics: the sums of the spans that were counted, by service, are those of
-// their attributes.
-func TestMetrics(t *testing.T) {
-	s, a, c := newSender(), New(Config{}), new(catcher)
-	a.Learn(s.collection(stall.GCWatch, 7, 100*sec+12*ms, 100*sec+15*ms, 0))
-	a.Learn(s.status(stall.GCWatch, 101*sec))
-	for range 3 {
-		a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
-	}
-	a.Hold(s.span(100*sec+30*ms, 100*sec+31*ms), c.sink(), start)
-	a.Flush()
-	md, ok := a.Metrics(start, start.Add(time.Second), "one")
-	if !ok {
-		t.Fatal("no metrics")
-	}
-	got := map[string]float64{}
-	rm := md.ResourceMetrics().At(0)
-	for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
-		for _, p := range m.Sum().DataPoints().All() {
-			key := m.Name()
-			for _, k := range []string{stall.AttrLatencyBucket, stall.AttrGCOverlap, stall.AttrCause} {
-				if v, ok := p.Attributes().Get(k); ok {
-					key += " " + v.Str()
-				}
-			}
-			got[key] = p.DoubleValue() + float64(p.IntValue())
-		}
-	}
-	want := map[string]float64{
-		"otelgc.requests le_10ms one_collection": 3, "otelgc.requests le_1ms none": 1,
-		"otelgc.request.time le_10ms one_collection": 30e-3, "otelgc.request.time le_1ms none": 1e-3,
-		"otelgc.request.stall.time le_10ms gc.pause": 9e-3, "otelgc.request.stall.time le_10ms unseen": 21e-3,
-		"otelgc.request.stall.time le_1ms unseen": 1e-3,
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 2e-6)); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
-	if got := str(t, rm.Resource().Attributes(), "service.name"); got != "shop" {
-		t.Errorf("service: got %s", got)
 	}
 }

@@ -13,20 +13,31 @@ type Config struct {
 	// that come later than that are too late.
 	Wait time.Duration `mapstructure:"wait"`
 	// MaxSpans and MaxBytes bound what is held; over them spans go on
-	// unattributed, counted.
+	// unattributed, counted. MaxBytes is of memory, not of what was sent, and of
+	// all that is kept: what is known of hosts and processes has up to half.
 	MaxSpans int `mapstructure:"max_spans"`
 	MaxBytes int `mapstructure:"max_bytes"`
 	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time,
-	// at about 100 kB for each source of one; over them the one that was silent
-	// longest is forgotten. MaxServices bounds the series: over it services are
-	// counted under one name.
+	// at about 150 kB for a process with one source; over them the one that was
+	// silent longest is forgotten. MaxServices bounds the series: over it
+	// services are counted under one name.
 	MaxHosts     int `mapstructure:"max_hosts"`
 	MaxProcesses int `mapstructure:"max_processes"`
 	MaxServices  int `mapstructure:"max_services"`
 	// SlowSpan is the duration from which a span is told as an event with the
 	// sentence that explains it. Zero tells none.
 	SlowSpan time.Duration `mapstructure:"slow_span"`
+	// Count says which server and consumer spans are requests to count: all, or
+	// those of processes without otelgc in them (attached), where the others
+	// count their requests themselves.
+	Count string `mapstructure:"count"`
 }
+
+// Values of Config.Count.
+const (
+	CountAll      = "all"
+	CountAttached = "attached"
+)
 
 // Default returns the defaults.
 func Default() Config {
@@ -37,6 +48,7 @@ func Default() Config {
 		MaxHosts:     256,
 		MaxProcesses: 1024,
 		MaxServices:  1024,
+		Count:        CountAll,
 	}
 }
 
@@ -50,6 +62,9 @@ func (c Config) withDefaults() Config {
 		if *f.v == 0 {
 			*f.v = *f.d
 		}
+	}
+	if c.Count == "" {
+		c.Count = d.Count
 	}
 	if c.Wait == 0 {
 		c.Wait = d.Wait
@@ -76,6 +91,9 @@ func (c Config) Validate() error {
 	}
 	if c.SlowSpan < 0 {
 		errs = append(errs, fmt.Errorf("slow_span %v: want 0s (none) or more", c.SlowSpan))
+	}
+	if c.Count != "" && c.Count != CountAll && c.Count != CountAttached {
+		errs = append(errs, fmt.Errorf("count %q: want %s (the default) or %s", c.Count, CountAll, CountAttached))
 	}
 	return errors.Join(errs...)
 }

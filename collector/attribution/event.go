@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 const (
@@ -18,6 +19,8 @@ const (
 	longest = stall.Instant(time.Hour)
 	// maxSlack bounds the error that an event may admit to.
 	maxSlack = time.Minute
+	// latest bounds instants: no machine has been up for 36 years.
+	latest = stall.Instant(farthest / 4)
 )
 
 // event is one log record of ours, checked.
@@ -26,7 +29,10 @@ type event struct {
 	of     identity
 	source stall.Source
 	stalls []stall.Interval
-	index  int64 // of a collection, 0 if not known
+	index  int64   // of a collection, 0 if not known
+	kind   gc.Kind // of a collection
+	target int32   // pid of the process that it is about, as the sidecar sees it
+	born   uint64  // when that was made, clock ticks since boot
 	status status
 }
 
@@ -37,7 +43,6 @@ type status struct {
 	unseen    []stall.Span
 	offset    time.Duration
 	wallError time.Duration
-	target    pid
 }
 
 func parseSource(name string) stall.Source {
@@ -58,6 +63,15 @@ func parseScope(name string) (stall.Scope, bool) {
 	return 0, false
 }
 
+func parseKind(name string) gc.Kind {
+	for k := gc.NoKind + 1; k < gc.NumKinds; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	return gc.NoKind
+}
+
 // parse reads a record. It reports false for a record that is not one of ours,
 // and err for one of ours that makes no sense.
 func parse(r plog.LogRecord, resource pcommon.Map) (e event, ours bool, err error) {
@@ -68,10 +82,13 @@ func parse(r plog.LogRecord, resource pcommon.Map) (e event, ours bool, err erro
 		return event{}, false, nil
 	}
 	a := r.Attributes()
-	of := []pcommon.Map{a, resource}
-	e.of = identify(of...)
-	e.source = parseSource(text(stall.AttrSource, of[:1]))
+	e.of = identify(resource, a)
+	e.source = parseSource(text(a, stall.AttrSource))
 	if e.of.boot == "" || e.source == stall.NoSource {
+		return event{}, true, errNoIdentity
+	}
+	e.readTarget(a)
+	if e.source == stall.TargetWatch && e.target == 0 || e.source != stall.TargetWatch && !isProbe(e.source) && e.of.number == 0 {
 		return event{}, true, errNoIdentity
 	}
 	switch e.name {
@@ -92,7 +109,7 @@ func parse(r plog.LogRecord, resource pcommon.Map) (e event, ours bool, err erro
 
 // readOne reads the event's own extent as one stall.
 func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {
-	slack, _ := number(stall.AttrSlack, []pcommon.Map{a})
+	slack, _ := number(a, stall.AttrSlack)
 	v := stall.Interval{
 		Start: instant(a, stall.AttrStart), End: instant(a, stall.AttrEnd), Slack: time.Duration(slack),
 		Cause: c, Source: e.source, Scope: scope, CPU: -1,
@@ -105,12 +122,11 @@ func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {
 }
 
 func (e *event) readGap(a pcommon.Map) error {
-	of := []pcommon.Map{a}
-	c, err := stall.ParseCause(text(stall.AttrCause, of))
+	c, err := stall.ParseCause(text(a, stall.AttrCause))
 	if err != nil {
 		return errCause
 	}
-	scope, known := parseScope(text(stall.AttrScope, of))
+	scope, known := parseScope(text(a, stall.AttrScope))
 	if !known {
 		return errCause
 	}
@@ -118,26 +134,32 @@ func (e *event) readGap(a pcommon.Map) error {
 		return err
 	}
 	v := &e.stalls[0]
-	if cpu, ok := number(stall.AttrCPU, of); ok && cpu >= 0 && cpu < 1<<16 {
+	if cpu, ok := number(a, stall.AttrCPU); ok && cpu >= 0 && cpu < 1<<16 {
 		v.CPU = int32(cpu)
 	}
-	if id, ok := number(stall.AttrCgroupID, of); ok && id > 0 {
+	if id, ok := number(a, stall.AttrCgroupID); ok && id > 0 {
 		v.Owner.Cgroup = uint64(id)
 	}
-	e.readTarget(of)
+	if scope == stall.ScopeTarget {
+		v.Owner.PID = e.target
+	}
 	return nil
 }
 
 // readTarget reads the process that a gap of scope target, or a status, is about.
-func (e *event) readTarget(of []pcommon.Map) {
-	if n, ok := number(stall.AttrTargetPID, of); ok {
-		e.status.target.number = n
+func (e *event) readTarget(a pcommon.Map) {
+	if v, ok := a.Get(stall.AttrTargetPID); ok {
+		e.target = processNumber(v)
+	}
+	if ticks, ok := number(a, stall.AttrTargetCreated); ok && ticks > 0 {
+		e.born = uint64(ticks)
 	}
 }
 
 func (e *event) readPauses(a pcommon.Map) error {
-	e.index, _ = number(stall.AttrGCIndex, []pcommon.Map{a})
-	starts, ends, slacks := list(a, stall.AttrPauseStart), list(a, stall.AttrPauseEnd), list(a, stall.AttrPauseSlack)
+	e.index, _ = number(a, stall.AttrGCIndex)
+	e.kind = parseKind(text(a, stall.AttrGCKind))
+	starts, ends, slacks := instants(a, stall.AttrPauseStart), instants(a, stall.AttrPauseEnd), instants(a, stall.AttrPauseSlack)
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}
@@ -158,42 +180,41 @@ func (e *event) readPauses(a pcommon.Map) error {
 }
 
 func (e *event) readStatus(a pcommon.Map) error {
-	of := []pcommon.Map{a}
 	s := &e.status
 	s.at, s.watermark = instant(a, stall.AttrEnd), instant(a, stall.AttrWatermark)
-	offset, ok := number(stall.AttrWallOffset, of)
-	wallError, _ := number(stall.AttrWallError, of)
-	if s.at <= 0 || s.watermark < 0 || s.watermark > s.at || !ok || wallError < 0 || wallError > int64(maxSlack) {
+	offset, ok := number(a, stall.AttrWallOffset)
+	wallError, _ := number(a, stall.AttrWallError)
+	if s.at <= 0 || s.at > latest || s.watermark < 0 || s.watermark > s.at ||
+		!ok || offset < -farthest/2 || offset > farthest/2 || wallError < 0 || wallError > int64(maxSlack) {
 		return errTime
 	}
 	s.offset, s.wallError = time.Duration(offset), time.Duration(wallError)
-	starts, ends := list(a, stall.AttrUnseenStart), list(a, stall.AttrUnseenEnd)
+	starts, ends := instants(a, stall.AttrUnseenStart), instants(a, stall.AttrUnseenEnd)
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}
 	for i := range starts.Len() {
 		span := stall.Span{Start: stall.Instant(starts.At(i).Int()), End: stall.Instant(ends.At(i).Int())}
-		if span.Start < 0 || span.End < span.Start {
+		if span.Start < 0 || span.End < span.Start || span.End > latest {
 			return errTime
 		}
 		s.unseen = append(s.unseen, span)
 	}
-	e.readTarget(of)
 	return nil
 }
 
 func sane(v stall.Interval) bool {
-	return v.Start > 0 && v.End >= v.Start && v.End-v.Start <= longest && v.Slack >= 0 && v.Slack <= maxSlack
+	return v.Start > 0 && v.End >= v.Start && v.End <= latest && v.End-v.Start <= longest && v.Slack >= 0 && v.Slack <= maxSlack
 }
 
 func instant(a pcommon.Map, key string) stall.Instant {
-	n, _ := number(key, []pcommon.Map{a})
+	n, _ := number(a, key)
 	return stall.Instant(n)
 }
 
-// list returns an attribute that is a list, an empty one if there is none. An
+// instants returns an attribute that is a list, an empty one if there is none. An
 // element that is no integer reads as zero, which no instant is.
-func list(a pcommon.Map, key string) pcommon.Slice {
+func instants(a pcommon.Map, key string) pcommon.Slice {
 	if v, ok := a.Get(key); ok && v.Type() == pcommon.ValueTypeSlice {
 		return v.Slice()
 	}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 const (
@@ -64,8 +66,15 @@ func (s *sender) status(source stall.Source, at int64) plog.Logs {
 }
 
 func (s *sender) collection(source stall.Source, index, start, end, slack int64) plog.Logs {
+	return s.collectionOf(gc.NoKind, source, index, start, end, slack)
+}
+
+func (s *sender) collectionOf(kind gc.Kind, source stall.Source, index, start, end, slack int64) plog.Logs {
 	return s.event(stall.EventCollection, source, start, end, func(m pcommon.Map) {
 		m.PutInt(stall.AttrGCIndex, index)
+		if kind != gc.NoKind {
+			m.PutStr(stall.AttrGCKind, kind.String())
+		}
 		m.PutEmptySlice(stall.AttrPauseStart).AppendEmpty().SetInt(start)
 		m.PutEmptySlice(stall.AttrPauseEnd).AppendEmpty().SetInt(end)
 		m.PutEmptySlice(stall.AttrPauseSlack).AppendEmpty().SetInt(slack)
@@ -101,6 +110,7 @@ func (s *sender) span(start, end int64) ptrace.Traces {
 
 // catcher is a sink that keeps what it is given.
 type catcher struct {
+	mu    sync.Mutex
 	spans []ptrace.Span
 	slow  []plog.LogRecord
 }
@@ -108,6 +118,8 @@ type catcher struct {
 func (c *catcher) sink() Sink {
 	return Sink{
 		Traces: func(td ptrace.Traces) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			for _, rs := range td.ResourceSpans().All() {
 				for _, ss := range rs.ScopeSpans().All() {
 					for _, s := range ss.Spans().All() {
@@ -117,6 +129,8 @@ func (c *catcher) sink() Sink {
 			}
 		},
 		Slow: func(ld plog.Logs) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			for _, rl := range ld.ResourceLogs().All() {
 				for _, sl := range rl.ScopeLogs().All() {
 					for _, r := range sl.LogRecords().All() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -71,5 +72,65 @@ func FuzzAttributor(f *testing.F) {
 		if len(a.known.hosts) > 4 || a.known.processes > 4 {
 			t.Fatalf("kept %d hosts and %d processes", len(a.known.hosts), a.known.processes)
 		}
+		if n, bytes := a.Held(); n != 0 || bytes != 0 {
+			t.Fatalf("held after all: %d spans, %d bytes", n, bytes)
+		}
+		for _, h := range a.known.hosts {
+			a.known.forgetHost(h)
+		}
+		if k := &a.known; k.processes != 0 || k.bytes.Load() != 0 || len(k.index) != 0 || len(k.named) != 0 {
+			t.Fatalf("with every host forgotten: %d processes, %d bytes, %d links, %d names", k.processes, k.bytes.Load(), len(k.index), len(k.named))
+		}
 	})
+}
+
+// FuzzParse: a record is not ours, or an error, or an event in which every
+// number is one to reckon with; never two of these.
+func FuzzParse(f *testing.F) {
+	s := newSender()
+	for _, ld := range []plog.Logs{
+		s.collection(stall.GCWatch, 1, 100*sec, 100*sec+ms, 5), s.status(stall.GCWatch, 101*sec),
+		s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, 100*sec+2*ms, 100*sec+4*ms),
+		s.event(stall.EventSuspension, stall.GoTrace, sec, sec+ms, nil), s.event("another", stall.GoTrace, sec, sec+ms, nil),
+	} {
+		b, err := new(plog.ProtoMarshaler).MarshalLogs(ld)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		ld, err := new(plog.ProtoUnmarshaler).UnmarshalLogs(sent)
+		if err != nil {
+			return
+		}
+		for _, rl := range ld.ResourceLogs().All() {
+			for _, sl := range rl.ScopeLogs().All() {
+				for _, r := range sl.LogRecords().All() {
+					e, ours, err := parse(r, rl.Resource().Attributes())
+					if (err != nil || !ours) && !cmp.Equal(e, event{}, cmp.AllowUnexported(event{}, identity{}, status{})) {
+						t.Fatalf("an event beside %v, ours %v: %+v", err, ours, e)
+					}
+					if err == nil && ours {
+						checkEvent(t, &e)
+					}
+				}
+			}
+		}
+	})
+}
+
+func checkEvent(t *testing.T, e *event) {
+	t.Helper()
+	if e.of.boot == "" || e.source == stall.NoSource || e.of.number < 0 || len(e.stalls) > maxList || len(e.status.unseen) > maxList {
+		t.Fatalf("%+v", e)
+	}
+	for _, v := range e.stalls {
+		if v.Start <= 0 || v.End < v.Start || v.End > latest || v.Duration() > time.Hour || v.Slack < 0 || v.Slack > maxSlack || v.Cause >= stall.NumCauses {
+			t.Fatalf("stall %+v", v)
+		}
+	}
+	if st := &e.status; e.name == stall.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > latest || st.wallError < 0) {
+		t.Fatalf("status %+v", st)
+	}
 }

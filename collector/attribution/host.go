@@ -1,60 +1,58 @@
 package attribution
 
 import (
+	"container/list"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
 // host is what is known of one boot of one machine.
 type host struct {
-	boot      string
-	name      string // host.id or host.name
-	wall      wall
-	probes    logs
-	processes map[int64]*process
-	now       stall.Instant // the latest that any source told
-	heard     uint64        // order of the last event: who was silent longest
+	boot   string
+	hostID string // as the probes say
+	name   string
+	wall   *wall // never nil, and never changed: who joins may hold it
+	probes logs
+	now    stall.Instant // the latest that any source told
+
+	processes list.List          // of *process, the one heard last in front
+	targets   map[int32]*process // by the pid that the sidecar sees
+	behind    int                // statuses in a row that were long past
+	heard     uint64             // order of the last event: who was silent longest
 }
 
 func newHost(boot string) *host {
-	return &host{boot: boot, processes: make(map[int64]*process)}
+	h := &host{boot: boot, wall: new(wall), targets: make(map[int32]*process)}
+	h.processes.Init()
+	return h
 }
 
-// known returns a process that was heard. A pid that was used again is another
-// process.
-func (h *host) known(id pid) *process {
-	p := h.processes[id.number]
-	if p == nil || id.created != "" && p.id.created != "" && p.id.created != id.created {
-		return nil
+const (
+	// silentAfter is how long a source may say nothing before nobody waits for
+	// it: its part of a span is unseen then, as in process.
+	silentAfter = stall.Instant(3e9)
+	// pastAfter is how far a status may be behind the latest of its host.
+	pastAfter = stall.Instant(3600e9)
+	// believeAfter is how many of them in a row show that it was the latest that
+	// was wrong: a time of the future would silence the host for ever.
+	believeAfter = 16
+)
+
+// told takes in the clock of a status. It reports false if the host has to be
+// forgotten, for its time cannot be.
+func (h *host) told(s *status) bool {
+	if s.at+pastAfter < h.now {
+		h.behind++
+		return h.behind < believeAfter
 	}
-	return p
+	h.behind = 0
+	h.now = max(h.now, s.at)
+	h.wall = h.wall.learn(s)
+	return true
 }
 
-// silentAfter is how long a source may say nothing before nobody waits for it:
-// its part of a span is unseen then, as in process.
-const silentAfter = stall.Instant(3e9)
-
-// passed reports whether every source that is alive has passed t: those of the
-// machine, and those of p if it is known.
-func (h *host) passed(p *process, t stall.Instant) bool {
-	late := func(l *sourceLog) bool {
-		return l != nil && l.told+silentAfter >= h.now && l.Watermark() < t
-	}
-	for _, l := range h.probes {
-		if late(l) {
-			return false
-		}
-	}
-	if p == nil {
-		return h.now >= t
-	}
-	for _, l := range p.runtime {
-		if late(l) {
-			return false
-		}
-	}
-	return !late(p.target) && h.now >= t
-}
-
-func isProbe(s stall.Source) bool {
-	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
+// over reports whether h is an earlier boot of the machine that o is now: h was
+// last heard before o began.
+func (h *host) over(o *host) bool {
+	return h != o && h.wall.n > 0 && o.wall.n > 0 && h.wall.latest().wallAt() <= int64(o.wall.latest().offset)
 }

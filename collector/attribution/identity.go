@@ -1,7 +1,10 @@
 package attribution
 
 import (
+	"time"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -9,64 +12,196 @@ import (
 // maxName bounds every name that is kept of somebody else's telemetry.
 const maxName = 256
 
-// pid is a process of a host. Created is 0 where nobody said when it was made.
-type pid struct {
-	number  int64
-	created string // process.creation.time
-}
+// Attributes of the semantic conventions by which a process is found.
+const (
+	attrContainerID   = "container.id"
+	attrPodUID        = "k8s.pod.uid"
+	attrContainerName = "k8s.container.name"
+	attrInstanceID    = "service.instance.id"
+)
 
 // identity is what a resource, or an event, says of where it comes from. What it
 // does not say is empty.
 type identity struct {
-	boot    string // otelgc.boot.id
-	host    string // host.id, else host.name
-	process pid
-	place   string // the container or the pod that the process is in
+	boot      string // otelgc.boot.id
+	hostID    string // host.id
+	hostName  string // host.name
+	container string // container.id
+	pod, name string // k8s.pod.uid, k8s.container.name
+	instance  string // service.instance.id
+	created   string // process.creation.time
+	number    int32  // process.pid
 }
 
-// identify reads the identity from attributes, those of an event before those of
-// its resource.
+// identify reads the identity from attributes; what comes later overrides.
 func identify(of ...pcommon.Map) (id identity) {
-	id.boot = text(stall.AttrBootID, of)
-	if id.host = text(stall.AttrHostID, of); id.host == "" {
-		id.host = text(stall.AttrHostName, of)
+	for _, m := range of {
+		for k, v := range m.All() {
+			id.read(k, v)
+		}
 	}
-	id.process.number, _ = number(stall.AttrProcessPID, of)
-	id.process.created = text(stall.AttrProcessCreation, of)
-	id.place = place(of)
 	return id
 }
 
-// place returns what names a container: its id, else pod and container name.
-func place(of []pcommon.Map) string {
-	if id := text("container.id", of); id != "" {
-		return "container " + id
+func (id *identity) read(key string, v pcommon.Value) {
+	var field *string
+	switch key {
+	case stall.AttrBootID:
+		field = &id.boot
+	case stall.AttrHostID:
+		field = &id.hostID
+	case stall.AttrHostName:
+		field = &id.hostName
+	case stall.AttrProcessCreation:
+		field = &id.created
+	case attrContainerID:
+		field = &id.container
+	case attrPodUID:
+		field = &id.pod
+	case attrContainerName:
+		field = &id.name
+	case attrInstanceID:
+		field = &id.instance
+	case stall.AttrProcessPID:
+		id.number = processNumber(v)
+		return
+	default:
+		return
 	}
-	if pod := text("k8s.pod.uid", of); pod != "" {
-		return "pod " + pod + " " + text("k8s.container.name", of)
+	// What is too long is not what it should be.
+	if *field = ""; v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= maxName {
+		*field = v.Str()
 	}
-	return ""
 }
 
-// text returns a string attribute of the first map that has it, empty if it is
-// too long to be what it should.
-func text(key string, of []pcommon.Map) string {
-	for _, m := range of {
-		if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
-			if s := v.Str(); len(s) <= maxName {
-				return s
+// processNumber returns a pid, 0 for what cannot be one.
+func processNumber(v pcommon.Value) int32 {
+	if v.Type() != pcommon.ValueTypeInt || v.Int() <= 0 || v.Int() > 1<<30 {
+		return 0
+	}
+	return int32(v.Int())
+}
+
+// identifySpans reads the identity of the process that all spans of rs are of.
+// Who makes its own resource may not have the boot id on it: then the spans that
+// were annotated in process say it, if they agree.
+func identifySpans(rs ptrace.ResourceSpans) identity {
+	id := identify(rs.Resource().Attributes())
+	if id.boot != "" {
+		return id
+	}
+	said := id
+	for _, ss := range rs.ScopeSpans().All() {
+		for _, s := range ss.Spans().All() {
+			boot, ok := s.Attributes().Get(stall.AttrBootID)
+			if !ok {
+				continue
 			}
-			return ""
+			own := id
+			own.read(stall.AttrBootID, boot)
+			if pid, ok := s.Attributes().Get(stall.AttrProcessPID); ok {
+				own.read(stall.AttrProcessPID, pid)
+			}
+			if said.boot != "" && said != own {
+				return id
+			}
+			said = own
 		}
+	}
+	return said
+}
+
+// contradicts reports whether a and b cannot be the same process.
+func (id *identity) contradicts(o *identity) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return id.number != 0 && o.number != 0 && id.number != o.number ||
+		differ(id.container, o.container) || differ(id.pod, o.pod) || differ(id.name, o.name) ||
+		differ(id.instance, o.instance) || differ(id.boot, o.boot) || bornApart(id.created, o.created)
+}
+
+// birthError is how far two accounts of when a process was made may be apart:
+// one is from the boot time in whole seconds.
+const birthError = 2 * time.Second
+
+// bornApart reports whether two creation times are those of two processes.
+func bornApart(a, b string) bool {
+	if a == "" || b == "" || a == b {
+		return false
+	}
+	x, err1 := time.Parse(time.RFC3339Nano, a)
+	y, err2 := time.Parse(time.RFC3339Nano, b)
+	return err1 != nil || err2 != nil || x.Sub(y).Abs() > birthError
+}
+
+// link is one way in which a span finds its process.
+type link struct {
+	how  how
+	a, b string
+	pid  int32
+}
+
+type how uint8
+
+const (
+	byBoot      how = iota + 1 // boot id and pid
+	byContainer                // container id
+	byPod                      // pod and container name
+	byHost                     // id or name of the host, and pid
+)
+
+// links returns the ways in which id can be found, the surest first. With a
+// boot id a pid says all; a container stands in for a pid, as pids count from 1
+// in each.
+func (id *identity) links() (all [5]link) {
+	if id.boot != "" && id.number != 0 {
+		all[0] = link{how: byBoot, a: id.boot, pid: id.number}
+	}
+	if id.container != "" {
+		all[1] = link{how: byContainer, a: id.container}
+	}
+	if id.pod != "" {
+		all[2] = link{how: byPod, a: id.pod, b: id.name}
+	}
+	if id.number != 0 && id.hostID != "" {
+		all[3] = link{how: byHost, a: "id", b: id.hostID, pid: id.number}
+	}
+	if id.number != 0 && id.hostName != "" {
+		all[4] = link{how: byHost, a: "name", b: id.hostName, pid: id.number}
+	}
+	return all
+}
+
+// contained reports whether the process is in a container: its pid is then that
+// of another namespace, in which there is one of each number too. Pid 1 of a
+// machine is none that is watched.
+func (id *identity) contained() bool { return id.container != "" || id.pod != "" || id.number == 1 }
+
+// proves reports whether a and b name the same process beside their pids.
+func (id *identity) proves(o *identity) bool {
+	same := func(a, b string) bool { return a != "" && a == b }
+	return same(id.created, o.created) || same(id.instance, o.instance) ||
+		same(id.container, o.container) || same(id.pod, o.pod) && id.name == o.name
+}
+
+// found reports whether o, which the link led to, can be the process of id.
+func (id *identity) found(by how, o *identity) bool {
+	if id.contradicts(o) {
+		return false
+	}
+	return by == byContainer || by == byPod || !id.contained() && !o.contained() || id.proves(o)
+}
+
+// text returns a string attribute, empty if it is too long to be what it should.
+func text(m pcommon.Map, key string) string {
+	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= maxName {
+		return v.Str()
 	}
 	return ""
 }
 
-func number(key string, of []pcommon.Map) (int64, bool) {
-	for _, m := range of {
-		if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeInt {
-			return v.Int(), true
-		}
+func number(m pcommon.Map, key string) (int64, bool) {
+	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeInt {
+		return v.Int(), true
 	}
 	return 0, false
 }

@@ -2,14 +2,16 @@ package attribution
 
 import (
 	"cmp"
-	"math"
+	"math/bits"
 	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // longestSpan is what a span may last: what claims more has no time that can be
@@ -20,118 +22,140 @@ const longestSpan = 7 * 24 * time.Hour
 // again.
 type joiner struct {
 	stall.Joiner
-	names    names
 	windows  []window
 	bare     []stall.Window // the same, for the join
 	evidence stall.Evidence
 	more     []stall.Interval
 	seen     []stall.Span
+	pauses   pausesOf
 	place    stall.Place
+	sums     serviceSums // of this resource
 }
 
 // window is a span on the clock of its host.
 type window struct {
 	stall.Window
 	span ptrace.Span
+	off  time.Duration // how far it may be off
 }
 
-func (j *joiner) init() { j.names = newNames() }
+// vague tells apart windows of which some may be much farther off: one that is
+// an hour long must not make those beside it uncertain.
+func (w *window) vague() int { return bits.Len64(uint64(w.off / (16 * time.Microsecond))) }
 
-// attribute joins the spans of h, and writes into d and the sums what becomes of
-// them.
-func (a *Attributor) attribute(h *held, d *done) {
-	on, p := a.known.find(h.id)
-	rs := h.spans.ResourceSpans().At(0)
-	service := a.sums.service(rs.Resource().Attributes())
-	if on == nil || on.wall.n == 0 {
-		a.lost.SpansUnknown += uint64(h.n)
-		a.unknown(h, d, service)
-		return
+// outcome is what becomes of one span.
+type outcome struct {
+	share    *stall.Share
+	kind     gc.Kind // the gravest of its collections
+	own      bool    // the charges are those of its own process
+	coverage float64
+}
+
+// attribute joins the spans of h, and returns what there is to tell of them.
+func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
+	told = plog.NewLogs()
+	w := writer{a: a, j: j, h: h, told: told, inside: v.inside}
+	resource := h.spans.ResourceSpans().At(0).Resource().Attributes()
+	if text(resource, stall.AttrBootID) == "" {
+		w.boot = v.boot
 	}
-	switch {
-	case p == nil:
-		a.lost.SpansUnknown += uint64(h.n)
-	case !a.settled(h):
-		a.lost.SpansTimedOut += uint64(h.n)
+	if v.wall == nil {
+		w.unknown()
+	} else {
+		w.joined(v)
 	}
-	slack := a.join.put(on, p, rs)
-	a.join.gather(on, p, slack)
-	a.join.All(a.join.bare, &a.join.evidence, func(i int, s *stall.Share) bool {
-		w := &a.join.windows[i]
-		own := carries(w.span.Attributes())
-		switch {
-		case own != nil:
-			s = withMachine(own, s)
-		case p != nil && s.GC() > 0:
-			s.Collections = p.collections(w.Extent())
+	a.sums.add(resource, &j.sums)
+	return told
+}
+
+// joined concludes spans of a host that is known.
+func (w *writer) joined(v *view) {
+	j := w.j
+	j.put(v, w.h.spans.ResourceSpans().At(0))
+	for rest := j.windows; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].vague() == rest[0].vague() {
+			n++
 		}
-		a.conclude(h, d, service, w, own != nil, s, a.join.coverage(w))
+		w.join(v, rest[:n])
+		rest = rest[n:]
+	}
+	clear(j.windows) // what is handed on is not ours to keep
+}
+
+// join concludes spans of which each may be about as far off as the others.
+func (w *writer) join(v *view, windows []window) {
+	j := w.j
+	j.gather(v, windows)
+	j.All(j.bare, &j.evidence, func(i int, s *stall.Share) bool {
+		win := &windows[i]
+		o := outcome{share: s, coverage: j.coverage(win)}
+		if own := carries(win.span.Attributes()); own != nil {
+			o.share, o.own = withMachine(own, s), true
+			if own.Collections > 0 {
+				_, o.kind = j.pauses.collections(win.Extent())
+			}
+		} else if s.GC() > 0 {
+			s.Collections, o.kind = j.pauses.collections(win.Extent())
+		}
+		w.conclude(win, &o)
 		return true
 	})
 }
 
 // unknown concludes spans of whose host nobody told anything.
-func (a *Attributor) unknown(h *held, d *done, service *serviceSums) {
-	for _, ss := range h.spans.ResourceSpans().At(0).ScopeSpans().All() {
+func (w *writer) unknown() {
+	for _, ss := range w.h.spans.ResourceSpans().At(0).ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			w := window{span: s}
-			w.End = stall.Instant(duration(s))
-			share := &stall.Share{Total: duration(s), Unseen: duration(s)}
-			own := carries(s.Attributes())
-			if own != nil {
-				share = own
+			win := window{span: s}
+			win.End = stall.Instant(duration(s))
+			o := outcome{share: carries(s.Attributes())}
+			if o.own = o.share != nil; !o.own {
+				o.share = &stall.Share{Total: duration(s), Unseen: duration(s)}
 			}
-			a.conclude(h, d, service, &w, own != nil, share, 0)
+			w.conclude(&win, &o)
 		}
 	}
 }
 
-// put puts the spans on the clock of their host, and returns how far they may
-// be off there.
-func (j *joiner) put(on *host, p *process, rs ptrace.ResourceSpans) (slack time.Duration) {
-	j.place = stall.Place{}
-	if p != nil {
-		j.place.PID = int32(p.id.number)
-	}
-	clear(j.windows)
+// put puts the spans on the clock of their host, by how far they may be off
+// there and by start.
+func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
+	j.place = stall.Place{PID: v.pid}
 	j.windows = j.windows[:0]
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			start, off, _ := on.wall.instant(clamp(s.StartTimestamp()))
-			slack = max(slack, off)
+			start, off, _ := v.wall.instant(clamp(s.StartTimestamp()))
 			j.windows = append(j.windows, window{
-				Window: stall.Window{Start: start, End: start.Add(duration(s)), Place: &j.place}, span: s,
+				Window: stall.Window{Start: start, End: start.Add(duration(s)), Place: &j.place}, span: s, off: off,
 			})
 		}
 	}
-	slices.SortStableFunc(j.windows, func(a, b window) int { return cmp.Compare(a.Start, b.Start) })
-	j.bare = j.bare[:0]
-	for i := range j.windows {
-		j.bare = append(j.bare, j.windows[i].Window)
-	}
-	return slack
+	slices.SortStableFunc(j.windows, func(a, b window) int {
+		return cmp.Or(cmp.Compare(a.vague(), b.vague()), cmp.Compare(a.Start, b.Start))
+	})
 }
 
-// gather collects what the sources said about the time of all windows.
-func (j *joiner) gather(on *host, p *process, slack time.Duration) {
+// gather collects what the sources said about the time of all windows. They may
+// be off by as much as one of them.
+func (j *joiner) gather(v *view, windows []window) {
 	e := &j.evidence
-	e.Process, e.Host, e.TargetSeen, j.seen = e.Process[:0], e.Host[:0], e.TargetSeen[:0], j.seen[:0]
-	if len(j.windows) == 0 {
-		return
-	}
-	all := stall.Span{Start: j.windows[0].Start, End: j.windows[0].End}
-	for i := range j.windows {
-		all.End = max(all.End, j.windows[i].End)
+	e.Process, e.Host, e.TargetSeen = e.Process[:0], e.Host[:0], e.TargetSeen[:0]
+	j.seen, j.bare = j.seen[:0], j.bare[:0]
+	var slack time.Duration
+	all := stall.Span{Start: windows[0].Start, End: windows[0].End}
+	for i := range windows {
+		j.bare = append(j.bare, windows[i].Window)
+		all.End = max(all.End, windows[i].End)
+		slack = max(slack, windows[i].off)
 	}
 	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack)}
-	for _, l := range on.probes {
+	for _, l := range v.probes {
 		if l != nil {
 			e.Host = append(e.Host, j.of(l, all)...)
 		}
 	}
-	if p != nil {
-		j.process(p, all)
-	}
+	j.process(v, all)
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {
 		for i := range list {
 			list[i].Slack += slack
@@ -140,20 +164,24 @@ func (j *joiner) gather(on *host, p *process, slack time.Duration) {
 	}
 }
 
-// process collects what was said about p alone. Every collection is told once,
-// by the source that knew it better, so stops need no sorting out.
-func (j *joiner) process(p *process, all stall.Span) {
+// process collects what was said about the process alone. Every collection is
+// told once, by the source that knew it better, so stops need no sorting out.
+func (j *joiner) process(v *view, all stall.Span) {
 	e := &j.evidence
-	for _, l := range p.runtime {
+	for _, l := range v.runtime {
 		if l != nil {
 			e.Process = append(e.Process, j.of(l, all)...)
 			j.seen = l.Seen(j.seen, all)
 		}
 	}
 	j.seen = union(j.seen)
-	if p.target != nil {
-		e.Host = append(e.Host, j.of(p.target, all)...)
-		e.TargetSeen = p.target.Seen(e.TargetSeen, all)
+	j.pauses.list = j.pauses.list[:0]
+	if v.process != nil {
+		j.pauses = v.process.pauses.in(j.pauses, all)
+	}
+	if v.target != nil {
+		e.Host = append(e.Host, j.of(v.target, all)...)
+		e.TargetSeen = v.target.Seen(e.TargetSeen, all)
 	}
 }
 
@@ -214,5 +242,5 @@ func duration(s ptrace.Span) time.Duration {
 	return d
 }
 
-// clamp returns Unix ns; a time behind the year 2262 is at its end.
-func clamp(t pcommon.Timestamp) int64 { return int64(min(uint64(t), math.MaxInt64/2)) }
+// clamp returns Unix ns; a time behind the year 2116 is at its end.
+func clamp(t pcommon.Timestamp) int64 { return int64(min(uint64(t), farthest)) }

@@ -1,17 +1,22 @@
 package attribution
 
-import "errors"
+import (
+	"errors"
+	"maps"
+	"sync/atomic"
+)
 
 // Why an event was not taken. Each is a value of error.type.
 var (
-	errNoIdentity = errors.New("no_identity") // no boot id, or no source that is known
+	errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
 	errTime       = errors.New("time")        // times or sizes that cannot be
 	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
+	errRoom       = errors.New("limit")       // no room for one more source
 )
 
 // Lost counts what was not kept or not attributed, since New.
 type Lost struct {
-	// Events by why they were not taken: no_identity, time, cause.
+	// Events by why they were not taken: no_identity, time, cause, limit.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64
@@ -21,7 +26,29 @@ type Lost struct {
 	SpansTimedOut uint64
 	// SpansUnknown had nobody who watched their process: coverage 0.
 	SpansUnknown uint64
+	// SpansAmbiguous could be of several processes: they are of none, coverage 0.
+	SpansAmbiguous uint64
 	// HostsForgotten and ProcessesForgotten were silent longest when there was
 	// no room for another.
 	HostsForgotten, ProcessesForgotten uint64
+}
+
+// lost counts. What is not atomic is guarded by the Attributor's lock.
+type lost struct {
+	events                                         map[string]uint64
+	duplicates, hostsForgotten, processesForgotten uint64
+	overLimit, timedOut, unknown, ambiguous        atomic.Uint64
+}
+
+// Lost returns what was lost so far.
+func (a *Attributor) Lost() Lost {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := &a.lost
+	return Lost{
+		Events: maps.Clone(l.events), Duplicates: l.duplicates,
+		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten,
+		SpansOverLimit: l.overLimit.Load(), SpansTimedOut: l.timedOut.Load(),
+		SpansUnknown: l.unknown.Load(), SpansAmbiguous: l.ambiguous.Load(),
+	}
 }

@@ -5,30 +5,23 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // metricWriter writes sums as the metrics that a process with otelgc has itself.
 type metricWriter struct{ start, now pcommon.Timestamp }
 
 func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
-	requests := w.counter(sm, stall.MetricRequests, "{request}")
-	total := w.counter(sm, stall.MetricRequestTime, "s")
-	owned := w.counter(sm, stall.MetricRequestStallTime, "s")
+	requests := w.counter(sm, stall.MetricRequests, stall.UnitRequests, stall.MeaningRequests)
+	total := w.counter(sm, stall.MetricRequestTime, stall.UnitSeconds, stall.MeaningRequestTime)
+	owned := w.counter(sm, stall.MetricRequestStallTime, stall.UnitSeconds, stall.MeaningRequestStallTime)
 	for b := range t.by {
 		for f := range t.by[b] {
-			u := &t.by[b][f]
-			for n := range u.requests {
-				if u.requests[n] == 0 {
-					continue
-				}
-				p := w.point(requests, b, f)
-				p.SetIntValue(int64(u.requests[n]))
-				p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
-				p = w.point(total, b, f)
-				p.SetDoubleValue(u.time[n].Seconds())
-				p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
+			if !t.some[b][f] {
+				continue
 			}
-			for i, d := range u.owned {
+			w.hits(requests, total, &t.by[b][f], b, f)
+			for i, d := range t.by[b][f].owned {
 				if d > 0 {
 					p := w.point(owned, b, f)
 					p.SetDoubleValue(d.Seconds())
@@ -39,10 +32,32 @@ func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
 	}
 }
 
-func (w *metricWriter) counter(sm pmetric.ScopeMetrics, name, unit string) pmetric.Sum {
+// hits writes the requests, and their time, by what delayed them.
+func (w *metricWriter) hits(requests, total pmetric.Sum, u *sum, bucket, fidelity int) {
+	for n := range u.hits {
+		for kind := range u.hits[n] {
+			h := &u.hits[n][kind]
+			if h.requests == 0 {
+				continue
+			}
+			count, time := w.point(requests, bucket, fidelity), w.point(total, bucket, fidelity)
+			count.SetIntValue(int64(h.requests))
+			time.SetDoubleValue(h.time.Seconds())
+			for _, p := range [...]pmetric.NumberDataPoint{count, time} {
+				p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
+				if k := gc.Kind(kind); k != gc.NoKind {
+					p.Attributes().PutStr(stall.AttrGCKind, k.String())
+				}
+			}
+		}
+	}
+}
+
+func (w *metricWriter) counter(sm pmetric.ScopeMetrics, name, unit, meaning string) pmetric.Sum {
 	m := sm.Metrics().AppendEmpty()
 	m.SetName(name)
 	m.SetUnit(unit)
+	m.SetDescription(meaning)
 	s := m.SetEmptySum()
 	s.SetIsMonotonic(true)
 	s.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)

@@ -1,22 +1,32 @@
 package attribution
 
 import (
+	"cmp"
+	"container/list"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 const (
 	// kept is how many stalls of one source are known at a time: what an
-	// otelgc sends in ten seconds at its default limit of events. It is about
-	// 80 kB.
+	// otelgc sends in ten seconds at its default limit of events.
 	kept       = 1024
 	keptUnseen = 64
 	// keptPauses is how many pauses are known by their collection.
 	keptPauses = 1024
+	// logBytes is about what a source takes.
+	logBytes = 96 << 10
+	// processBytes is about what a process or a host takes beside its sources:
+	// its pauses or its wall clock, and its names, in every index.
+	processBytes = 48 << 10
 )
 
-// sourceLog is what one source said.
+// sourceLog is what one source said. The log may be read by who joins while it
+// is written.
 type sourceLog struct {
 	*stall.Log
 	told stall.Instant // of the last status
@@ -52,47 +62,104 @@ func (l *sourceLog) learn(s *status) {
 	l.told = max(l.told, s.at)
 }
 
-// process is what is known of one process.
+// process is what is known of one process, or of what the machine does to one.
 type process struct {
-	id      pid
-	place   string // the container that it is known by, if any
-	runtime logs
-	target  *sourceLog // what the machine did to it
-	heard   uint64     // order of the last event
-	pauses  []pause    // by start, the youngest
+	host    *host
+	id      identity
+	outer   int32         // the pid that the sidecar sees, 0 if it has not told
+	born    uint64        // of a target: clock ticks since boot, 0 if not told
+	target  bool          // it is in host.targets
+	runtime logs          // of a target, TargetWatch alone
+	told    stall.Instant // by any of its sources
+	pauses  pauses
+	bytes   int
+	place   *list.Element // in host.processes
+}
+
+// inside reports whether a source in the process itself has told of it.
+func (p *process) inside() bool {
+	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
+}
+
+// pauses says which collections stopped a process. It may be read by who joins
+// while it is written.
+type pauses struct {
+	mu   sync.Mutex
+	list []pause // by start, the youngest
 }
 
 // pause says which collection a stop was for.
 type pause struct {
 	stall.Span
 	index int64
+	kind  gc.Kind
 }
 
 // note keeps the pauses of a collection.
-func (p *process) note(stalls []stall.Interval, index int64) {
+func (p *pauses) note(stalls []stall.Interval, index int64, kind gc.Kind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i := range stalls {
-		at, found := slices.BinarySearchFunc(p.pauses, stalls[i].Start, func(q pause, t stall.Instant) int { return int(q.Start - t) })
+		at, found := p.search(stalls[i].Start)
 		if found {
 			continue
 		}
-		p.pauses = slices.Insert(p.pauses, at, pause{stalls[i].Span(), index})
+		p.list = slices.Insert(p.list, at, pause{stalls[i].Span(), index, kind})
 	}
-	if over := len(p.pauses) - keptPauses; over > 0 {
-		p.pauses = slices.Delete(p.pauses, 0, over)
+	if over := len(p.list) - keptPauses; over > 0 {
+		p.list = slices.Delete(p.list, 0, over)
 	}
 }
 
-// collections returns how many collections stopped the process in s.
-func (p *process) collections(s stall.Span) int {
-	n, last := 0, int64(-1)
-	at, _ := slices.BinarySearchFunc(p.pauses, s.Start-longest, func(q pause, t stall.Instant) int { return int(q.Start - t) })
-	for _, q := range p.pauses[at:] {
+func (p *pauses) search(t stall.Instant) (int, bool) {
+	return slices.BinarySearchFunc(p.list, t, startOfPause)
+}
+
+func startOfPause(p pause, t stall.Instant) int { return cmp.Compare(p.Start, t) }
+
+// in returns the pauses that may overlap s, in the memory of dst.
+func (p *pauses) in(dst pausesOf, s stall.Span) pausesOf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from, _ := p.search(s.Start - longest)
+	to, _ := p.search(s.End)
+	dst.list, dst.longest = append(dst.list[:0], p.list[from:to]...), 0
+	for _, q := range dst.list {
+		dst.longest = max(dst.longest, q.End-q.Start)
+	}
+	return dst
+}
+
+// pausesOf are the pauses of some stretch of time.
+type pausesOf struct {
+	list    []pause // by start
+	longest stall.Instant
+}
+
+// collections returns how many collections stopped the process in s, and the
+// gravest kind of them.
+func (p *pausesOf) collections(s stall.Span) (n int, kind gc.Kind) {
+	last := int64(-1)
+	from, _ := slices.BinarySearchFunc(p.list, s.Start-p.longest, startOfPause)
+	for _, q := range p.list[from:] {
 		if q.Start >= s.End {
 			break
 		}
 		if q.End > s.Start && (q.index == 0 || q.index != last) {
-			n, last = n+1, q.index
+			n, last, kind = n+1, q.index, max(kind, q.kind)
 		}
 	}
-	return n
+	return n, kind
+}
+
+// sameBirth reports whether a process made at created, as otelgc tells it, may
+// be the one made so many clock ticks after the boot: the boot is a whole second
+// there, so what is left of one is the same in both.
+func sameBirth(created string, ticks uint64) bool {
+	const userHZ = 100 // of /proc on every Linux
+	if created == "" || ticks == 0 {
+		return true
+	}
+	t, err := time.Parse(time.RFC3339Nano, created)
+	return err != nil || uint64(t.Nanosecond())/(1e9/userHZ) == ticks%userHZ
 }

@@ -1,49 +1,59 @@
 package attribution
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
-// registry knows the hosts and processes that were heard, and bounds them.
+// registry knows the hosts and processes that were heard, and bounds them. It is
+// guarded by the Attributor's lock.
 type registry struct {
 	config    Config
-	lost      *Lost
+	lost      *lost
 	hosts     map[string]*host // by boot id
-	places    map[string]attached
+	index     map[link][]*process
+	named     map[string][]*host // by host.id, and by host.name, as probes say
 	processes int
+	bytes     atomic.Int64 // about what all of it takes; read without the lock
 	order     uint64
+	version   uint64 // changes with what can be found
 }
 
-// attached is a process that is known by its container too.
-type attached struct {
-	host    *host
-	process *process
+func (r *registry) init(c Config, lost *lost) {
+	r.config, r.lost = c, lost
+	r.hosts, r.index, r.named = make(map[string]*host), make(map[link][]*process), make(map[string][]*host)
 }
 
-func (r *registry) init(c Config, lost *Lost) {
-	*r = registry{config: c, lost: lost, hosts: make(map[string]*host), places: make(map[string]attached)}
-}
+// mostBytes is what may be known: half of all, the rest is for spans.
+func (r *registry) mostBytes() int64 { return int64(r.config.MaxBytes) / 2 }
 
 // of returns whose event e is, and where its stalls go. The process is nil for
-// those of the machine.
+// those of the machine, the log if there is no room for one.
 func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 	r.order++
 	h := r.host(e.of.boot)
-	if e.of.host != "" {
-		h.name = e.of.host
+	if h == nil {
+		return nil, nil, nil
 	}
-	switch {
-	case isProbe(e.source):
-		if h.probes[e.source] == nil {
+	if isProbe(e.source) {
+		r.name(h, &e.of)
+		if h.probes[e.source] == nil && r.room(logBytes, h, nil) {
 			h.probes[e.source] = newSourceLog(e.source)
+			r.bytes.Add(logBytes)
 		}
 		return h, nil, h.probes[e.source]
-	case e.source == stall.TargetWatch:
-		return h, nil, r.target(h, e.status.target.number)
 	}
-	p := r.process(h, e.of)
-	if p.runtime[e.source] == nil {
+	p := r.process(h, e)
+	if p == nil {
+		return h, nil, nil
+	}
+	h.processes.MoveToFront(p.place)
+	if p.runtime[e.source] == nil && r.room(logBytes, h, p) {
 		p.runtime[e.source] = newSourceLog(e.source)
+		p.bytes += logBytes
+		r.bytes.Add(logBytes)
 	}
 	return h, p, p.runtime[e.source]
 }
@@ -52,121 +62,124 @@ func (r *registry) host(boot string) *host {
 	h := r.hosts[boot]
 	if h == nil {
 		if len(r.hosts) >= r.config.MaxHosts {
-			r.forgetHost()
+			r.forgetHost(r.silentHost(nil))
+		}
+		if !r.room(processBytes, nil, nil) {
+			return nil
 		}
 		h = newHost(boot)
 		r.hosts[boot] = h
+		r.bytes.Add(processBytes)
+		r.version++
 	}
 	h.heard = r.order
 	return h
 }
 
-// process returns the process of an event. What was known of another with the
-// same pid is of no use to it.
-func (r *registry) process(h *host, id identity) *process {
-	p := h.known(id.process)
-	if p == nil {
-		r.makeRoom(h, id.process.number)
-		p = &process{id: id.process}
-		h.processes[id.process.number] = p
-		r.processes++
+// name files a host under what its probes call it.
+func (r *registry) name(h *host, id *identity) {
+	if h.hostID == id.hostID && h.name == id.hostName {
+		return
 	}
-	p.heard = r.order
-	if p.id.created == "" {
-		p.id.created = id.process.created
+	r.unname(h)
+	h.hostID, h.name = id.hostID, id.hostName
+	for _, name := range h.names() {
+		r.named[name] = append(r.named[name], h)
 	}
-	if id.place != "" && p.place != id.place {
-		delete(r.places, p.place)
-		p.place = id.place
-		r.places[id.place] = attached{h, p}
+	r.version++
+}
+
+func (r *registry) unname(h *host) {
+	for _, name := range h.names() {
+		r.named[name] = without(r.named[name], h)
+		if len(r.named[name]) == 0 {
+			delete(r.named, name)
+		}
+	}
+}
+
+// process returns the process of an event: all events of one come with the same
+// resource, so it is the one of that very identity, or a new one.
+func (r *registry) process(h *host, e *event) *process {
+	if e.source == stall.TargetWatch {
+		return r.target(h, e)
+	}
+	l := e.of.links()[0]
+	if l.how == 0 {
+		return nil // without a pid it is nobody's
+	}
+	for _, p := range r.index[l] {
+		if p.id == e.of {
+			return p
+		}
+	}
+	p := r.add(h, &process{host: h, id: e.of})
+	if p != nil {
+		for _, l := range p.id.links() {
+			if l.how != 0 {
+				r.index[l] = append(r.index[l], p)
+			}
+		}
 	}
 	return p
 }
 
-// target returns the log of what the machine did to one process.
-func (r *registry) target(h *host, number int64) *sourceLog {
-	p := r.process(h, identity{process: pid{number: number}})
-	if p.target == nil {
-		p.target = newSourceLog(stall.TargetWatch)
+// target returns what is known of what the machine does to one process.
+func (r *registry) target(h *host, e *event) *process {
+	n := e.target
+	if n == 0 {
+		return nil
 	}
-	return p.target
+	p := h.targets[n]
+	if p != nil && p.born != 0 && e.born != 0 && p.born != e.born {
+		r.forget(p) // the pid was used again
+		p = nil
+	}
+	if p == nil {
+		if p = r.add(h, &process{host: h, outer: n, target: true}); p == nil {
+			return nil
+		}
+		h.targets[n] = p
+	}
+	if e.born != 0 {
+		p.born = e.born
+	}
+	return p
 }
 
-// makeRoom makes room for a process that is to have this pid.
-func (r *registry) makeRoom(h *host, number int64) {
-	if p := h.processes[number]; p != nil {
-		r.forget(h, p)
+// add makes room for p and counts it; nil if there is none.
+func (r *registry) add(h *host, p *process) *process {
+	if r.processes >= r.config.MaxProcesses {
+		r.forgetProcess(nil)
 	}
-	if r.processes < r.config.MaxProcesses {
-		return
+	if !r.room(processBytes, h, nil) {
+		return nil
 	}
-	h = r.silent()
-	var oldest *process
-	for _, p := range h.processes {
-		if oldest == nil || p.heard < oldest.heard {
-			oldest = p
-		}
-	}
-	r.forget(h, oldest)
-	r.lost.ProcessesForgotten++
+	p.bytes = processBytes
+	p.place = h.processes.PushFront(p)
+	r.processes++
+	r.bytes.Add(processBytes)
+	r.version++
+	return p
 }
 
-func (r *registry) forget(h *host, p *process) {
-	delete(h.processes, p.id.number)
-	delete(r.places, p.place)
-	r.processes--
+func isProbe(s stall.Source) bool {
+	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
 }
 
-// silent returns the host that was silent longest of those with a process.
-func (r *registry) silent() *host {
-	var oldest *host
-	for _, h := range r.hosts {
-		if len(h.processes) > 0 && (oldest == nil || h.heard < oldest.heard) {
-			oldest = h
-		}
-	}
-	return oldest
+// names returns what the probes call the host.
+func (h *host) names() []string {
+	return slices.DeleteFunc([]string{h.hostID, h.name}, func(s string) bool { return s == "" })
 }
 
-func (r *registry) forgetHost() {
-	var oldest *host
-	for _, h := range r.hosts {
-		if oldest == nil || h.heard < oldest.heard {
-			oldest = h
-		}
+// without returns list without v; the order does not matter.
+func without[T comparable](list []T, v T) []T {
+	i := slices.Index(list, v)
+	if i < 0 {
+		return list
 	}
-	for _, p := range oldest.processes {
-		r.forget(oldest, p)
-	}
-	delete(r.hosts, oldest.boot)
-	r.lost.HostsForgotten++
-}
-
-// find returns the host and the process of a span's resource, nil for what is
-// not known. A span without boot id is found by its container or pod, else by
-// host and pid.
-func (r *registry) find(id identity) (*host, *process) {
-	if id.boot != "" {
-		h := r.hosts[id.boot]
-		if h == nil {
-			return nil, nil
-		}
-		return h, h.known(id.process)
-	}
-	if at, ok := r.places[id.place]; ok && id.place != "" {
-		return at.host, at.process
-	}
-	if id.host == "" {
-		return nil, nil
-	}
-	var newest *host // of several boots of one machine
-	for _, h := range r.hosts {
-		if h.name == id.host && (newest == nil || h.heard > newest.heard) {
-			newest = h
-		}
-	}
-	if newest == nil {
-		return nil, nil
-	}
-	return newest, newest.known(id.process)
+	last := len(list) - 1
+	list[i] = list[last]
+	clear(list[last:])
+	return list[:last]
 }

@@ -1,12 +1,14 @@
 package attribution
 
 import (
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // buckets are the latency buckets of otelgc.request.*, as in process.
@@ -26,20 +28,28 @@ const owners = int(stall.NumCauses) + 4
 
 // sum is what the requests of one bucket and fidelity had.
 type sum struct {
-	requests [len(overlaps)]uint64
-	time     [len(overlaps)]time.Duration
-	owned    [owners]time.Duration
+	hits  [len(overlaps)][gc.NumKinds]hits
+	owned [owners]time.Duration
+}
+
+// hits are the requests that so many collections delayed, of which the gravest
+// was of one kind.
+type hits struct {
+	requests uint64
+	time     time.Duration
 }
 
 type serviceName struct{ namespace, name string }
 
 // serviceSums are the sums of one service.
 type serviceSums struct {
-	by [numBuckets][2]sum
+	by   [numBuckets][2]sum
+	some [numBuckets][2]bool // which of by are not zero
 }
 
 // sums holds the sums of all services that were seen, up to a bound.
 type sums struct {
+	mu       sync.Mutex
 	most     int
 	services map[serviceName]*serviceSums
 	order    []serviceName
@@ -48,12 +58,17 @@ type sums struct {
 // others is the name under which services beyond the bound are counted.
 const others = "otelgc.other_services"
 
-func (s *sums) init(most int) { *s = sums{most: most, services: make(map[serviceName]*serviceSums)} }
+func (s *sums) init(most int) { s.most, s.services = most, make(map[serviceName]*serviceSums) }
 
-// service returns the sums of a resource's service.
-func (s *sums) service(resource pcommon.Map) *serviceSums {
-	of := []pcommon.Map{resource}
-	name := serviceName{text("service.namespace", of), text("service.name", of)}
+// add adds the sums of spans of one resource to those of its service, and clears
+// them.
+func (s *sums) add(resource pcommon.Map, more *serviceSums) {
+	if more.some == [numBuckets][2]bool{} {
+		return
+	}
+	name := serviceName{text(resource, "service.namespace"), text(resource, "service.name")}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if _, ok := s.services[name]; !ok && len(s.order) >= s.most {
 		name = serviceName{name: others}
 	}
@@ -63,18 +78,45 @@ func (s *sums) service(resource pcommon.Map) *serviceSums {
 		s.services[name] = t
 		s.order = append(s.order, name)
 	}
-	return t
+	t.take(more)
 }
 
-func (t *serviceSums) add(s *stall.Share) {
+// take moves the sums of more to t.
+func (t *serviceSums) take(more *serviceSums) {
+	for b := range more.by {
+		for f := range more.by[b] {
+			if !more.some[b][f] {
+				continue
+			}
+			to, from := &t.by[b][f], &more.by[b][f]
+			for n := range from.hits {
+				for k := range from.hits[n] {
+					to.hits[n][k].requests += from.hits[n][k].requests
+					to.hits[n][k].time += from.hits[n][k].time
+				}
+			}
+			for i, d := range from.owned {
+				to.owned[i] += d
+			}
+			t.some[b][f], more.some[b][f] = true, false
+			*from = sum{}
+		}
+	}
+}
+
+// add counts one request.
+func (t *serviceSums) add(o *outcome) {
+	s := o.share
 	b := 0
 	for s.Total > buckets[b].most {
 		b++
 	}
-	u := &t.by[b][min(s.Fidelity, stall.Exact)]
-	n := min(max(s.Collections, 0), len(overlaps)-1)
-	u.requests[n]++
-	u.time[n] += s.Total
+	f := min(s.Fidelity, stall.Exact)
+	t.some[b][f] = true
+	u := &t.by[b][f]
+	h := &u.hits[min(max(s.Collections, 0), len(overlaps)-1)][o.kind]
+	h.requests++
+	h.time += s.Total
 	for c, d := range s.Charged {
 		u.owned[c] += d
 	}
@@ -95,15 +137,11 @@ func ownerName(i int) string {
 // false while there are none. Instance tells apart Collectors that count spans of
 // the same services, so that each series has one writer.
 func (a *Attributor) Metrics(start, now time.Time, instance string) (md pmetric.Metrics, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.sums.mu.Lock()
+	defer a.sums.mu.Unlock()
 	md = pmetric.NewMetrics()
 	w := metricWriter{start: pcommon.NewTimestampFromTime(start), now: pcommon.NewTimestampFromTime(now)}
 	for _, name := range a.sums.order {
-		t := a.sums.services[name]
-		if !t.any() {
-			continue
-		}
 		rm := md.ResourceMetrics().AppendEmpty()
 		resource := rm.Resource().Attributes()
 		if name.namespace != "" {
@@ -115,9 +153,7 @@ func (a *Attributor) Metrics(start, now time.Time, instance string) (md pmetric.
 		}
 		sm := rm.ScopeMetrics().AppendEmpty()
 		sm.Scope().SetName(scopeName)
-		w.service(sm, t)
+		w.service(sm, a.sums.services[name])
 	}
 	return md, md.ResourceMetrics().Len() > 0
 }
-
-func (t *serviceSums) any() bool { return *t != serviceSums{} }

@@ -16,10 +16,14 @@ const (
 	// drift bounds how a wall clock runs away from CLOCK_MONOTONIC where
 	// nobody has looked: 100 ppm, one part of ten thousand.
 	drift = 10_000
+	// farthest bounds wall times, offsets and instants, so that none of their
+	// sums overflows: 146 years.
+	farthest = 1<<62 - 1
 )
 
 // wall relates the wall clock of a host to its instants. It is stepped and
-// slewed, so it is a history, of the youngest statuses, by instant.
+// slewed, so it is a history, of the youngest statuses, by instant. It is never
+// changed.
 type wall struct {
 	known [offsets]relation
 	n     int
@@ -34,18 +38,23 @@ type relation struct {
 // wallAt returns what the wall clock showed at r.at, Unix ns.
 func (r *relation) wallAt() int64 { return int64(r.at) + int64(r.offset) }
 
-// learn takes in a status. Those that come out of order are not needed.
-func (w *wall) learn(s *status) {
-	if w.n > 0 && s.at < w.known[w.n-1].at+between {
-		return
+// learn returns w with a status. Those that come out of order are not needed.
+func (w *wall) learn(s *status) *wall {
+	if w.n > 0 && s.at < w.latest().at+between {
+		return w
 	}
-	if w.n == offsets {
-		copy(w.known[:], w.known[1:])
-		w.n--
+	more := *w
+	if more.n == offsets {
+		copy(more.known[:], more.known[1:])
+		more.n--
 	}
-	w.known[w.n] = relation{s.at, s.offset, s.wallError}
-	w.n++
+	more.known[more.n] = relation{s.at, s.offset, s.wallError}
+	more.n++
+	return &more
 }
+
+// latest returns the youngest relation, of a wall that has one.
+func (w *wall) latest() *relation { return &w.known[w.n-1] }
 
 // instant returns the instant of a wall time, and how far it may be off. It
 // reports false on a host whose clock nobody has told.
@@ -57,7 +66,7 @@ func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 	for i > 0 && w.known[i].wallAt() > ns {
 		i--
 	}
-	r := w.known[i]
+	r := &w.known[i]
 	t := stall.Instant(ns - int64(r.offset))
 	slack := r.accuracy
 	if away := max(t-r.at, r.at-t); away > stall.Instant(time.Second) {
@@ -70,5 +79,5 @@ func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 			slack = max(slack, step)
 		}
 	}
-	return t, slack, true
+	return min(max(t, -farthest/4), farthest/4), min(slack, farthest/4), true
 }

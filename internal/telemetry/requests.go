@@ -18,16 +18,14 @@ var (
 		"Time that one cause cost one request, of the requests that were stalled by 10 us or more; queue is not among the causes.",
 	}
 	requestTime = Metric{
-		stall.MetricRequestTime, ObservableCounter, "s", requestHits,
-		"Duration of all requests, by how many collections delayed them: the denominator of every share.",
+		stall.MetricRequestTime, ObservableCounter, stall.UnitSeconds, requestHits, stall.MeaningRequestTime,
 	}
 	requestStallTime = Metric{
-		stall.MetricRequestStallTime, ObservableCounter, "s", []string{stall.AttrCause, stall.AttrLatencyBucket, stall.AttrFidelity, stall.AttrRoute},
-		"Time of all requests by its owner: the causes, and app, app_or_host, uncertain and unseen. Sums to otelgc.request.time.",
+		stall.MetricRequestStallTime, ObservableCounter, stall.UnitSeconds, []string{stall.AttrCause, stall.AttrLatencyBucket, stall.AttrFidelity, stall.AttrRoute},
+		stall.MeaningRequestStallTime,
 	}
 	requestCount = Metric{
-		stall.MetricRequests, ObservableCounter, "{request}", requestHits,
-		"Requests, by how many collections delayed them; in cycle fidelity by how many paused them, at most.",
+		stall.MetricRequests, ObservableCounter, stall.UnitRequests, requestHits, stall.MeaningRequests,
 	}
 	requestHits = []string{stall.AttrGCOverlap, stall.AttrGCKind, stall.AttrLatencyBucket, stall.AttrFidelity, stall.AttrRoute}
 

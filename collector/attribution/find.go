@@ -1,0 +1,210 @@
+package attribution
+
+import (
+	"github.com/otelgc/otelgc/stall"
+)
+
+// view is what is known of where a span ran. It is good for a join without the
+// lock: what it points to is read under locks of its own, or never changed.
+type view struct {
+	boot    string
+	wall    *wall // nil on a host that nobody told of
+	probes  logs
+	process *process // nil if it is not known
+	runtime logs
+	target  *sourceLog // what the machine did to the process
+	pid     int32      // by which the target goes
+	inside  bool       // otelgc is in the process
+}
+
+// known reports whether anybody watches the process.
+func (v *view) known() bool { return v.process != nil || v.target != nil }
+
+// found is the place that a span's resource names.
+type found struct {
+	host      *host    // nil if it is not known
+	process   *process // nil if it is not known
+	target    *process
+	ambiguous bool // several could be meant: none is
+}
+
+// find returns the place of a span's resource. With a boot id it is on that
+// host; otherwise it is found by its container or pod, else by host and pid.
+// Where two could be meant, none is.
+func (r *registry) find(id *identity) (f found) {
+	if id.boot != "" {
+		f.host = r.hosts[id.boot]
+	}
+	if id.boot == "" || f.host != nil {
+		f.process, f.ambiguous = r.findProcess(id)
+	}
+	switch {
+	case f.process != nil:
+		f.host = f.process.host
+	case f.host == nil && id.boot == "" && !f.ambiguous:
+		f.host = r.findHost(id)
+	}
+	if f.host != nil && !f.ambiguous {
+		f.target = f.host.targetOf(id, f.process)
+	}
+	return f
+}
+
+func (r *registry) findProcess(id *identity) (_ *process, ambiguous bool) {
+	for _, l := range id.links() {
+		if l.how == 0 || l.how == byHost && id.boot != "" {
+			continue
+		}
+		p, several := pick(r.index[l], id, l.how)
+		if p != nil || several {
+			return p, several
+		}
+		if l.how == byBoot {
+			return nil, false // nobody has that pid: a container has no other
+		}
+	}
+	return nil, false
+}
+
+// pick returns the one process that id can mean: of several the one that has
+// that very identity, else the one that still speaks.
+func pick(list []*process, id *identity, by how) (_ *process, several bool) {
+	var one *process
+	n := 0
+	for _, p := range list {
+		if !id.found(by, &p.id) {
+			continue
+		}
+		if p.id == *id {
+			return p, false
+		}
+		one, n = p, n+1
+	}
+	if n <= 1 {
+		return one, false
+	}
+	one, n = nil, 0
+	for _, p := range list {
+		if id.found(by, &p.id) && !silent(p, list) {
+			one, n = p, n+1
+		}
+	}
+	if n == 1 {
+		return one, false
+	}
+	return nil, true
+}
+
+// silent reports whether p is dead: it says nothing any more, or its host is
+// now in a later boot.
+func silent(p *process, others []*process) bool {
+	if p.told+silentAfter < p.host.now {
+		return true
+	}
+	for _, o := range others {
+		if p.host.over(o.host) {
+			return true
+		}
+	}
+	return false
+}
+
+// findHost returns the host of a process that nobody watches, by the name that
+// its probes have for it.
+func (r *registry) findHost(id *identity) *host {
+	for _, name := range [...]string{id.hostID, id.hostName} {
+		if name == "" || len(r.named[name]) == 0 {
+			continue
+		}
+		var one *host
+		for _, h := range r.named[name] {
+			over := false
+			for _, o := range r.named[name] {
+				over = over || h.over(o)
+			}
+			switch {
+			case over:
+			case one != nil:
+				return nil
+			default:
+				one = h
+			}
+		}
+		return one
+	}
+	return nil
+}
+
+// targetOf returns what is known of what the machine does to a process. The
+// sidecar has a pid of its own for it: the one that the process's source told,
+// else the same if nothing says that it is in a container.
+func (h *host) targetOf(id *identity, p *process) *process {
+	pid, created := id.number, id.created
+	contained := id.contained()
+	if p != nil {
+		contained = contained || p.id.contained()
+		if pid, created = p.id.number, p.id.created; p.outer != 0 {
+			pid, contained = p.outer, false
+		}
+	}
+	t := h.targets[pid]
+	if t == nil || !sameBirth(created, t.born) || contained && (created == "" || t.born == 0) {
+		return nil
+	}
+	return t
+}
+
+// view returns what a join needs to know of f.
+func (f *found) view() (v view) {
+	if f.host == nil || f.host.wall.n == 0 {
+		return v
+	}
+	v.boot, v.wall, v.probes = f.host.boot, f.host.wall, f.host.probes
+	if f.process != nil {
+		v.process, v.runtime, v.inside = f.process, f.process.runtime, f.process.inside()
+	}
+	if f.target != nil {
+		v.target, v.pid = f.target.runtime[stall.TargetWatch], f.target.outer
+	}
+	return v
+}
+
+// passed reports whether every source that is alive has passed t: those of the
+// machine, and those of the process.
+func (f *found) passed(t stall.Instant) bool {
+	h := f.host
+	if h.now < t {
+		return false
+	}
+	late := func(l *sourceLog) bool {
+		return l != nil && l.told+silentAfter >= h.now && l.Watermark() < t
+	}
+	for _, p := range [...]*logs{&h.probes, f.process.logs(), f.target.logs()} {
+		if p == nil {
+			continue
+		}
+		for _, l := range p {
+			if late(l) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p *process) logs() *logs {
+	if p == nil {
+		return nil
+	}
+	return &p.runtime
+}
+
+// settled reports whether nothing more is to come about spans that end then,
+// Unix ns.
+func (f *found) settled(end int64) bool {
+	if f.host == nil || f.process == nil && f.target == nil {
+		return false // a status may be on its way
+	}
+	t, slack, ok := f.host.wall.instant(end)
+	return ok && f.passed(t.Add(slack))
+}

@@ -1,0 +1,264 @@
+package attribution
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestAbsurdSpans: spans whose times cannot be go on, each with owners that sum
+// to what is made of its length, and do not spoil those beside them.
+func TestAbsurdSpans(t *testing.T) {
+	const wall = uint64(offset + 100*sec)
+	hour := uint64(time.Hour)
+	for name, x := range map[string]struct {
+		start, end uint64
+		want       time.Duration
+	}{
+		"no times":          {0, 0, 0},
+		"never ended":       {wall, 0, 0},
+		"backwards":         {wall + 5, wall, 0},
+		"since 1970":        {0, wall, 0},
+		"year 2262":         {wall, math.MaxInt64, 0},
+		"year 2554":         {wall, math.MaxUint64, 0},
+		"both of year 2554": {math.MaxUint64 - 9, math.MaxUint64, 0},
+		"an hour":           {wall - hour, wall, time.Hour},
+		"eight days":        {wall - 192*hour, wall, 0},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		a.Learn(s.status(stall.GCWatch, 99*sec))
+		a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
+		a.Learn(s.status(stall.GCWatch, 101*sec))
+		td := s.span(100*sec+10*ms, 100*sec+20*ms)
+		odd := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
+		odd.SetStartTimestamp(pcommon.Timestamp(x.start))
+		odd.SetEndTimestamp(pcommon.Timestamp(x.end))
+		a.Hold(td, c.sink(), start)
+		a.Tick(start.Add(10 * time.Second))
+		if len(c.spans) != 2 {
+			t.Fatalf("%s: %d spans went on, want 2", name, len(c.spans))
+		}
+		if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got != 3e-3 {
+			t.Errorf("%s: the span beside it: gc.pause %v, want 3 ms for certain", name, got)
+		}
+		if got := total(floats(c.spans[1].Attributes())); math.Abs(got-x.want.Seconds()) > 1e-6 {
+			t.Errorf("%s: the owners sum to %v s, want %v", name, got, x.want)
+		}
+	}
+}
+
+// TestTimesOfTheFuture: one status of a time that has not come is told from the
+// rest by the rest, and the host is heard again.
+func TestTimesOfTheFuture(t *testing.T) {
+	s, a := newSender(), New(Config{})
+	a.Learn(s.status(stall.GCWatch, 99*sec))
+	a.Learn(s.status(stall.GCWatch, 1e6*sec))
+	for i := range int64(believeAfter) {
+		a.Learn(s.status(stall.GCWatch, 100*sec+i))
+	}
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
+	a.Learn(s.collection(stall.GCWatch, 2, 1e6*sec, 1e6*sec+ms, 0)) // it would stay for ever
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	c := new(catcher)
+	a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+	a.Tick(start)
+	if len(c.spans) != 1 {
+		t.Fatal("the span waits for a time that does not come")
+	}
+	if got := floats(c.spans[0].Attributes()); got["otelgc.stall.gc.pause"] != 3e-3 || got["otelgc.stall.coverage"] != 1 {
+		t.Errorf("charges: got %v, want gc.pause of 3 ms and coverage 1", got)
+	}
+	if got := a.Lost(); got.Events["time"] != 2 || got.HostsForgotten != 1 {
+		t.Errorf("lost %+v, want the host forgotten once, and that counted with the pause of the future", got)
+	}
+}
+
+// heap returns the bytes that live on the heap.
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// received returns spans as a receiver makes them.
+func received(t *testing.T, td ptrace.Traces) ptrace.Traces {
+	t.Helper()
+	sent, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if td, err = new(ptrace.ProtoUnmarshaler).UnmarshalTraces(sent); err != nil {
+		t.Fatal(err)
+	}
+	return td
+}
+
+// TestMemory: what is kept takes no more memory than the limit, whatever it is
+// that is sent and however small it is on the wire.
+func TestMemory(t *testing.T) {
+	const limit = 8 << 20
+	rich := func(td ptrace.Traces, n int, put func(ptrace.Span)) {
+		list := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+		for range n {
+			sp := list.AppendEmpty()
+			list.At(0).CopyTo(sp)
+			put(sp)
+		}
+	}
+	for name, send := range map[string]func(i int, s *sender) (plog.Logs, ptrace.Traces){
+		"spans": func(_ int, s *sender) (plog.Logs, ptrace.Traces) {
+			td := s.span(100*sec, 101*sec)
+			rich(td, 100, func(sp ptrace.Span) {
+				for k := range 8 {
+					sp.Attributes().PutStr(fmt.Sprintf("attribute.%d", k), "a value of some length")
+				}
+			})
+			return plog.NewLogs(), td
+		},
+		"empty attributes": func(_ int, s *sender) (plog.Logs, ptrace.Traces) {
+			td := s.span(100*sec, 101*sec)
+			rich(td, 10, func(sp ptrace.Span) {
+				for range 100 {
+					sp.Attributes().PutEmptySlice("").AppendEmpty()
+				}
+				for range 100 {
+					sp.Events().AppendEmpty()
+					sp.Links().AppendEmpty()
+				}
+			})
+			return plog.NewLogs(), td
+		},
+		"empty resources": func(int, *sender) (plog.Logs, ptrace.Traces) {
+			td := ptrace.NewTraces()
+			for range 100 {
+				td.ResourceSpans().AppendEmpty()
+			}
+			return plog.NewLogs(), td
+		},
+		"boot ids": func(i int, s *sender) (plog.Logs, ptrace.Traces) {
+			s.boot = fmt.Sprintf("boot %d", i)
+			return s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), ptrace.NewTraces()
+		},
+		"processes": func(i int, s *sender) (plog.Logs, ptrace.Traces) {
+			s.pid, s.with = int64(i+1), m{"container.id": fmt.Sprint(i), "k8s.pod.uid": fmt.Sprint(i), "host.name": fmt.Sprint(i)}
+			return s.collection(stall.GCWatch, 1, sec, 2*sec, 0), ptrace.NewTraces()
+		},
+		"sources": func(i int, s *sender) (plog.Logs, ptrace.Traces) {
+			s.pid = int64(i/4 + 1)
+			source := []stall.Source{stall.GCWatch, stall.GoTrace, stall.Dotnet, stall.TargetWatch}[i%4]
+			return s.gap(source, stall.HostPreempted, stall.ScopeTarget, sec, 2*sec), ptrace.NewTraces()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := heap()
+			a := New(Config{MaxBytes: limit, MaxSpans: 1 << 30, MaxProcesses: 1 << 30, MaxHosts: 1 << 30})
+			var n atomic.Int64
+			sink := Sink{Traces: func(td ptrace.Traces) { n.Add(int64(td.SpanCount())) }}
+			sent := 0
+			for i := range 400 {
+				ld, td := send(i, newSender())
+				td = received(t, td)
+				sent += td.SpanCount()
+				a.Learn(ld)
+				a.Hold(td, sink, start)
+			}
+			took := heap() - before
+			_, bytes := a.Held()
+			t.Logf("%d kB on the heap, %d kB counted", took>>10, (bytes+a.Known())>>10)
+			if took > limit+limit/8 || bytes+a.Known() > limit {
+				t.Errorf("%d bytes on the heap, %d counted, want at most %d", took, bytes+a.Known(), limit)
+			}
+			if counted := bytes + a.Known(); counted < limit/3 {
+				t.Errorf("%d bytes counted: the limit was not reached, and nothing is proven", counted)
+			}
+			a.Flush()
+			if int(n.Load()) != sent {
+				t.Errorf("%d spans went on of %d", n.Load(), sent)
+			}
+			runtime.KeepAlive(a)
+		})
+	}
+}
+
+// TestFloodSparesOthers: one host that sends many processes forgets its own.
+func TestFloodSparesOthers(t *testing.T) {
+	a, c := New(Config{MaxProcesses: 16}), new(catcher)
+	s := newSender()
+	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	flood := newSender()
+	flood.boot = "another"
+	for i := range int64(10_000) {
+		flood.pid = i + 1
+		a.Learn(flood.status(stall.GCWatch, 101*sec))
+	}
+	a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+	a.Flush()
+	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got == 0 {
+		t.Error("the process of a quiet host was forgotten")
+	}
+	if got := a.Lost().ProcessesForgotten; got != 10_000-15 {
+		t.Errorf("processes forgotten: got %d, want %d", got, 10_000-15)
+	}
+}
+
+// TestDeepValues: spans whose values lie deeper than anybody measures go on.
+func TestDeepValues(t *testing.T) {
+	a, c, s := New(Config{}), new(catcher), newSender()
+	td := s.span(100*sec, 101*sec)
+	v := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutEmpty("deep")
+	for range 10_000 {
+		v = v.SetEmptySlice().AppendEmpty()
+	}
+	a.Hold(td, c.sink(), start)
+	if got := a.Lost().SpansOverLimit; len(c.spans) != 1 || got != 1 {
+		t.Errorf("%d spans went on, %d over the limit; want 1 and 1", len(c.spans), got)
+	}
+}
+
+// TestOddAttributes: identity and charges of the wrong type are none.
+func TestOddAttributes(t *testing.T) {
+	for _, put := range []func(pcommon.Map, string){
+		func(m pcommon.Map, k string) { m.PutEmptyMap(k).PutStr("x", "y") },
+		func(m pcommon.Map, k string) { m.PutEmptySlice(k).AppendEmpty().SetInt(1) },
+		func(m pcommon.Map, k string) { m.PutEmptyBytes(k).Append(1, 2) },
+		func(m pcommon.Map, k string) { m.PutDouble(k, math.NaN()) },
+		func(m pcommon.Map, k string) { m.PutInt(k, math.MinInt64) },
+		func(m pcommon.Map, k string) { m.PutBool(k, true) },
+		func(m pcommon.Map, k string) { m.PutEmpty(k) },
+	} {
+		a, c, s := New(Config{}), new(catcher), newSender()
+		ld := s.status(stall.GCWatch, 101*sec)
+		event := ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
+		td := s.span(100*sec, 100*sec+10*ms)
+		resource := td.ResourceSpans().At(0).Resource().Attributes()
+		span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+		for _, k := range []string{
+			stall.AttrBootID, stall.AttrProcessPID, stall.AttrProcessCreation, stall.AttrHostID, stall.AttrHostName, attrContainerID, attrPodUID,
+			stall.AttrSource, stall.AttrEnd, stall.AttrWatermark, stall.AttrWallOffset, stall.AttrUnseenStart, "service.name",
+			stall.AttrFidelity, stall.AttrGCOverlap, stall.AttrCoverage, attrUnseen, attrAppOrHost,
+		} {
+			put(event, k)
+			put(resource, k)
+			put(span, k)
+		}
+		a.Learn(ld)
+		a.Hold(td, c.sink(), start)
+		a.Flush()
+		if got := a.Lost(); len(c.spans) != 1 || got.Events["no_identity"] != 1 || got.SpansUnknown != 1 {
+			t.Errorf("%d spans went on, lost %+v; want the event without identity, and the span unknown", len(c.spans), got)
+		}
+	}
+}

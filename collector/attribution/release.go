@@ -1,0 +1,97 @@
+package attribution
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// looks is how many spans' resources are looked up at a time, so that no event
+// waits for long.
+const looks = 64
+
+// release joins what is ready, or everything, on all cores, and hands it on.
+func (a *Attributor) release(now time.Time, all bool) {
+	a.releasing.Lock()
+	defer a.releasing.Unlock()
+	ready := a.ready(now, all)
+	workers := min(runtime.GOMAXPROCS(0), len(ready))
+	for len(a.joiners) < workers {
+		a.joiners = append(a.joiners, new(joiner))
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, j := range a.joiners[:workers] {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(ready)); i = next.Add(1) - 1 {
+				a.conclude(j, ready[i])
+				ready[i] = nil // what was handed on is not ours to keep
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// ready takes what is due.
+func (a *Attributor) ready(now time.Time, all bool) (ready []*held) {
+	waiting := a.held.all()
+	if all {
+		return waiting
+	}
+	kept := make([]*held, 0, len(waiting))
+	for len(waiting) > 0 {
+		some := waiting[:min(looks, len(waiting))]
+		waiting = waiting[len(some):]
+		a.mu.Lock()
+		for _, h := range some {
+			if !now.Before(h.due) || a.known.settled(h) {
+				ready = append(ready, h)
+			} else {
+				kept = append(kept, h)
+			}
+		}
+		a.mu.Unlock()
+	}
+	a.held.put(kept...)
+	return ready
+}
+
+// settled reports whether nothing more is to come about h.
+func (r *registry) settled(h *held) bool {
+	r.look(h)
+	return h.found.settled(h.end)
+}
+
+// look finds the place of h, unless it is known and nothing changed.
+func (r *registry) look(h *held) {
+	if h.version != r.version {
+		h.found, h.version = r.find(&h.id), r.version
+	}
+}
+
+// conclude joins the spans of h and hands them on.
+func (a *Attributor) conclude(j *joiner, h *held) {
+	a.mu.Lock()
+	a.known.look(h)
+	f := h.found
+	settled := f.settled(h.end)
+	v := f.view()
+	a.mu.Unlock()
+	switch {
+	case f.ambiguous:
+		a.lost.ambiguous.Add(uint64(h.n))
+	case !v.known():
+		a.lost.unknown.Add(uint64(h.n))
+	case !settled:
+		a.lost.timedOut.Add(uint64(h.n))
+	}
+	d := a.attribute(j, h, &v)
+	if h.sink.Traces != nil {
+		h.sink.Traces(h.spans)
+	}
+	if h.sink.Slow != nil && d.LogRecordCount() > 0 {
+		h.sink.Slow(d)
+	}
+	a.held.gone(h)
+}
