@@ -15,8 +15,18 @@ const (
 	// LevelAllocations is the level that it needs: Verbose.
 	LevelAllocations = 5
 
+	// idGCJoin is how the collector looks, at the start of each collection,
+	// whether somebody wants that level: in a session that names its events and
+	// not this one, AllocationTick ends there (runtime, src/coreclr/vm/gcenv.ee.cpp,
+	// UpdateGCEventStatus; seen of .NET 10). Only server GC fires it.
+	idGCJoin = 203
+
 	maxAllocators = 4096
 )
+
+// AllocationEventIDs returns the ids of the events that a session has to name
+// besides EventIDs for AllocationTick to come.
+func AllocationEventIDs() []uint32 { return []uint32{IDAllocationTick, idGCJoin} }
 
 // Allocation is what one thread allocated, as far as AllocationTick says. It is
 // a sample: what was allocated by all threads between two events is put down to

@@ -41,8 +41,8 @@ func (p *Process) Initialize() error {
 // Ping asks for the smallest answer.
 func (p *Process) Ping() (Response, error) { return p.ask("ping", map[string]any{}) }
 
-// List asks for the list of tools: 77 kB, and a few MB allocated. Pad is a
-// number of bytes that the request carries along; from 85,000 on they are a
+// List asks for the list of tools: 77 kB, and about 200 kB allocated. Pad is
+// a number of bytes that the request carries along; from 85,000 on they are a
 // large object.
 func (p *Process) List(pad int) (Response, error) {
 	params := map[string]any{}

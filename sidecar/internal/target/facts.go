@@ -20,15 +20,16 @@ type Summary struct {
 	Incomplete    uint64 `json:"incomplete,omitempty"` // collections that lack a part
 	PauseTotal    int64  `json:"pause_total"`
 	PauseMax      int64  `json:"pause_max"`
-	Suspensions   uint64 `json:"suspensions"` // stops that were not for collections
+	SuspendTotal  int64  `json:"suspend_total"` // of the pauses, what it took to stop the threads
+	Suspensions   uint64 `json:"suspensions"`   // stops that were not for collections
 	SuspensionSum int64  `json:"suspension_total"`
 	Lost          uint64 `json:"lost,omitempty"` // events
 	Late          uint64 `json:"late,omitempty"` // stops that came after the watermark had passed them
 	Watched       int64  `json:"watched"`
 	// PauseShare is PauseTotal in Watched. TimeInGC is the runtime's own "% time
-	// in GC" of the last collection, from the end of the one before: without the
-	// time to suspend the threads, and with what paging and lost CPU took. Both
-	// are 0 to 1.
+	// in GC" of the last collection, from the end of the one before: it leaves out
+	// the time to suspend the threads (SuspendTotal has it of all), and counts
+	// what paging and lost CPU took. Both are 0 to 1.
 	PauseShare gc.Maybe[float64] `json:"pause_share,omitzero"`
 	TimeInGC   gc.Maybe[float64] `json:"time_in_gc,omitzero"`
 	Unseen     int64             `json:"unseen"` // since the first session began
@@ -37,7 +38,8 @@ type Summary struct {
 	// Slowed are the collections that the machine made pause long, see gc.Usual.
 	Slowed Slowed `json:"slowed,omitzero"`
 
-	GCThreads []GCThreads `json:"gc_threads,omitempty"`
+	GCThreads   []GCThread   `json:"gc_threads,omitempty"`
+	Allocations *Allocations `json:"allocations,omitempty"` // nil if nobody asked
 
 	order uint64 // when it was first seen
 	inGC  timeInGC
@@ -84,6 +86,9 @@ func (s *Summary) stop(v *dotnetgc.Stop) {
 	}
 	s.PauseTotal += max(0, d-int64(v.Overlap))
 	s.PauseMax = max(s.PauseMax, d)
+	if v.Suspended >= v.Start() {
+		s.SuspendTotal += max(0, int64(v.Suspended.Sub(v.Start())-v.Overlap))
+	}
 }
 
 func (s *Summary) cover(c *coverage) {

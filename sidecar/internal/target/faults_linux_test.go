@@ -204,29 +204,6 @@ func sessionThreads(t *testing.T, pid int) (n int) {
 	return n
 }
 
-// stallReader opens a session with many events and does not read it. The
-// process works on, and its diagnostics server answers others.
-func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {
-	q := request()
-	q.BufferMB = 4
-	q.Providers[0].Level, q.Providers[0].Events = 5, nil
-	q.Providers[0].Keywords = 0x1 | 0x8 | 0x10 | 0x8000 | 0x10000 // GC, loader, JIT, exceptions, threading
-	s, err := client.Collect(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		server.List(0)
-	}
-	if _, err := client.ProcessInfo(t.Context()); err != nil {
-		t.Errorf("beside a stalled session: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	noLeak(t, server, own)
-}
-
 // crowd takes every session. The watcher says why it sees nothing, and sees as
 // soon as there is room.
 func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {

@@ -1,38 +1,137 @@
 package target
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
-// threadsEvery is the number of statuses between two looks at the threads.
-const threadsEvery = 10
+const (
+	// threadsEvery is the number of statuses between two looks at the threads.
+	threadsEvery = 10
+	// maxGCThreads bounds the threads of the collector that are kept, those
+	// that ended included: server GC has one per heap, and 1,024 at most.
+	maxGCThreads = 2048
+)
 
-// GCThreads is the CPU time of the collector's threads of one name since they
-// were made, in steps of 10 ms. It is no time in GC: under Workstation GC the
-// program's own threads collect. Threads that died are missing.
-type GCThreads struct {
-	Name    string `json:"name"`
-	Threads int    `json:"threads"`
-	CPU     int64  `json:"cpu"`
-	At      int64  `json:"at"` // when it was read last
+// GCThread is one thread of the collector. Its CPU time is no time in GC: under
+// Workstation GC the program's own threads collect, and only a background
+// collection has a thread.
+type GCThread struct {
+	Thread int    `json:"thread"`
+	Name   string `json:"name"`
+	// CPU and Elapsed count from when the process is watched, or the thread was
+	// made: its CPU time, in steps of 10 ms, and the time that it has been there.
+	CPU     int64 `json:"cpu"`
+	Elapsed int64 `json:"elapsed"`
+	// Ended says that the thread is no longer there: what was read last. One
+	// that came and went between two looks is missing.
+	Ended bool `json:"ended,omitempty"`
 }
 
-// gcThreads sums up the collector's threads.
-func gcThreads(threads []thread, at stall.Instant) []GCThreads {
-	var all []GCThreads
+// gcThreads follows the threads of the collector of one process.
+type gcThreads struct {
+	known map[threadKey]*followed
+	first stall.Instant // when they were looked at first
+	left  int           // over the limit
+}
+
+// threadKey names a thread: its number is used again.
+type threadKey struct {
+	id      int
+	created uint64
+}
+
+type followed struct {
+	GCThread
+	since stall.Instant
+	base  time.Duration // of CPU at since
+}
+
+// look takes in the threads that there are now.
+func (g *gcThreads) look(threads []thread, now stall.Instant, madeAt func(uint64) stall.Instant) {
+	if g.first == 0 {
+		g.first, g.known = now, make(map[threadKey]*followed)
+	}
+	for _, f := range g.known {
+		f.Ended = true
+	}
+	for i := range threads {
+		t := &threads[i]
+		if t.name != serverThread && t.name != backgroundThread {
+			continue
+		}
+		f := g.follow(t, now, madeAt)
+		if f == nil {
+			continue
+		}
+		f.Ended = false
+		f.CPU, f.Elapsed = int64(t.cpu-f.base), int64(max(0, now.Sub(f.since)))
+	}
+}
+
+// follow returns what is kept of a thread, nil if there are too many.
+func (g *gcThreads) follow(t *thread, now stall.Instant, madeAt func(uint64) stall.Instant) *followed {
+	key := threadKey{t.id, t.created}
+	if f := g.known[key]; f != nil {
+		return f
+	}
+	if len(g.known) >= maxGCThreads {
+		g.left++
+		return nil
+	}
+	f := &followed{GCThread: GCThread{Thread: t.id, Name: t.name}, since: max(g.first, min(now, madeAt(t.created)))}
+	if now == g.first {
+		f.base = t.cpu
+	}
+	g.known[key] = f
+	return f
+}
+
+// list returns them by name, then number.
+func (g *gcThreads) list() []GCThread {
+	var all []GCThread
+	for _, f := range g.known {
+		all = append(all, f.GCThread)
+	}
+	slices.SortFunc(all, func(a, b GCThread) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Elapsed, b.Elapsed))
+	})
+	return all
+}
+
+// sayGCThreads says in one line what the collector's threads used.
+func sayGCThreads(all []GCThread) string {
+	if len(all) == 0 {
+		return "none seen: under Workstation GC the program's own threads collect"
+	}
+	var words []string
 	for _, name := range []string{serverThread, backgroundThread} {
-		g := GCThreads{Name: name, At: int64(at)}
-		for i := range threads {
-			if threads[i].name == name {
-				g.Threads++
-				g.CPU += int64(threads[i].cpu)
+		threads, ended, cpu, elapsed := 0, 0, time.Duration(0), time.Duration(0)
+		for i := range all {
+			if t := &all[i]; t.Name == name {
+				threads++
+				cpu += time.Duration(t.CPU)
+				elapsed = max(elapsed, time.Duration(t.Elapsed))
+				if t.Ended {
+					ended++
+				}
 			}
 		}
-		if g.Threads > 0 {
-			all = append(all, g)
+		if threads == 0 {
+			continue
 		}
+		text := fmt.Sprintf("%d %s: %v of CPU, the oldest in %v", threads, name, cpu, elapsed.Round(10*time.Millisecond))
+		if ended > 0 {
+			text += fmt.Sprintf(", %d of them ended, as read last", ended)
+		}
+		words = append(words, text)
 	}
-	return all
+	return strings.Join(words, "; ")
 }
 
 // lookAtThreads keeps the CPU time of the collector's threads, as long as they
@@ -41,7 +140,13 @@ func (p *process) lookAtThreads(now stall.Instant) {
 	if p.id.PID == 0 {
 		return
 	}
-	if threads, err := threadsOf(p.proc, p.id.PID); err == nil && len(threads) > 0 {
-		p.summary.GCThreads = gcThreads(threads, now)
+	threads, err := threadsOf(p.proc, p.id.PID)
+	if err != nil || len(threads) == 0 {
+		return
+	}
+	p.gcThreads.look(threads, now, func(ticks uint64) stall.Instant { return madeAt(p.clock, ticks) })
+	p.summary.GCThreads = p.gcThreads.list()
+	if p.allocations.on {
+		p.allocations.name(p.proc, p.id.PID)
 	}
 }

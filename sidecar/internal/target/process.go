@@ -34,6 +34,10 @@ type process struct {
 	cover    coverage
 	waiting  waiting
 	summary  Summary
+
+	gcThreads   gcThreads
+	allocations allocations
+
 	failure  error         // of the last session
 	status   stall.Instant // when the last one was told
 	statuses int
@@ -42,6 +46,7 @@ type process struct {
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
 	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
+	p.allocations.on = o.Allocations
 	p.log = o.Log.With("pid", id.PID)
 	p.summary = Summary{PID: id.PID, order: p.order}
 	return p
@@ -118,13 +123,32 @@ func (p *process) end(ctx context.Context) {
 	p.lookAtThreads(p.clock.Now())
 	p.tellNow(p.clock.Now())
 	p.summary.cover(&p.cover)
-	p.log.Info("no longer watched", "why", p.summary.Why, "collections", p.summary.Collections.Total,
-		"paused", time.Duration(p.summary.PauseTotal).String(), "longest", time.Duration(p.summary.PauseMax).String(),
-		"pause_share", percent(p.summary.PauseShare), "time_in_gc_of_the_last", percent(p.summary.TimeInGC),
-		"slowed_by_the_machine", p.summary.Slowed.String())
+	p.sayEnd()
 	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
 		p.log.Warn("not all telemetry was exported", "error", err)
 	}
+}
+
+// sayEnd says what was seen of the process.
+func (p *process) sayEnd() {
+	s := &p.summary
+	facts := []any{
+		"why", s.Why, "collections", s.Collections.Total, "paused", time.Duration(s.PauseTotal).String(),
+		"of_it_to_suspend", time.Duration(s.SuspendTotal).String(), "longest", time.Duration(s.PauseMax).String(),
+		"pause_share", percent(s.PauseShare),
+		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
+		"gc_threads", sayGCThreads(s.GCThreads),
+	}
+	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
+		facts = append(facts, "allocated_sampled", s.Allocations.String())
+	}
+	if slowed := s.Slowed.String(); slowed != "" {
+		facts = append(facts, "slowed_by_the_machine", slowed)
+	}
+	if s.Lost > 0 {
+		facts = append(facts, "events_lost", s.Lost)
+	}
+	p.log.Info("no longer watched", facts...)
 }
 
 // percent writes a share.

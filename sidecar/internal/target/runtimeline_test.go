@@ -49,11 +49,11 @@ func TestRuntimeLine(t *testing.T) {
 }
 
 func FuzzParseThread(f *testing.F) {
-	stat := "7 (.NET Server GC) S 1 7 7 0 -1 4194368 0 0 0 0 250 50 0 0 20 0"
+	stat := "7 (.NET Server GC) S 1 7 7 0 -1 4194368 0 0 0 0 250 50 0 0 20 0 9 0 4711 0"
 	f.Add([]byte(stat))
 	f.Add([]byte("7 (a) b) S 1"))
 	f.Add([]byte(")("))
-	if got, ok := parseThread([]byte(stat)); !ok || got != (thread{serverThread, 3 * time.Second}) {
+	if got, ok := parseThread([]byte(stat)); !ok || got != (thread{7, serverThread, 3 * time.Second, 4711}) {
 		f.Errorf("got %+v, %v", got, ok)
 	}
 	f.Fuzz(func(t *testing.T, stat []byte) {

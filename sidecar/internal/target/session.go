@@ -23,6 +23,16 @@ func request() dotnetipc.Request {
 	}}}
 }
 
+// request asks for what is wanted of the process.
+func (p *process) request() dotnetipc.Request {
+	q := request()
+	if p.allocations.on {
+		q.Providers[0].Level = dotnetgc.LevelAllocations
+		q.Providers[0].Events = append(q.Providers[0].Events, dotnetgc.AllocationEventIDs()...)
+	}
+	return q
+}
+
 // errStreamEnded says that the runtime ended a session that we did not stop.
 var errStreamEnded = errors.New("the process ended the session")
 
@@ -41,7 +51,7 @@ func (p *process) session(ctx context.Context) error {
 		return err
 	}
 	before := p.clock.Now()
-	s, err := client.Collect(ctx, request())
+	s, err := client.Collect(ctx, p.request())
 	if err != nil {
 		return err
 	}
@@ -67,6 +77,9 @@ func (p *process) session(ctx context.Context) error {
 	p.cover.attach(madeAt(p.clock, p.id.Created), after)
 	p.summary.Sessions++
 	p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", info.Version, "command", s.Version)
+	if p.allocations.on {
+		p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
+	}
 	defer stopper(ctx, s)()
 	v := &view{process: p, reader: r, by: by, began: after}
 	v.model = dotnetgc.NewModel(r.Header(), dotnetgc.Options{Since: after.Add(-by)})
@@ -219,6 +232,9 @@ func (v *view) deliver() {
 	v.waiting.pending = 0
 	if at, ok := v.model.Pending(); ok {
 		v.waiting.pending = at.Add(v.by)
+	}
+	if v.allocations.on {
+		v.allocations.add(v.model.Allocations())
 	}
 	if lost := v.model.Stats().Lost; lost > v.lost {
 		v.summary.Lost += lost - v.lost

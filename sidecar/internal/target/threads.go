@@ -30,8 +30,10 @@ const (
 
 // thread is a thread of a process.
 type thread struct {
-	name string
-	cpu  time.Duration // user and system time, in steps of 10 ms
+	id      int
+	name    string
+	cpu     time.Duration // user and system time, in steps of 10 ms
+	created uint64        // clock ticks since boot
 }
 
 // threadsOf returns the threads that a process has now. Those that end
@@ -73,22 +75,33 @@ func readThread(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxThreadFile))
 }
 
-// parseThread reads the name, utime and stime of a stat, fields 2, 14 and 15 of
-// proc_pid_stat(5). The name may hold spaces and parentheses.
+// parseThread reads the number, the name, utime, stime and starttime of a stat:
+// fields 1, 2, 14, 15 and 22 of proc_pid_stat(5). The name may hold spaces and
+// parentheses.
 func parseThread(stat []byte) (t thread, ok bool) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
 		return t, false
 	}
 	f := bytes.Fields(stat[to+1:])
-	const at = 14 - 3
-	if len(f) < at+2 {
+	const behind = 3 // the first field behind the name
+	if len(f) <= 22-behind {
 		return t, false
 	}
-	user, err1 := strconv.ParseUint(string(f[at]), 10, 32)
-	system, err2 := strconv.ParseUint(string(f[at+1]), 10, 32)
+	var n [4]uint64
+	for i, field := range [][]byte{stat[:from], f[14-behind], f[15-behind], f[22-behind]} {
+		var err error
+		if n[i], err = strconv.ParseUint(string(bytes.TrimSpace(field)), 10, 64); err != nil {
+			return t, false
+		}
+	}
+	const most = 1 << 32
+	if n[0] >= most || n[1] >= most || n[2] >= most {
+		return t, false
+	}
 	const tick = time.Second / 100 // USER_HZ
-	return thread{strings.TrimSpace(string(stat[from+1 : to])), time.Duration(user+system) * tick}, err1 == nil && err2 == nil
+	name := strings.TrimSpace(string(stat[from+1 : to]))
+	return thread{int(n[0]), name, time.Duration(n[1]+n[2]) * tick, n[3]}, true
 }
 
 // count returns how many threads have the name.

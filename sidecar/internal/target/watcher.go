@@ -22,9 +22,13 @@ type Options struct {
 	// Listen is the path of a reverse port; none if empty. A runtime that is
 	// started with DOTNET_DiagnosticPorts=PATH,nosuspend dials it.
 	Listen string
-	Clock  stall.Clock
-	Log    *slog.Logger
-	Proc   dotnetipc.Proc
+	// Allocations asks for who allocates, too: a sample, that costs the process
+	// an event about every 100 kB.
+	Allocations bool
+
+	Clock stall.Clock
+	Log   *slog.Logger
+	Proc  dotnetipc.Proc
 	// Followed is a watch of one of the processes that somebody else keeps; nil
 	// for none. Without it what the machine does to a process is only counted.
 	Followed *hostwatch.Watch
