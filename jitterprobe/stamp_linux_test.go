@@ -1,6 +1,7 @@
 package jitterprobe
 
 import (
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -8,11 +9,15 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// A stall that the probe's own thread stamps is found to the microsecond. The
-// thread reads the clock by a system call, and what interrupts it between the
-// stamp and the loop makes the gap longer: so the median, of the best of several
-// turns, and a gap never shorter than its stall.
-func TestStallIsFoundWhereItWas(t *testing.T) {
+// stamped is a probe whose own thread stamps stalls.
+type stamped struct {
+	*testing.T
+	probe *Probe
+	gaps  []Gap
+}
+
+func startStamped(t *testing.T) *stamped {
+	t.Helper()
 	needSpin(t)
 	clock, err := stall.NewClock()
 	if err != nil {
@@ -21,35 +26,87 @@ func TestStallIsFoundWhereItWas(t *testing.T) {
 	if clock.Namespace() != 0 {
 		t.Skip("in a time namespace the thread reads another clock")
 	}
-	var gaps []Gap
-	p := start(t, Options{Mode: Spin, Force: true, Clock: clock, OnGap: func(g Gap) { gaps = append(gaps, g) }})
-	raw := p.engine.(*spinEngine).raw
-	const turns, stalls = 10, 15
-	var want [turns * stalls]stall.Span
-	for i := range want {
+	s := &stamped{T: t}
+	s.probe = start(t, Options{Mode: Spin, Force: true, Clock: clock, OnGap: func(g Gap) { s.gaps = append(s.gaps, g) }})
+	return s
+}
+
+// turns and stalls in each: the best of many medians is that of a moment in which
+// nobody else was there.
+const turns, stalls = 10, 15
+
+// stall has the thread stall, and returns when it did by its own stamps.
+func (s *stamped) stall() (spans [turns * stalls]stall.Span) {
+	s.Helper()
+	raw := s.probe.engine.(*spinEngine).raw
+	for i := range spans {
 		from, to, ok := raw.Stall(500*time.Microsecond, 30*time.Second)
 		if !ok {
-			t.Fatal("the thread did not stall")
+			s.Fatal("the thread did not stall")
 		}
-		want[i] = stall.Span{Start: stall.Instant(from), End: stall.Instant(to)}
+		spans[i] = stall.Span{Start: stall.Instant(from), End: stall.Instant(to)}
 	}
-	p.Stop()
-	best := time.Hour
+	return spans
+}
+
+// off returns how far gaps begin before their stalls, and end after them: of each
+// turn the distance with the rank, and of the turns the least. A gap is never
+// shorter than its stall.
+func (s *stamped) off(spans [turns * stalls]stall.Span, rank int) (before, after time.Duration) {
+	s.Helper()
+	before, after = time.Hour, time.Hour
 	for turn := range turns {
-		var off []time.Duration
-		for _, s := range want[turn*stalls:][:stalls] {
-			i := slices.IndexFunc(gaps, func(g Gap) bool { return g.End >= s.End })
-			if i < 0 || gaps[i].Start > s.Start.Add(gaps[i].Slack) {
-				t.Fatalf("stall from %d to %d: no gap holds it", s.Start, s.End)
+		var starts, ends []time.Duration
+		for _, v := range spans[turn*stalls:][:stalls] {
+			i := slices.IndexFunc(s.gaps, func(g Gap) bool { return g.End >= v.End })
+			if i < 0 || s.gaps[i].Start > v.Start.Add(s.gaps[i].Slack) {
+				s.Fatalf("stall from %d to %d: no gap holds it", v.Start, v.End)
 			}
-			g := gaps[i]
-			off = append(off, max(s.Start.Sub(g.Start), g.End.Sub(s.End)))
+			starts = append(starts, v.Start.Sub(s.gaps[i].Start))
+			ends = append(ends, s.gaps[i].End.Sub(v.End))
 		}
-		slices.Sort(off)
-		best = min(best, off[len(off)/2])
+		slices.Sort(starts)
+		slices.Sort(ends)
+		before, after = min(before, starts[rank]), min(after, ends[rank])
 	}
-	t.Logf("median distance of gap and stall, best of %d turns: %v", turns, best)
-	if best > time.Microsecond {
-		t.Errorf("median distance of gap and stall: got %v, want 1µs or less", best)
+	return before, after
+}
+
+// A stall that the probe's own thread stamps is found to the microsecond. The
+// thread reads the clock by a system call, and what interrupts it between the
+// stamp and the loop makes the gap longer.
+func TestStallIsFoundWhereItWas(t *testing.T) {
+	s := startStamped(t)
+	spans := s.stall()
+	s.probe.Stop()
+	before, after := s.off(spans, stalls/2)
+	t.Logf("gaps begin %v before their stalls and end %v after them, median, best of %d turns", before, after, turns)
+	if max(before, after) > time.Microsecond {
+		t.Errorf("gaps begin %v before their stalls and end %v after them, want 1µs or less", before, after)
+	}
+}
+
+// driftVariable is for how long timestamps are watched; a minute takes one, and
+// is no matter of every run.
+const driftVariable = "JITTERPROBE_DRIFT"
+
+func TestTimestampsDoNotDrift(t *testing.T) {
+	d := 2 * time.Second
+	if text, ok := os.LookupEnv(driftVariable); ok {
+		var err error
+		if d, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startStamped(t)
+	first := s.stall()
+	time.Sleep(d) // which is what drifts
+	last := s.stall()
+	s.probe.Stop()
+	before0, after0 := s.off(first, 0)
+	before1, after1 := s.off(last, 0)
+	t.Logf("after %v: gaps begin %v earlier before their stalls, and end %v later after them", d, before1-before0, after1-after0)
+	if drift := max((before1 - before0).Abs(), (after1 - after0).Abs()); drift > time.Microsecond {
+		t.Errorf("drift in %v: got %v, want 1µs or less", d, drift)
 	}
 }

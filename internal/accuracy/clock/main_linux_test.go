@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestRun: it runs and has its lines. What the figures are is no matter of a test.
+func TestRun(t *testing.T) {
+	var out, log bytes.Buffer
+	err := program().Run(t.Context(), []string{"-span", "700ms", "-part", "200ms"}, &out, &log)
+	if errors.Is(err, fs.ErrPermission) || err != nil && strings.Contains(err.Error(), "probe: ") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Timestamps of the probe", "| 200ms |", "Drift from the first part"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestCompare has a clock that loses 10 ns in each part.
+func TestCompare(t *testing.T) {
+	var samples []stall.Instant
+	var gaps []jitterprobe.Gap
+	const n = 50
+	for i := range 3 * n {
+		at := stall.Instant(time.Hour) + stall.Instant(i)*stall.Instant(time.Millisecond)
+		late := stall.Instant(10 * (i / n))
+		samples = append(samples, at)
+		if i%n != 7 { // one was not seen
+			gaps = append(gaps, jitterprobe.Gap{Start: at - 1000 - late, End: at + 2000 - late})
+		}
+	}
+	samples = append(samples, samples[len(samples)-1]+stall.Instant(time.Millisecond)) // of a part that is not whole
+	parts := compare(samples, gaps, n*time.Millisecond)
+	if len(parts) != 3 {
+		t.Fatalf("%d parts, want 3", len(parts))
+	}
+	for i, p := range parts {
+		if p.samples != n || p.inside != n-1 || p.shortest() != time.Duration(1000+10*i) {
+			t.Errorf("part %d: %d samples, %d inside, shortest %v; want %d, %d, %v", i, p.samples, p.inside, p.shortest(), n, n-1, time.Duration(1000+10*i))
+		}
+	}
+	if last, most := drift(parts); last != 20 || most != 20 {
+		t.Errorf("drift %v, most %v, want 20ns", last, most)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/accuracy/report"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// part is what the samples of a stretch of time came to.
+type part struct {
+	samples int
+	inside  int             // of them, in a gap
+	into    []time.Duration // how far into the gap, sorted
+}
+
+// longest is the longest gap that is compared: in a longer one more happened than
+// the sample.
+const longest = 50 * time.Microsecond
+
+// compare holds samples against gaps, both in order, by parts of a length.
+func compare(samples []stall.Instant, gaps []jitterprobe.Gap, length time.Duration) []*part {
+	var parts []*part
+	if len(samples) == 0 {
+		return nil
+	}
+	next := 0
+	for _, at := range samples {
+		i := int(at.Sub(samples[0]) / length)
+		for len(parts) <= i {
+			parts = append(parts, &part{})
+		}
+		for next < len(gaps) && gaps[next].End.Add(gaps[next].Slack) < at {
+			next++
+		}
+		p := parts[i]
+		p.samples++
+		if next == len(gaps) || gaps[next].Start.Add(-gaps[next].Slack) > at {
+			continue
+		}
+		p.inside++
+		if g := &gaps[next]; g.Duration() <= longest {
+			p.into = append(p.into, at.Sub(g.Start))
+		}
+	}
+	if len(parts) > 1 {
+		parts = parts[:len(parts)-1] // it is not whole
+	}
+	for _, p := range parts {
+		slices.Sort(p.into)
+	}
+	return parts
+}
+
+// shortest returns the distance that one sample in a hundred is below, zero for
+// none: what else happens on the machine makes the way longer, never shorter.
+func (p *part) shortest() time.Duration {
+	if len(p.into) == 0 {
+		return 0
+	}
+	return p.into[len(p.into)/100]
+}
+
+// drift returns how far the parts are apart, from the first on.
+func drift(parts []*part) (last, most time.Duration) {
+	first := parts[0].shortest()
+	for _, p := range parts {
+		last = p.shortest() - first
+		most = max(most, last.Abs())
+	}
+	return last, most
+}
+
+func write(s *report.Section, e *experiment, parts []*part) error {
+	if len(parts) < 2 {
+		return fmt.Errorf("%d whole parts of %v: want two or more", len(parts), e.part)
+	}
+	s.Para("A spinning probe on CPU %d, which the kernel interrupts every %v and stamps itself, by CLOCK_MONOTONIC. The stamp lies in the probe's gap, "+
+		"as far from its start as the way into the kernel takes. If the probe's timestamps drifted, that distance would. What else happens on the machine "+
+		"makes it longer: so it is the one that a hundredth of the samples stays below.", e.cpu, sampleEvery)
+	rows := [][]string{{"after", "samples", "in a gap", "into the gap, first hundredth", "against the first"}}
+	all, inside := 0, 0
+	for i, p := range parts {
+		all, inside = all+p.samples, inside+p.inside
+		rows = append(rows, []string{
+			(time.Duration(i) * e.part).String(), fmt.Sprint(p.samples), fmt.Sprintf("%.2f %%", 100*float64(p.inside)/float64(max(1, p.samples))),
+			fmt.Sprintf("%d ns", p.shortest().Nanoseconds()), fmt.Sprintf("%+d ns", (p.shortest() - parts[0].shortest()).Nanoseconds()),
+		})
+	}
+	s.Table(rows)
+	last, most := drift(parts)
+	s.Para("%d of %d samples (%.2f %%) lie in a gap. Drift from the first part to the last, %v later: %d ns; the largest on the way: %d ns.",
+		inside, all, 100*float64(inside)/float64(max(1, all)), time.Duration(len(parts)-1)*e.part, last.Nanoseconds(), most.Nanoseconds())
+	return nil
+}
