@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -37,6 +38,17 @@ func TestTheProbeHasTheLastWord(t *testing.T) {
 		if c.Decidable == limited || limited && c.Needs != "mount tracefs" {
 			t.Errorf("cause %+v", c)
 		}
+	}
+	// Without a self-test a probe is asked all the same.
+	o := f.ask(t)
+	o.SelfTest = -1
+	l.limits = func(jitterprobe.Options) ([]jitterprobe.Limit, error) { return nil, errors.New("no thread") }
+	without, err := run(root{f.files}, "amd64", l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(without.Decidable) > 0 || len(without.Causes) != len(allCauses) || without.Causes[0].Needs != "the probe cannot run: no thread" {
+		t.Errorf("decidable without a probe: %v; %+v", without.Decidable, without.Causes)
 	}
 	if !slices.Contains(report.Decidable, "host.irq_or_steal") {
 		t.Errorf("decidable with a limit: %v", report.Decidable)

@@ -81,6 +81,7 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	report := &Report{Schema: Schema, Mode: m.mode.String()}
 	tested := m.selfTests(o)
 	m.end()
+	m.askProbe(o)
 	for _, judge := range checks {
 		report.Checks = append(report.Checks, judge(m)...)
 	}

@@ -94,6 +94,7 @@ func (f *fake) live() live {
 		perfThread: func() error { return nil },
 		perfCPU:    func(int) error { return nil },
 		selfTest:   f.selfTest,
+		limits:     func(o jitterprobe.Options) ([]jitterprobe.Limit, error) { return f.limits(o), nil },
 	}
 	if f.options["perf"] != "all" {
 		l.perfCPU = func(int) error { return refused }
@@ -112,6 +113,7 @@ func (f *fake) selfTest(o jitterprobe.Options, d time.Duration) (jitterprobe.Tri
 		f.files[name] = &fstest.MapFile{Data: []byte(data)}
 	}
 	t := goodTrial(d)
+	t.Limits = f.limits(o)
 	if o.CPU != nil {
 		t.CPU = *o.CPU
 	}
@@ -121,6 +123,23 @@ func (f *fake) selfTest(o jitterprobe.Options, d time.Duration) (jitterprobe.Tri
 	}
 	t.Counted, t.Own, t.CPUs, t.Loop, t.Balance = 0, nil, 0, 0, 0
 	return t, nil
+}
+
+// limits are those of a probe on the fake.
+func (f *fake) limits(o jitterprobe.Options) (list []jitterprobe.Limit) {
+	if _, is := f.files["proc/self/cgroup"]; !is {
+		list = append(list, jitterprobe.Limit{Causes: []stall.Cause{stall.HostThrottled}, Why: "no cgroup to be seen"})
+	}
+	unseen := []stall.Cause{stall.HostFault, stall.HostIRQ, stall.HostSteal}
+	switch {
+	case o.Mode == jitterprobe.Periodic:
+		return append(list, jitterprobe.Limit{Causes: unseen, Why: "it sleeps", Mend: "use mode spin"})
+	case f.options["perf"] == "none":
+		return append(list, jitterprobe.Limit{Causes: unseen, Why: "perf_event_open: refused", Mend: "allow perf_event_open"})
+	case f.options["perf"] != "all":
+		return append(list, jitterprobe.Limit{Causes: unseen[1:], Why: "perf_event_open on a CPU: refused", Mend: "grant CAP_PERFMON"})
+	}
+	return list
 }
 
 // goodTrial is a self-test that finds nothing wrong.

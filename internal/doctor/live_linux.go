@@ -16,6 +16,7 @@ func newLive() (live, error) {
 		perfThread: func() error { return followSwitches(0, -1) },
 		perfCPU:    func(cpu int) error { return followSwitches(-1, cpu) },
 		selfTest:   jitterprobe.Try,
+		limits:     limitsOf,
 	}, nil
 }
 
@@ -36,4 +37,14 @@ func followSwitches(thread, cpu int) error {
 		return fmt.Errorf("perf_event_open: %w", err)
 	}
 	return unix.Close(fd)
+}
+
+// limitsOf runs a probe for a moment.
+func limitsOf(o jitterprobe.Options) ([]jitterprobe.Limit, error) {
+	p, err := jitterprobe.Start(o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Stop()
+	return p.Limits(), nil
 }

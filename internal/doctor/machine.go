@@ -18,6 +18,8 @@ type live struct {
 	perfThread func() error
 	perfCPU    func(cpu int) error
 	selfTest   func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
+	// limits says what a probe cannot decide here.
+	limits func(jitterprobe.Options) ([]jitterprobe.Limit, error)
 }
 
 // machine is what the checks share.
@@ -37,7 +39,8 @@ type machine struct {
 	before counters
 	after  counters
 	tested bool                // time went by between them
-	limits []jitterprobe.Limit // of the probe of the self-test
+	limits []jitterprobe.Limit // of the probe
+	asked  bool                // the probe has said them
 }
 
 // counters are what is read before and after the self-test.
@@ -66,7 +69,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		m.cpu = m.allowed[len(m.allowed)-1]
 	}
 	if o.Probe != nil {
-		m.limits = o.Probe.Limits()
+		m.learn(o.Probe.Limits())
 		// The rest of this process may have made way for it.
 		if m.cpu >= 0 && !slices.Contains(m.allowed, m.cpu) {
 			m.allowed = append(m.allowed, m.cpu)

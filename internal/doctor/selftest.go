@@ -27,9 +27,11 @@ func (m *machine) selfTests(o Options) []Check {
 	}
 	t, err := m.selfTest(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}, o.SelfTest)
 	if err != nil {
+		m.learn(noProbe(err))
 		return []Check{about("selftest", "").fail(err.Error(), "the probe cannot run here")}
 	}
-	m.tested, m.limits = true, t.Limits
+	m.tested = true
+	m.learn(t.Limits)
 	return []Check{ran(&t, m.mode), counter(&t), covered(&t), own(&t), together(&t), drift(&t), seen(&t)}
 }
 

@@ -84,15 +84,12 @@ func (c *Check) label() string {
 func (r *Report) printCauses(w io.Writer) {
 	fmt.Fprintf(w, "\nCAUSES THAT THE RIGHTS AT HAND LET BE TOLD\n\n")
 	for _, c := range r.Causes {
-		yes, text := "no", ""
+		yes, text := "no", c.Needs
 		if c.Decidable {
 			yes, text = "yes", c.How
-		}
-		if c.Needs != "" {
-			if text != "" {
-				text += "; "
+			if c.Needs != "" {
+				text += "; for more: " + c.Needs
 			}
-			text += "needs " + c.Needs
 		}
 		for i, line := range wrap(text, lineWidth-2-statusWidth-idWidth) {
 			if i > 0 {
