@@ -54,6 +54,7 @@ func (m *Monitor) turn(now stall.Instant) {
 		m.book.learnUnseen(now)
 	}
 	m.host.poll(now)
+	m.hosts.count(now, m.reconciler.newest())
 	m.reconciler.settle(now, m.settled)
 	m.suspensions.settle(now, m.suspended)
 	m.resolver.resolve(now)

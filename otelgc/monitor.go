@@ -49,6 +49,7 @@ type Monitor struct {
 	reconciler  reconciler
 	suspensions suspensions
 	host        *hostSource
+	hosts       *hostSide
 	inner       inProbe
 	records     records
 
@@ -144,6 +145,8 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
 	m.cycle.log.Begin(now)
 	m.reconciler.book, m.suspensions.book = m.book, m.book
+	m.hosts = newHostSide(m.host, clock)
+	m.reconciler.host = m.hosts
 	m.book.begins, m.book.slots = &m.begins, m.slots
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}

@@ -91,6 +91,7 @@ func (m *Monitor) settled(h *held) {
 	for _, b := range h.notice.settle(c) {
 		m.tel.CyclePauses(c.Kind, b.Middle, b.Count)
 	}
+	m.hosts.tell(c)
 	m.records.add(c)
 	m.tel.Collection(c)
 	if f, ok := c.PauseUtilization.Get(); ok {

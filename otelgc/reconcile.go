@@ -28,6 +28,7 @@ const (
 // whole collection was traced.
 type reconciler struct {
 	book *book
+	host *hostSide // nil for none
 
 	mu       sync.Mutex
 	held     []held
@@ -57,6 +58,9 @@ func (r *reconciler) settle(now stall.Instant, yield func(*held)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	watermark := r.book.log.Watermark()
+	if r.host != nil {
+		watermark = min(watermark, r.host.passed(now))
+	}
 	n := 0
 	for ; n < len(r.held); n++ {
 		c := &r.held[n]
@@ -81,6 +85,16 @@ func (r *reconciler) endAfter(i int) stall.Instant {
 		return 0
 	}
 	return r.held[i+1].End.Or(0)
+}
+
+// newest returns when the newest collection that is unsettled ended, 0 for none.
+func (r *reconciler) newest() stall.Instant {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.held); n > 0 {
+		return r.held[n-1].End.Or(0)
+	}
+	return 0
 }
 
 // waiting reports whether a collection that ended by t is unsettled.

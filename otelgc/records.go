@@ -1,9 +1,11 @@
 package otelgc
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -34,6 +36,29 @@ func (r *records) add(c *gc.Collection) {
 		r.sum.Cycles[c.Kind] += uint64(c.Cycles)
 	}
 	r.sum.PauseTotal += c.PauseTotal()
+}
+
+// slowed says which collection with a pause in s the machine made pause long,
+// the longest of them; empty if none.
+func (r *records) slowed(s stall.Span) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var longest *gc.Collection
+	for i := range r.ring {
+		c := &r.ring[i]
+		if c.SlowedBy == gc.NotSlowed || longest != nil && c.PauseTotal() <= longest.PauseTotal() {
+			continue
+		}
+		for _, p := range c.Pauses {
+			if !(stall.Span{Start: p.Start, End: p.End}).Clip(s).Empty() {
+				longest = c
+			}
+		}
+	}
+	if longest == nil {
+		return ""
+	}
+	return fmt.Sprintf("; collection %d was slowed by %s", longest.Index, longest.Slowed())
 }
 
 // Last returns the record of the newest collection of a kind, so that who looks

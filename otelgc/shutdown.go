@@ -77,6 +77,7 @@ func (m *Monitor) stop() {
 	m.pause.stop()
 	m.slow.stop()
 	m.host.close()
+	m.hosts.close()
 	m.end = m.tel.Close()
 	started.Store(false)
 }
@@ -87,6 +88,7 @@ func (m *Monitor) last() {
 	m.book.learnUnseen(now)
 	m.host.next = 0
 	m.host.poll(now)
+	m.hosts.count(now, now)
 	late := now.Add(2 * sourceDeadline)
 	m.reconciler.settle(late, m.settled)
 	m.suspensions.settle(late, m.suspended)

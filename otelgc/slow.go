@@ -70,6 +70,9 @@ func (r *slowRequests) stop() {
 // tellSlow explains a slow request.
 func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 	sentence := q.Share.Explain()
+	if q.Share.GC() > 0 {
+		sentence += m.records.slowed(w.Extent())
+	}
 	source := stall.GCWatch
 	if q.Share.Fidelity == stall.Exact {
 		source = stall.GoTrace

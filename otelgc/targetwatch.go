@@ -31,6 +31,9 @@ func (t *targetWatch) take(v *stall.Interval) {
 	}
 }
 
+// watching reports whether the watch was there at the end of s.
+func (t *targetWatch) watching(s stall.Span) bool { return t.log.Watermark() >= s.End }
+
 // hold returns the instant up to which a window can be resolved that the board
 // is done with up to w.
 func (t *targetWatch) hold(w stall.Instant) stall.Instant {

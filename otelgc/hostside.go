@@ -1,0 +1,134 @@
+package otelgc
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+const (
+	// countEvery is the time between two readings of this process's counters,
+	// countApart between two that collections ask for.
+	countEvery = 250 * time.Millisecond
+	countApart = 10 * time.Millisecond
+	// countThreads is of how many threads the run delay is read.
+	countThreads = 128
+)
+
+// hostSide says what the machine did to this process while it collected: by the
+// kernel's counters, and by what the board tells of this process. It is the
+// loop's.
+type hostSide struct {
+	board   *hostSource
+	now     func() stall.Instant
+	process *hostcount.Process // nil where it cannot be read
+	history hostcount.History
+	usual   gc.Usual
+
+	intervals  []stall.Interval // scratch
+	cpu, pages []stall.Span
+}
+
+func newHostSide(board *hostSource, clock stall.Clock) *hostSide {
+	h := &hostSide{board: board, now: clock.Now}
+	if p, err := hostcount.Open(os.DirFS("/"), os.Getpid()); err == nil {
+		h.process = p // without it collections do not say what was counted
+	}
+	return h
+}
+
+func (h *hostSide) close() {
+	if h.process != nil {
+		h.process.Close()
+	}
+}
+
+// count reads the counters now and then, and soon after a collection; ended is
+// when the newest did.
+func (h *hostSide) count(now, ended stall.Instant) {
+	if h.process == nil {
+		return
+	}
+	last := h.history.Last()
+	if age := now.Sub(last); age < countEvery && (ended <= last || age < countApart) {
+		return
+	}
+	if r, err := h.process.Read(h.now, countThreads); err == nil {
+		h.history.Add(r)
+	}
+}
+
+// passed returns the instant up to which the board has told of this process; a
+// dead one keeps nobody waiting.
+func (h *hostSide) passed(now stall.Instant) stall.Instant {
+	if !h.board.alive(now) {
+		return now
+	}
+	return h.board.log.Watermark()
+}
+
+// tell fills in what the machine did to the process while it collected, and what
+// that made of the pauses.
+func (h *hostSide) tell(c *gc.Collection) {
+	c.HostDuring = h.during(extentOf(c), 0)
+	for i := range c.Pauses {
+		p := &c.Pauses[i]
+		p.HostDuring = h.during(stall.Span{Start: p.Start, End: p.End}, p.Slack)
+	}
+	h.usual.Judge(c)
+}
+
+// extentOf returns the time of c and its pauses, with their slack.
+func extentOf(c *gc.Collection) stall.Span {
+	s := stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
+	for _, p := range c.Pauses {
+		if first := p.Start.Add(-p.Slack); s.Start == 0 || first < s.Start {
+			s.Start = first
+		}
+		s.End = max(s.End, p.End)
+	}
+	return s
+}
+
+// during returns what the machine did in s, which may lie off by slack.
+func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
+	if s.Start == 0 || s.Empty() {
+		return gc.HostDuring{}
+	}
+	d := h.history.During(stall.Span{Start: s.Start.Add(-slack), End: s.End.Add(slack)})
+	h.intervals = h.board.log.Intervals(h.intervals[:0], s)
+	h.cpu, h.pages = h.cpu[:0], h.pages[:0]
+	for i := range h.intervals {
+		v := &h.intervals[i]
+		off := v.Slack + slack
+		inside := stall.Span{Start: v.Start.Add(off), End: v.End.Add(-off)}.Clip(s)
+		switch {
+		case inside.Empty() || !v.Applies(h.board.target.place):
+		case v.Cause == stall.HostFault:
+			h.pages = append(h.pages, inside)
+		case v.Cause != stall.HostUnknown && v.Cause != stall.HostSuspended:
+			h.cpu = append(h.cpu, inside)
+		}
+	}
+	if len(h.cpu)+len(h.pages) > 0 || h.board.target.watching(s) {
+		d.CPUWait, d.PageWait = gc.Known(length(h.cpu)), gc.Known(length(h.pages))
+	}
+	return d
+}
+
+// length returns how long spans are together, what they share once.
+func length(spans []stall.Span) (sum time.Duration) {
+	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
+	end := stall.Instant(0)
+	for _, s := range spans {
+		s.Start = max(s.Start, end)
+		sum += s.Duration()
+		end = max(end, s.End)
+	}
+	return sum
+}
