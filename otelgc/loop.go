@@ -56,7 +56,7 @@ func (m *Monitor) turn(now stall.Instant) {
 	m.host.poll(now)
 	m.hosts.count(now, m.reconciler.newest())
 	m.reconciler.settle(now, m.settled)
-	m.suspensions.settle(now, m.suspended)
+	m.suspensions.settle(now, m.tellUnknown)
 	m.resolver.resolve(now)
 	m.status.tell(now)
 }
@@ -78,7 +78,7 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
 	m.tel.Dropped("track", "limit", lost, 0)
 	for i := range others {
 		s := &others[i]
-		m.tel.Suspension(s.interval(), s.reason, s.caller, stall.Exact)
+		m.tellSuspended(Suspension{Interval: s.interval(), Reason: s.reason, Caller: s.caller, Fidelity: stall.Exact})
 	}
 	m.tellLost(&g.Lost)
 	m.kick()

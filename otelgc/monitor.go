@@ -48,6 +48,7 @@ type Monitor struct {
 	exact       *exact
 	reconciler  reconciler
 	suspensions suspensions
+	suspended   suspended
 	host        *hostSource
 	hosts       *hostSide
 	inner       inProbe

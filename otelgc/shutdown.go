@@ -91,7 +91,7 @@ func (m *Monitor) last() {
 	m.hosts.count(now, now)
 	late := now.Add(2 * sourceDeadline)
 	m.reconciler.settle(late, m.settled)
-	m.suspensions.settle(late, m.suspended)
+	m.suspensions.settle(late, m.tellUnknown)
 	m.pending.close()
 	m.watched.close()
 	m.resolver.resolve(late)

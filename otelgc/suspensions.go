@@ -65,8 +65,3 @@ func (s *suspensions) seen(reach stall.Span) bool {
 	}
 	return watched == 1
 }
-
-// suspended tells of a stop of fidelity cycle.
-func (m *Monitor) suspended(v stall.Interval) {
-	m.tel.Suspension(v, "unknown", "", stall.Cycle)
-}

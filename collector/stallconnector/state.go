@@ -33,7 +33,7 @@ type state struct {
 	config     *Config
 	log        *zap.Logger
 	name       string // of this Collector, for the metrics
-	telemetry  telemetry
+	telemetry  *telemetry
 	began      time.Time
 
 	mu        sync.Mutex
@@ -192,8 +192,7 @@ func (s *state) stop(i *instance) error {
 		<-done
 	}
 	s.all.forget(s.id)
-	s.telemetry.Shutdown()
-	return nil
+	return s.telemetry.close()
 }
 
 func (a *states) forget(id component.ID) {

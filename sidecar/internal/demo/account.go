@@ -32,7 +32,8 @@ type account struct {
 	at         []uint32
 	maxWindows int
 	pauses     []pause
-	active     []stall.Span // when a collection was under way, where that is known
+	active     []stall.Span     // when a collection was under way, where that is known
+	others     []stall.Interval // stops that were not of a collection
 	gaps       []stall.Interval
 	left       int // records over the bounds
 }
@@ -87,6 +88,16 @@ func (a *account) take(kind wire.Kind, payload []byte, ready func()) (err error)
 		a.arena = append(a.arena, payload...)
 	case wire.KindCollection:
 		err = a.collection(payload)
+	case wire.KindSuspension:
+		var v stall.Interval
+		if v, err = wire.DecodeSuspension(payload); err != nil {
+			return err
+		}
+		if len(a.others) == maxPauses {
+			a.left++
+			return nil
+		}
+		a.others = append(a.others, v)
 	case wire.KindGap:
 		var v stall.Interval
 		if v, err = wire.DecodeGap(payload); err != nil || v.Duration() <= reportedGap {

@@ -41,13 +41,14 @@ func serve(o childOptions) error {
 }
 
 type child struct {
-	options childOptions
-	out     *wire.Writer
-	monitor *otelgc.Monitor
-	told    uint64 // index of the last collection that was handed on
-	lost    uint64
-	notes   []string
-	windows counter
+	options   childOptions
+	out       *wire.Writer
+	monitor   *otelgc.Monitor
+	told      uint64 // index of the last collection that was handed on
+	toldStops uint64 // and of the last suspension
+	lost      uint64
+	notes     []string
+	windows   counter
 }
 
 func (c *child) run(ctx context.Context) error {

@@ -21,7 +21,8 @@ type matcher struct {
 
 	longest time.Duration // the longest reach of a pause
 	joiner  stall.Joiner
-	stops   []stall.Interval
+	stops   []stall.Interval // of the collector, as account.pauses
+	onWay   []stall.Interval // all that may touch the way back
 
 	blocking bool         // the collections of the service are full and blocking
 	active   []stall.Span // when one was under way: merged
@@ -53,6 +54,10 @@ func match(answers []load.Answer, a *account) (*matcher, error) {
 		m.stops = append(m.stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
 	}
 	m.active = merged(a.active)
+	slices.SortFunc(a.others, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
+	for i := range a.others {
+		m.longest = max(m.longest, a.others[i].Duration()+2*a.others[i].Slack)
+	}
 	return m, nil
 }
 
@@ -90,25 +95,37 @@ func (m *matcher) look(k int, c *blame.Case) {
 }
 
 // extend adds the way from the handler's end to the client's receipt: queue, but
-// for the pauses that the collector had in it.
+// for the stops that the runtime had in it.
 func (m *matcher) extend(way stall.Span, s *stall.Share) {
 	if way.Empty() {
 		return
 	}
 	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End}
-	first, last := m.pauses(way)
+	m.onWay = append(m.onWay[:0], m.near(m.stops, way)...)
+	if others := m.near(m.account.others, way); len(others) > 0 {
+		m.onWay = append(m.onWay, others...)
+		slices.SortFunc(m.onWay, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
+	}
 	var more stall.Share
-	m.joiner.Join(&w, &stall.Evidence{Process: m.stops[first:last]}, &more)
+	m.joiner.Join(&w, &stall.Evidence{Process: m.onWay}, &more)
 	more.Covered = 0 // coverage is of the service's own part
 	blame.Add(s, &more)
 }
 
 // pauses returns the range of the pauses that may touch s.
-func (m *matcher) pauses(s stall.Span) (first, last int) {
+func (m *matcher) pauses(s stall.Span) (first, last int) { return m.touching(m.stops, s) }
+
+// near cuts a list of stops to those that may touch s.
+func (m *matcher) near(list []stall.Interval, s stall.Span) []stall.Interval {
+	first, last := m.touching(list, s)
+	return list[first:last]
+}
+
+func (m *matcher) touching(list []stall.Interval, s stall.Span) (first, last int) {
 	from := s.Start.Add(-m.longest)
-	first = sort.Search(len(m.stops), func(i int) bool { return m.stops[i].Start >= from })
+	first = sort.Search(len(list), func(i int) bool { return list[i].Start >= from })
 	last = first
-	for last < len(m.stops) && m.stops[last].Start.Add(-m.stops[last].Slack) < s.End {
+	for last < len(list) && list[last].Start.Add(-list[last].Slack) < s.End {
 		last++
 	}
 	return first, last

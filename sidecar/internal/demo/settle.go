@@ -23,13 +23,19 @@ func gcCycles() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// tell hands on the collections that are new.
+// tell hands on the collections and the other stops of the runtime that are new.
 func (c *child) tell() {
 	list, dropped := c.monitor.Collections(c.told)
 	c.lost += dropped
 	for i := range list {
 		_ = c.out.Collection(&list[i])
 		c.told = max(c.told, list[i].Index)
+	}
+	stops, dropped := c.monitor.Suspensions(c.toldStops)
+	c.lost += dropped
+	for i := range stops {
+		_ = c.out.Suspension(&stops[i].Interval)
+		c.toldStops = stops[i].Index
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package wire is what the sample service tells the demo over an inherited
-// pipe: every resolved window with its share, the collections, the gaps of the
-// probe in its process, and what its runtime says of itself.
+// pipe: every resolved window with its share, the collections, the other stops of
+// its runtime, the gaps of the probe in its process, and what its runtime says
+// of itself.
 //
 // A stream is a sequence of frames:
 //
@@ -8,8 +9,8 @@
 //	length   uvarint  of the payload, at most MaxPayload
 //	payload
 //
-// The payloads of Hello and Farewell are JSON. Those of Window, Collection and
-// Gap are varints (zig-zag where a value may be negative), each instant but the
+// The payloads of Hello and Farewell are JSON. Those of Window, Collection,
+// Suspension and Gap are varints (zig-zag where a value may be negative), each instant but the
 // first as the difference to the one before it. A window holds its causes as a
 // bit set and then only the causes that are in it: about 30 bytes in all.
 //

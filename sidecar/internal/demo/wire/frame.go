@@ -16,6 +16,7 @@ const (
 	KindHello      Kind = 'H'
 	KindWindow     Kind = 'W'
 	KindCollection Kind = 'C'
+	KindSuspension Kind = 'S'
 	KindGap        Kind = 'G'
 	KindFarewell   Kind = 'F'
 )
@@ -139,7 +140,7 @@ func unexpected(err error) error {
 
 func (k Kind) known() bool {
 	switch k {
-	case KindHello, KindWindow, KindCollection, KindGap, KindFarewell:
+	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell:
 		return true
 	}
 	return false

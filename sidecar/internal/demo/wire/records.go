@@ -82,8 +82,14 @@ func DecodeCollection(b []byte) (Collection, error) {
 
 // Gap writes v, a gap of the probe in the service's process. CPU and Owner are
 // not written.
-func (w *Writer) Gap(v *stall.Interval) error {
-	return w.write(KindGap, func(b []byte) []byte {
+func (w *Writer) Gap(v *stall.Interval) error { return w.interval(KindGap, v) }
+
+// Suspension writes v, a stop of the world that was not for the collector, as
+// Gap does.
+func (w *Writer) Suspension(v *stall.Interval) error { return w.interval(KindSuspension, v) }
+
+func (w *Writer) interval(k Kind, v *stall.Interval) error {
+	return w.write(k, func(b []byte) []byte {
 		b = binary.AppendVarint(b, int64(v.Start))
 		b = binary.AppendVarint(b, int64(v.End-v.Start))
 		b = binary.AppendUvarint(b, uint64(max(0, v.Slack)))
@@ -94,7 +100,18 @@ func (w *Writer) Gap(v *stall.Interval) error {
 }
 
 // DecodeGap decodes the payload of a frame of KindGap.
-func DecodeGap(b []byte) (stall.Interval, error) {
+func DecodeGap(b []byte) (stall.Interval, error) { return decodeInterval(KindGap, b) }
+
+// DecodeSuspension decodes the payload of a frame of KindSuspension.
+func DecodeSuspension(b []byte) (stall.Interval, error) {
+	v, err := decodeInterval(KindSuspension, b)
+	if err == nil && v.Cause != stall.RuntimeSuspension {
+		err = fmt.Errorf("decode frame %q: cause %s, want %s", KindSuspension, v.Cause, stall.RuntimeSuspension)
+	}
+	return v, err
+}
+
+func decodeInterval(k Kind, b []byte) (stall.Interval, error) {
 	p := payload{rest: b}
 	var v stall.Interval
 	v.Start = p.after(0)
@@ -104,9 +121,16 @@ func DecodeGap(b []byte) (stall.Interval, error) {
 	v.Scope = stall.Scope(p.limit("scope", uint64(stall.NumScopes)))
 	v.Source = stall.Source(p.limit("source", uint64(stall.NumSources)))
 	if v.End < v.Start {
-		p.fail(fmt.Errorf("gap ends %v before it starts", v.Start.Sub(v.End)))
+		p.fail(fmt.Errorf("%s ends %v before it starts", intervalName(k), v.Start.Sub(v.End)))
 	}
-	return v, p.end(KindGap)
+	return v, p.end(k)
+}
+
+func intervalName(k Kind) string {
+	if k == KindSuspension {
+		return "suspension"
+	}
+	return "gap"
 }
 
 // Hello is the first frame: the service is ready for requests.
@@ -131,8 +155,8 @@ type Farewell struct {
 	GCCPUNanos    int64  `json:"gc_cpu_ns"`
 	Allocated     uint64 `json:"allocated"` // bytes
 	Windows       uint64 `json:"windows"`   // resolved
-	// Lost is the number of collections that were dropped before they could be
-	// handed on.
+	// Lost is the number of collections and suspensions that were dropped before
+	// they could be handed on.
 	Lost      uint64   `json:"lost,omitempty"`
 	Forced    uint64   `json:"forced,omitempty"` // stops or cycles that the injection caused
 	ProbeSeen int64    `json:"probe_seen_ns"`    // time that the probe in the process observed

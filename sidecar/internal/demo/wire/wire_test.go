@@ -35,12 +35,13 @@ func TestStream(t *testing.T) {
 	w, s := sample()
 	c := gc.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(stall.Instant(5)), End: gc.Known(stall.Instant(200)), Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
 	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
+	stop := stall.Interval{Start: 300, End: 340, Cause: stall.RuntimeSuspension, Source: stall.GoTrace}
 	hello := wire.Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
 	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Notes: []string{"x"}}
 
 	var b bytes.Buffer
 	out := wire.NewWriter(&b)
-	for _, err := range []error{out.Hello(&hello), out.Window(&w, &s), out.Collection(&c), out.Gap(&gap), out.Farewell(&farewell), out.Flush()} {
+	for _, err := range []error{out.Hello(&hello), out.Window(&w, &s), out.Collection(&c), out.Gap(&gap), out.Suspension(&stop), out.Farewell(&farewell), out.Flush()} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,6 +67,8 @@ func TestStream(t *testing.T) {
 	check(t, "collection", wire.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Active: stall.Span{Start: 5, End: 200}, Pauses: c.Pauses}, gotC, err)
 	gotGap, err := wire.DecodeGap(next(wire.KindGap))
 	check(t, "gap", gap, gotGap, err)
+	gotStop, err := wire.DecodeSuspension(next(wire.KindSuspension))
+	check(t, "suspension", stop, gotStop, err)
 	gotFarewell, err := wire.DecodeFarewell(next(wire.KindFarewell))
 	check(t, "farewell", farewell, gotFarewell, err)
 	if _, _, err := in.Next(); err != io.EOF {
@@ -78,7 +81,7 @@ func check[T any](t *testing.T, what string, want, got T, err error) {
 	if err != nil {
 		t.Errorf("decode %s: %v", what, err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(gc.Maybe[time.Duration]{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(gc.Maybe[time.Duration]{}, gc.Maybe[uint64]{})); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
