@@ -52,10 +52,10 @@ func TestRecordTarget(t *testing.T) {
 		t.Errorf("target %+v", target)
 	}
 	facts := map[string]string{}
-	for _, name := range []string{"flavor", "concurrent", "heap count", "latency mode"} {
+	for _, name := range []string{"flavor", "concurrent", "heap count", "heap layout", "latency mode", "ReadyToRun"} {
 		facts[name] = target.Facts[name]
 	}
-	want := map[string]string{"flavor": "Workstation", "concurrent": "on", "heap count": "1", "latency mode": "unknown"}
+	want := map[string]string{"flavor": "Workstation", "concurrent": "on", "heap count": "1", "heap layout": "regions", "latency mode": "Interactive", "ReadyToRun": "on"}
 	if diff := cmp.Diff(want, facts); diff != "" || target.Facts["version"] == "" {
 		t.Errorf("facts of %v (-want +got):\n%s", target.Facts, diff)
 	}
@@ -72,7 +72,7 @@ func TestRecordTarget(t *testing.T) {
 
 	stdout, _, _ = sidecar(t, nil, "report", "--warmup=0s", file)
 	for _, want := range []string{
-		fmt.Sprintf("NOT REPRODUCIBLE: in the runtime line of process %d latency mode is unknown", server.PID()),
+		"latency mode Interactive",
 		fmt.Sprintf("runtime   process %d: dotnet: version ", server.PID()), "flavor Workstation; concurrent on; heap count 1",
 		fmt.Sprintf("PROCESS %d shop", server.PID()), "ephemeral",
 	} {

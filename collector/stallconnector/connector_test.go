@@ -15,16 +15,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
 	"github.com/otelgc/otelgc/stall"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 func settings() connector.Settings {
-	s := connectortest.NewNopSettings(component.MustNewType(typeName))
-	s.ID = component.MustNewID(typeName)
+	s := connectortest.NewNopSettings(metadata.Type)
+	s.ID = component.NewID(metadata.Type)
 	return s
 }
 
@@ -53,48 +51,6 @@ func lifecycle(t *testing.T, all ...component.Component) (stop func()) {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-// TestEveryPair: each pair of signals starts and stops by itself, also without a
-// start before, as the Collector does when another component does not start.
-func TestEveryPair(t *testing.T) {
-	ctx, config := context.Background(), createDefaultConfig()
-	for name, create := range map[string]func(connector.Factory) (component.Component, error){
-		"traces to traces": func(f connector.Factory) (component.Component, error) {
-			return f.CreateTracesToTraces(ctx, settings(), config, consumertest.NewNop())
-		},
-		"traces to metrics": func(f connector.Factory) (component.Component, error) {
-			return f.CreateTracesToMetrics(ctx, settings(), config, consumertest.NewNop())
-		},
-		"traces to logs": func(f connector.Factory) (component.Component, error) {
-			return f.CreateTracesToLogs(ctx, settings(), config, consumertest.NewNop())
-		},
-		"logs to traces": func(f connector.Factory) (component.Component, error) {
-			return f.CreateLogsToTraces(ctx, settings(), config, consumertest.NewNop())
-		},
-		"logs to metrics": func(f connector.Factory) (component.Component, error) {
-			return f.CreateLogsToMetrics(ctx, settings(), config, consumertest.NewNop())
-		},
-		"logs to logs": func(f connector.Factory) (component.Component, error) {
-			return f.CreateLogsToLogs(ctx, settings(), config, consumertest.NewNop())
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := NewFactory()
-			c, err := create(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lifecycle(t, c)()
-			idle, err := create(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := idle.Shutdown(ctx); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 
@@ -256,7 +212,7 @@ func TestTwoComponents(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := settings()
-	other.ID = component.MustNewIDWithName(typeName, "two")
+	other.ID = component.NewIDWithName(metadata.Type, "two")
 	b, err := f.CreateTracesToTraces(ctx, other, config, two)
 	if err != nil {
 		t.Fatal(err)

@@ -9,3 +9,5 @@
 // spans are wanted by several of them, one holds them: the one that hands spans
 // on, else the one that counts, else the one that tells of slow spans.
 package stallconnector
+
+//go:generate go tool -modfile=../internal/tools/go.mod mdatagen metadata.yaml

@@ -33,7 +33,7 @@ type state struct {
 	config     *Config
 	log        *zap.Logger
 	name       string // of this Collector, for the metrics
-	telemetry  *telemetry
+	telemetry  telemetry
 	began      time.Time
 
 	mu        sync.Mutex
@@ -192,7 +192,8 @@ func (s *state) stop(i *instance) error {
 		<-done
 	}
 	s.all.forget(s.id)
-	return s.telemetry.close()
+	s.telemetry.Shutdown()
+	return nil
 }
 
 func (a *states) forget(id component.ID) {

@@ -28,7 +28,7 @@ func TestAzmcpThreads(t *testing.T) {
 		if !slices.Contains(names, backgroundThread) {
 			continue
 		}
-		got := runtimeLine("", map[string]string{"DOTNET_GCHeapCount": "2"}, threads)
+		got := runtimeLine(&configuration{env: map[string]string{"DOTNET_GCHeapCount": "2"}, threads: threads})
 		if got["flavor"] != "Server" || got["heap count"] != "2" || got["concurrent"] != "on" {
 			t.Errorf("runtime line %v", got)
 		}

@@ -53,7 +53,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 	}
 	p.output = &output{t, providers, p.id.PID}
 	p.watchHost(p.followed)
-	p.tape.begin(p, env)
+	p.tape.begin(p, env, info)
 	return nil
 }
 

@@ -5,32 +5,56 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 func TestRuntimeLine(t *testing.T) {
+	own, segments := "", "libclrgc.so"
+	workstation := []thread{{name: "azmcp"}, {name: tieringThread}}
 	server := []thread{{name: "azmcp"}, {name: serverThread}, {name: serverThread}}
 	tests := []struct {
-		name    string
-		env     map[string]string
-		threads []thread
-		want    map[string]string // what is not unknown
+		name string
+		of   configuration
+		want map[string]string // what is not unknown
 	}{
-		{"nothing is known", nil, nil, nil},
-		{"workstation", map[string]string{"DOTNET_gcConcurrent": "0"}, []thread{{name: "azmcp"}, {name: tieringThread}}, map[string]string{
-			"flavor": "Workstation", "heap count": "1", "affinity": "none", "DATAS": "off", "concurrent": "off", "tiering": "on",
+		{"nothing is known", configuration{}, nil},
+		{"workstation", configuration{env: map[string]string{"DOTNET_gcConcurrent": "0"}, threads: workstation}, map[string]string{
+			"flavor": "Workstation", "heap count": "1", "affinity": "none", "DATAS": "off", "concurrent": "off", "tiering": "on", "ReadyToRun": "on",
 		}},
-		{"server of an unknown number of heaps", nil, append(server, thread{name: backgroundThread}), map[string]string{
+		{"server of an unknown number of heaps", configuration{threads: append(server, thread{name: backgroundThread})}, map[string]string{
 			"flavor": "Server", "concurrent": "on",
 		}},
-		{"server of two heaps", map[string]string{"DOTNET_GCHeapCount": "2", "COMPlus_GCHeapAffinitizeMask": "3"}, server, map[string]string{
-			"flavor": "Server", "heap count": "2", "affinity": "GCHeapAffinitizeMask=3",
+		{"server of two heaps", configuration{
+			env: map[string]string{"DOTNET_GCHeapCount": "2", "COMPlus_GCHeapAffinitizeMask": "3", "DOTNET_ReadyToRun": "0"}, threads: server,
+		}, map[string]string{
+			"flavor": "Server", "heap count": "2", "affinity": "GCHeapAffinitizeMask=3", "ReadyToRun": "off",
 		}},
-		{"server without DATAS", map[string]string{"DOTNET_GCDynamicAdaptationMode": "0", "COMPlus_GCDynamicAdaptationMode": "1"}, server, map[string]string{
-			"flavor": "Server", "heap count": "2", "DATAS": "off",
+		{"server without DATAS", configuration{
+			env: map[string]string{"DOTNET_GCDynamicAdaptationMode": "0", "COMPlus_GCDynamicAdaptationMode": "1"}, threads: server,
+		}, map[string]string{
+			"flavor": "Server", "heap count": "2", "DATAS": "off", "ReadyToRun": "on",
+		}},
+		{"runtimeconfig.json", configuration{
+			config: map[string]string{"System.GC.Concurrent": "false", "System.GC.NoAffinitize": "true", "System.Runtime.TieredCompilation": "false"}, threads: server,
+		}, map[string]string{
+			"flavor": "Server", "concurrent": "off", "tiering": "off", "affinity": "GCNoAffinitize=1",
+		}},
+		{"the environment goes first", configuration{
+			env: map[string]string{"DOTNET_gcConcurrent": "1"}, config: map[string]string{"System.GC.Concurrent": "false"},
+		}, map[string]string{"concurrent": "on", "ReadyToRun": "on"}},
+		{"regions", configuration{version: "10.0.9", arch: "x64", module: &own}, map[string]string{"version": "10.0.9", "heap layout": "regions"}},
+		{"segments", configuration{version: "6.0.36", arch: "x64", module: &own}, map[string]string{"version": "6.0.36", "heap layout": "segments"}},
+		{"32 bit", configuration{version: "8.0.1", arch: "arm32", module: &own}, map[string]string{"version": "8.0.1"}},
+		{"nobody may look", configuration{version: "10.0.9", arch: "x64"}, map[string]string{"version": "10.0.9"}},
+		{"another collector", configuration{version: "10.0.9", arch: "x64", module: &segments}, map[string]string{
+			"version": "10.0.9", "heap layout": "of libclrgc.so",
 		}},
 	}
 	for _, tt := range tests {
-		got := runtimeLine("", tt.env, tt.threads)
+		got := runtimeLine(&tt.of)
 		if len(got) != 10 {
 			t.Errorf("%s: %d facts, want 10", tt.name, len(got))
 		}
@@ -45,6 +69,21 @@ func TestRuntimeLine(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
+	}
+}
+
+// TestLatency records the modes that collections tell, each once.
+func TestLatency(t *testing.T) {
+	var got []string
+	v := tape{target: recording.Target{Facts: map[string]string{factLatency: unknown}}, add: func(r recording.Record) {
+		got = append(got, r.(recording.Target).Facts[factLatency])
+	}}
+	for _, mode := range []dotnetgc.PauseMode{3, 3, 2, 3} {
+		v.latency(gc.Maybe[dotnetgc.PauseMode]{})
+		v.latency(gc.Known(mode))
+	}
+	if diff := cmp.Diff([]string{"SustainedLowLatency", "SustainedLowLatency, then LowLatency"}, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
 

@@ -216,6 +216,7 @@ func (v *view) deliver() {
 		v.summary.inGC.reset()
 	}
 	for i := range out.Collections {
+		v.tape.latency(out.Collections[i].PauseMode)
 		c := &out.Collections[i].Collection
 		shiftCollection(c, v.by)
 		v.host.tell(c)

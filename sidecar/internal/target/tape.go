@@ -1,7 +1,14 @@
 package target
 
 import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -9,26 +16,65 @@ import (
 
 // tape records what is seen of one process.
 type tape struct {
-	add func(recording.Record) // nil: nothing is recorded
-	id  int
+	add    func(recording.Record) // nil: nothing is recorded
+	id     int
+	target recording.Target // as it was told last
 }
 
 // begin says which process it is.
-func (t tape) begin(p *process, env map[string]string) {
+func (t *tape) begin(p *process, env map[string]string, info dotnetipc.ProcessInfo) {
 	if t.add == nil {
 		return
 	}
-	var threads []thread
-	if p.id.PID != 0 {
-		var err error
-		if threads, err = threadsOf(p.proc, p.id.PID); err != nil {
-			p.log.Info("the runtime line of the process lacks what its threads tell", "error", err)
-		}
-	}
-	t.add(recording.Target{
+	t.target = recording.Target{
 		ID: t.id, PID: p.id.PID, Name: p.summary.Service, Runtime: "dotnet",
-		Facts: runtimeLine(p.summary.Runtime, env, threads), At: p.clock.Now(),
-	})
+		Facts: runtimeLine(p.configuration(env, info)), At: p.clock.Now(),
+	}
+	t.add(t.target)
+}
+
+// configuration finds out how the runtime of the process is configured.
+func (p *process) configuration(env map[string]string, info dotnetipc.ProcessInfo) *configuration {
+	c := &configuration{version: info.Version, arch: info.Arch, env: env}
+	if p.id.PID == 0 {
+		return c
+	}
+	var err error
+	if c.threads, err = threadsOf(p.proc, p.id.PID); err != nil {
+		p.log.Info("the runtime line of the process lacks what its threads tell", "error", err)
+	}
+	if c.config, err = p.proc.RuntimeConfig(p.id.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.log.Info("the runtime line of the process lacks what its runtimeconfig.json says", "error", err)
+	}
+	if name, ok := gcModule(p.proc, p.id.PID); ok {
+		c.module = &name
+	}
+	return c
+}
+
+// factLatency is the fact that only collections tell.
+const (
+	factLatency = "latency mode"
+	then        = ", then "
+)
+
+// latency says in which mode a collection found the process: one after the
+// other, where the program changes it.
+func (t *tape) latency(mode gc.Maybe[dotnetgc.PauseMode]) {
+	m, known := mode.Get()
+	if t.add == nil || !known {
+		return
+	}
+	said, text := t.target.Facts[factLatency], m.String()
+	if slices.Contains(strings.Split(said, then), text) {
+		return
+	}
+	if said != unknown {
+		text = said + then + text
+	}
+	t.target.Facts = maps.Clone(t.target.Facts)
+	t.target.Facts[factLatency] = text
+	t.add(t.target)
 }
 
 func (t tape) collection(c *gc.Collection) {

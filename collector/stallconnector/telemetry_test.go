@@ -1,0 +1,72 @@
+package stallconnector
+
+import (
+	"context"
+	"testing"
+
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestTelemetry: what the connector could not do is in its own metrics, by why.
+func TestTelemetry(t *testing.T) {
+	ctx, tel := context.Background(), componenttest.NewTelemetry()
+	config := createDefaultConfig().(*Config)
+	config.MaxSpans = 1
+	f, settings := NewFactory(), metadatatest.NewSettings(tel)
+	traces, err := f.CreateTracesToTraces(ctx, settings, config, consumertest.NewErr(context.Canceled))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := f.CreateLogsToTraces(ctx, settings, config, consumertest.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopTraces, stop := lifecycle(t, traces), lifecycle(t, events)
+	nobody := watched() // an event of nobody
+	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(stall.AttrBootID)
+	for _, ld := range []plog.Logs{watched(), watched(), nobody} {
+		if err := events.ConsumeLogs(ctx, ld); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := request()
+	other.ResourceSpans().At(0).Resource().Attributes().PutInt(stall.AttrProcessPID, 8)
+	for _, td := range []ptrace.Traces{other, request()} {
+		if err := traces.ConsumeTraces(ctx, td); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := metricdatatest.IgnoreTimestamp()
+	metadatatest.AssertEqualConnectorStallHeldSpans(t, tel, []metricdata.DataPoint[int64]{{Value: 1}}, at)
+	metadatatest.AssertEqualConnectorStallHeldBytes(t, tel, []metricdata.DataPoint[int64]{{}}, at, metricdatatest.IgnoreValue())
+	metadatatest.AssertEqualConnectorStallEventsDropped(t, tel, []metricdata.DataPoint[int64]{
+		point(stall.AttrErrorType, "duplicate", 1), point(stall.AttrErrorType, "no_identity", 1),
+	}, at)
+	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
+		point(stall.AttrItem, "host", 0), point(stall.AttrItem, "process", 0),
+	}, at)
+	stopTraces()
+	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{
+		point(stall.AttrErrorType, "limit", 1), point(stall.AttrErrorType, "timeout", 0),
+		point(stall.AttrErrorType, "unknown", 1), point(stall.AttrErrorType, "ambiguous", 0),
+	}, at)
+	// The one over the limit, and the one that was held.
+	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(stall.AttrItem, "spans", 2)}, at)
+	stop()
+	if err := tel.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func point(key, value string, n int64) metricdata.DataPoint[int64] {
+	return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String(key, value)), Value: n}
+}
