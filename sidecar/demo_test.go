@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,10 +77,39 @@ func checkSum(t *testing.T, what string, share map[string]float64) {
 	}
 }
 
+// TestDemo is the demo as anybody runs it first, but shorter.
 func TestDemo(t *testing.T) {
-	d := runDemo(t, nil, "--duration", "3s", "--rate", "500")
-	if n := d.Requests + d.Errors; n != 1500 {
-		t.Errorf("%d requests and %d errors, want 1500 in all", d.Requests, d.Errors)
+	begin := time.Now()
+	d := runDemo(t, nil, "--duration", "10s")
+	// Its parts are bounded to 27 s in all.
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("it took %v, want at most 30 s", took)
+	}
+	if n := d.Requests + d.Errors; n != 12_000 {
+		t.Errorf("%d requests and %d errors, want 12,000 in all", d.Requests, d.Errors)
+	}
+	if d.Collections == 0 {
+		t.Error("no collection")
+	}
+	if has := d.Latency.P999 != nil; has != (d.Requests >= blame.MinForP999) {
+		t.Errorf("p99.9 of %d requests: %v", d.Requests, has)
+	}
+}
+
+// TestDemoWatchedExactly all the time: nearly all of the requests' time is
+// covered, and the pauses of a small heap are charged to whom they delayed.
+func TestDemoWatchedExactly(t *testing.T) {
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=20"}, "--duration", "4s", "--rate", "500", "--live-heap", "4MiB")
+	covered, paused := 0.0, false
+	for _, a := range d.Attribution {
+		covered += a.Coverage * float64(a.Requests) / float64(d.Requests)
+		paused = paused || a.Fidelity == "exact" && a.Share["gc.pause"] > 0
+	}
+	if covered <= 0.8 {
+		t.Errorf("coverage %v, want above 0.8; notes: %q", covered, d.Notes)
+	}
+	if !paused {
+		t.Errorf("no pause of %d collections is charged in fidelity exact: %+v", d.Collections, d.Attribution)
 	}
 }
 
@@ -124,7 +154,8 @@ func TestDemoWithoutGC(t *testing.T) {
 // the CPU; on a machine that is short of it, requests wait for a P whose thread
 // was taken away, and the truth is sched.
 func TestDemoForcedGC(t *testing.T) {
-	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "forced-gc")
+	idle := idleCPU(t)
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "4s", "--rate", "300", "--inject", "forced-gc")
 	a := d.Affected
 	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
 		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)
@@ -133,12 +164,74 @@ func TestDemoForcedGC(t *testing.T) {
 		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed: %v; %q", a.FirstStall, a.Requests, a.Share, d.Blame)
 	}
 	checkSum(t, "affected", a.Share)
+	checkForced(t, &d, idle())
+}
+
+// wantForced is how many collections a second are forced where there is a CPU
+// for them, and spareCPU the share of the machine's time from which on there was.
+const (
+	wantForced = 50
+	spareCPU   = 0.25
+)
+
+// checkForced: the document says how many collections were forced, and it was as
+// many as are wanted unless the machine, which was idle for a share of the time,
+// had no CPU for more.
+func checkForced(t *testing.T, d *blame.Document, idle float64) {
+	t.Helper()
+	i := d.Injected
+	if i == nil || i.What != "forced-gc" || i.Times == 0 || i.Times > d.Collections {
+		t.Fatalf("injected: %+v, want forced-gc and at most the %d collections that there were", i, d.Collections)
+	}
+	t.Logf("%d forced collections, %.1f a second; the machine was idle for %.0f %% of the time", i.Times, i.PerSecond, 100*idle)
+	switch {
+	case i.PerSecond >= wantForced:
+	case idle < spareCPU:
+		t.Skipf("skipped: the rate: %.1f collections a second are no more than this machine had CPU for: it was idle for %.0f %% of the time", i.PerSecond, 100*idle)
+	default:
+		t.Errorf("%.1f forced collections a second, want at least %d: the machine was idle for %.0f %% of the time", i.PerSecond, wantForced, 100*idle)
+	}
+}
+
+// idleCPU returns a function that says for which share of the time since then the
+// CPUs of this machine were idle; zero where that is not known.
+func idleCPU(t *testing.T) func() float64 {
+	t.Helper()
+	idle, all := cpuTicks()
+	return func() float64 {
+		i, a := cpuTicks()
+		return (i - idle) / max(a-all, 1)
+	}
+}
+
+// cpuTicks reads the first line of /proc/stat: user, nice, system, idle, iowait,
+// irq, softirq, steal (proc_stat(5)).
+func cpuTicks() (idle, all float64) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, word := range strings.Fields(line) {
+		n, err := strconv.ParseFloat(word, 64)
+		if err != nil || i > 8 {
+			continue
+		}
+		all += n
+		if i == 4 {
+			idle = n
+		}
+	}
+	return idle, all
 }
 
 func TestDemoHog(t *testing.T) {
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "cpu-hog")
 	if len(d.Stalls) == 0 || isGC(d.Stalls[0]) {
 		t.Errorf("stalls of a service whose CPUs were taken away: %q, want one first that is not the collector's: %q", d.Stalls, d.Blame)
+	}
+	if i := d.Injected; i == nil || i.What != "cpu-hog" {
+		t.Errorf("injected: %+v, want cpu-hog", i)
 	}
 }
 

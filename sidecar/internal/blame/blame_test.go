@@ -55,8 +55,8 @@ func judge(cases []Case) Judgement {
 // reports are the synthetic runs that are printed.
 func reports() map[string]*Report {
 	setup := []Line{
-		{"service", "go1.26.8, GOMAXPROCS 1, live heap 64 MiB, injected: none"},
-		{"load", "12000 requests in 10s, each at a time fixed in advance"},
+		{"service", "go1.26.8, GOMAXPROCS 1, live heap 64 MiB"},
+		{"load", "12,000 requests in 10s, each at a time fixed in advance"},
 		{"machine", "2 CPUs: the probe has CPU 1 to itself, service and load generator share the other one and take it from each other"},
 	}
 	quiet := Outside{Mode: "spin", CPU: 1, Gaps: 5123, GapTime: 12 * ms, Longest: 1200 * time.Microsecond, Observed: 10 * time.Second, Board: true}
@@ -102,8 +102,9 @@ func reports() map[string]*Report {
 	return map[string]*Report{
 		"exact": {
 			Setup: setup, Requests: len(exact), Judgement: judge(exact), Outside: quiet,
-			GC:     Collections{Cycles: 12, RuntimeCycles: 12, Pause: 9 * ms, LongestPause: 2 * ms},
-			Inside: Inside{Mode: "periodic", Over50us: 1312, GC: 47, Coincident: 1012, Other: 253},
+			Injected: Injected{What: "forced-gc", Times: 12, Over: 10 * time.Second},
+			GC:       Collections{Cycles: 12, RuntimeCycles: 12, Pause: 9 * ms, LongestPause: 2 * ms},
+			Inside:   Inside{Mode: "periodic", Over50us: 1312, GC: 47, Coincident: 1012, Other: 253},
 		},
 		"cycle": {
 			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Judgement: judge(cycle),

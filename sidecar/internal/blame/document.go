@@ -23,6 +23,7 @@ type Document struct {
 	Stalls         []string       `json:"stalls"`             // of all requests, the most first, queue not among them
 	Affected       *Affected      `json:"affected,omitempty"` // absent if garbage collection delayed nobody
 	GCMatters      []MatterJSON   `json:"gc_matters"`
+	Injected       *InjectedJSON  `json:"injected,omitempty"`  // absent if nothing was
 	Unmatched      int            `json:"unmatched,omitempty"` // requests without an account: all unseen
 	Errors         int            `json:"errors"`
 	Blame          []string       `json:"blame"`
@@ -70,6 +71,13 @@ type MatterJSON struct {
 	Hidden   float64 `json:"queue_per_cycle"` // queue in which sched.gc does not show
 }
 
+// InjectedJSON is what was done to the service on purpose.
+type InjectedJSON struct {
+	What      string  `json:"what"`
+	Times     uint64  `json:"times,omitempty"`
+	PerSecond float64 `json:"per_second,omitempty"`
+}
+
 // Document returns the report as a JSON document.
 func (r *Report) Document() Document {
 	l, all := r.Judgement.Latency, r.all()
@@ -96,6 +104,12 @@ func (r *Report) Document() Document {
 	}
 	for i := range r.Judgement.Rows {
 		d.Attribution = append(d.Attribution, r.Judgement.Rows[i].attribution())
+	}
+	if i := &r.Injected; i.What != "" {
+		d.Injected = &InjectedJSON{i.What, i.Times, 0}
+		if i.Times > 0 {
+			d.Injected.PerSecond = i.PerSecond()
+		}
 	}
 	for _, line := range r.Setup {
 		if d.Setup == nil {

@@ -17,14 +17,26 @@ type Report struct {
 	// Start is the beginning of the load; instants are printed relative to it.
 	Start stall.Instant
 
-	GC      Collections
-	Inside  Inside
-	Outside Outside
-	Notes   []string // what the reader has to know before believing a number
+	Injected Injected
+	GC       Collections
+	Inside   Inside
+	Outside  Outside
+	Notes    []string // what the reader has to know before believing a number
 }
 
 // Line is a title and what it says.
 type Line struct{ Title, Text string }
+
+// Injected is what was done to the service on purpose, and how often in which
+// time; the zero value is nothing.
+type Injected struct {
+	What  string
+	Times uint64 // zero for what is not done a number of times
+	Over  time.Duration
+}
+
+// PerSecond returns how often it was done.
+func (i *Injected) PerSecond() float64 { return float64(i.Times) / max(i.Over.Seconds(), 1e-9) }
 
 // Collections is what the collector did in the service.
 type Collections struct {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -52,12 +53,11 @@ type child struct {
 }
 
 func (c *child) run(ctx context.Context) error {
-	before := gcCycles()
-	m, err := otelgc.Start(c.monitorOptions()...)
+	before, err := c.watch()
 	if err != nil {
-		return fmt.Errorf("start monitor: %w", err)
+		return err
 	}
-	c.monitor = m
+	m := c.monitor
 	start := m.Session()
 	handler := &service{heap: newLiveHeap(c.options.LiveHeap, c.options.Seed), seed: c.options.Seed}
 	probe, err := jitterprobe.Start(c.probeOptions())
@@ -88,6 +88,18 @@ func (c *child) run(ctx context.Context) error {
 	err = m.Shutdown(ctx)
 	farewell.Windows = c.windows.Load()
 	return errors.Join(err, c.out.Farewell(&farewell), c.out.Flush())
+}
+
+// watch starts the monitor, and returns how many cycles there had been: none ends
+// while it starts, or it would be in one of the two counts only.
+func (c *child) watch() (before uint64, err error) {
+	percent := debug.SetGCPercent(-1) // waits for the cycle that is under way
+	defer debug.SetGCPercent(percent)
+	before = gcCycles()
+	if c.monitor, err = otelgc.Start(c.monitorOptions()...); err != nil {
+		return 0, fmt.Errorf("start monitor: %w", err)
+	}
+	return before, nil
 }
 
 func (c *child) monitorOptions() []otelgc.Option {

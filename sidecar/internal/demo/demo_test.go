@@ -212,13 +212,15 @@ func TestParseInject(t *testing.T) {
 
 func TestLiveHeapHasItsSize(t *testing.T) {
 	h := newLiveHeap(1<<20, 1)
-	if got, want := len(h.nodes), (1<<20)/(nodeSize+8); got != want {
-		t.Errorf("%d nodes, want %d", got, want)
-	}
-	for i, v := range h.nodes {
-		if v.left == nil || v.right == nil || v.peer == nil || v.key != uint64(i) {
-			t.Fatalf("node %d: %+v", i, v)
+	held := 0
+	for i, v := range h.entries {
+		if v.left == nil || v.right == nil || v.peer == nil || v.key != uint64(i) || len(v.text) < shortestText {
+			t.Fatalf("entry %d: %+v", i, v)
 		}
+		held += entrySize + len(v.text)
+	}
+	if held < 1<<20 || held > 1<<20+entrySize+longestText {
+		t.Errorf("%d entries hold %d bytes, want 1 MiB and no more than one entry over it", len(h.entries), held)
 	}
 	if again := newLiveHeap(1<<20, 1); h.walk(3, 100) != again.walk(3, 100) {
 		t.Error("a walk differs on a heap of the same seed")

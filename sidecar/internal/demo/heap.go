@@ -2,41 +2,50 @@ package demo
 
 import "math/rand/v2"
 
-// node is one object of the live heap, the size of a small record with its text.
-// The collector has to visit each of them in every cycle.
-type node struct {
-	left, right, peer *node
+// entry is one object of the live heap: a record in a cache, with its links to
+// others and the text that it holds.
+type entry struct {
+	left, right, peer *entry
 	key               uint64
-	body              [nodeSize - 32]byte
+	text              []byte
 }
 
-const nodeSize = 512 // bytes, a size class of the runtime
+// The texts are as long as documents are: a few KiB. The collector visits every
+// entry in each cycle and only notes that its text is alive, since bytes hold no
+// pointers; so it is with most of what caches hold.
+const (
+	shortestText = 1 << 10
+	longestText  = 15 << 10
+	entrySize    = 64 + 8 // bytes: of the object, a size class of the runtime, and of the pointer in the index
+)
 
-// liveHeap holds so many bytes of nodes that point at each other across the
+// liveHeap holds so many bytes of entries that point at each other across the
 // whole heap.
-type liveHeap struct{ nodes []*node }
+type liveHeap struct{ entries []*entry }
 
 func newLiveHeap(bytes, seed uint64) *liveHeap {
-	n := max(1, int(bytes/(nodeSize+8))) // 8: the pointer in the index
-	h := &liveHeap{nodes: make([]*node, n)}
+	h := &liveHeap{}
 	random := rand.New(rand.NewPCG(seed, 1))
-	for i := range h.nodes {
-		h.nodes[i] = &node{key: uint64(i)}
+	for held := uint64(0); held < bytes || len(h.entries) == 0; {
+		text := make([]byte, shortestText+random.IntN(longestText-shortestText))
+		h.entries = append(h.entries, &entry{key: uint64(len(h.entries)), text: text})
+		held += entrySize + uint64(len(text))
 	}
-	for i, v := range h.nodes {
-		v.left = h.nodes[(2*i+1)%n]
-		v.right = h.nodes[(2*i+2)%n]
-		v.peer = h.nodes[random.IntN(n)]
+	n := len(h.entries)
+	for i, v := range h.entries {
+		v.left = h.entries[(2*i+1)%n]
+		v.right = h.entries[(2*i+2)%n]
+		v.peer = h.entries[random.IntN(n)]
 	}
 	return h
 }
 
-// walk follows the pointers from one node and returns what it read.
+// walk follows the pointers from one entry and returns what it read.
 func (h *liveHeap) walk(from uint64, steps int) uint64 {
-	v := h.nodes[from%uint64(len(h.nodes))]
+	v := h.entries[from%uint64(len(h.entries))]
 	var sum uint64
 	for i := range steps {
-		sum += v.key + uint64(v.body[i%len(v.body)])
+		sum += v.key + uint64(v.text[i%len(v.text)])
 		switch v.key % 3 {
 		case 0:
 			v = v.left

@@ -4,16 +4,23 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"runtime/metrics"
+	"sync"
 	"time"
 )
 
-// The time between two injected stops. 62 collections a second take about half
-// of one CPU with the default heap; a stop without a collection takes far less.
+// The time between two injected stops, by what is injected: 62 collections a
+// second, 500 stops.
 const (
 	forceEvery = 16 * time.Millisecond
 	stopEvery  = 2 * time.Millisecond
 	mostLate   = 100 * time.Millisecond
 )
+
+// forcers are the goroutines that force collections. One alone would wait until
+// the last span is swept, for runtime.GC returns no sooner, and yields for each;
+// where several do it, the next sweeps the rest in one go and collects.
+const forcers = 2
 
 // psToMark are enough for the collector to have one to itself, a quarter, while
 // it marks.
@@ -30,37 +37,68 @@ func makeRoomToMark(what Inject) {
 }
 
 // inject does to this process what was asked for until ctx ends, and returns
-// how often it did. What it does is what programs do to themselves: agents that
+// how often that was done. It is what programs do to themselves: agents that
 // call ReadMemStats, and code that thinks it knows when to collect.
 func inject(ctx context.Context, what Inject) uint64 {
-	var stop func()
-	var every time.Duration
 	switch what {
 	case InjectForcedGC:
-		stop, every = runtime.GC, forceEvery
+		return force(ctx)
 	case InjectSTW:
+		n := uint64(0)
 		var stats runtime.MemStats
-		stop, every = func() { runtime.ReadMemStats(&stats) }, stopEvery
-	default:
-		<-ctx.Done()
-		return 0
+		every(ctx, stopEvery, func() {
+			runtime.ReadMemStats(&stats)
+			n++
+		})
+		return n
 	}
+	<-ctx.Done()
+	return 0
+}
+
+// force forces collections, and returns how many the runtime made of it: those
+// that wait for one that has not begun yet share it.
+func force(ctx context.Context) uint64 {
+	before := forcedCycles()
+	var calls sync.WaitGroup
+	free := make(chan struct{}, forcers)
+	every(ctx, forceEvery, func() {
+		select {
+		case free <- struct{}{}:
+			calls.Go(func() {
+				runtime.GC()
+				<-free
+			})
+		default: // as many as there may be wait for the next
+		}
+	})
+	calls.Wait()
+	return forcedCycles() - before
+}
+
+// every calls do at a fixed rate until ctx ends. Who was held up makes up for it,
+// as far as he was held up lately: a ticker would leave out a turn for each that
+// is a little too long.
+func every(ctx context.Context, period time.Duration, do func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	next := time.Now()
-	for n := uint64(0); ; n++ {
-		// Who was held up makes up for it, as far as he was held up lately: a ticker
-		// would leave out a turn for each that is a little too long.
-		next = next.Add(every)
+	for next := time.Now(); ; {
+		next = next.Add(period)
 		if late := time.Since(next); late > mostLate {
 			next = next.Add(late - mostLate)
 		}
 		timer.Reset(time.Until(next))
 		select {
 		case <-ctx.Done():
-			return n
+			return
 		case <-timer.C:
-			stop()
+			do()
 		}
 	}
+}
+
+func forcedCycles() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 )
 
 // slowest is how many of the slowest requests are told one by one.
@@ -38,6 +39,7 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 		Inside:   r.gaps.attribute(m),
 		Outside:  r.summary(s),
 		GC:       r.collections(),
+		Injected: r.injected(),
 	}
 	b.Judgement = blame.Judge(len(answered), slowest,
 		func(i int) time.Duration { return answered[i].Latency() }, m.look)
@@ -75,18 +77,32 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	h := &r.account.hello
 	span := r.Schedule.Span()
 	return []blame.Line{
-		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB, injected: %s", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20, r.injected())},
-		{Title: "load", Text: fmt.Sprintf("%d requests in %v, each at a time fixed in advance", len(r.Schedule), span.Round(time.Millisecond))},
+		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
+		{Title: "injected", Text: r.injection()},
+		{Title: "load", Text: fmt.Sprintf("%s in %v, each at a time fixed in advance", page.Many(len(r.Schedule), "request"), span.Round(time.Millisecond))},
 		{Title: "machine", Text: r.sharing(s)},
 	}
 }
 
-func (r *runner) injected() string {
-	if n := r.account.farewell.Forced; n > 0 {
-		per := float64(n) / max(r.Schedule.Span().Seconds(), 1e-9)
-		return fmt.Sprintf("%s, %d times (%.0f a second)", r.Inject, n, per)
+func (r *runner) injected() (i blame.Injected) {
+	if r.Inject != InjectNone {
+		i = blame.Injected{What: string(r.Inject), Times: r.account.farewell.Forced, Over: r.served}
 	}
-	return string(r.Inject)
+	return i
+}
+
+// injection says what was injected, at the rate that was reached.
+func (r *runner) injection() string {
+	i := r.injected()
+	switch r.Inject {
+	case InjectForcedGC:
+		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, page.Many(i.Times, "collection"), i.PerSecond())
+	case InjectSTW:
+		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, page.Many(i.Times, "time"), i.PerSecond())
+	case InjectHog:
+		return fmt.Sprintf("%s: another process wants the service's CPUs, with %s for each", i.What, page.Many(hogsPerCPU, "thread"))
+	}
+	return "nothing"
 }
 
 // sharing says who ran where. It is the first thing to know of the figures of a
@@ -118,22 +134,22 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 		add("The probe in the service does not run as it should: %s.", n)
 	}
 	if unsent > 0 {
-		add("%d of %d requests were not sent, since the service did not keep up; their latency would be above all others.", unsent, len(r.Schedule))
+		add("%s of %s were not sent, since the service did not keep up; their latency would be above all others.", page.Count(unsent), page.Many(len(r.Schedule), "request"))
 	}
 	if n := b.Errors - unsent; n > 0 {
-		add("%d requests failed, such as by: %v.", n, r.outcome.Failure)
+		add("%s failed, such as by: %v.", page.Many(n, "request"), r.outcome.Failure)
 	}
 	if b.Unmatched > 0 {
-		add("The service gave no account of %d answered requests: all their time is unseen.", b.Unmatched)
+		add("The service gave no account of %s that it answered: all their time is unseen.", page.Many(b.Unmatched, "request"))
 	}
 	if late > 10*time.Millisecond {
 		add("One request waited %v for a connection or for the load generator itself: it is part of its latency, as queue.", late.Round(10*time.Microsecond))
 	}
 	if b.GC.Cycles != b.GC.RuntimeCycles {
-		add("The monitor counted %d collections, the runtime %d.", b.GC.Cycles, b.GC.RuntimeCycles)
+		add("The monitor counted %s, the runtime %s.", page.Many(b.GC.Cycles, "collection"), page.Count(b.GC.RuntimeCycles))
 	}
 	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
-		add("%d records of the service were not kept.", n)
+		add("%s of the service could not be kept.", page.Many(n, "record"))
 	}
 	for _, n := range append(r.account.hello.Notes, r.account.farewell.Notes...) {
 		add("The service says: %s.", n)

@@ -72,6 +72,7 @@ type runner struct {
 	outside *watch.Watch
 	board   string
 	gaps    outsideGaps
+	served  time.Duration // from the service's hello to its end, in which it injects
 	account account
 	outcome load.Outcome
 	notes   []string
@@ -113,6 +114,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) erro
 	if err := awaitService(ctx, child, ready, read, startup); err != nil {
 		return err
 	}
+	greeted := r.clock.Now()
 	if r.Inject == InjectHog {
 		hog, err := startProcess(ctx, roleHog, options, false)
 		if err != nil {
@@ -129,6 +131,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) erro
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	r.served = r.clock.Now().Sub(greeted)
 	if err := child.stop(endLimit); err != nil {
 		return err
 	}

@@ -39,26 +39,33 @@ func (c *child) tell() {
 	}
 }
 
-// Bounds of the end of the service.
+// The end of the service: how long it may take, and the time between two looks.
 const (
-	flushLimit  = 5 * time.Second
-	settleLimit = 2 * time.Second
+	settleLimit = 6 * time.Second
 	settleEvery = 20 * time.Millisecond
 )
 
 // settle waits until every window is resolved and the collector is at rest, and
-// reads the counts. A cycle that is still under way is in nobody's count, so
-// the monitor and the runtime are read until they agree twice, or long enough.
+// reads the counts. A collection becomes known up to three seconds after its end,
+// so the runtime is asked first, and then the monitor for all that has ended by
+// then.
 func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session) wire.Farewell {
-	flush, cancel := context.WithTimeout(ctx, flushLimit)
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
 	var f wire.Farewell
-	if err := c.monitor.Flush(flush); err != nil {
+	err := c.monitor.Flush(ctx)
+	if err != nil {
 		f.Notes = append(f.Notes, "not every request was resolved in time: "+err.Error())
+	} else {
+		// Of what would be traced now nothing is wanted, and to decode it would keep
+		// the collector from coming to rest.
+		_, err = c.monitor.PauseExact(ctx)
 	}
-	deadline := time.Now().Add(settleLimit)
-	for agreed := 0; agreed < 2 && time.Now().Before(deadline); time.Sleep(settleEvery) {
+	for ; ; time.Sleep(settleEvery) {
 		f.RuntimeCycles = gcCycles() - before
+		if err == nil {
+			err = c.monitor.Flush(ctx)
+		}
 		session := c.monitor.Session().Sub(start)
 		f.Collections = 0
 		for _, n := range session.Cycles {
@@ -67,10 +74,8 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 		f.PauseNanos = int64(session.PauseTotal)
 		f.GCCPUNanos = int64(session.GCCPU)
 		f.Allocated = uint64(session.AllocatedBytes)
-		if f.Collections == f.RuntimeCycles {
-			agreed++
-		} else {
-			agreed = 0
+		if f.Collections == f.RuntimeCycles || err != nil {
+			break
 		}
 	}
 	c.tell()
