@@ -17,7 +17,7 @@ const dashboard = "../../deploy/dashboard/otelgc.json"
 
 // TestDashboardIsFresh: the dashboard in the tree is what dashboard.js makes.
 func TestDashboardIsFresh(t *testing.T) {
-	cmd := node(t, "../../deploy/dashboard/dashboard.js")
+	cmd := node(t, "@grafana/grafana-foundation-sdk", "../../deploy/dashboard/dashboard.js")
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	got, err := cmd.Output()
@@ -35,6 +35,14 @@ func TestDashboardIsFresh(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("stale; go test ./internal/queries -run TestDashboardIsFresh -update (-want +got):\n%s", diff)
+	}
+}
+
+// TestDashboardIsGrafanas: the dashboard, the options of its panels and their
+// fields are of the types that Grafana publishes of them.
+func TestDashboardIsGrafanas(t *testing.T) {
+	if text, err := node(t, "@grafana/schema", "schema.js", dashboard).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 
@@ -59,7 +67,7 @@ func targets(t *testing.T) []target {
 		t.Fatal(err)
 	}
 	var all []target
-	variables := strings.NewReplacer("$__rate_interval", "1m", "$service", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1m", "$service", ".*")
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
 			all = append(all, target{p.Title, variables.Replace(q.Expr)})

@@ -1,7 +1,8 @@
 // Package queries proves what collector/deploy and docs/backends.md hand to
 // backends: the Prometheus rules and the Grafana dashboard against a real
-// Prometheus that scrapes a real Collector, and the SQL against what a real
-// Collector wrote, read by DuckDB.
+// Prometheus that scrapes a real Collector, the dashboard against the types that
+// Grafana publishes, and the SQL against what a real Collector wrote, read by
+// DuckDB and by an embedded ClickHouse.
 //
 // The tests need promtool and prometheus (Debian's prometheus), and node with
 // the modules of package.json; each skips aloud where they are missing.

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// node returns a command that runs a script with the modules of package.json,
-// which are where OTELGC_NODE_MODULES says, or in the tree's cache.
-func node(t *testing.T, script string, args ...string) *exec.Cmd {
+// node returns a command that runs a script that needs a module of package.json.
+// They are where OTELGC_NODE_MODULES says, or in the tree's cache.
+func node(t *testing.T, module, script string, args ...string) *exec.Cmd {
 	t.Helper()
 	modules := os.Getenv("OTELGC_NODE_MODULES")
 	if modules == "" {
@@ -19,8 +19,8 @@ func node(t *testing.T, script string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(modules, "@duckdb")); err != nil {
-		t.Skipf("no modules for node: %v (mend: npm ci with package.json in .cache/queries, or set OTELGC_NODE_MODULES)", err)
+	if _, err := os.Stat(filepath.Join(modules, module)); err != nil {
+		t.Skipf("no module for node: %v (mend: npm ci with package.json in .cache/queries, or set OTELGC_NODE_MODULES)", err)
 	}
 	path, err := exec.LookPath("node")
 	if err != nil {

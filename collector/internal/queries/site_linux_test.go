@@ -53,29 +53,6 @@ func (s *site) sidecar(t *testing.T, board string) *process {
 	return start(t, s.env("sidecar", board), build(t, "../../..", "./sidecar"), "run", "--board", board, "--mode", "periodic")
 }
 
-// slowSpan is a request of 300 ms of a service that was watched exactly, from
-// inside: a third of it its own, two thirds of it assists.
-const slowSpan = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"slow"}}]},
-"scopeSpans":[{"spans":[{"traceId":"0123456789abcdef0123456789abcdef","spanId":"%016x","name":"report","kind":2,
-"startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[
-{"key":"otelgc.fidelity","value":{"stringValue":"exact"}},{"key":"otelgc.gc.overlap","value":{"stringValue":"one_collection"}},
-{"key":"otelgc.stall.gc.assist","value":{"doubleValue":0.2}},{"key":"otelgc.stall.app","value":{"doubleValue":0.1}}]}]}]}]}`
-
-// slow sends one slow span.
-func (s *site) slow(n int) error {
-	end := time.Now()
-	body := fmt.Sprintf(slowSpan, n+1, end.Add(-300*time.Millisecond).UnixNano(), end.UnixNano())
-	r, err := client.Post("http://"+s.http+"/v1/traces", "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("send span: status %s", r.Status)
-	}
-	return nil
-}
-
 var client = &http.Client{Timeout: 10 * time.Second}
 
 func get(url string) (string, error) {

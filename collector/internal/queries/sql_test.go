@@ -10,37 +10,77 @@ import (
 	"testing"
 )
 
-// TestSQL: the SQL of docs/backends.md says of each span, from testdata that a
-// Collector wrote, what the Collector's connector wrote on it.
-func TestSQL(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/backends.md")
+// joined is what the SQL says of one span: seconds, nil where nobody watched it.
+type joined struct {
+	Span      string   `json:"span_id"`
+	Pause     *float64 `json:"gc_pause"`
+	Uncertain *float64 `json:"uncertain"`
+}
+
+// TestDuckDB: the SQL of docs/backends.md says of each span, from testdata that
+// a Collector wrote, what the Collector's connector wrote on it.
+func TestDuckDB(t *testing.T) { asConnected(t, join(t, "DuckDB", "@duckdb/node-api")) }
+
+// TestClickHouse: the same for the tables of the ClickHouse exporter, and both
+// say the same.
+func TestClickHouse(t *testing.T) {
+	rows := join(t, "ClickHouse", "chdb")
+	asConnected(t, rows)
+	other := map[string]joined{}
+	for _, r := range join(t, "DuckDB", "@duckdb/node-api") {
+		other[r.Span] = r
+	}
+	for _, r := range rows {
+		if o := other[r.Span]; !same(r.Pause, o.Pause) || !same(r.Uncertain, o.Uncertain) {
+			t.Errorf("span %s: ClickHouse %s, %s, DuckDB %s, %s", r.Span, text(r.Pause), text(r.Uncertain), text(o.Pause), text(o.Uncertain))
+		}
+	}
+}
+
+// same holds two figures together to a nanosecond.
+func same(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && math.Abs(*a-*b) < 1e-9
+}
+
+func text(v *float64) string {
+	out, _ := json.Marshal(v)
+	return string(out)
+}
+
+// join runs the SQL that docs/backends.md has under a heading, by the script of
+// that name, on testdata.
+func join(t *testing.T, heading, module string) (rows []joined) {
+	t.Helper()
+	doc, err := os.ReadFile("../../../docs/backends.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(text), "### DuckDB")
+	_, after, _ := strings.Cut(string(doc), "### "+heading)
 	_, after, _ = strings.Cut(after, "```sql\n")
 	sql, _, found := strings.Cut(after, "```")
 	if !found {
-		t.Fatal("docs/backends.md has no SQL for DuckDB")
+		t.Fatalf("docs/backends.md has no SQL for %s", heading)
 	}
-	script, err := filepath.Abs("join.js")
+	script, err := filepath.Abs(strings.ToLower(heading) + ".js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := node(t, script)
+	cmd := node(t, module, script)
 	var complaints bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stderr = "testdata", strings.NewReader(sql), &complaints
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, complaints.Bytes())
-	}
-	var rows []struct {
-		Span  string   `json:"span_id"`
-		Pause *float64 `json:"gc_pause"`
+		t.Fatalf("%s: %v\n%s", heading, err, complaints.Bytes())
 	}
 	if err := json.Unmarshal(out, &rows); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v\n%s", heading, err, out)
 	}
+	return rows
+}
+
+// asConnected holds the pauses of each span to what the connector wrote on it.
+func asConnected(t *testing.T, rows []joined) {
+	t.Helper()
 	want := connected(t)
 	same, paused, unwatched := 0, 0, 0
 	for _, r := range rows {

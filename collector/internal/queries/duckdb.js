@@ -6,7 +6,7 @@ const { DuckDBInstance } = require('@duckdb/node-api');
 async function main() {
   const db = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
   await db.run(require('fs').readFileSync(0, 'utf8'));
-  const rows = await db.runAndReadAll('SELECT span_id, gc_pause FROM joined');
+  const rows = await db.runAndReadAll('SELECT span_id, gc_pause, uncertain FROM joined');
   process.stdout.write(JSON.stringify(rows.getRowObjectsJson()));
 }
 
