@@ -34,6 +34,7 @@ type Monitor struct {
 	base      time.Time     // has a monotonic reading
 	epoch     stall.Instant // of base
 	tel       *telemetry.Telemetry
+	exporter  exporter // nil for none
 	arrival   arrivalHeader
 	accepting atomic.Bool // a server tells of its connections, see AcceptArrivals
 	pause     pauseHook
@@ -141,6 +142,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		turns:  make(chan chan struct{}),
 		quit:   make(chan struct{}),
 	}
+	m.exporter, _ = c.meters.(exporter)
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)

@@ -41,8 +41,9 @@ func (m *Monitor) unsettled(t stall.Instant) bool {
 }
 
 // Shutdown stops watching. It ends a slice that is being traced, resolves what
-// can be resolved, and sends the events that are held; the providers are not
-// its to shut down. It returns when nothing of the monitor runs any more, but
+// can be resolved, sends the events that are held, and has a provider of meters
+// that can (ForceFlush) export the last values; the providers are not its to shut
+// down. It returns when nothing of the monitor runs any more, but
 // for a function of [WithOnPause] that has not returned, or with ctx's error when
 // ctx ends: the rest then ends by itself.
 func (m *Monitor) Shutdown(ctx context.Context) error {
@@ -52,7 +53,7 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.once.Do(m.stop)
+		m.once.Do(func() { m.stop(ctx) })
 	}()
 	select {
 	case <-done:
@@ -63,7 +64,7 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 }
 
 // stop ends everything, sources first.
-func (m *Monitor) stop() {
+func (m *Monitor) stop(ctx context.Context) {
 	if m.watcher != nil {
 		m.exact.stop()
 		m.watcher.Stop()
@@ -78,6 +79,7 @@ func (m *Monitor) stop() {
 	m.slow.stop()
 	m.host.close()
 	m.hosts.close()
+	m.exportLast(ctx)
 	m.end = m.tel.Close()
 	started.Store(false)
 }

@@ -79,6 +79,39 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestLastValues: what observed metrics say last is exported, though the program
+// ends long before it is its time.
+func TestLastValues(t *testing.T) {
+	clearEnv(t)
+	r := otlptest.NewHTTP(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "3600000")
+	m, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0), otelgc.WithBoard(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requests = 3
+	for range requests {
+		w := m.Begin(context.Background())
+		w.End()
+	}
+	if err := shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	last := map[string]int64{}
+	for _, metric := range r.Metrics() {
+		sum := int64(0)
+		for _, p := range metric.GetSum().GetDataPoints() {
+			sum += p.GetAsInt()
+		}
+		last[metric.GetName()] = max(last[metric.GetName()], sum)
+	}
+	if got := last[stall.MetricRequests]; got != requests {
+		t.Errorf("%s: %d in the last export, want %d; exported: %v", stall.MetricRequests, got, requests, last)
+	}
+}
+
 // TestBurst: all spans of a busy second are exported, with their shares, by a
 // flush and by the shutdown.
 func TestBurst(t *testing.T) {

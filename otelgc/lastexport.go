@@ -1,0 +1,28 @@
+package otelgc
+
+import (
+	"context"
+	"time"
+)
+
+// exporter is a provider of meters that exports when it is asked to, as the SDK's
+// does.
+type exporter interface {
+	ForceFlush(ctx context.Context) error
+}
+
+// lastExport bounds what the end of a monitor waits for a Collector. An export
+// that takes longer is the provider's to finish or to give up.
+const lastExport = time.Second
+
+// exportLast has the provider export what the observed metrics say last: their
+// callbacks end with the monitor, and the provider's own last export finds none.
+// What goes wrong is the provider's to tell, which exports once more when it ends.
+func (m *Monitor) exportLast(ctx context.Context) {
+	if m.exporter == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastExport)
+	defer cancel()
+	_ = m.exporter.ForceFlush(ctx)
+}
