@@ -34,4 +34,9 @@ func TestDisagreementIsSaid(t *testing.T) {
 	if len(said) != 2 || !strings.Contains(said[1], "pauses of 3 collections") {
 		t.Errorf("said %q, want a second sentence about the 2 before and 1 more", said)
 	}
+	teller.said -= stall.Instant(2 * time.Minute)
+	teller.disagreement(1)
+	if len(said) != 3 || !strings.Contains(said[2], "pauses of 1 collection differ") {
+		t.Errorf("said %q, want a third sentence about 1 collection", said)
+	}
 }

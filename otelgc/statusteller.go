@@ -101,9 +101,16 @@ func (t *statusTeller) disagreement(n uint64) {
 	if t.unsaid == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
 		return
 	}
-	t.m.exact.fail(fmt.Errorf("the pauses of %d collections differ by more than %.0f %% and %v between the execution trace and the runtime's own figures: the watcher or the machine was held up",
-		t.unsaid, 100*disagreeShare, disagreeTime))
+	t.m.exact.fail(fmt.Errorf("the pauses of %s differ by more than %.0f %% and %v between the execution trace and the runtime's own figures: the watcher or the machine was held up",
+		collections(t.unsaid), 100*disagreeShare, disagreeTime))
 	t.said, t.unsaid = now, 0
+}
+
+func collections(n uint64) string {
+	if n == 1 {
+		return "1 collection"
+	}
+	return fmt.Sprintf("%d collections", n)
 }
 
 // tellLost counts what a generation held over a limit.
