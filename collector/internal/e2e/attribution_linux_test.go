@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -43,13 +44,29 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// notCauses are the shares that say whom no cause is charged to: where a span
+// begins and ends by its own clock, and in process, is not the same to 20 us.
+var notCauses = map[string]bool{"coverage": true, "uncertain": true, "unseen": true, "app": true, "app_or_host": true}
+
+// off returns how far apart two figures of a cause are, at most.
+func off(g, w map[string]float64) (most float64) {
+	for _, m := range []map[string]float64{g, w} {
+		for name := range m {
+			if cause, ok := strings.CutPrefix(name, "otelgc.stall."); ok && !notCauses[cause] {
+				most = max(most, math.Abs(g[name]-w[name]))
+			}
+		}
+	}
+	return most
+}
+
 // compare wants 99 % of the spans to have the same charges.
 func compare(t *testing.T, got, want map[string]map[string]float64) {
 	t.Helper()
 	same, paused := 0, 0
 	for id, w := range want {
 		g := got[id]
-		off := math.Abs(g["otelgc.stall.gc.pause"] - w["otelgc.stall.gc.pause"])
+		off := off(g, w)
 		if w["otelgc.stall.gc.pause"] > 0 {
 			paused++
 		}

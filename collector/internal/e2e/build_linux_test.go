@@ -10,7 +10,7 @@ import (
 )
 
 // binaries are the programs under test.
-type binaries struct{ collector, sidecar, http, providers, shop string }
+type binaries struct{ collector, sidecar, http, providers, shop, plain string }
 
 // scratch holds the binaries until all tests are over.
 var scratch string
@@ -38,10 +38,12 @@ var build = sync.OnceValues(func() (binaries, error) {
 		http:      filepath.Join(scratch, "http"),
 		providers: filepath.Join(scratch, "providers"),
 		shop:      filepath.Join(scratch, "shop"),
+		plain:     filepath.Join(scratch, "plain"),
 	}
 	for _, of := range []struct{ out, module, pkg string }{
 		{b.collector, "../..", "./otelcol-otelgc"},
 		{b.shop, "../..", "./internal/e2e/shop"},
+		{b.plain, "../..", "./internal/e2e/plain"},
 		{b.sidecar, "../../..", "./sidecar"},
 		{b.http, "../../../examples", "./http"},
 		{b.providers, "../../../examples", "./providers"},

@@ -61,17 +61,18 @@ func (s *site) collect(t *testing.T) *process {
 	return s.collectBy(t, config)
 }
 
-func (s *site) collectBy(t *testing.T, config string) *process {
+// collectBy runs another configuration, with more of an environment.
+func (s *site) collectBy(t *testing.T, config string, env ...string) *process {
 	t.Helper()
 	_, selfPort, _ := strings.Cut(s.self, ":")
-	p := start(t, []string{
+	p := start(t, append([]string{
 		"OTELGC_COLLECTOR_GRPC=" + s.grpc,
 		"OTELGC_COLLECTOR_HTTP=" + s.http,
 		"OTELGC_COLLECTOR_HEALTH=" + s.health,
 		"OTELGC_COLLECTOR_PROMETHEUS=" + s.prometheus,
 		"OTELGC_COLLECTOR_SELF_PORT=" + selfPort,
 		"OTELGC_OUT=" + s.out,
-	}, programs(t).collector, "--config", config)
+	}, env...), programs(t).collector, "--config", config)
 	eventually(t, "health of the Collector", func() error {
 		_, err := get("http://" + s.health + "/")
 		return err

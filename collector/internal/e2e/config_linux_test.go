@@ -2,14 +2,40 @@ package e2e
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 )
 
-// TestConfigAsItIs: the configuration is valid with no variable set.
+// TestConfigAsItIs: every configuration that is shipped is valid with no variable
+// set, but for the agent's gateways. The Collector builds its pipelines for that.
 func TestConfigAsItIs(t *testing.T) {
-	cmd := exec.Command(programs(t).collector, "validate", "--config", config)
-	cmd.Env = cleanEnv()
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("validate %s: %v\n%s", config, err, text)
+	for _, c := range []struct {
+		file string
+		env  []string
+	}{
+		{config, nil}, {attributed, nil}, {gatewayConfig, nil},
+		{agentConfig, []string{"OTELGC_GATEWAYS={static: {hostnames: [a:4317, b:4317]}}"}},
+		// As collector/deploy/agent/daemonset.yaml has it.
+		{agentConfig, []string{"OTELGC_GATEWAYS={dns: {hostname: otelgc-gateway}}"}},
+	} {
+		if text, err := validate(t, c.file, c.env); err != nil {
+			t.Errorf("validate %s: %v\n%s", c.file, err, text)
+		}
 	}
+}
+
+// TestAgentWithoutGateways: the one variable that has no default is asked for.
+func TestAgentWithoutGateways(t *testing.T) {
+	text, err := validate(t, agentConfig, nil)
+	if err == nil || !strings.Contains(text, "no resolvers specified") {
+		t.Errorf("validate %s: got error %v and %q, want one about the resolver", agentConfig, err, text)
+	}
+}
+
+func validate(t *testing.T, file string, env []string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(programs(t).collector, "validate", "--config", file)
+	cmd.Env = append(cleanEnv(), env...)
+	text, err := cmd.CombinedOutput()
+	return string(text), err
 }

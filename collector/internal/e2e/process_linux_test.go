@@ -97,10 +97,16 @@ func (p *process) stop(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatalf("stop %s: %v", p.name, err)
 	}
+	p.wait(t)
+}
+
+// wait waits until the process has ended.
+func (p *process) wait(t *testing.T) {
+	t.Helper()
 	select {
 	case <-p.done:
 	case <-time.After(patience):
-		t.Fatalf("%s hangs after SIGTERM", p.name)
+		t.Fatalf("%s hangs", p.name)
 	}
 }
 

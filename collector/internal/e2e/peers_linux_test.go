@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// spansOfOther is how many spans each of the other machines has.
+const spansOfOther = 10
+
+// dial connects to the agent.
+func (n *tiers) dial(t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	c, err := grpc.NewClient(n.agent.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // a client's
+	return c
+}
+
+// sendOthers sends spans of other machines through the agent: all of one trace,
+// in one request, as a relay would.
+func (n *tiers) sendOthers(t *testing.T, boots map[string]bool) {
+	t.Helper()
+	td, id := ptrace.NewTraces(), uint64(0)
+	for boot := range boots {
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr("service.name", "e2e-other")
+		rs.Resource().Attributes().PutStr("otelgc.boot.id", boot)
+		ss := rs.ScopeSpans().AppendEmpty()
+		for range spansOfOther {
+			id++
+			sp := ss.Spans().AppendEmpty()
+			sp.SetTraceID(pcommon.TraceID{1})
+			var b [8]byte
+			binary.BigEndian.PutUint64(b[:], id)
+			sp.SetSpanID(b)
+			sp.SetName("elsewhere")
+			sp.SetEndTimestamp(pcommon.NewTimestampFromTime(time.Now()))
+			sp.SetStartTimestamp(sp.EndTimestamp() - 1e6)
+		}
+	}
+	if _, err := ptraceotlp.NewGRPCClient(n.dial(t)).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wallSpan is a stretch of wall time, Unix ns.
+type wallSpan struct{ start, end int64 }
+
+// steal waits for some spans of plain and then tells, as a probe that watches
+// every CPU would, that the machine was away in the midst of the last of them.
+func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
+	t.Helper()
+	var from, to int64
+	eventually(t, "spans to be stalled", func() error {
+		all := madeSpans(t, ids)
+		if len(all) < 50 {
+			return fmt.Errorf("%d spans", len(all))
+		}
+		for _, m := range all {
+			to = max(to, m.end)
+		}
+		from, to = to-int64(130*time.Millisecond), to-int64(30*time.Millisecond)
+		return nil
+	}, ps...)
+	wall, mono := time.Now().UnixNano(), monotonic(t)
+	ld := plog.NewLogs()
+	rl := ld.ResourceLogs().AppendEmpty()
+	rl.Resource().Attributes().PutStr("service.name", "e2e-probe")
+	r := rl.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	r.SetEventName("otelgc.jitter.gap")
+	r.SetTimestamp(pcommon.Timestamp(from))
+	a := r.Attributes()
+	a.PutStr("otelgc.boot.id", bootID(t))
+	a.PutStr("otelgc.source", "probe.spin")
+	a.PutStr("otelgc.cause", "host.steal")
+	a.PutStr("otelgc.jitter.scope", "machine")
+	a.PutInt("process.pid", int64(ps[0].cmd.Process.Pid))
+	a.PutInt("otelgc.start", from-wall+mono)
+	a.PutInt("otelgc.end", to-wall+mono)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := plogotlp.NewGRPCClient(n.dial(t)).Export(ctx, plogotlp.NewExportRequestFromLogs(ld)); err != nil {
+		t.Fatal(err)
+	}
+	return wallSpan{from, to}
+}

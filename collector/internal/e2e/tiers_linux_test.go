@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The configurations of the two tiers, as they are shipped.
+const (
+	agentConfig   = "../../deploy/agent/config.yaml"
+	gatewayConfig = "../../deploy/gateway/config.yaml"
+)
+
+// tiers is a node and what stands behind it: one agent that shares out to two
+// gateways, each with a backend of its own.
+type tiers struct {
+	agent    *site
+	gateways [2]*site
+	backends [2]*backend
+	running  [3]*process // the gateways, the agent
+}
+
+// newTiers starts both tiers.
+func newTiers(t *testing.T) *tiers {
+	t.Helper()
+	n := &tiers{agent: newSite(t, "")}
+	var names []string
+	for i := range n.gateways {
+		n.gateways[i], n.backends[i] = newSite(t, ""), newBackend(t)
+		names = append(names, n.gateways[i].grpc)
+		n.gateway(t, i)
+	}
+	n.running[2] = n.agent.collectBy(t, agentConfig,
+		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s]}}", strings.Join(names, ", ")))
+	return n
+}
+
+// gateway starts a gateway, or starts it again at the same place.
+func (n *tiers) gateway(t *testing.T, i int) {
+	t.Helper()
+	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, "OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT=5s")
+}
+
+// stop ends the agent, then the gateways: each hands on what it holds.
+func (n *tiers) stop(t *testing.T) {
+	t.Helper()
+	for _, p := range []*process{n.running[2], n.running[0], n.running[1]} {
+		p.stop(t)
+		if !p.cmd.ProcessState.Success() {
+			t.Errorf("%s ended with %v", p.name, p.cmd.ProcessState)
+		}
+	}
+}
+
+// owner returns the gateway that spans of a service come out of; all of them
+// come out of one.
+func (n *tiers) owner(t *testing.T, service string, ps ...*process) int {
+	t.Helper()
+	var owner int
+	eventually(t, "a span of "+service, func() error {
+		for i, b := range n.backends {
+			if len(b.of(service)) > 0 {
+				owner = i
+				return nil
+			}
+		}
+		return fmt.Errorf("none came")
+	}, ps...)
+	return owner
+}
+
+// ownMetric sums the samples of a metric on the page that a Collector has on itself.
+func (s *site) ownMetric(metric string) (sum float64, err error) {
+	page, err := get("http://" + s.self + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range regexp.MustCompile(`(?m)^`+metric+`(?:_total)?\{[^}]*\} (\S+)$`).FindAllStringSubmatch(page, -1) {
+		v, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += v
+	}
+	return sum, nil
+}
+
+// made is a span that a plain service made, Unix ns.
+type made struct{ start, end int64 }
+
+// madeSpans reads what plain has written down so far.
+func madeSpans(t *testing.T, file string) map[string]made {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it has only begun
+		t.Fatal(err)
+	}
+	all := map[string]made{}
+	for line := range bytes.Lines(text) {
+		var s struct {
+			Span       string
+			Start, End int64
+		}
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // under way
+		}
+		if err := json.Unmarshal(line, &s); err != nil {
+			t.Fatal(err)
+		}
+		all[s.Span] = made{s.Start, s.End}
+	}
+	return all
+}
