@@ -9,13 +9,15 @@ import (
 // load is a way to make garbage.
 type load struct {
 	name    string
+	procs   int // Ps; zero leaves them as they are
 	workers func() int
 	rest    time.Duration // of a worker, after each burst
 }
 
 var loads = []load{
-	{"light: one goroutine, mostly asleep", func() int { return 1 }, time.Millisecond},
-	{"full: one goroutine per P, never asleep", func() int { return runtime.GOMAXPROCS(0) }, 0},
+	{"light: one goroutine, mostly asleep", 0, func() int { return 1 }, time.Millisecond},
+	{"full: one goroutine per P, never asleep", 0, func() int { return runtime.GOMAXPROCS(0) }, 0},
+	{"full, on one P", 1, func() int { return 1 }, 0},
 }
 
 type node struct {
@@ -28,6 +30,7 @@ const burst = 4096
 
 // start makes garbage, and keeps live MB of it, until stop is called.
 func (l load) start(live int) (stop func()) {
+	procs := runtime.GOMAXPROCS(l.procs) // zero changes nothing
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	kept := make([]*node, live<<20/(burst*64))
@@ -40,6 +43,7 @@ func (l load) start(live int) (stop func()) {
 	return func() {
 		close(quit)
 		wg.Wait()
+		runtime.GOMAXPROCS(procs)
 		runtime.KeepAlive(kept)
 	}
 }

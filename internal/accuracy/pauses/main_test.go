@@ -13,13 +13,13 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// TestRun: both loads have their lines, and collections were compared.
+// TestRun: all loads have their lines, and collections were compared.
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
 	if err := program().Run(context.Background(), []string{"-cycles", "20", "-live", "2"}, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
-	for _, want := range []string{`\| light: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full: .* \| \d+ \| \d+ \| [1-9]\d+ \|`} {
+	for _, want := range []string{`\| light: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full, on one P \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| light: .* \| -?[\d.]+ \| -?[\d.]+ \| -?[\d.]+ \| [\d.]+ \|`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
@@ -74,5 +74,17 @@ func TestCompareHeap(t *testing.T) {
 	c.compareHeap(estimated)
 	if d := cmp.Diff([]float64{0.1}, c.heapError); d != "" {
 		t.Errorf("errors (-want +got):\n%s", d)
+	}
+}
+
+// TestCompareSplits: what lies behind EvGCEnd is the end's, the rest the begins'.
+func TestCompareSplits(t *testing.T) {
+	end := stall.Instant(time.Second) + 990_000
+	c := collection(7)
+	c.End = gc.Known(end - 2_000)
+	tally := &tally{runtime: []runtimeCycle{{7, 185_000, end}}}
+	tally.compare(c)
+	if d := cmp.Diff([][]float64{{15}, {12}, {3}}, [][]float64{tally.excess, tally.atEnd, tally.atBegin}); d != "" {
+		t.Errorf("excess, at the end, at the begins (-want +got):\n%s", d)
 	}
 }

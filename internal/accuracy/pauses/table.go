@@ -11,6 +11,7 @@ import (
 // write puts the figures and how they came about into s.
 func write(s *report.Section, e *experiment, tallies []*tally) {
 	pauses := [][]string{{"load", "collections", "exact", "compared", "min", "p50", "p90", "p99", "max", "below -1 us"}}
+	ends := [][]string{{"load", "begins: p50", "p90", "p99", "last end: p50", "p90", "p99"}}
 	heap := [][]string{{"load", "collections", "error, median", "size of the error, median", "p95", "max"}}
 	for _, t := range tallies {
 		row := []string{t.name, fmt.Sprint(t.seen), fmt.Sprint(len(t.excess) + t.unmatched), fmt.Sprint(len(t.excess))}
@@ -18,6 +19,14 @@ func write(s *report.Section, e *experiment, tallies []*tally) {
 			row = append(row, fmt.Sprintf("%.1f", spread.Quantile(t.excess, q)))
 		}
 		pauses = append(pauses, append(row, fmt.Sprint(count(t.excess, func(v float64) bool { return v < -1 }))))
+
+		row = []string{t.name}
+		for _, part := range [][]float64{t.atBegin, t.atEnd} {
+			for _, q := range []float64{0.5, 0.9, 0.99} {
+				row = append(row, fmt.Sprintf("%.1f", spread.Quantile(part, q)))
+			}
+		}
+		ends = append(ends, row)
 
 		size := make([]float64, len(t.heapError))
 		for i, v := range t.heapError {
@@ -28,8 +37,15 @@ func write(s *report.Section, e *experiment, tallies []*tally) {
 	}
 	s.Para("Sum of a collection's exact stop-the-world windows minus the runtime's own pause sum (debug.ReadGCStats), in microseconds; exact budget 1, %d MB long-lived heap.", e.live)
 	s.Table(pauses)
-	s.Para("The windows are longer at both ends: a window begins before the runtime takes its scheduler's lock, and the runtime's pause after it; " +
-		"and for a collection's last pause the runtime reads the clock before it restarts the world. The tail is of stops whose thread lost its CPU in between.")
+	s.Para("Where the difference comes from, in microseconds: from the events before the runtime's own begins, of all stops of a collection together, " +
+		"and after its own end, of the last stop.")
+	s.Table(ends)
+	s.Para("Nearly all of it is the last end. There the runtime reads the clock right behind EvGCEnd, and has the world to restart yet: it looks at the network, " +
+		"gives out the Ps and wakes a thread for each that has work, and only then stamps EvSTWEnd (runtime/mgc.go, gcMarkTermination; runtime/proc.go, startTheWorldWithSema; Go 1.26). " +
+		"No goroutine runs before such a thread does, so the longer time is what goroutines suffer, and no other event marks it better; the runtime's own histogram, " +
+		"/sched/pauses/total/gc, has it too. With a P for each of several CPUs it is the waking that costs, most where the other CPU is asleep: the same load on one P is the line without. " +
+		"At the begins, EvSTWBegin is stamped before the runtime takes the scheduler's lock and its pause begins after: where nobody else holds the lock that is nothing. " +
+		"The tail is of stops whose thread lost its CPU in between.")
 	for _, t := range tallies {
 		if t.unmatched+t.renumbered+int(t.lost) > 0 {
 			s.Para("%s: %d exact collections without one of the runtime's at their end, %d whose number differs, %d not looked at in time.",

@@ -34,6 +34,7 @@ type tally struct {
 	seen, unmatched, renumbered int
 	lost                        int64     // cycles that the runtime's ring had forgotten
 	excess                      []float64 // exact pauses minus the runtime's sum, us
+	atEnd, atBegin              []float64 // the parts of it after the runtime's last end, and before its begins, us
 	heapError                   []float64 // (estimate - exact) / exact
 }
 
@@ -87,9 +88,19 @@ func (t *tally) compare(c *gc.Collection) {
 	if t.runtime[i].index != c.Index {
 		t.renumbered++
 	}
-	t.excess = append(t.excess, float64(c.PauseTotal()-t.runtime[i].pause)/1e3)
+	excess := c.PauseTotal() - t.runtime[i].pause
+	t.excess = append(t.excess, micro(excess))
+	// EvGCEnd, which c.End is, is the last event before the runtime reads the clock
+	// for the end of its pause (runtime/mgc.go, gcMarkTermination, Go 1.26).
+	if end, ok := c.End.Get(); ok {
+		after := last.End.Sub(end)
+		t.atEnd = append(t.atEnd, micro(after))
+		t.atBegin = append(t.atBegin, micro(excess-after))
+	}
 	t.compareHeap(c)
 }
+
+func micro(d time.Duration) float64 { return float64(d) / 1e3 }
 
 // compareHeap finds how wrong cycle fidelity would have been on the heap before
 // c: it takes the goal that was in force.
