@@ -64,6 +64,7 @@ type Pause struct {
 	Start   stall.Instant           `json:"start"`
 	End     stall.Instant           `json:"end"`
 	EndMax  stall.Instant           `json:"end_max"`
+	Slack   time.Duration           `json:"slack,omitempty"` // bound of the error of its place
 	Suspend gc.Maybe[time.Duration] `json:"suspend,omitzero"`
 	Phase   string                  `json:"phase"`
 	Host    *Host                   `json:"host_during,omitempty"`
@@ -119,7 +120,7 @@ func New(c *gc.Collection) Collection {
 		d.Trigger = c.Trigger
 	}
 	for _, p := range c.Pauses {
-		d.Pauses = append(d.Pauses, Pause{p.Start, p.End, max(p.End, p.EndMax), p.Suspend, p.Phase.String(), newHost(p.HostDuring)})
+		d.Pauses = append(d.Pauses, Pause{p.Start, p.End, max(p.End, p.EndMax), p.Slack, p.Suspend, p.Phase.String(), newHost(p.HostDuring)})
 	}
 	for _, g := range c.Generations {
 		d.Generations = append(d.Generations, Generation{

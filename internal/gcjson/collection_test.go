@@ -24,7 +24,7 @@ func whole() gc.Collection {
 		Pauses: []gc.Pause{
 			{Start: 90, End: 910, EndMax: 1000, Suspend: gc.Known(5 * time.Nanosecond), Phase: gc.SweepTermination,
 				HostDuring: gc.HostDuring{Stolen: gc.Known(time.Duration(3)), Over: gc.Known(time.Second), CPUWait: gc.Known(time.Duration(0)), PageWait: gc.Known(time.Duration(4))}},
-			{Start: 950, End: 960, EndMax: 960, Phase: gc.PhaseUnknown},
+			{Start: 950, End: 960, EndMax: 960, Slack: 7, Phase: gc.PhaseUnknown},
 		},
 		Promoted: size(1), HeapBefore: size(2), HeapAfter: size(0), FragmentationBefore: size(4), FragmentationAfter: size(5), Goal: size(6),
 		CPU:              gc.CPU{Assist: gc.Known(time.Second), Dedicated: gc.Known(time.Minute), Idle: gc.Known(time.Hour), Pause: gc.Known(time.Duration(0)), Total: gc.Known(time.Duration(7))},
@@ -96,14 +96,15 @@ func TestWhatIsNotKnownIsAbsent(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind":"lazy"}`: "kind",
-		`{"kind":"background","pauses":[{"phase":"idle"}]}`:                                  "phase",
-		`{"kind":"background","pauses":[{"start":2,"end":1,"end_max":3,"phase":"unknown"}]}`: "from 2 to 1",
-		`{"kind":"background","pauses":[{"start":2,"end":3,"end_max":1,"phase":"unknown"}]}`: "from 2 to 1",
-		`{"kind":"background","start":-1}`:                                                   "from -1",
-		`{"kind":"background","end":9223372036854775807}`:                                    "to 9223372036854775807",
-		`{"kind":"background","generations":[{"gen":"gen9"}]}`:                               "gen9",
-		`{"kind":"background","slowed_by":"luck"}`:                                           "luck",
-		`{"kind":"background","estimated":["all"]}`:                                          "all",
+		`{"kind":"background","pauses":[{"phase":"idle"}]}`:                                             "phase",
+		`{"kind":"background","pauses":[{"start":2,"end":1,"end_max":3,"phase":"unknown"}]}`:            "from 2 to 1",
+		`{"kind":"background","pauses":[{"start":2,"end":3,"end_max":3,"slack":-1,"phase":"unknown"}]}`: "slack of -1 ns",
+		`{"kind":"background","pauses":[{"start":2,"end":3,"end_max":1,"phase":"unknown"}]}`:            "from 2 to 1",
+		`{"kind":"background","start":-1}`:                                                              "from -1",
+		`{"kind":"background","end":9223372036854775807}`:                                               "to 9223372036854775807",
+		`{"kind":"background","generations":[{"gen":"gen9"}]}`:                                          "gen9",
+		`{"kind":"background","slowed_by":"luck"}`:                                                      "luck",
+		`{"kind":"background","estimated":["all"]}`:                                                     "all",
 	} {
 		var form Collection
 		if err := json.Unmarshal([]byte(text), &form); err != nil {

@@ -13,7 +13,7 @@ const maxInstant = math.MaxInt64 / 4
 
 // GC returns the collection that c is the form of. The error is that of a name
 // that is not known, or of times that no clock has. What the form does not
-// carry (source, fidelity, slack) is zero.
+// carry (source, fidelity) is zero.
 func (c *Collection) GC() (gc.Collection, error) {
 	out := gc.Collection{
 		Index: c.Index, Generation: c.Generation, Trigger: c.Trigger, TriggerSite: c.TriggerSite, Start: c.Start, End: c.End,
@@ -43,7 +43,10 @@ func (c *Collection) GC() (gc.Collection, error) {
 		if err := span(p.Start, p.EndMax); err != nil {
 			return out, err
 		}
-		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: p.EndMax, Suspend: p.Suspend, Phase: phase, HostDuring: p.Host.gc()})
+		if p.Slack < 0 || p.Slack > maxInstant {
+			return out, fmt.Errorf("parse collection: slack of %d ns", p.Slack)
+		}
+		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: p.EndMax, Slack: p.Slack, Suspend: p.Suspend, Phase: phase, HostDuring: p.Host.gc()})
 	}
 	for _, g := range c.Generations {
 		id, ok := named(g.Gen, gc.NumGenerations)

@@ -52,6 +52,7 @@ type DocGaps struct {
 	// GC is the share of Over50us that garbage collection made: of a probe
 	// within the process only.
 	GC          *float64 `json:"gc_fraction,omitempty"`
+	AtMost      bool     `json:"gc_fraction_at_most,omitempty"`
 	Overlapping uint64   `json:"overlapping"`
 	Expected    float64  `json:"overlapping_by_chance"`
 }
@@ -101,7 +102,7 @@ func (c *GapCounts) doc(inside bool) DocGaps {
 	}
 	if inside && c.Long > 0 {
 		share := float64(c.GC) / float64(c.Long)
-		d.GC = &share
+		d.GC, d.AtMost = &share, c.AtMost
 	}
 	return d
 }

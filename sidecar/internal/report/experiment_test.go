@@ -197,6 +197,32 @@ func many(list []recording.Record) []recording.Record {
 	)
 }
 
+// TestPausesWithinASlack: a stop of the runtime near a pause whose place is not
+// known may be that pause.
+func TestPausesWithinASlack(t *testing.T) {
+	list := experiment(20)
+	list[2] = recording.Probe{ID: 1, Mode: "runtime", CPU: -1, Floor: time.Microsecond, Target: 1}
+	for i, r := range list {
+		switch v := r.(type) {
+		case recording.Gaps:
+			v.List = slices.Clone(v.List)
+			for k := range v.List {
+				g := &v.List[k]
+				g.Cause, g.Start, g.End = stall.RuntimeUnknown, g.Start.Add(500*time.Microsecond), g.End.Add(500*time.Microsecond)
+			}
+			list[i] = v
+		case recording.Collection:
+			v.GC.Pauses = slices.Clone(v.GC.Pauses)
+			v.GC.Pauses[0].Slack = 450 * time.Microsecond
+			list[i] = v
+		}
+	}
+	g := readExperiment(t, list, Options{Warmup: warmup}).Experiment.Probes[0].Gaps
+	if g.Long != 2 || g.Overlapping != 0 || g.GC != 2 || !g.AtMost {
+		t.Errorf("%d long gaps, %d in a pause, %d may be one, at most %v; want 2, 0, 2, true", g.Long, g.Overlapping, g.GC, g.AtMost)
+	}
+}
+
 // TestNotReproducible takes one thing away at a time.
 func TestNotReproducible(t *testing.T) {
 	whole := readExperiment(t, experiment(10_000), Options{Warmup: warmup})

@@ -33,10 +33,13 @@ type GapCounts struct {
 	// Long is the number of gaps of LongGap or more. Overlapping of them fall
 	// together with a pause for garbage collection: of the probe's own process if
 	// it is inside one, of any process if not. Expected would by chance, if the two
-	// had nothing to do with each other. GC of Overlapping are the runtime's.
+	// had nothing to do with each other. GC are the stops of the probe's own
+	// runtime that are pauses, where the place of a pause is known only within a
+	// slack those that may be: then AtMost is set.
 	Long        uint64
 	Overlapping uint64
 	GC          uint64
+	AtMost      bool
 	Expected    float64
 	long        []longGap
 	longLeft    uint64
@@ -72,32 +75,48 @@ func (c *GapCounts) add(g *recording.Gap) {
 func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {
 	c.Long = uint64(len(c.long))
 	slices.SortFunc(c.long, func(a, b longGap) int { return byStart(a.Span, b.Span) })
-	var paused, longest time.Duration
-	for _, p := range pauses {
-		paused += p.Duration()
-		longest = max(longest, p.Duration())
-	}
-	first := 0
-	for _, g := range c.long {
-		for first < len(pauses) && pauses[first].Start.Add(longest) <= g.Start {
-			first++ // no later gap can reach it
-		}
-		for i := first; i < len(pauses) && pauses[i].Start < g.End; i++ {
-			if pauses[i].End > g.Start {
-				c.Overlapping++
-				if g.runtime {
-					c.GC++
-				}
-				break
-			}
-		}
-	}
+	c.Overlapping = c.meet(pauses, func(*longGap) bool { return true })
 	if d := results.Duration(); d > 0 {
+		var paused time.Duration
+		for _, p := range pauses {
+			paused += p.Duration()
+		}
 		for _, g := range c.long {
 			// A gap at any place meets a pause if it begins within the pause, or
 			// less than its own length before it.
 			c.Expected += min(1, float64(paused+time.Duration(len(pauses))*g.Duration())/float64(d))
 		}
 	}
-	c.long = nil
+}
+
+// meet counts the long gaps that which wants and that overlap a pause. The
+// pauses are in order.
+func (c *GapCounts) meet(pauses []stall.Span, which func(*longGap) bool) (n uint64) {
+	var longest time.Duration
+	for _, p := range pauses {
+		longest = max(longest, p.Duration())
+	}
+	first := 0
+	for i := range c.long {
+		g := &c.long[i]
+		if !which(g) {
+			continue
+		}
+		for first < len(pauses) && pauses[first].Start.Add(longest) <= g.Start {
+			first++ // no later gap can reach it
+		}
+		for k := first; k < len(pauses) && pauses[k].Start < g.End; k++ {
+			if pauses[k].End > g.Start {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// charge counts the stops of the probe's own runtime that are pauses. The pauses
+// are where they may be, in order.
+func (c *GapCounts) charge(pauses []stall.Span, atMost bool) {
+	c.GC, c.AtMost = c.meet(pauses, func(g *longGap) bool { return g.runtime }), atMost
 }

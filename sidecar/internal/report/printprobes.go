@@ -167,8 +167,12 @@ func (x *Experiment) printGC(w io.Writer, p *Probed) {
 	case c.Long == 0:
 		text = "no gap of " + page.Length(LongGap) + " or more"
 	case p.Inside():
-		text = fmt.Sprintf("%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.",
-			page.Count(c.GC), page.Many(c.Long, "gap"), page.Length(LongGap), percent(float64(c.GC)/float64(c.Long)), page.Count(c.Overlapping), c.Expected)
+		bound := ""
+		if c.AtMost {
+			bound = "At most "
+		}
+		text = fmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.",
+			bound, page.Count(c.GC), page.Many(c.Long, "gap"), page.Length(LongGap), percent(float64(c.GC)/float64(c.Long)), page.Count(c.Overlapping), c.Expected)
 	default:
 		text = fmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
 			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.",

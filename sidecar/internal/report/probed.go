@@ -1,6 +1,9 @@
 package report
 
 import (
+	"slices"
+	"time"
+
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -69,13 +72,35 @@ func (b *experimentBuilder) learnStatus(v *recording.Status) {
 func (b *experimentBuilder) settleGaps() {
 	all := b.pauseSpans(0)
 	for _, p := range b.Probes {
-		pauses := all
-		if p.Inside() {
-			pauses = b.pauseSpans(p.Target)
+		if !p.Inside() {
+			p.settle(all, b.Results)
+		} else {
+			p.settle(b.pauseSpans(p.Target), b.Results)
+			p.Gaps.charge(b.pausePlaces(p.Target))
 		}
-		p.settle(pauses, b.Results)
+		p.Gaps.long = nil
 	}
 	b.Common.settle(nil, b.Results)
+	b.Common.long = nil
+}
+
+// exactSlack is the largest slack of a pause whose place is known.
+const exactSlack = time.Microsecond
+
+// pausePlaces returns where the pauses of a target may be, by Start, and whether
+// that is more than where they are.
+func (r *Report) pausePlaces(target int) (list []stall.Span, wide bool) {
+	for i := range r.Collections {
+		if r.Collections[i].Target != target {
+			continue
+		}
+		for _, p := range r.Collections[i].Pauses {
+			list = append(list, stall.Span{Start: p.Start.Add(-p.Slack), End: p.End.Add(p.Slack)})
+			wide = wide || p.Slack > exactSlack
+		}
+	}
+	slices.SortFunc(list, byStart)
+	return list, wide
 }
 
 func (p *Probed) settle(pauses []stall.Span, results stall.Span) {
