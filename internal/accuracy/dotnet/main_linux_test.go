@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc/azmcp"
+)
+
+// TestRun: every part runs and has its lines. What the figures are is no matter
+// of a test.
+func TestRun(t *testing.T) {
+	if _, err := azmcp.Find(); errors.Is(err, azmcp.ErrMissing) {
+		t.Skip(err)
+	}
+	var out, log bytes.Buffer
+	args := strings.Fields("-pairs 1 -few 0 -warmup 1ms -settle 1ms -span 100ms -memory 500ms -targets 1 -stall 2s -pin=false")
+	if err := program().Run(t.Context(), args, &out, &log); err != nil {
+		t.Fatalf("run: %v\n%s", err, log.String())
+	}
+	for _, want := range []string{
+		"| `--target NAME` |", "with 1 such service at once",
+		"| a flood of events that nobody reads |", ", 0 missing among their numbers, 0 incomplete, 0 events lost.",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), " and 0 were dropped") {
+		t.Errorf("the flood did not fill the buffer:\n%s", out.String())
+	}
+}
+
+func TestMore(t *testing.T) {
+	p := pair{
+		without: stretch{cpu: 100 * time.Millisecond, answers: make([]float64, 1000)},
+		with:    stretch{cpu: 210 * time.Millisecond, answers: make([]float64, 2000)},
+	}
+	if got := p.more(); got < 4.999 || got > 5.001 {
+		t.Errorf("more CPU: got %v %%, want 5", got)
+	}
+}
+
+func TestMemoryOf(t *testing.T) {
+	block := bytes.Repeat([]byte{1}, 8<<20)
+	if got, err := memoryOf(os.Getpid()); err != nil || got < int64(len(block)) {
+		t.Errorf("memory of this process, which holds %d: %d, %v", len(block), got, err)
+	}
+	if got, err := memoryOf(1 << 30); err == nil {
+		t.Errorf("memory of no process: %d", got)
+	}
+}
