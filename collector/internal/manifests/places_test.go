@@ -1,0 +1,109 @@
+package manifests
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// objects are the documents by what they are, decoded.
+type objects struct {
+	workloads []workload
+	services  map[string]*corev1.Service // by name.namespace
+	configs   map[string]bool            // likewise
+}
+
+func decode(t *testing.T, docs [][]byte) objects {
+	t.Helper()
+	all := objects{workloads(t, docs), map[string]*corev1.Service{}, map[string]bool{}}
+	for _, doc := range docs {
+		obj, err := external(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := obj.(type) {
+		case *corev1.Service:
+			all.services[o.Name+"."+o.Namespace] = o
+		case *corev1.ConfigMap:
+			all.configs[o.Name+"."+o.Namespace] = true
+		}
+	}
+	return all
+}
+
+// TestPlaces: what one document names of another is there: the pods and ports of
+// a service, the ConfigMap of a volume, the service that is an endpoint.
+func TestPlaces(t *testing.T) {
+	all := decode(t, append(build(t, "kubernetes"), build(t, "apps")...))
+	for name, s := range all.services {
+		found := false
+		for _, w := range all.workloads {
+			if w.namespace == s.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(w.pod.Labels)) {
+				found = true
+				checkPorts(t, s, &w)
+			}
+		}
+		if !found {
+			t.Errorf("service %s selects no pods", name)
+		}
+	}
+	for _, w := range all.workloads {
+		for _, v := range w.pod.Spec.Volumes {
+			if v.ConfigMap != nil && !all.configs[v.ConfigMap.Name+"."+w.namespace] {
+				t.Errorf("%s: there is no ConfigMap %s", w.name, v.ConfigMap.Name)
+			}
+		}
+		for _, e := range w.pod.Spec.Containers[0].Env {
+			if e.Name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+				all.checkEndpoint(t, &w, e.Value)
+			}
+		}
+	}
+	agents, gateways := all.services["otelgc-agent.otelgc"], all.services["otelgc-gateway.otelgc"]
+	if p := agents.Spec.InternalTrafficPolicy; p == nil || *p != corev1.ServiceInternalTrafficPolicyLocal {
+		t.Error("the service of the agents goes to other nodes: they would stamp the wrong boot id")
+	}
+	if gateways.Spec.ClusterIP != corev1.ClusterIPNone {
+		t.Error("the service of the gateways is not headless: agents see one address, and cannot share out")
+	}
+}
+
+func checkPorts(t *testing.T, s *corev1.Service, w *workload) {
+	t.Helper()
+	for _, p := range s.Spec.Ports {
+		found := false
+		for _, c := range w.pod.Spec.Containers[0].Ports {
+			found = found || c.Name == p.TargetPort.StrVal && c.ContainerPort == p.Port
+		}
+		if !found {
+			t.Errorf("service %s: %s has no port %s", s.Name, w.name, p.TargetPort.StrVal)
+		}
+	}
+}
+
+// checkEndpoint: the host is a service, by the name that its pods' DNS has.
+func (o *objects) checkEndpoint(t *testing.T, w *workload, endpoint string) {
+	t.Helper()
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := u.Hostname()
+	if !strings.Contains(host, ".") {
+		host += "." + w.namespace
+	}
+	s := o.services[host]
+	if s == nil {
+		t.Errorf("%s: endpoint %s: there is no service %s", w.name, endpoint, host)
+		return
+	}
+	for _, p := range s.Spec.Ports {
+		if u.Port() == "4317" && p.Port == 4317 {
+			return
+		}
+	}
+	t.Errorf("%s: endpoint %s: service %s has no such port", w.name, endpoint, host)
+}
