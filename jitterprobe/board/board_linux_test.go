@@ -248,6 +248,30 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
+// TestCreateTakesNoPlaceOfAnother: a file that is no board stays what it was.
+func TestCreateTakesNoPlaceOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	notes := filepath.Join(dir, "notes")
+	if err := os.WriteFile(notes, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(notes, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{notes, link, dir} {
+		if w, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbeSpin}); !errors.Is(err, ErrForeign) {
+			t.Errorf("Create(%s) = %v, %v, want ErrForeign", path, w, err)
+		}
+	}
+	if text, err := os.ReadFile(notes); err != nil || string(text) != "keep" {
+		t.Errorf("the file holds %q (%v), want what it held", text, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v (%v), want the two files that were there", left, err)
+	}
+}
+
 func TestModes(t *testing.T) {
 	old := unix.Umask(0o077)
 	defer unix.Umask(old)

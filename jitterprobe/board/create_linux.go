@@ -3,6 +3,7 @@ package board
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ const (
 // on the inode that a new writer replaces.
 func createFile(path string, size int64) (file, lock *os.File, err error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
+		return nil, nil, err
+	}
+	if err := replaceable(path); err != nil {
 		return nil, nil, err
 	}
 	lock, err = takeLock(path + ".lock")
@@ -61,6 +65,36 @@ func makeDir(dir string) error {
 	}
 	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		return fmt.Errorf("everybody may write directory %s: chmod 0755", dir)
+	}
+	return nil
+}
+
+// replaceable refuses to take the place of a file that is no board, which is
+// somebody's. One that a dead writer left is a board.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is not a regular file (%v): remove it, or name another", ErrForeign, path, info.Mode())
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	head := make([]byte, len(magic))
+	if n, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(head[:n]) != magic {
+		return fmt.Errorf("%w: %s begins with %q, not with %q: remove it, or name another", ErrForeign, path, head[:n], magic)
 	}
 	return nil
 }

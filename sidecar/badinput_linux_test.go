@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/jitterprobe/board"
+)
+
+// TestProbeOnACPUThatIsNotAllowed: its CPU exists, and the affinity of the
+// process leaves it out.
+func TestProbeOnACPUThatIsNotAllowed(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		t.Fatal(err)
+	}
+	var cpus []int
+	for cpu := range 1024 {
+		if before.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	if len(cpus) < 2 {
+		t.Skip("skipped: one CPU: none can be left out")
+	}
+	one.Set(cpus[0])
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.SchedSetaffinity(0, &before); err != nil {
+			t.Error(err)
+		}
+	}()
+	stdout, stderr, code := sidecar(t, nil, "probe", "--cpu", fmt.Sprint(cpus[1])) // starts on this thread
+	want := fmt.Sprintf("otelgc-sidecar: probe: probe cpu %d: not allowed (allowed: %d)\n", cpus[1], cpus[0])
+	if code != 2 || stdout != "" || stderr != want {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
+	}
+}
+
+// TestRunOnABoardThatIsNone: a file that is no board is left as it is.
+func TestRunOnABoardThatIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "board")
+	const text = "these are my notes, keep them\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"}, "run", "--mode", "periodic", "--board", path, "--duration", "1s")
+	if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, path) || !strings.Contains(stderr, board.ErrForeign.Error()) {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and one line that %s is foreign", code, stdout, stderr, path)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != text {
+		t.Errorf("the file holds %q (%v), want what it held", got, err)
+	}
+}
+
+// TestRunWithoutTheRight to write its board fails if the board was asked for, in
+// one line.
+func TestRunWithoutTheRight(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: not root: cannot become another user")
+	}
+	if err := os.Chmod(filepath.Dir(binary), 0o755); err != nil { // so that anybody can run it
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "board")
+	cmd := exec.CommandContext(t.Context(), binary, "run", "--mode", "periodic", "--board", path, "--duration", "1s")
+	cmd.Env = append(os.Environ(), "OTEL_SDK_DISABLED=true")
+	const nobody = 65534
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("run: %v, want exit 1: %s", err, stderr.String())
+	}
+	if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "permission denied") || stdout.Len() > 0 {
+		t.Errorf("stdout %q, stderr %q, want one line that permission was denied", stdout.String(), stderr.String())
+	}
+}

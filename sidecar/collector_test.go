@@ -1,0 +1,98 @@
+package main
+
+import (
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// toldToEnd is how long the sidecar may take to flush and to stop when a signal
+// tells it to, and loaded what a machine that is short of CPU may add to it.
+const (
+	toldToEnd = 5 * time.Second
+	loaded    = 5 * time.Second
+)
+
+// TestEndsThoughTheCollectorHangs: one that takes connections and never answers
+// holds up the end by no more than its bound.
+func TestEndsThoughTheCollectorHangs(t *testing.T) {
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			address, taken := hang(t)
+			run := startSidecar(t, []string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + address, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+				"OTEL_BLRP_SCHEDULE_DELAY=100", "OTEL_METRIC_EXPORT_INTERVAL=100",
+			}, "run", "--json", "--mode", "periodic", "--board=off")
+			run.await("it was exporting", func() bool { return len(taken) > 0 })
+			begin := time.Now()
+			if err := run.end(signal); err != nil {
+				t.Errorf("run: %v: %s", err, run.log())
+			}
+			took := time.Since(begin)
+			if t.Logf("ended after %v", took); took > toldToEnd+loaded {
+				t.Errorf("ended %v after the signal, want at most %v, and as much again on a loaded machine", took, toldToEnd)
+			}
+			checkProbe(t, one[gaps.Document](t, run.stdout.String()))
+		})
+	}
+}
+
+// hang listens, takes connections and never answers. taken has room for the
+// first that it took.
+func hang(t *testing.T) (address string, taken <-chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, done := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			defer func() { _ = c.Close() }()
+			select {
+			case first <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close() // nothing was written
+		<-done
+	})
+	return l.Addr().String(), first
+}
+
+// TestRunExportsItsLastValues: a run that is shorter than the time between two
+// exports has told all that it saw.
+func TestRunExportsItsLastValues(t *testing.T) {
+	r := otlptest.NewHTTP(t)
+	stdout, stderr, code := sidecar(t, []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_METRIC_EXPORT_INTERVAL=3600000",
+	}, "run", "--json", "--mode", "periodic", "--board=off", "--duration", "500ms")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	d := one[gaps.Document](t, stdout)
+	observed := 0.0
+	for _, m := range r.Metrics() {
+		if m.GetName() == stall.MetricObservedTime {
+			for _, p := range m.GetSum().GetDataPoints() {
+				observed = max(observed, p.GetAsDouble())
+			}
+		}
+	}
+	if want := d.Duration.Seconds(); observed < 0.999*want || observed > 1.001*want {
+		t.Errorf("%s: exported %v s, and the summary says %v s", stall.MetricObservedTime, observed, want)
+	}
+}
