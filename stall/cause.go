@@ -22,7 +22,7 @@ const (
 	HostSteal                      // the hypervisor or the firmware had the CPU
 	HostIRQOrSteal                 // one of the two; the evidence cannot tell
 	HostFault                      // page fault
-	HostSuspended                  // the machine slept
+	HostSuspended                  // the machine slept, or, of scope process, the process that saw it was stopped
 	HostUnknown                    // the machine, for a reason that no evidence decides
 	RuntimeUnknown                 // a stop of the runtime that no record explains
 	Queue                          // before the handler's first instruction or after its last, and none of the above

@@ -75,8 +75,8 @@ func Attributes() []Attribute {
 		{stall.AttrReason, "string", "the runtime's own reason for stopping the world"},
 		{stall.AttrCodeFunction, "string", "the function that asked for the stop (exact)"},
 
-		{stall.AttrCause, "string", "what stalled the program, one of the closed list of causes"},
-		{stall.AttrScope, "string", "for whom a gap holds: cpu, target, cgroup, machine, process"},
+		{stall.AttrCause, "string", "what stalled the program, one of the closed list of causes; host.suspended is that the machine slept or, of scope process, that the process was stopped"},
+		{stall.AttrScope, "string", "for whom a gap holds: cpu, target, cgroup, machine; process is that of the probe alone, which was stopped (host.suspended) or held up by its runtime (runtime.unknown)"},
 		{stall.AttrMode, "string", "how the probe watches: spin, runtime or periodic"},
 		{stall.AttrEvidence, "string", "what decided the cause"},
 		{stall.AttrCPU, "int", "logical number of the CPU"},
