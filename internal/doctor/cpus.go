@@ -6,7 +6,12 @@ import (
 	"strings"
 )
 
-const isolatedFile = "sys/devices/system/cpu/isolated"
+// Where the kernel says which CPUs it schedules nobody on: those of isolcpus=,
+// and those of isolated partitions of cgroup v2.
+const (
+	isolatedFile   = "sys/devices/system/cpu/isolated"
+	partitionsFile = "sys/fs/cgroup/cpuset.cpus.isolated"
+)
 
 // cpus judges which CPUs this process has, and what the probe's shares.
 func (m *machine) cpus() []Check {
@@ -55,8 +60,7 @@ func join(cpus []int) string {
 // isolation judges whether the kernel keeps its own work off the CPU.
 func (m *machine) isolation() []Check {
 	c := about("isolation", isolatedFile)
-	isolated, err := m.cpuListOf(isolatedFile)
-	if err != nil {
+	if _, err := m.cpuListOf(isolatedFile); err != nil {
 		return []Check{c.unread(err)}
 	}
 	var have, lack []string
@@ -70,18 +74,30 @@ func (m *machine) isolation() []Check {
 			lack = append(lack, what)
 		}
 	}
-	note("isolcpus", isolated, nil)
+	note("isolcpus", m.isolatedCPUs(), nil)
 	full, err := m.cpuListOf("sys/devices/system/cpu/nohz_full")
 	note("nohz_full", full, err)
 	callbacks, err := m.bootList("rcu_nocbs=")
 	note("rcu_nocbs", callbacks, err)
+	if irqs, err := m.bootList("irqaffinity="); err == nil && len(irqs) > 0 && !slices.Contains(irqs, m.cpu) {
+		have = append(have, "irqaffinity")
+	} else {
+		lack = append(lack, "irqaffinity")
+	}
 	switch {
 	case len(lack) == 0:
 		return []Check{c.ok(few(have))}
 	case len(have) == 0:
-		return []Check{c.info("none", "expect a tick of some 10 us in every 1/HZ, and kernel threads: isolcpus=, nohz_full= and rcu_nocbs= keep them off")}
+		return []Check{c.info("none", "expect a tick of some 10 us in every 1/HZ, and kernel threads: isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= keep them off")}
 	}
 	return []Check{c.info(few(have)+", not "+few(lack), "the rest of the kernel's work still comes to this CPU")}
+}
+
+// isolatedCPUs returns the CPUs that the scheduler keeps others off.
+func (m *machine) isolatedCPUs() []int {
+	cpus, _ := m.cpuListOf(isolatedFile)         // isolation says so
+	partitions, _ := m.cpuListOf(partitionsFile) // there is none before cgroup v2 of Linux 6.7
+	return append(cpus, partitions...)
 }
 
 // bootList returns the list of CPUs of a boot parameter, empty if it is not

@@ -225,3 +225,13 @@ func TestNothingKnownIsNotOK(t *testing.T) {
 		}
 	}
 }
+
+func TestIsolatedByAPartition(t *testing.T) {
+	files := fstest.MapFS{isolatedFile: {Data: []byte("\n")}, partitionsFile: {Data: []byte("2-3\n")}}
+	for cpu, want := range map[int]bool{1: false, 3: true} {
+		m := &machine{root: root{files}, cpu: cpu}
+		if got := m.isolated(); got != want {
+			t.Errorf("CPU %d: isolated %v, want %v", cpu, got, want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ func (m *machine) interrupts() []Check {
 	c := about("irq.affinity", "proc/irq")
 	lines, err := m.list("proc/irq")
 	if err != nil {
-		return []Check{c.unread(err), m.irqBalance()}
+		return []Check{c.unread(err), m.irqDefault(), m.irqBalance()}
 	}
 	slices.SortFunc(lines, func(a, b string) int {
 		x, _ := strconv.Atoi(a)
@@ -43,7 +43,7 @@ func (m *machine) interrupts() []Check {
 		}
 		c = judge(few(on), fmt.Sprintf("may interrupt CPU %d: write other CPUs to /proc/irq/N/smp_affinity_list, or irqaffinity= at boot", m.cpu))
 	}
-	return []Check{c, m.irqBalance()}
+	return []Check{c, m.irqDefault(), m.irqBalance()}
 }
 
 // device names an interrupt by its device, whose directory lies in its own.
@@ -60,6 +60,24 @@ func (m *machine) device(dir, line string) string {
 		}
 	}
 	return line
+}
+
+// irqDefault tells where the interrupts of devices go that are set up later.
+func (m *machine) irqDefault() Check {
+	const file = "proc/irq/default_smp_affinity"
+	c := about("irq.default", file)
+	text, err := m.text(file)
+	if err != nil {
+		return c.unread(err)
+	}
+	cpus, err := cpuMask(text)
+	switch {
+	case err != nil:
+		return c.none(err.Error())
+	case !slices.Contains(cpus, m.cpu):
+		return c.ok(fmt.Sprintf("%s, without CPU %d", text, m.cpu))
+	}
+	return c.info(fmt.Sprintf("%s, with CPU %d", text, m.cpu), "a device that comes later may interrupt the probe: irqaffinity= at boot")
 }
 
 // irqBalance judges whether a daemon moves the interrupts about.

@@ -98,10 +98,7 @@ func (m *machine) targetFile(name string) string {
 }
 
 // isolated reports whether the scheduler keeps others off the probe's CPU.
-func (m *machine) isolated() bool {
-	cpus, err := m.cpuListOf(isolatedFile)
-	return err == nil && slices.Contains(cpus, m.cpu)
-}
+func (m *machine) isolated() bool { return slices.Contains(m.isolatedCPUs(), m.cpu) }
 
 // begin reads the counters before the self-test, end after it.
 func (m *machine) begin() { m.before = m.count() }

@@ -1,6 +1,11 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // realtime judges how this process is scheduled. A spinner in a real-time
 // class is a trap: the kernel takes the CPU away to let others live.
@@ -8,7 +13,7 @@ func (m *machine) realtime() []Check {
 	c := about("rt.policy", "proc/self/stat")
 	text, err := m.text("proc/self/stat")
 	if err != nil {
-		return []Check{c.unread(err), m.rtLimit()}
+		return []Check{c.unread(err), m.rtPriority(), m.rtLimit(), m.fairServer()}
 	}
 	self, err := parseStat(text)
 	name := policyNames[self.policy]
@@ -23,7 +28,7 @@ func (m *machine) realtime() []Check {
 		c = c.warn(fmt.Sprintf("SCHED_%s %d on a shared CPU", name, self.priority),
 			"expect a gap of about 50 ms in each second, when the fair server lets others run: use SCHED_OTHER, or isolate the CPU")
 	}
-	return []Check{c, m.rtLimit()}
+	return []Check{c, m.rtPriority(), m.rtLimit(), m.fairServer()}
 }
 
 // rtLimit tells how much of a period real-time threads may take.
@@ -42,4 +47,40 @@ func (m *machine) rtLimit() Check {
 		return c.info("none", "a real-time thread that spins can take a CPU for ever")
 	}
 	return c.info(fmt.Sprintf("%d of %d us", runtime, period), "")
+}
+
+// rtPriority tells whether this process could ask for real-time priority.
+func (m *machine) rtPriority() Check {
+	const file = "proc/self/limits"
+	c := about("rt.priority", file)
+	text, err := m.text(file)
+	if err != nil {
+		return c.unread(err)
+	}
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, "Max realtime priority")
+		if f := strings.Fields(rest); ok && len(f) >= 2 {
+			return c.info("at most "+f[0], "")
+		}
+	}
+	return c.none("no line of the real-time priority")
+}
+
+// fairServer tells what the kernel keeps for ordinary threads of a CPU that a
+// real-time one spins on, since Linux 6.12.
+func (m *machine) fairServer() Check {
+	dir := "sys/kernel/debug/sched/fair_server/cpu" + strconv.Itoa(max(m.cpu, 0))
+	c := about("rt.fairserver", dir+"/runtime")
+	runtime, err := m.number(dir + "/runtime")
+	if err != nil {
+		return c.unread(err)
+	}
+	period, err := m.number(dir + "/period")
+	switch {
+	case err != nil || period <= 0 || runtime < 0:
+		return c.none("no period")
+	case runtime == 0:
+		return c.info("off", "a real-time thread that spins starves the kernel's own threads of the CPU")
+	}
+	return c.info(fmt.Sprintf("%v of %v", time.Duration(runtime), time.Duration(period)), "")
 }
