@@ -21,7 +21,7 @@ type inProbe struct {
 func (m *Monitor) startProbe(mode jitterprobe.Mode) error {
 	p, err := jitterprobe.Start(jitterprobe.Options{
 		Mode: mode, Clock: m.clock,
-		OnGap: func(g jitterprobe.Gap) { m.tel.Gap(g.Interval(), g.Evidence.String()) },
+		OnGap: func(g jitterprobe.Gap) { m.tel.Gap(g.Interval(), g.Evidence.String) },
 	})
 	if err != nil {
 		return fmt.Errorf("start probe in process: %w", err)

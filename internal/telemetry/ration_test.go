@@ -19,6 +19,9 @@ func gapAt(us int64, d time.Duration, s stall.Source) stall.Interval {
 	return stall.Interval{Start: start, End: start.Add(d), Cause: stall.HostUnknown, Source: s, Scope: stall.ScopeCPU}
 }
 
+// nothing is the evidence of a gap that nothing decided.
+func nothing() string { return "" }
+
 // lengths returns name and duration of each record, in order.
 func lengths(records []sdklog.Record) []string {
 	var all []string
@@ -31,19 +34,19 @@ func lengths(records []sdklog.Record) []string {
 
 func TestGapThreshold(t *testing.T) {
 	r := newRig(t, Options{})
-	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(100, 30*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(200, 20*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(300, 5*time.Microsecond, stall.ProbeRuntime), "")
+	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(100, 30*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(200, 20*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(300, 5*time.Microsecond, stall.ProbeRuntime), nothing)
 	want := []string{"otelgc.jitter.gap 30µs", "otelgc.jitter.gap 5µs"}
 	if diff := cmp.Diff(want, lengths(r.nextSecond())); diff != "" {
 		t.Errorf("below the threshold, the longest of each source (-want +got):\n%s", diff)
 	}
 
-	r.Gap(gapAt(2_000_000, 60*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(2_001_000, 50*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(2_002_000, 90*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(2_003_000, 49*time.Microsecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(2_000_000, 60*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(2_001_000, 50*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(2_002_000, 90*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(2_003_000, 49*time.Microsecond, stall.ProbeSpin), nothing)
 	want = []string{"otelgc.jitter.gap 60µs", "otelgc.jitter.gap 50µs", "otelgc.jitter.gap 90µs"}
 	if diff := cmp.Diff(want, lengths(r.nextSecond())); diff != "" {
 		t.Errorf("over the threshold, all of them (-want +got):\n%s", diff)
@@ -56,7 +59,7 @@ func TestGapThreshold(t *testing.T) {
 func TestTickWithinSecond(t *testing.T) {
 	r := newRig(t, Options{})
 	r.nextSecond()
-	r.Gap(gapAt(1, time.Millisecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(1, time.Millisecond, stall.ProbeSpin), nothing)
 	r.Tick(r.now.Add(100 * time.Millisecond))
 	if got := r.events.taken(); len(got) != 0 {
 		t.Errorf("tick within the second sent %v", lengths(got))
@@ -71,11 +74,11 @@ func TestTickWithinSecond(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	r := newRig(t, Options{MaxEventsPerSecond: 5})
 	for i := range int64(6) {
-		r.Gap(gapAt(1000*i, time.Duration(100+10*i)*time.Microsecond, stall.ProbeSpin), "")
+		r.Gap(gapAt(1000*i, time.Duration(100+10*i)*time.Microsecond, stall.ProbeSpin), nothing)
 	}
-	r.Gap(gapAt(100_000, 11*time.Millisecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(200_000, 20*time.Millisecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(300_000, 12*time.Millisecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(100_000, 11*time.Millisecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(200_000, 20*time.Millisecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(300_000, 12*time.Millisecond, stall.ProbeSpin), nothing)
 	for i := range int64(3) {
 		r.Suspension(gapAt(400_000+i, time.Duration(1+i)*time.Microsecond, stall.GoTrace), "write_heap_dump", "", stall.Exact)
 	}
@@ -115,7 +118,7 @@ func series1(t *testing.T, r *rig, name string) []string {
 // TestLongestAlways: the longest gap goes out however many others there are.
 func TestLongestAlways(t *testing.T) {
 	r := newRig(t, Options{MaxEventsPerSecond: 3})
-	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), nothing)
 	for i := range int64(20) {
 		c := gc.Collection{
 			Index: uint64(i + 1), Cycles: 1, Kind: gc.Background, Source: stall.GoTrace, Fidelity: stall.Exact,
@@ -145,7 +148,7 @@ func TestSeverity(t *testing.T) {
 		{time.Hour, log.SeverityWarn},
 	} {
 		r := newRig(t, Options{})
-		r.Gap(gapAt(1, c.d, stall.ProbeSpin), "")
+		r.Gap(gapAt(1, c.d, stall.ProbeSpin), nothing)
 		got := r.nextSecond()
 		if len(got) != 1 || got[0].Severity() != c.want {
 			t.Errorf("severity of %v: got %v, want one event of %v", c.d, got, c.want)
@@ -155,9 +158,9 @@ func TestSeverity(t *testing.T) {
 
 func TestMinSeverity(t *testing.T) {
 	r := newRig(t, Options{MinSeverity: log.SeverityInfo})
-	r.Gap(gapAt(1, 500*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(1000, 2*time.Millisecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(5000, 10*time.Microsecond, stall.ProbePeriodic), "")
+	r.Gap(gapAt(1, 500*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(1000, 2*time.Millisecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(5000, 10*time.Microsecond, stall.ProbePeriodic), nothing)
 	c := exactCollection()
 	r.Collection(&c)
 	r.Status(Status{Source: stall.ProbeSpin, At: 1})
@@ -176,7 +179,7 @@ func TestMinSeverity(t *testing.T) {
 
 func TestSeverityFor(t *testing.T) {
 	r := newRig(t, Options{SeverityFor: func(time.Duration) log.Severity { return log.SeverityError }})
-	r.Gap(gapAt(1, time.Millisecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(1, time.Millisecond, stall.ProbeSpin), nothing)
 	if got := r.nextSecond(); len(got) != 1 || got[0].Severity() != log.SeverityError {
 		t.Errorf("got %v, want one event of ERROR", got)
 	}

@@ -82,12 +82,12 @@ func play(t *testing.T) *rig {
 	r.Gap(stall.Interval{
 		Start: 50_000_000, End: 65_000_000, Cause: stall.HostThrottled, Source: stall.ProbeSpin, CPU: 3,
 		Scope: stall.ScopeCgroup, Owner: stall.Owner{Cgroup: 1234},
-	}, "cpu.stat nr_throttled +1")
+	}, func() string { return "cpu.stat nr_throttled +1" })
 	r.Gap(stall.Interval{
 		Start: 51_000_000, End: 51_060_000, Cause: stall.HostPreempted, Source: stall.ProbeSpin,
 		Scope: stall.ScopeTarget, Owner: stall.Owner{PID: 99, Created: 8_000_000},
-	}, "schedstat run_delay")
-	r.Gap(stall.Interval{Start: 70_000_000, End: 70_003_000, Cause: stall.HostUnknown, Source: stall.ProbePeriodic, Scope: stall.ScopeCPU}, "")
+	}, func() string { return "schedstat run_delay" })
+	r.Gap(stall.Interval{Start: 70_000_000, End: 70_003_000, Cause: stall.HostUnknown, Source: stall.ProbePeriodic, Scope: stall.ScopeCPU}, nothing)
 	playRequests(r)
 	r.Observed(stall.ProbeSpin, 990*time.Millisecond)
 	r.Coverage(stall.ProbeSpin, 0.99)

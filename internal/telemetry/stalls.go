@@ -102,9 +102,9 @@ func (t *Telemetry) Suspension(v stall.Interval, reason, caller string, f stall.
 	t.events.put(held{name: stall.EventSuspension, class: classRuntime, rank: v.Duration(), v: v, attrs: a})
 }
 
-// Gap records a stretch in which a probe did not run. Evidence says what
-// decided the cause, empty if nothing did.
-func (t *Telemetry) Gap(v stall.Interval, evidence string) {
+// Gap records a stretch in which a probe did not run. Evidence is asked what
+// decided the cause, empty if nothing did; most gaps are short, and it is not.
+func (t *Telemetry) Gap(v stall.Interval, evidence func() string) {
 	ctx := context.Background()
 	d := v.Duration()
 	if t.stalls.gap.Enabled(ctx) {
@@ -122,7 +122,7 @@ func (t *Telemetry) Gap(v stall.Interval, evidence string) {
 	if t.severity(d) >= severityWarn {
 		class = classWarn
 	}
-	t.events.putGap(held{name: stall.EventGap, class: class, rank: d, v: v, evidence: evidence}, over)
+	t.events.putGap(held{name: stall.EventGap, class: class, rank: d, v: v, evidence: evidence()}, over)
 }
 
 // gapAttributes is called when the event goes out, not when the gap was seen:

@@ -80,9 +80,9 @@ func TestLastKeepsNewest(t *testing.T) {
 // went out does not.
 func TestStatusWatermark(t *testing.T) {
 	r := newRig(t, Options{})
-	r.Gap(gapAt(500, time.Millisecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(3000, 2*time.Millisecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(200, 2*time.Millisecond, stall.ProbeRuntime), "")
+	r.Gap(gapAt(500, time.Millisecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(3000, 2*time.Millisecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(200, 2*time.Millisecond, stall.ProbeRuntime), nothing)
 	watermark := func() int64 {
 		r.Status(Status{Source: stall.ProbeSpin, At: 9_000_000, Watermark: 8_000_000})
 		w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
@@ -135,8 +135,8 @@ func TestPauseBounds(t *testing.T) {
 
 func TestCloseSendsWhatIsHeld(t *testing.T) {
 	r := newRig(t, Options{})
-	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), "")
-	r.Gap(gapAt(2, 20*time.Microsecond, stall.ProbeSpin), "")
+	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), nothing)
+	r.Gap(gapAt(2, 20*time.Microsecond, stall.ProbeSpin), nothing)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestCloseSendsWhatIsHeld(t *testing.T) {
 	if diff := cmp.Diff(want, lengths(r.events.taken())); diff != "" {
 		t.Errorf("events at Close (-want +got):\n%s", diff)
 	}
-	r.Gap(gapAt(3, time.Second, stall.ProbeSpin), "")
+	r.Gap(gapAt(3, time.Second, stall.ProbeSpin), nothing)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 	c := exactCollection()
 	tel.Collection(&c)
-	tel.Gap(gapAt(1, time.Second, stall.ProbeSpin), "")
+	tel.Gap(gapAt(1, time.Second, stall.ProbeSpin), nothing)
 	tel.Status(Status{Source: stall.ProbeSpin})
 	if events, over := tel.events.close(); len(events) != 0 || over != 0 {
 		t.Errorf("held %d events, dropped %d, want none", len(events), over)
@@ -181,7 +181,7 @@ func TestRecordAllocs(t *testing.T) {
 	c := exactCollection()
 	record := func() {
 		tel.Collection(&c)
-		tel.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), "")
+		tel.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), nothing)
 		tel.Suspension(gapAt(1, 10*time.Microsecond, stall.GoTrace), "read_mem_stats", "", stall.Exact)
 		tel.Observed(stall.ProbeSpin, time.Second)
 	}
@@ -201,7 +201,7 @@ func TestConcurrent(t *testing.T) {
 			for i := range int64(200) {
 				c := exactCollection()
 				r.Collection(&c)
-				r.Gap(gapAt(i, time.Duration(i)*time.Microsecond, stall.ProbeSpin), "")
+				r.Gap(gapAt(i, time.Duration(i)*time.Microsecond, stall.ProbeSpin), nothing)
 				r.Suspension(gapAt(i, time.Duration(i), stall.GoTrace), "stop_trace", "", stall.Exact)
 			}
 		}()
@@ -239,10 +239,10 @@ func BenchmarkGap(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tel.Gap(gapAt(1, 49*time.Microsecond, stall.ProbeSpin), "")
+	tel.Gap(gapAt(1, 49*time.Microsecond, stall.ProbeSpin), nothing)
 	v := gapAt(1, 10*time.Microsecond, stall.ProbeSpin)
 	b.ReportAllocs()
 	for b.Loop() {
-		tel.Gap(v, "")
+		tel.Gap(v, nothing)
 	}
 }

@@ -14,12 +14,17 @@ const MaxKept = 10_000
 // Log keeps the longest gaps of a run. It is for one goroutine at a time; the
 // zero value is ready.
 type Log struct {
-	kept []jitterprobe.Gap
-	lost uint64
+	kept  []jitterprobe.Gap
+	lost  uint64
+	least time.Duration // gaps up to it are lost: MaxKept are longer
 }
 
 // Add keeps g, or counts it if there are MaxKept that are longer.
 func (l *Log) Add(g jitterprobe.Gap) {
+	if g.Duration() <= l.least {
+		l.lost++
+		return
+	}
 	l.kept = append(l.kept, g)
 	if len(l.kept) == 2*MaxKept {
 		l.trim()
@@ -33,6 +38,7 @@ func (l *Log) trim() {
 	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(b.Duration(), a.Duration()) })
 	l.lost += uint64(len(l.kept) - MaxKept)
 	l.kept = l.kept[:MaxKept]
+	l.least = l.kept[MaxKept-1].Duration()
 }
 
 // Gaps returns what is kept, in order of time, and how many shorter ones are

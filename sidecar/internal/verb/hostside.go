@@ -69,7 +69,7 @@ func (h *hostSide) followed() *hostwatch.Watch {
 func (h *hostSide) batch(b *hostwatch.Batch) {
 	h.records = append(h.records[:0], b.Denied...)
 	for _, v := range b.Denied {
-		h.telemetry.Gap(v, evidenceOf(&v))
+		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
 	}
 	for _, s := range b.Covered {
 		h.records = append(h.records, h.watched(s))

@@ -34,7 +34,7 @@ type Options struct {
 	// OnGap is called for each gap, one at a time. It must not block. It may be
 	// nil.
 	OnGap func(jitterprobe.Gap)
-	// OnTick is called ten times a second, on one goroutine, with a snapshot of
+	// OnTick is called four times a second, on one goroutine, with a snapshot of
 	// which every gap has been through OnGap. It may be nil.
 	OnTick func(jitterprobe.Snapshot)
 	// OnBeside is called before OnTick with what the probes beside have seen, all
@@ -65,8 +65,9 @@ type Watch struct {
 	err         error
 }
 
-// tick is the time between two looks at the probe.
-const tick = 100 * time.Millisecond
+// tick is the time between two looks at the probe. Services read the board as
+// often, and every wake-up costs.
+const tick = 250 * time.Millisecond
 
 // Start starts the probe and the board.
 func Start(o Options) (*Watch, error) {
