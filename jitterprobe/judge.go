@@ -58,7 +58,8 @@ func (j *judge) settle(gaps []Gap, b batch) {
 	j.throttled.settle(gaps, j.mayBeThrottled)
 	for i := range gaps {
 		if g := &gaps[i]; g.Evidence.Witness == NoWitness {
-			j.explain(g)
+			a := j.account(g)
+			g.decide(&a)
 		}
 	}
 	j.realtime.settle(gaps)
@@ -86,14 +87,4 @@ func (j *judge) mayBeThrottled(g *Gap) bool {
 	}
 	a := j.account(g)
 	return !a.Thread || 2*(a.Preempted+a.Blocked) >= g.Duration()
-}
-
-// explain asks the kernel's records about g.
-func (j *judge) explain(g *Gap) {
-	a := j.account(g)
-	was := *g
-	g.decide(&a)
-	if g.Evidence.Witness == StopRecord && j.runtime {
-		*g = was // or it waited for a lock of the runtime
-	}
 }

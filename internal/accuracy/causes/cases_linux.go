@@ -51,6 +51,10 @@ var cases = []testCase{
 		want: stall.HostSuspended.String(), from: 2 * time.Millisecond, below: time.Minute, cover: 70, never: stops,
 	},
 	{
+		name: "SIGSTOP, mode runtime", mode: "runtime", inject: stopAndGo,
+		want: stall.HostSuspended.String(), from: 2 * time.Millisecond, below: time.Minute, cover: 70,
+	},
+	{
 		name: "page faults", mode: "spin", work: "faults",
 		want: stall.HostFault.String(), from: time.Microsecond, below: 100 * time.Microsecond, never: stops,
 	},
