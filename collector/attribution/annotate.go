@@ -53,7 +53,9 @@ func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
 
 // write puts an outcome into attributes.
 func (n *names) write(m pcommon.Map, o *outcome) {
-	m.EnsureCapacity(m.Len() + 8)
+	size := 5 // and the boot id
+	n.each(o.share, func(string, time.Duration) { size++ })
+	m.EnsureCapacity(m.Len() + size)
 	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
 	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
 	m.PutDouble(stall.AttrCoverage, o.coverage)

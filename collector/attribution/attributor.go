@@ -22,8 +22,9 @@ type Attributor struct {
 	lost    lost
 	scratch []stall.Interval
 
-	held queue // has a lock of its own, and so have the sums
-	sums sums
+	account account // has a lock of its own, and so have the next two
+	held    queue
+	sums    sums
 
 	releasing sync.Mutex // one release at a time
 	joiners   []*joiner
@@ -32,9 +33,9 @@ type Attributor struct {
 // New makes an Attributor.
 func New(c Config) *Attributor {
 	c = c.withDefaults()
-	a := &Attributor{config: c, names: newNames()}
+	a := &Attributor{config: c, names: newNames(), account: account{maxBytes: c.MaxBytes, maxSpans: c.MaxSpans}}
 	a.lost.events = make(map[string]uint64)
-	a.known.init(c, &a.lost)
+	a.known.init(c, &a.lost, &a.account)
 	a.sums.init(c.MaxServices)
 	return a
 }
@@ -85,7 +86,7 @@ func (a *Attributor) take(e *event) error {
 			a.known.forgetHost(h)
 			return errTime
 		}
-		l.learn(&e.status)
+		l.learn(&e.status, stall.Instant(a.config.Wait))
 		if p != nil {
 			p.told = max(p.told, e.status.at)
 			if e.target != 0 {
@@ -101,10 +102,16 @@ func (a *Attributor) take(e *event) error {
 }
 
 // Held returns how many spans are held, and about how many bytes they take.
-func (a *Attributor) Held() (spans, bytes int) { return a.held.size() }
+func (a *Attributor) Held() (spans, bytes int) {
+	spans, bytes, _ = a.account.sizes()
+	return spans, bytes
+}
 
 // Known returns about how many bytes is kept of hosts and processes.
-func (a *Attributor) Known() (bytes int) { return int(a.known.bytes.Load()) }
+func (a *Attributor) Known() (bytes int) {
+	_, _, bytes = a.account.sizes()
+	return bytes
+}
 
 // Tick releases what is due. The owner calls it some times a second. Sinks are
 // called from several goroutines at once, and not any more when it returns.

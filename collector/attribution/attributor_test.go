@@ -102,8 +102,13 @@ func TestLateDuplicatedOutOfOrder(t *testing.T) {
 		a.Learn(s.collection(stall.GCWatch, 9, 100*sec+50*ms, 100*sec+60*ms, 0))
 		a.Learn(s.collection(stall.GCWatch, 8, 100*sec+10*ms, 100*sec+20*ms, 0))
 	}
-	a.Learn(s.status(stall.GCWatch, 108*sec))
-	a.Learn(s.status(stall.GCWatch, 107*sec))
+	first, second := s.status(stall.GCWatch, 107*sec), s.status(stall.GCWatch, 108*sec)
+	a.Learn(second)
+	a.Learn(second)
+	if a.Tick(start.Add(8 * time.Second)); len(c.spans) != 0 {
+		t.Fatal("the span went on while a status was missing, and the pauses that may have come with it")
+	}
+	a.Learn(first)
 	a.Tick(start.Add(8 * time.Second))
 	if len(c.spans) != 1 {
 		t.Fatalf("got %d spans, want 1", len(c.spans))
@@ -117,6 +122,33 @@ func TestLateDuplicatedOutOfOrder(t *testing.T) {
 	}
 	if got := a.Lost().Duplicates; got != 2 {
 		t.Errorf("duplicates: got %d, want 2", got)
+	}
+}
+
+// TestLostEvents: where a status never comes, the pauses that were sent with it
+// did not come either, and the time is unseen; what came after it counts.
+func TestLostEvents(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	s.status(stall.GCWatch, 101*sec) // never sent
+	for at := 102 * sec; at <= 110*sec; at += sec {
+		a.Learn(s.status(stall.GCWatch, at))
+	}
+	a.Hold(s.span(100*sec+500*ms, 100*sec+600*ms), c.sink(), start)
+	a.Hold(s.span(102*sec+500*ms, 102*sec+600*ms), c.sink(), start)
+	if a.Tick(start); len(c.spans) != 0 {
+		t.Fatal("the spans did not wait for what may be late")
+	}
+	a.Learn(s.status(stall.GCWatch, 111*sec)) // now it is too late
+	if a.Tick(start); len(c.spans) != 2 {
+		t.Fatalf("%d spans went on, want 2", len(c.spans))
+	}
+	got := map[float64]int{}
+	for _, span := range c.spans {
+		got[floats(span.Attributes())["otelgc.stall.coverage"]]++
+	}
+	if diff := cmp.Diff(map[float64]int{0: 1, 1: 1}, got); diff != "" {
+		t.Errorf("coverage of the span in the lost second, and of the other (-want +got):\n%s", diff)
 	}
 }
 

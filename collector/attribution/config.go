@@ -14,7 +14,8 @@ type Config struct {
 	Wait time.Duration `mapstructure:"wait"`
 	// MaxSpans and MaxBytes bound what is held; over them spans go on
 	// unattributed, counted. MaxBytes is of memory, not of what was sent, and of
-	// all that is kept: what is known of hosts and processes has up to half.
+	// all that is kept: what is known of hosts and processes has up to half, and
+	// an eighth in any case.
 	MaxSpans int `mapstructure:"max_spans"`
 	MaxBytes int `mapstructure:"max_bytes"`
 	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time,

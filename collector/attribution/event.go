@@ -38,7 +38,7 @@ type event struct {
 
 // status is what a source says of itself.
 type status struct {
-	at        stall.Instant
+	since, at stall.Instant // the time it is about: from the status before to now
 	watermark stall.Instant
 	unseen    []stall.Span
 	offset    time.Duration
@@ -181,11 +181,11 @@ func (e *event) readPauses(a pcommon.Map) error {
 
 func (e *event) readStatus(a pcommon.Map) error {
 	s := &e.status
-	s.at, s.watermark = instant(a, stall.AttrEnd), instant(a, stall.AttrWatermark)
+	s.since, s.at, s.watermark = instant(a, stall.AttrStart), instant(a, stall.AttrEnd), instant(a, stall.AttrWatermark)
 	offset, ok := number(a, stall.AttrWallOffset)
 	wallError, _ := number(a, stall.AttrWallError)
-	if s.at <= 0 || s.at > latest || s.watermark < 0 || s.watermark > s.at ||
-		!ok || offset < -farthest/2 || offset > farthest/2 || wallError < 0 || wallError > int64(maxSlack) {
+	if s.at <= 0 || s.at > latest || s.since < 0 || s.since > s.at || s.watermark < 0 ||
+		s.watermark > s.at || !ok || offset < -farthest/2 || offset > farthest/2 || wallError < 0 || wallError > int64(maxSlack) {
 		return errTime
 	}
 	s.offset, s.wallError = time.Duration(offset), time.Duration(wallError)

@@ -28,9 +28,19 @@ type sender struct {
 	off  int64
 	// bare spans have no boot id on their resource.
 	bare bool
+	// told is the end of the last status of each source: the next begins there.
+	told map[teller]int64
 }
 
-func newSender() *sender { return &sender{boot: boot, pid: 42, off: offset} }
+type teller struct {
+	boot   string
+	pid    int64
+	source stall.Source
+}
+
+func newSender() *sender {
+	return &sender{boot: boot, pid: 42, off: offset, told: map[teller]int64{}}
+}
 
 func (s *sender) resource(m pcommon.Map) {
 	m.PutInt(stall.AttrProcessPID, s.pid)
@@ -58,7 +68,12 @@ func (s *sender) event(name string, source stall.Source, start, end int64, more 
 }
 
 func (s *sender) status(source stall.Source, at int64) plog.Logs {
-	return s.event(stall.EventSourceStatus, source, at-sec, at, func(m pcommon.Map) {
+	from, ok := s.told[teller{s.boot, s.pid, source}]
+	if !ok || from > at {
+		from = at - sec
+	}
+	s.told[teller{s.boot, s.pid, source}] = at
+	return s.event(stall.EventSourceStatus, source, max(from, 0), at, func(m pcommon.Map) {
 		m.PutInt(stall.AttrWatermark, at)
 		m.PutInt(stall.AttrWallOffset, s.off)
 		m.PutInt(stall.AttrWallError, 100)

@@ -177,7 +177,7 @@ func (f *found) passed(t stall.Instant) bool {
 		return false
 	}
 	late := func(l *sourceLog) bool {
-		return l != nil && l.told+silentAfter >= h.now && l.Watermark() < t
+		return l != nil && l.heard+silentAfter >= h.now && l.Watermark() < t
 	}
 	for _, p := range [...]*logs{&h.probes, f.process.logs(), f.target.logs()} {
 		if p == nil {

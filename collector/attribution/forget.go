@@ -1,10 +1,10 @@
 package attribution
 
-// room makes room for so many bytes by forgetting who was silent longest, but
-// for the host and the process that it is for. It reports false if there is
-// none.
-func (r *registry) room(bytes int64, of *host, but *process) bool {
-	for r.bytes.Load()+bytes > r.mostBytes() {
+// room counts so many bytes, and makes room for them by forgetting who was
+// silent longest, but for the host and the process that it is for. It reports
+// false if there is none.
+func (r *registry) room(bytes int, of *host, but *process) bool {
+	for !r.account.know(bytes) {
 		if r.forgetProcess(but) {
 			continue
 		}
@@ -55,7 +55,7 @@ func (r *registry) forget(p *process) {
 		}
 	}
 	r.processes--
-	r.bytes.Add(-int64(p.bytes))
+	r.account.forget(p.bytes)
 	r.version++
 }
 
@@ -77,13 +77,13 @@ func (r *registry) forgetHost(h *host) {
 	}
 	r.unname(h)
 	delete(r.hosts, h.boot)
-	bytes := int64(processBytes)
+	bytes := processBytes
 	for _, l := range h.probes {
 		if l != nil {
 			bytes += logBytes
 		}
 	}
-	r.bytes.Add(-bytes)
+	r.account.forget(bytes)
 	r.lost.hostsForgotten++
 	r.version++
 }

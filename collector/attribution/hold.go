@@ -36,9 +36,8 @@ type held struct {
 
 // queue holds spans. Those that are being joined count until they are handed on.
 type queue struct {
-	mu           sync.Mutex
-	waiting      []*held
-	spans, bytes int
+	mu      sync.Mutex
+	waiting []*held
 }
 
 // Hold takes spans in. They go to the sink when every source of their host has
@@ -49,7 +48,7 @@ func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
 	full := false
 	for _, rs := range td.ResourceSpans().All() {
 		h := newHeld(rs, sink, now.Add(a.config.Wait))
-		if h.bytes >= 0 && a.held.reserve(h, &a.config, a.Known()) {
+		if h.bytes >= 0 && a.account.hold(h.n, h.bytes) {
 			if h.spans = ptrace.NewTraces(); sink.Traces != nil {
 				rs.MoveTo(h.spans.ResourceSpans().AppendEmpty())
 			} else {
@@ -89,18 +88,6 @@ func newHeld(rs ptrace.ResourceSpans, sink Sink, due time.Time) *held {
 	return h
 }
 
-// reserve counts h if there is room for it beside what is known.
-func (q *queue) reserve(h *held, c *Config, known int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.spans+h.n > c.MaxSpans || q.bytes+h.bytes+known > c.MaxBytes {
-		return false
-	}
-	q.spans += h.n
-	q.bytes += h.bytes
-	return true
-}
-
 func (q *queue) put(h ...*held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,18 +101,4 @@ func (q *queue) all() []*held {
 	all := q.waiting
 	q.waiting = nil
 	return all
-}
-
-// gone counts h off.
-func (q *queue) gone(h *held) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.spans -= h.n
-	q.bytes -= h.bytes
-}
-
-func (q *queue) size() (spans, bytes int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.spans, q.bytes
 }

@@ -131,7 +131,7 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 			})
 		}
 	}
-	slices.SortStableFunc(j.windows, func(a, b window) int {
+	slices.SortFunc(j.windows, func(a, b window) int {
 		return cmp.Or(cmp.Compare(a.vague(), b.vague()), cmp.Compare(a.Start, b.Start))
 	})
 }

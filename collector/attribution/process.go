@@ -12,55 +12,15 @@ import (
 )
 
 const (
-	// kept is how many stalls of one source are known at a time: what an
-	// otelgc sends in ten seconds at its default limit of events.
-	kept       = 1024
-	keptUnseen = 64
 	// keptPauses is how many pauses are known by their collection.
 	keptPauses = 1024
-	// logBytes is about what a source takes.
-	logBytes = 96 << 10
 	// processBytes is about what a process or a host takes beside its sources:
 	// its pauses or its wall clock, and its names, in every index.
 	processBytes = 48 << 10
 )
 
-// sourceLog is what one source said. The log may be read by who joins while it
-// is written.
-type sourceLog struct {
-	*stall.Log
-	told stall.Instant // of the last status
-}
-
 // logs holds the sources of a process, or the probes of a host.
 type logs [stall.NumSources]*sourceLog
-
-func newSourceLog(s stall.Source) *sourceLog {
-	return &sourceLog{Log: stall.NewLog(s, kept, keptUnseen)}
-}
-
-// add keeps a stall. It reports false if it is there already.
-func (l *sourceLog) add(v stall.Interval, scratch *[]stall.Interval) bool {
-	*scratch = l.Intervals((*scratch)[:0], stall.Span{Start: v.Start, End: v.Start + 1})
-	if slices.Contains(*scratch, v) {
-		return false
-	}
-	l.Add(v)
-	return true
-}
-
-// learn takes in a status. A source that is heard for the first time has seen
-// nothing before it.
-func (l *sourceLog) learn(s *status) {
-	if l.told == 0 {
-		l.Begin(s.watermark)
-	}
-	for _, u := range s.unseen {
-		l.MarkUnseen(u)
-	}
-	l.Advance(s.watermark)
-	l.told = max(l.told, s.at)
-}
 
 // process is what is known of one process, or of what the machine does to one.
 type process struct {

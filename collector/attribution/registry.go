@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -16,18 +15,15 @@ type registry struct {
 	index     map[link][]*process
 	named     map[string][]*host // by host.id, and by host.name, as probes say
 	processes int
-	bytes     atomic.Int64 // about what all of it takes; read without the lock
+	account   *account
 	order     uint64
 	version   uint64 // changes with what can be found
 }
 
-func (r *registry) init(c Config, lost *lost) {
-	r.config, r.lost = c, lost
+func (r *registry) init(c Config, lost *lost, account *account) {
+	r.config, r.lost, r.account = c, lost, account
 	r.hosts, r.index, r.named = make(map[string]*host), make(map[link][]*process), make(map[string][]*host)
 }
-
-// mostBytes is what may be known: half of all, the rest is for spans.
-func (r *registry) mostBytes() int64 { return int64(r.config.MaxBytes) / 2 }
 
 // of returns whose event e is, and where its stalls go. The process is nil for
 // those of the machine, the log if there is no room for one.
@@ -41,7 +37,6 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 		r.name(h, &e.of)
 		if h.probes[e.source] == nil && r.room(logBytes, h, nil) {
 			h.probes[e.source] = newSourceLog(e.source)
-			r.bytes.Add(logBytes)
 		}
 		return h, nil, h.probes[e.source]
 	}
@@ -53,7 +48,6 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 	if p.runtime[e.source] == nil && r.room(logBytes, h, p) {
 		p.runtime[e.source] = newSourceLog(e.source)
 		p.bytes += logBytes
-		r.bytes.Add(logBytes)
 	}
 	return h, p, p.runtime[e.source]
 }
@@ -69,7 +63,6 @@ func (r *registry) host(boot string) *host {
 		}
 		h = newHost(boot)
 		r.hosts[boot] = h
-		r.bytes.Add(processBytes)
 		r.version++
 	}
 	h.heard = r.order
@@ -158,7 +151,6 @@ func (r *registry) add(h *host, p *process) *process {
 	p.bytes = processBytes
 	p.place = h.processes.PushFront(p)
 	r.processes++
-	r.bytes.Add(processBytes)
 	r.version++
 	return p
 }

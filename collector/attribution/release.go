@@ -93,5 +93,5 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 	if h.sink.Slow != nil && d.LogRecordCount() > 0 {
 		h.sink.Slow(d)
 	}
-	a.held.gone(h)
+	a.account.handOn(h.n, h.bytes)
 }
