@@ -2,6 +2,7 @@ package blame
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/otelgc/otelgc/stall"
@@ -84,17 +85,12 @@ func (j *Judgement) Matters() []Matter {
 func (j *Judgement) matter() string {
 	all := j.Matters()
 	all = all[max(0, len(all)-2):]
+	slices.Reverse(all)
 	var by [len(verdictNames)][]string
-	var shares []string
 	sched, hidden := 0.0, 0.0
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := range all {
 		m := &all[i]
 		by[m.Verdict()] = append(by[m.Verdict()], m.Above)
-		of := " of the requests' time above "
-		if len(shares) > 0 {
-			of = " above "
-		}
-		shares = append(shares, between(m.Least, m.Most)+of+m.Above)
 		sched, hidden = max(sched, m.Sched), max(hidden, m.Hidden)
 	}
 	if len(all) == 0 {
@@ -113,21 +109,43 @@ func (j *Judgement) matter() string {
 		s = "GC does not matter for " + no[0]
 	}
 	if len(open) > 0 {
-		told := "cannot be told for " + strings.Join(open, " and ")
 		if s == "" {
-			s = "Whether GC matters " + told
+			s = "Whether GC matters for "
 		} else {
-			s += ", and whether it does " + told
+			s += ", and whether it does for "
 		}
+		s += strings.Join(open, " or ") + " cannot be told"
 	}
-	s += ": it had " + strings.Join(shares, ", and ")
+	s += ": it had " + shares(all)
 	if sched >= Matters {
-		s += fmt.Sprintf("; waiting for a CPU while it worked, which may be its doing, had %s", upTo(sched))
+		s += fmt.Sprintf("; waiting for a CPU while it worked had %s, which may be its doing", upTo(sched))
 	}
 	if hidden >= Matters && len(open) > 0 {
-		s += fmt.Sprintf("; %s was queue that was watched per cycle only, in which a wait for the collector would not show (OTELGC_EXACT_BUDGET=1 watches exactly all the time)", upTo(hidden))
+		s += fmt.Sprintf("; %s was queue watched per cycle only, in which a wait for it does not show: run with OTELGC_EXACT_BUDGET=1", upTo(hidden))
 	}
 	return s + "."
+}
+
+// shares writes what garbage collection had above each percentile.
+func shares(all []Matter) string {
+	var parts []string
+	same := len(all) == 2
+	for i := range all {
+		m := &all[i]
+		parts = append(parts, between(m.Least, m.Most))
+		same = same && parts[i] == parts[0]
+	}
+	if same {
+		return parts[0] + " of the requests' time above either"
+	}
+	for i := range all {
+		of := " above "
+		if i == 0 {
+			of = " of the requests' time above "
+		}
+		parts[i] += of + all[i].Above
+	}
+	return strings.Join(parts, " and ")
 }
 
 // between writes a share of which only bounds may be known.
@@ -138,7 +156,7 @@ func between(least, most float64) string {
 		return a
 	case most > 0.995:
 		return "an unknown part"
-	case least <= 0:
+	case least < 0.001:
 		return "at most " + strings.TrimPrefix(b, "less than ")
 	}
 	return a + " to " + b

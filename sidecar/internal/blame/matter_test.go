@@ -35,23 +35,23 @@ func TestMatter(t *testing.T) {
 		want  string
 	}{
 		{"p99.9 only", tail(0.01, 0.4, stall.Exact, app),
-			"GC matters for p99.9 but not for p99: it had 40 % of the requests' time above p99.9, and 8.1 % above p99."},
+			"GC matters for p99.9 but not for p99: it had 40 % of the requests' time above p99.9 and 8.1 % above p99."},
 		{"both", tail(0.5, 0.5, stall.Exact, app),
-			"GC matters for p99.9 and p99: it had 50 % of the requests' time above p99.9, and 50 % above p99."},
+			"GC matters for p99.9 and p99: it had 50 % of the requests' time above either."},
 		{"neither", tail(0, 0, stall.Exact, app),
-			"GC matters neither for p99.9 nor for p99: it had 0 % of the requests' time above p99.9, and 0 % above p99."},
+			"GC matters neither for p99.9 nor for p99: it had 0 % of the requests' time above either."},
 		{"p99 only", tail(0.5, 0, stall.Exact, app),
-			"GC matters for p99 but not for p99.9: it had 0 % of the requests' time above p99.9, and 41 % above p99."},
+			"GC matters for p99 but not for p99.9: it had 0 % of the requests' time above p99.9 and 41 % above p99."},
 		{"nobody watched", tail(0.01, 0.01, stall.Cycle, unseen),
-			"Whether GC matters cannot be told for p99.9 and p99: it had an unknown part of the requests' time above p99.9, and an unknown part above p99."},
+			"Whether GC matters for p99.9 or p99 cannot be told: it had an unknown part of the requests' time above either."},
 		{"cycle, and the rest is known", tail(0.01, 0.05, stall.Cycle, appOrHost),
-			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9, and at most 1.7 % above p99."},
+			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9 and at most 1.7 % above p99."},
 		{"waits while it worked", withSched(tail(0, 0, stall.Exact, app)),
-			"Whether GC matters cannot be told for p99.9 and p99: it had 0 % of the requests' time above p99.9, and 0 % above p99; waiting for a CPU while it worked, which may be its doing, had up to 50 %."},
+			"Whether GC matters for p99.9 or p99 cannot be told: it had 0 % of the requests' time above either; waiting for a CPU while it worked had up to 50 %, which may be its doing."},
 		{"queue, watched per cycle", withQueue(tail(0, 0.05, stall.Cycle, appOrHost)),
-			"Whether GC matters cannot be told for p99.9 and p99: it had at most 5.0 % of the requests' time above p99.9, and at most 0.9 % above p99; up to 50 % was queue that was watched per cycle only, in which a wait for the collector would not show (OTELGC_EXACT_BUDGET=1 watches exactly all the time)."},
+			"Whether GC matters for p99.9 or p99 cannot be told: it had at most 5.0 % of the requests' time above p99.9 and at most 0.9 % above p99; up to 50 % was queue watched per cycle only, in which a wait for it does not show: run with OTELGC_EXACT_BUDGET=1."},
 		{"few", tail(0, 0, stall.Exact, app)[:500],
-			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above p99, and 0 % above p90."},
+			"GC matters neither for p99 nor for p90: it had 0 % of the requests' time above either."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestQueued(t *testing.T) {
 		}
 		return all
 	}
-	want := " Where it was watched exactly, a collection was under way in up to 90 % of the time that requests above p99 were on the way to the handler and back (queue), while 25 % of all requests arrived during one."
+	want := " Of the queue above p99, where it was watched exactly, up to 90 % fell into collections; 25 % would be chance."
 	for _, tt := range []struct {
 		name  string
 		cases []Case
@@ -113,10 +113,19 @@ func TestQueued(t *testing.T) {
 		{"exact", cases(stall.Exact, 50), want},
 		{"cycle", cases(stall.Cycle, 50), ""},
 		{"little queue", cases(stall.Exact, 5), ""},
+		{"beside collections", apart(cases(stall.Exact, 50)), " Of the queue above p99, where it was watched exactly, none fell into collections; 25 % would be chance."},
 	} {
 		j := judge(tt.cases)
 		if got := j.queued(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
+}
+
+// apart has all that queued do so between collections.
+func apart(cases []Case) []Case {
+	for i := range cases {
+		cases[i].QueueDuringGC = 0
+	}
+	return cases
 }

@@ -101,8 +101,12 @@ func (j *Judgement) queued() string {
 	if all.ArrivedDuringGC == 0 || tail.Of(queue) < muchQueue {
 		return ""
 	}
-	return fmt.Sprintf(" Where it was watched exactly, a collection was under way in up to %s of the time that requests above p99 were on the way to the handler and back (queue), while %s of all requests arrived during one.",
-		percent(ratio(tail.QueueDuringGC, queue)), percent(fraction(all.ArrivedDuringGC, all.Requests)))
+	part := "none"
+	if tail.QueueDuringGC > 0 {
+		part = upTo(ratio(tail.QueueDuringGC, queue))
+	}
+	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
+		part, percent(fraction(all.ArrivedDuringGC, all.Requests)))
 }
 
 // busyMachine is the fraction of a CPU that a spinning probe loses only where

@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
@@ -37,6 +39,7 @@ func serve(o childOptions) error {
 	}
 	defer func() { _ = pipe.Close() }()
 	c := &child{options: o, out: wire.NewWriter(pipe)}
+	otel.SetErrorHandler(&c.complaints)
 	makeRoomToMark(o.Inject)
 	return c.run(ctx)
 }
@@ -50,6 +53,8 @@ type child struct {
 	lost      uint64
 	notes     []string
 	windows   counter
+
+	complaints complaints
 }
 
 func (c *child) run(ctx context.Context) error {
@@ -87,6 +92,7 @@ func (c *child) run(ctx context.Context) error {
 	// What is open still gets its account: the farewell comes after it.
 	err = m.Shutdown(ctx)
 	farewell.Windows = c.windows.Load()
+	farewell.Notes = append(farewell.Notes, c.complaints.list()...)
 	return errors.Join(err, c.out.Farewell(&farewell), c.out.Flush())
 }
 

@@ -17,6 +17,8 @@ const (
 	mostLate   = 100 * time.Millisecond
 )
 
+const forcesPerSecond = float64(time.Second) / float64(forceEvery)
+
 // forcers are the goroutines that force collections. One alone would wait until
 // the last span is swept, for runtime.GC returns no sooner, and yields for each;
 // where several do it, the next sweeps the rest in one go and collects.

@@ -79,7 +79,7 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	return []blame.Line{
 		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
 		{Title: "injected", Text: r.injection()},
-		{Title: "load", Text: fmt.Sprintf("%s in %v, each at a time fixed in advance", page.Many(len(r.Schedule), "request"), span.Round(time.Millisecond))},
+		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", page.Many(len(r.Schedule), "request"), page.Length(span))},
 		{Title: "machine", Text: r.sharing(s)},
 	}
 }
@@ -143,10 +143,13 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 		add("The service gave no account of %s that it answered: all their time is unseen.", page.Many(b.Unmatched, "request"))
 	}
 	if late > 10*time.Millisecond {
-		add("One request waited %v for a connection or for the load generator itself: it is part of its latency, as queue.", late.Round(10*time.Microsecond))
+		add("One request waited %s for a connection or for the load generator itself: it is part of its latency, as queue.", page.Length(late))
 	}
 	if b.GC.Cycles != b.GC.RuntimeCycles {
 		add("The monitor counted %s, the runtime %s.", page.Many(b.GC.Cycles, "collection"), page.Count(b.GC.RuntimeCycles))
+	}
+	if per, want := b.Injected.PerSecond(), forcesPerSecond; r.Inject == InjectForcedGC && per < 0.8*want {
+		add("The service was to force %.0f collections a second; it had the CPU for %.0f.", want, per)
 	}
 	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
 		add("%s of the service could not be kept.", page.Many(n, "record"))
