@@ -64,7 +64,7 @@ const colours = {
   'app': '#56a64b', 'app_or_host': '#a5d69f', 'uncertain': '#c7d0d9', 'unseen': '#7b8087',
 };
 const owned = (p, who = /^/) => Object.entries(colours).filter(([name]) => who.test(name)).reduce((of, [name, colour]) =>
-  of.overrideByRegexp(`/^${name.replaceAll('.', '[.]')}( .*)?$/`, [{ id: 'color', value: { mode: FieldColorModeId.Fixed, fixedColor: colour } }]), p);
+  of.overrideByName(name, [{ id: 'color', value: { mode: FieldColorModeId.Fixed, fixedColor: colour } }]), p);
 
 const lines = (...args) => panel(TimeSeries, ...args);
 const stack = () => new StackingConfigBuilder().mode(StackingMode.Normal).group('A');
@@ -119,11 +119,12 @@ const hint = [
 ];
 
 const outside = /^(host|runtime)[.]/; // the causes of gaps
+const probes = 'otelgc_jitter_mode!="target"'; // that source watches a process, not a CPU
 const jitter = [
-  owned(area('Jitter by cause', 'Share of the watched time in which a probe did not run, by cause.', 'percentunit',
-    query(`${gap('sum', '', `${cause}, otelgc_jitter_mode`)} / on (otelgc_jitter_mode) group_left () ${observed('otelgc_jitter_mode')}`, `{{${cause}}} ({{otelgc_jitter_mode}})`)), outside),
-  owned(lines('Gaps, p99 by cause', 'How long one gap in a hundred lasts.', 's',
-    query(`histogram_quantile(0.99, ${gap('bucket', '', `${cause}, le`)})`, `{{${cause}}}`)), outside),
+  owned(area('Jitter by cause', 'Share of the time that the probes watched in which they did not run, by cause.', 'percentunit',
+    query(`${gap('sum', `, ${probes}`, cause)} / on () group_left () (sum(rate(otelgc_jitter_observed_time_seconds_total{${probes}}[${window}])) > 0)`, `{{${cause}}}`)), outside),
+  owned(lines('Gaps, p99 by cause', 'How long one gap in a hundred of the probes lasts.', 's',
+    query(`histogram_quantile(0.99, ${gap('bucket', `, ${probes}`, `${cause}, le`)})`, `{{${cause}}}`)), outside),
 ];
 
 const watch = [
