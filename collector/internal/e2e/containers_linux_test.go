@@ -2,10 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
 )
+
+// inContainer gives a program pids of its own: it is process 1.
+func inContainer(c *exec.Cmd) { c.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID }
 
 // TestContainers: on a node where every service is process 1 of its container,
 // the spans of each are charged with its own collections.
@@ -18,7 +22,7 @@ func TestContainers(t *testing.T) {
 	for _, service := range services {
 		env := append(n.agent.senderEnv(service, "grpc", "off"), "GOGC=100",
 			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.uid=pod-of-"+service+",k8s.container.name=main")
-		startIn(t, syscall.CLONE_NEWPID, env, programs(t).shop, "-answers", file(service), "-requests", fmt.Sprint(spans))
+		startAs(t, inContainer, env, programs(t).shop, "-answers", file(service), "-requests", fmt.Sprint(spans))
 	}
 	owner := n.owner(t, services[0], n.running[:]...)
 	for _, service := range services {

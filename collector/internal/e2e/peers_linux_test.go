@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"testing"
 	"time"
 
@@ -34,31 +35,64 @@ func (n *tiers) dial(t *testing.T) *grpc.ClientConn {
 // in one request, as a relay would.
 func (n *tiers) sendOthers(t *testing.T, boots map[string]bool) {
 	t.Helper()
-	td, id := ptrace.NewTraces(), uint64(0)
+	td := ptrace.NewTraces()
 	for boot := range boots {
 		rs := td.ResourceSpans().AppendEmpty()
 		rs.Resource().Attributes().PutStr("service.name", "e2e-other")
 		rs.Resource().Attributes().PutStr("otelgc.boot.id", boot)
 		ss := rs.ScopeSpans().AppendEmpty()
-		for range spansOfOther {
-			id++
+		for i := range spansOfOther {
 			sp := ss.Spans().AppendEmpty()
 			sp.SetTraceID(pcommon.TraceID{1})
-			var b [8]byte
-			binary.BigEndian.PutUint64(b[:], id)
-			sp.SetSpanID(b)
+			sp.SetSpanID(spanID(boot, i))
 			sp.SetName("elsewhere")
 			sp.SetEndTimestamp(pcommon.NewTimestampFromTime(time.Now()))
 			sp.SetStartTimestamp(sp.EndTimestamp() - 1e6)
 		}
 	}
-	if _, err := ptraceotlp.NewGRPCClient(n.dial(t)).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
-		t.Fatal(err)
-	}
+	n.export(t, td)
 }
 
 // wallSpan is a stretch of wall time, Unix ns.
 type wallSpan struct{ start, end int64 }
+
+// sendOf sends spans of a service with a resource, as its SDK would.
+func (n *tiers) sendOf(t *testing.T, service string, resource map[string]string, spans []wallSpan) {
+	t.Helper()
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr("service.name", service)
+	for k, v := range resource {
+		rs.Resource().Attributes().PutStr(k, v)
+	}
+	ss := rs.ScopeSpans().AppendEmpty()
+	for i, w := range spans {
+		sp := ss.Spans().AppendEmpty()
+		sp.SetTraceID(pcommon.TraceID{2})
+		sp.SetSpanID(spanID(service, i))
+		sp.SetName("request")
+		sp.SetStartTimestamp(pcommon.Timestamp(w.start))
+		sp.SetEndTimestamp(pcommon.Timestamp(w.end))
+	}
+	n.export(t, td)
+}
+
+func spanID(service string, i int) (id pcommon.SpanID) {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s %d", service, i) // a hash takes everything
+	binary.BigEndian.PutUint64(id[:], h.Sum64())
+	return id
+}
+
+// export sends spans to the agent.
+func (n *tiers) export(t *testing.T, td ptrace.Traces) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := ptraceotlp.NewGRPCClient(n.dial(t)).Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // steal waits for some spans of plain and then tells, as a probe that watches
 // every CPU would, that the machine was away in the midst of the last of them.
@@ -91,7 +125,7 @@ func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
 	a.PutInt("process.pid", int64(ps[0].cmd.Process.Pid))
 	a.PutInt("otelgc.start", from-wall+mono)
 	a.PutInt("otelgc.end", to-wall+mono)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := plogotlp.NewGRPCClient(n.dial(t)).Export(ctx, plogotlp.NewExportRequestFromLogs(ld)); err != nil {
 		t.Fatal(err)

@@ -34,23 +34,24 @@ type process struct {
 // machine's own OTEL_* and OTELGC_* settings. It is killed when the test ends.
 func start(t *testing.T, env []string, path string, args ...string) *process {
 	t.Helper()
-	return startIn(t, 0, env, path, args...)
+	return startAs(t, func(*exec.Cmd) {}, env, path, args...)
 }
 
-// startIn starts a program in new namespaces, CLONE_NEW*.
-func startIn(t *testing.T, namespaces uintptr, env []string, path string, args ...string) *process {
+// startAs starts a program as prepare says.
+func startAs(t *testing.T, prepare func(*exec.Cmd), env []string, path string, args ...string) *process {
 	t.Helper()
 	p := &process{name: filepath.Base(path), cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Env = append(cleanEnv(), env...)
 	// Should the test itself be killed, nothing stays behind.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: namespaces}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	prepare(p.cmd)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = w, w
-	if err := p.cmd.Start(); namespaces != 0 && errors.Is(err, syscall.EPERM) {
-		t.Skipf("skipped: %s in namespaces of its own: %v: run as root", p.name, err)
+	if err := p.cmd.Start(); errors.Is(err, syscall.EPERM) {
+		t.Skipf("skipped: start %s: %v: run as root", p.name, err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
