@@ -29,6 +29,7 @@ func TestReport(t *testing.T) {
 		{[]string{"report", goTrace, capture}, "WHAT loh.nettrace STOPPED FOR"},
 		{[]string{"report", "--perfview", capture}, "RestartEEEnd"},
 		{[]string{"report", goTrace, "--perfview"}, "nothing to compare"},
+		{[]string{"report", "--html", capture}, "<title>loh.nettrace - otelgc-sidecar report</title>"},
 		{[]string{"report", "--csv", capture}, "Num,PauseStart,Reason,Gen,PauseMSec,"},
 		{[]string{"report", "--", goTrace}, "WHAT go1.26.8.trace STOPPED FOR"},
 	}

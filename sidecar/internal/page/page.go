@@ -1,5 +1,5 @@
 // Package page lays out reports for people: headings, wrapped sentences, tables,
-// and numbers as one reads them.
+// and numbers as one reads them; as text, or written to an [HTML] as a page.
 package page
 
 import (
@@ -14,6 +14,10 @@ const Width = 100
 
 // Heading writes the title of a section, with a remark at the right end.
 func Heading(w io.Writer, title, remark string) {
+	if h, ok := w.(*HTML); ok {
+		h.heading(title, remark)
+		return
+	}
 	if remark != "" {
 		title = fmt.Sprintf("%s %*s", title, Width-1-utf8.RuneCountInString(title), remark)
 	}
@@ -28,6 +32,10 @@ func Item(w io.Writer, name, text string) {
 // Wrap writes text in lines of at most Width columns: the first after first,
 // the others after indent. A word that is longer has a line of its own.
 func Wrap(w io.Writer, first, indent, text string) {
+	if h, ok := w.(*HTML); ok {
+		h.sentence(first, text)
+		return
+	}
 	line, n := first, utf8.RuneCountInString(first)
 	empty := true
 	for word := range strings.FieldsSeq(text) {

@@ -42,8 +42,12 @@ func (t *Table) Width() int {
 	return sum
 }
 
-// Print writes the table. What is beyond Width is cut off, and shows it.
+// Print writes the table. In text, what is beyond Width is cut off, and shows it.
 func (t *Table) Print(w io.Writer) {
+	if h, ok := w.(*HTML); ok {
+		h.table(t)
+		return
+	}
 	widths := t.widths()
 	for _, row := range t.rows {
 		var b strings.Builder

@@ -160,6 +160,13 @@ func TestExperimentGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name+".txt", text.Bytes())
+			if name == "recording-many" {
+				var web bytes.Buffer
+				if err := r.PrintHTML(&web); err != nil {
+					t.Fatal(err)
+				}
+				golden(t, name+".html", web.Bytes())
+			}
 			checkWidth(t, text.String())
 			doc, err := json.MarshalIndent(r.docExperiment(), "", " ")
 			if err != nil {

@@ -17,15 +17,29 @@ import (
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
+	r.print(w)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
+}
+
+// PrintHTML writes the same as a page for a browser.
+func (r *Report) PrintHTML(to io.Writer) error {
+	h := page.NewHTML(to, printable(filepath.Base(r.Source.File))+" - otelgc-sidecar report")
+	r.print(h)
+	if err := h.Close(); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) print(w io.Writer) {
 	if r.Experiment != nil {
 		r.printExperiment(w)
 	} else {
 		r.printTrace(w)
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("print report: %w", err)
-	}
-	return nil
 }
 
 func (r *Report) printTrace(w io.Writer) {

@@ -42,7 +42,9 @@ type watched struct {
 	lost    time.Duration
 }
 
-func watchedBy(s *jitterprobe.Snapshot) watched { return watched{s.Watermark, s.Dropped, s.DroppedTime} }
+func watchedBy(s *jitterprobe.Snapshot) watched {
+	return watched{s.Watermark, s.Dropped, s.DroppedTime}
+}
 
 // newRecorder returns nil for no path.
 func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) *recorder {

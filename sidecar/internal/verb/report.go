@@ -15,6 +15,7 @@ func runReport(e env, args []string) error {
 	set := flag.NewFlagSet("report", flag.ContinueOnError)
 	asJSON := set.Bool("json", false, "print one JSON document; of one file")
 	asCSV := set.Bool("csv", false, "print one row for each collection, with the columns of PerfView's GCStats; of one file")
+	asHTML := set.Bool("html", false, "print the report as a page for a browser, with nothing outside of it; of one file")
 	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule beside ours")
 	warmup := set.Duration("warmup", report.DefaultWarmup, "of a recording: its beginning, which is no part of the results")
 	kinds := set.String("kinds", "", "of a recording: the `kinds` of collection that results are claimed of, such as\nephemeral,background,full_blocking: each must have occurred")
@@ -30,11 +31,11 @@ func runReport(e env, args []string) error {
 	if *warmup < 0 {
 		return wrong("--warmup %v: want 0s or more", *warmup)
 	}
-	switch chosen := btoi(*asJSON) + btoi(*asCSV) + btoi(*perfview); {
+	switch chosen := btoi(*asJSON) + btoi(*asCSV) + btoi(*asHTML) + btoi(*perfview); {
 	case chosen > 1:
-		return wrong("--json, --csv and --perfview: want one of them")
-	case (*asJSON || *asCSV) && len(files) > 1:
-		return wrong("--json and --csv: want one file, got %d", len(files))
+		return wrong("--json, --csv, --html and --perfview: want one of them")
+	case (*asJSON || *asCSV || *asHTML) && len(files) > 1:
+		return wrong("--json, --csv and --html: want one file, got %d", len(files))
 	}
 	show := func(r *report.Report) error { return r.Print(e.stdout) }
 	switch {
@@ -42,6 +43,8 @@ func runReport(e env, args []string) error {
 		show = func(r *report.Report) error { return printJSON(e, r.Document()) }
 	case *asCSV:
 		show = func(r *report.Report) error { return r.PrintCSV(e.stdout) }
+	case *asHTML:
+		show = func(r *report.Report) error { return r.PrintHTML(e.stdout) }
 	case *perfview:
 		show = func(r *report.Report) error { return r.PrintPerfView(e.stdout) }
 	}
