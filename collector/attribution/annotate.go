@@ -142,7 +142,7 @@ func (w *writer) tell(win *window, o *outcome) {
 	r.SetEventName(stall.EventSlowRequest)
 	r.SetTimestamp(win.span.StartTimestamp())
 	r.SetObservedTimestamp(win.span.EndTimestamp())
-	r.SetSeverityNumber(plog.SeverityNumberWarn)
+	r.SetSeverityNumber(severity(o.share.Total))
 	r.SetTraceID(win.span.TraceID())
 	r.SetSpanID(win.span.SpanID())
 	sentence := o.share.Explain()
@@ -155,12 +155,27 @@ func (w *writer) tell(win *window, o *outcome) {
 		if win.Start > 0 {
 			m.PutInt(stall.AttrStart, int64(win.Start))
 			m.PutInt(stall.AttrEnd, int64(win.End))
+			m.PutInt(stall.AttrSlack, int64(win.off))
 		}
+	}
+	if route := text(win.span.Attributes(), stall.AttrRoute); route != "" {
+		m.PutStr(stall.AttrRoute, route)
 	}
 	m.PutDouble(stall.AttrDuration, o.share.Total.Seconds())
 	m.PutStr(stall.AttrTraceID, win.span.TraceID().String())
 	m.PutStr(stall.AttrSpanID, win.span.SpanID().String())
 	w.a.names.write(m, o)
+}
+
+// severity is that of an event of so long a time, as in process.
+func severity(d time.Duration) plog.SeverityNumber {
+	switch {
+	case d < time.Millisecond:
+		return plog.SeverityNumberDebug
+	case d < 10*time.Millisecond:
+		return plog.SeverityNumberInfo
+	}
+	return plog.SeverityNumberWarn
 }
 
 // scopeName is the instrumentation scope of what is made here.

@@ -47,7 +47,9 @@ func (l *sourceLog) add(v stall.Interval, scratch *[]stall.Interval) bool {
 // will not. Then what it was about is unseen.
 func (l *sourceLog) learn(s *status, patience stall.Instant) {
 	l.heard = max(l.heard, s.at)
-	at, again := slices.BinarySearchFunc(l.early, s.since, func(e status, t stall.Instant) int { return cmp.Compare(e.since, t) })
+	at, again := slices.BinarySearchFunc(l.early, s, func(e status, s *status) int {
+		return cmp.Or(cmp.Compare(e.since, s.since), cmp.Compare(e.at, s.at))
+	})
 	if !again {
 		l.early = slices.Insert(l.early, at, *s)
 	}

@@ -1,0 +1,51 @@
+package attribution
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestSlow: the event of a slow span says where and when it was, and why it was
+// slow; a quicker span has none.
+func TestSlow(t *testing.T) {
+	s, a, c := newSender(), New(Config{SlowSpan: 2 * time.Millisecond}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 99*sec))
+	a.Learn(s.collection(stall.GCWatch, 7, 100*sec+ms, 100*sec+4*ms, 0))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	td := s.span(100*sec, 100*sec+5*ms)
+	span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+	span.Attributes().PutStr("http.route", "/orders/{id}")
+	span.SetTraceID(pcommon.TraceID{1})
+	span.SetSpanID(pcommon.SpanID{2})
+	a.Hold(td, c.sink(), start)
+	a.Hold(s.span(100*sec, 100*sec+ms), c.sink(), start)
+	a.Flush()
+	if len(c.slow) != 1 || len(c.spans) != 2 {
+		t.Fatalf("%d events and %d spans, want 1 and 2", len(c.slow), len(c.spans))
+	}
+	r := c.slow[0]
+	if r.EventName() != stall.EventSlowRequest || r.SeverityNumber() != plog.SeverityNumberInfo || r.TraceID() != span.TraceID() {
+		t.Errorf("event %q, severity %v, trace %v", r.EventName(), r.SeverityNumber(), r.TraceID())
+	}
+	want := map[string]any{
+		"otelgc.boot.id": boot, "process.pid": int64(42), "otelgc.start": 100 * sec, "otelgc.end": 100*sec + 5*ms, "otelgc.slack": int64(100),
+		"otelgc.duration": 5e-3, "http.route": "/orders/{id}",
+		"otelgc.trace.id": "01000000000000000000000000000000", "otelgc.span.id": "0200000000000000",
+		"otelgc.stall.gc.pause": 3e-3, "otelgc.stall.unseen": 2e-3, "otelgc.stall.coverage": 1.0,
+		"otelgc.gc.overlap": "one_collection", "otelgc.fidelity": "cycle",
+	}
+	got := r.Attributes().AsRaw()
+	if got["otelgc.sentence"] == "" {
+		t.Error("no sentence")
+	}
+	delete(got, "otelgc.sentence")
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+}
