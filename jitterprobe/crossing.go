@@ -64,14 +64,16 @@ func (j *judge) acquit(gaps []Gap) {
 
 // isMachines reports whether a gap across a door of the runtime is the
 // machine's. A thread that gave up its CPU of its own accord waited for the
-// runtime. One that did not is the runtime's as well if there was a stop of the
+// runtime, if it is not known to have been stopped. One that did not is the runtime's as well if there was a stop of the
 // world that it may have had to do with, unless what the kernel recorded takes
 // up half of the gap.
 func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
 	d := g.Duration()
 	switch {
-	case !a.Thread, a.Blocked > 0 && leastShare*a.Blocked >= d:
+	case !a.Thread:
 		return false
+	case a.Blocked > 0 && leastShare*a.Blocked >= d:
+		return a.Halted
 	case !stopped:
 		return true
 	}

@@ -19,6 +19,7 @@ func TestGapAcrossADoorOfTheRuntime(t *testing.T) {
 		{"no records, no stop", kernel.Account{Interrupt: 90 * us}, false, false},
 		{"waited for the world", kernel.Account{Thread: true, Blocked: 95 * us}, true, false},
 		{"waited for a P", kernel.Account{Thread: true, Blocked: 30 * us, Preempted: 60 * us}, false, false},
+		{"was stopped by a signal", kernel.Account{Thread: true, CPU: true, Blocked: 95 * us, Halted: true}, true, true},
 		{"a stop, and nothing on record", kernel.Account{Thread: true, CPU: true}, true, false},
 		{"a stop with a short interrupt in it", kernel.Account{Thread: true, CPU: true, Interrupt: 20 * us, Interrupts: 1}, true, false},
 		{"a long interrupt during a stop", kernel.Account{Thread: true, CPU: true, Interrupt: 60 * us, Interrupts: 1}, true, true},

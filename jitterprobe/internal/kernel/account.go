@@ -26,6 +26,9 @@ type Account struct {
 	Major      int // of the faults, those that needed the disk
 	Interrupts int
 
+	// Halted says that the CPU's records have the thread stopped by a signal or a
+	// debugger.
+	Halted bool
 	// Moved says that the thread ran on on another CPU.
 	Moved bool
 	// Next is the thread that had the CPU for the longest time of the longest
@@ -52,6 +55,7 @@ func (v *View) account(s stall.Span) Account {
 		default:
 			a.Switches++
 			a.Moved = a.Moved || p.cpu != v.thread.home
+			a.Halted = a.Halted || p.kind == blocked && v.cpu.sees(s) && v.cpu.halted(p.Start)
 		}
 	}
 	v.parts = v.cpu.within(v.parts, s)

@@ -28,7 +28,7 @@ func newView() *View {
 	v.thread.since, v.thread.last = t0, t0
 	v.thread.begins, v.thread.minor, v.thread.major = faultBegins, faultMinor, faultMajor
 	v.cpu = cpu{
-		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24,
+		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24, state: 28,
 		points: map[uint64]point{
 			timerIn:  {vector: 1, name: "local_timer", proof: true},
 			timerOut: {vector: 1, name: "local_timer", exit: true},
@@ -62,10 +62,14 @@ func (v *View) point(n int, event uint64, vec uint32) {
 	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: event, Raw: raw})
 }
 
-func (v *View) runs(n int, tid uint32, comm string) {
-	raw := make([]byte, 24, 32)
+func (v *View) runs(n int, tid uint32, comm string) { v.runsAfter(n, tid, comm, 0) }
+
+// runsAfter has a thread run after one of the state.
+func (v *View) runsAfter(n int, tid uint32, comm string, state uint64) {
+	raw := make([]byte, 24, 40)
 	copy(raw[8:], comm)
-	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: switches, Raw: binary.LittleEndian.AppendUint32(raw, tid)})
+	raw = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(raw, tid), state)
+	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: switches, Raw: raw})
 }
 
 func TestAccount(t *testing.T) {
@@ -115,6 +119,19 @@ func TestAccount(t *testing.T) {
 			v.runs(199, 7, "otelgc-probe")
 			v.in(199, 3)
 		}, Account{Preempted: micro(98), Switches: 1, Idle: true, NextName: "swapper/3"}},
+		{"stopped by a signal", func(v *View) {
+			v.runsAfter(108, 0, "swapper/3", taskStopped)
+			v.out(110, false)
+			v.runs(180, 7, "otelgc-probe")
+			v.in(180, 3)
+		}, Account{Blocked: micro(70), Switches: 1, Idle: true, NextName: "swapper/3", Halted: true}},
+		{"waited by itself, while another was stopped", func(v *View) {
+			v.runsAfter(101, 5, "x", taskTraced)
+			v.runsAfter(109, 0, "swapper/3", 1)
+			v.out(110, false)
+			v.runs(180, 7, "otelgc-probe")
+			v.in(180, 3)
+		}, Account{Blocked: micro(70), Switches: 1, Idle: true, NextName: "swapper/3"}},
 		{"a fault that waited for the disk", func(v *View) {
 			v.fault(105, faultBegins)
 			v.out(110, false)

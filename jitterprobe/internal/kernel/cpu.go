@@ -13,10 +13,10 @@ import (
 type cpu struct {
 	history
 	points map[uint64]point // by Record.Event
-	// switches is the event of sched_switch, whose fields next_comm and
-	// next_pid are at comm and pid.
-	switches  uint64
-	comm, pid int
+	// switches is the event of sched_switch, whose fields next_comm, next_pid and
+	// prev_state are at comm, pid and state; 0 if there is no such state.
+	switches         uint64
+	comm, pid, state int
 
 	open   []opened // entries that have no exit yet, outermost first
 	turns  []turn
@@ -64,6 +64,13 @@ func (c *cpu) take(r *perf.Record) {
 	c.last = max(c.last, r.At)
 }
 
+// States of a thread that is switched out, as sched_switch has them
+// (TRACE_EVENT(sched_switch), include/trace/events/sched.h).
+const (
+	taskStopped = 0x4 // T
+	taskTraced  = 0x8 // t
+)
+
 func (c *cpu) switched(r *perf.Record) {
 	t := turn{at: r.At}
 	if len(r.Raw) < max(c.comm+commSize, c.pid+4) {
@@ -71,6 +78,9 @@ func (c *cpu) switched(r *perf.Record) {
 	}
 	copy(t.comm[:], r.Raw[c.comm:])
 	t.tid = int32(binary.LittleEndian.Uint32(r.Raw[c.pid:]))
+	if c.state != 0 && len(r.Raw) >= c.state+8 {
+		t.halted = binary.LittleEndian.Uint64(r.Raw[c.state:])&(taskStopped|taskTraced) != 0
+	}
 	if len(c.turns) == maxTurns {
 		c.turns = append(c.turns[:0], c.turns[maxTurns/2:]...)
 	}
@@ -171,6 +181,21 @@ func (c *cpu) ran(s stall.Span) (who turn, longest time.Duration) {
 		end = t.at
 	}
 	return who, longest
+}
+
+// switchWidth is how long before the record of a thread's switch that of its CPU
+// is written: both within one run of the scheduler.
+const switchWidth = 20 * time.Microsecond
+
+// halted reports whether the thread that was switched out at t was stopped by a
+// signal or a debugger.
+func (c *cpu) halted(t stall.Instant) bool {
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if q := &c.turns[i]; q.at <= t {
+			return q.halted && t.Sub(q.at) <= switchWidth
+		}
+	}
+	return false
 }
 
 func (c *cpu) forget(t stall.Instant) {

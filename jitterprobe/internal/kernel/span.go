@@ -31,6 +31,9 @@ type turn struct {
 	at   stall.Instant
 	tid  int32 // in the initial PID namespace; 0 is idle
 	comm [commSize]byte
+	// halted says that the thread before it was stopped by a signal or a
+	// debugger.
+	halted bool
 }
 
 const commSize = 16 // TASK_COMM_LEN, <linux/sched.h>
