@@ -48,8 +48,8 @@ func TestAttribution(t *testing.T) {
 // begins and ends by its own clock, and in process, is not the same to 20 us.
 var notCauses = map[string]bool{"coverage": true, "uncertain": true, "unseen": true, "app": true, "app_or_host": true}
 
-// off returns how far apart two figures of a cause are, at most.
-func off(g, w map[string]float64) (most float64) {
+// apart returns how far apart two figures of a cause are, at most.
+func apart(g, w map[string]float64) (most float64) {
 	for _, m := range []map[string]float64{g, w} {
 		for name := range m {
 			if cause, ok := strings.CutPrefix(name, "otelgc.stall."); ok && !notCauses[cause] {
@@ -66,13 +66,13 @@ func compare(t *testing.T, got, want map[string]map[string]float64) {
 	same, paused := 0, 0
 	for id, w := range want {
 		g := got[id]
-		off := off(g, w)
+		by := apart(g, w)
 		if w["otelgc.stall.gc.pause"] > 0 {
 			paused++
 		}
-		if off <= within+g["otelgc.stall.uncertain"]+w["otelgc.stall.uncertain"] {
+		if by <= within+g["otelgc.stall.uncertain"]+w["otelgc.stall.uncertain"] {
 			same++
-		} else if off > 0 {
+		} else if by > 0 {
 			t.Logf("span %s: the Collector says %v, the process %v", id, g, w)
 		}
 	}

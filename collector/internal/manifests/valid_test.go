@@ -2,7 +2,6 @@ package manifests
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,6 +119,6 @@ func document(t *testing.T, docs [][]byte, text string) []byte {
 			return doc
 		}
 	}
-	t.Fatal(errors.New("no document with " + text))
+	t.Fatalf("no document with %q", text)
 	return nil
 }
