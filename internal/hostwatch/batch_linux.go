@@ -65,12 +65,14 @@ func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	t.Dropped = w.dropped
 	if w.dropped > before || upTo <= w.mark {
 		// Nobody knows what the threads do now, nor what they did.
+		w.taken = manyEvents + 1
 		b.Span.Start = w.mark
 		err = w.begin()
 		b.Span.End = w.mark
 		return err
 	}
-	t.Events += uint64(w.takeUntil(upTo))
+	w.taken = w.takeUntil(upTo)
+	t.Events += uint64(w.taken)
 	whole := w.timeline.end(upTo)
 	if !whole {
 		w.resolveUnknown(upTo)

@@ -18,7 +18,7 @@ const (
 	throttleShare = 0.5
 	// throttleKept is for how long throttled time waits for its interval: the
 	// cgroup counts when a throttling ends, and a thread may run a little later.
-	throttleKept = 4 * batchEvery
+	throttleKept = 2 * restEvery
 )
 
 // throttle is the time that a cgroup was throttled and no interval has claimed.

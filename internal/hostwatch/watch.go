@@ -14,8 +14,13 @@ var ErrTarget = hostcount.ErrProcess
 const (
 	DefaultThreshold  = 10 * time.Microsecond
 	DefaultMaxThreads = 4096
-	// batchEvery is the time between two batches.
+	// batchEvery is the time between two batches of a process that switches
+	// often, restEvery of any other.
 	batchEvery = 100 * time.Millisecond
+	restEvery  = 250 * time.Millisecond
+	// manyEvents of a batch are as many as one must not wait longer for: the ring
+	// has room for thirty times as many.
+	manyEvents = 1 << 10
 	// holdBack is how old an event is before it is taken in: CPUs put theirs
 	// into the ring a little out of order.
 	holdBack = time.Millisecond
@@ -37,9 +42,9 @@ type Options struct {
 	MaxThreads int
 	// CountersOnly leaves the scheduler alone even where it may be followed.
 	CountersOnly bool
-	// OnBatch is called ten times a second, on one goroutine, with
-	// what the machine did since the last time. It must not block, not call
-	// Stop, and not keep the batch.
+	// OnBatch is called four to ten times a second, on one goroutine, with what
+	// the machine did since the last time. It must not block, not call Stop nor
+	// During, and not keep the batch.
 	OnBatch func(*Batch)
 }
 

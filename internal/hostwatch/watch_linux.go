@@ -30,6 +30,7 @@ type Watch struct {
 	verdict  verdict
 	throttle throttle
 	events   []event
+	taken    int           // events of the last batch
 	mark     stall.Instant // end of the last batch
 	dropped  uint64
 	first    hostcount.Counts
@@ -184,13 +185,13 @@ func (w *Watch) Stop() error {
 
 func (w *Watch) run() {
 	defer close(w.done)
-	ticker := time.NewTicker(batchEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(batchEvery)
+	defer timer.Stop()
 	for {
 		stopped := false
 		var taken chan struct{}
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case taken = <-w.ask:
 		case <-w.quit:
 			stopped = true
@@ -204,7 +205,16 @@ func (w *Watch) run() {
 			w.err = errors.Join(err, w.detach())
 			return
 		}
+		timer.Reset(w.pace())
 	}
+}
+
+// pace returns the time to the next batch.
+func (w *Watch) pace() time.Duration {
+	if w.taken > manyEvents {
+		return batchEvery
+	}
+	return restEvery
 }
 
 func (w *Watch) detach() error {

@@ -51,7 +51,7 @@ func TestRunDelayEqualsTheKernels(t *testing.T) {
 	if err := w.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if len(readings) < 20 {
+	if len(readings) < 6 {
 		t.Skipf("%d readings: the machine is so busy that threads do not run for seconds", len(readings))
 	}
 	first, last := readings[len(readings)/4], readings[len(readings)-1]

@@ -65,7 +65,7 @@ func run(e env, args []string) error {
 		return wrong("--workload: want --record, too")
 	}
 	s.recordTo, s.workload = *record, *workload
-	s.targets = targets
+	s.targets, s.keep = targets, *asJSON
 	report, err := s.run(*duration)
 	if err != nil || !*asJSON {
 		return err
@@ -82,6 +82,7 @@ type sidecar struct {
 	board     string
 	needBoard bool
 	gaps      gaps.Log
+	keep      bool // the gaps, for the document
 	targets   targetFlags
 	side      *hostSide
 	dotnet    *target.Watcher // nil for none
@@ -116,7 +117,9 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		StartBeside: s.startBeside,
 		Board:       s.board, NeedBoard: s.needBoard, Clock: clock,
 		OnGap: func(g jitterprobe.Gap) {
-			s.gaps.Add(g)
+			if s.keep {
+				s.gaps.Add(g)
+			}
 			x.gap(g)
 			record.gap(g)
 		},
