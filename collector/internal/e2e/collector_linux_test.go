@@ -64,15 +64,25 @@ func (s *site) collect(t *testing.T) *process {
 // collectBy runs another configuration, with more of an environment.
 func (s *site) collectBy(t *testing.T, config string, env ...string) *process {
 	t.Helper()
+	return s.healthy(t, start(t, append(s.environment(), env...), programs(t).collector, "--config", config))
+}
+
+// environment says to a Collector where its place is.
+func (s *site) environment() []string {
 	_, selfPort, _ := strings.Cut(s.self, ":")
-	p := start(t, append([]string{
+	return []string{
 		"OTELGC_COLLECTOR_GRPC=" + s.grpc,
 		"OTELGC_COLLECTOR_HTTP=" + s.http,
 		"OTELGC_COLLECTOR_HEALTH=" + s.health,
 		"OTELGC_COLLECTOR_PROMETHEUS=" + s.prometheus,
 		"OTELGC_COLLECTOR_SELF_PORT=" + selfPort,
 		"OTELGC_OUT=" + s.out,
-	}, env...), programs(t).collector, "--config", config)
+	}
+}
+
+// healthy waits until the Collector says that it is.
+func (s *site) healthy(t *testing.T, p *process) *process {
+	t.Helper()
 	eventually(t, "health of the Collector", func() error {
 		_, err := get("http://" + s.health + "/")
 		return err
