@@ -19,18 +19,48 @@ type joined struct {
 
 // TestDuckDB: the SQL of docs/backends.md says of each span, from testdata that
 // a Collector wrote, what the Collector's connector wrote on it.
-func TestDuckDB(t *testing.T) { asConnected(t, join(t, "DuckDB", "@duckdb/node-api")) }
+func TestDuckDB(t *testing.T) { asConnected(t, join(t, duckDB, "testdata")) }
 
-// TestClickHouse: the same for the tables of the ClickHouse exporter, and both
-// say the same.
+// TestClickHouse: the same for the tables of the ClickHouse exporter.
 func TestClickHouse(t *testing.T) {
-	rows := join(t, "ClickHouse", "chdb")
+	rows := join(t, clickHouse, "testdata")
 	asConnected(t, rows)
-	other := map[string]joined{}
-	for _, r := range join(t, "DuckDB", "@duckdb/node-api") {
-		other[r.Span] = r
+	alike(t, rows, join(t, duckDB, "testdata"))
+}
+
+// TestLostBatch: spans of a time of which events were lost have no figure,
+// rather than one that is too small.
+func TestLostBatch(t *testing.T) {
+	dir := withoutBatch(t)
+	rows := join(t, duckDB, dir)
+	if before, after := unwatched(join(t, duckDB, "testdata")), unwatched(rows); after <= before || after == len(rows) {
+		t.Errorf("%d of %d spans not watched, %d with all events; want more, and not all", after, len(rows), before)
 	}
 	for _, r := range rows {
+		if want := connected(t)[r.Span]; r.Pause != nil && math.Abs(*r.Pause-want) > 20e-6 {
+			t.Errorf("span %s: %v, the connector says %v", r.Span, *r.Pause, want)
+		}
+	}
+	alike(t, join(t, clickHouse, dir), rows)
+}
+
+func unwatched(rows []joined) (n int) {
+	for _, r := range rows {
+		if r.Pause == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// alike holds what ClickHouse says to what DuckDB says.
+func alike(t *testing.T, click, duck []joined) {
+	t.Helper()
+	other := map[string]joined{}
+	for _, r := range duck {
+		other[r.Span] = r
+	}
+	for _, r := range click {
 		if o := other[r.Span]; !same(r.Pause, o.Pause) || !same(r.Uncertain, o.Uncertain) {
 			t.Errorf("span %s: ClickHouse %s, %s, DuckDB %s, %s", r.Span, text(r.Pause), text(r.Uncertain), text(o.Pause), text(o.Uncertain))
 		}
@@ -47,33 +77,41 @@ func text(v *float64) string {
 	return string(out)
 }
 
-// join runs the SQL that docs/backends.md has under a heading, by the script of
-// that name, on testdata.
-func join(t *testing.T, heading, module string) (rows []joined) {
+// engine is a heading of docs/backends.md, and the module that runs what is
+// under it.
+type engine struct{ heading, module string }
+
+var (
+	duckDB     = engine{"DuckDB", "@duckdb/node-api"}
+	clickHouse = engine{"ClickHouse", "chdb"}
+)
+
+// join runs the SQL of an engine on the files in dir.
+func join(t *testing.T, e engine, dir string) (rows []joined) {
 	t.Helper()
 	doc, err := os.ReadFile("../../../docs/backends.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(doc), "### "+heading)
+	_, after, _ := strings.Cut(string(doc), "### "+e.heading)
 	_, after, _ = strings.Cut(after, "```sql\n")
 	sql, _, found := strings.Cut(after, "```")
 	if !found {
-		t.Fatalf("docs/backends.md has no SQL for %s", heading)
+		t.Fatalf("docs/backends.md has no SQL for %s", e.heading)
 	}
-	script, err := filepath.Abs(strings.ToLower(heading) + ".js")
+	script, err := filepath.Abs(strings.ToLower(e.heading) + ".js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := node(t, module, script)
+	cmd := node(t, e.module, script)
 	var complaints bytes.Buffer
-	cmd.Dir, cmd.Stdin, cmd.Stderr = "testdata", strings.NewReader(sql), &complaints
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(sql), &complaints
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", heading, err, complaints.Bytes())
+		t.Fatalf("%s: %v\n%s", e.heading, err, complaints.Bytes())
 	}
 	if err := json.Unmarshal(out, &rows); err != nil {
-		t.Fatalf("%s: %v\n%s", heading, err, out)
+		t.Fatalf("%s: %v\n%s", e.heading, err, out)
 	}
 	return rows
 }
@@ -101,42 +139,4 @@ func asConnected(t *testing.T, rows []joined) {
 	if len(rows) != len(want) || paused == 0 || same*100 < (len(rows)-unwatched)*99 || unwatched*10 > len(rows) {
 		t.Errorf("want %d spans, 99 %% of those watched the same, some paused", len(want))
 	}
-}
-
-// connected reads otelgc.stall.gc.pause of each span, zero where it is absent.
-func connected(t *testing.T) map[string]float64 {
-	t.Helper()
-	text, err := os.ReadFile("testdata/traces.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	type span struct {
-		SpanID     string
-		Attributes []struct {
-			Key   string
-			Value struct{ DoubleValue float64 }
-		}
-	}
-	all := map[string]float64{}
-	for line := range bytes.Lines(text) {
-		var d struct {
-			ResourceSpans []struct{ ScopeSpans []struct{ Spans []span } }
-		}
-		if err := json.Unmarshal(line, &d); err != nil {
-			t.Fatal(err)
-		}
-		for _, rs := range d.ResourceSpans {
-			for _, ss := range rs.ScopeSpans {
-				for _, s := range ss.Spans {
-					all[s.SpanID] = 0
-					for _, a := range s.Attributes {
-						if a.Key == "otelgc.stall.gc.pause" {
-							all[s.SpanID] = a.Value.DoubleValue
-						}
-					}
-				}
-			}
-		}
-	}
-	return all
 }
