@@ -125,7 +125,7 @@ func TestCopiesShareNoSlot(t *testing.T) {
 	if !s.claim(slot, turn) {
 		t.Fatal("a window cannot claim its slot")
 	}
-	s.give(slot)
+	s.give(slot, 1)
 	if s.claim(slot, turn) {
 		t.Error("a slot was claimed twice in one turn")
 	}
@@ -173,7 +173,7 @@ func TestReclaim(t *testing.T) {
 		seen[slot] = true
 	}
 	for slot := range seen {
-		m.slots.give(slot)
+		m.slots.give(slot, m.now())
 	}
 }
 

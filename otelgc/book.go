@@ -32,6 +32,7 @@ type book struct {
 	n        uint64            // chapters ever
 	carrying map[uint64]int    // goroutines with open windows, and how many
 	holders  map[int16]*holder // by slot: who carries its window
+	last     [slotCount]int32  // by slot: place of its last mark, of carry
 	stops    []exactStop       // not yet taken by a collection or a suspension
 	cycles   []exactCycle
 	seen     stall.Instant // the end of what was watched, or known to be unseen
@@ -120,7 +121,7 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 	for i := range g.Cycles {
 		b.learnCycle(&g.Cycles[i])
 	}
-	b.carry(g.Marks)
+	b.carry(b.spare.marks.all, g.End)
 	b.shelve()
 	b.advance(g)
 	b.bound()
@@ -139,10 +140,13 @@ func (b *book) shelve() {
 		b.forget(1)
 	}
 	b.live = append(b.live, b.spare)
+	marks := b.spare.marks.all // nobody asks for them any more
+	b.spare.marks.all = nil
 	b.spare, b.blank = b.blank, nil
 	if b.spare == nil {
 		b.spare = new(chapter)
 	}
+	b.spare.marks.all = marks
 	b.n++
 }
 

@@ -89,7 +89,7 @@ func TestLongsAreForgotten(t *testing.T) {
 		p.see(p.now.Add(cutSeldom))
 		p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
 		if i%2 == 0 {
-			p.slots.give(w.slot)
+			p.slots.give(w.slot, p.now)
 		}
 	}
 	for range 3 {
@@ -109,13 +109,13 @@ func TestSlowResolver(t *testing.T) {
 	for i := range stall.Instant(2 * chapters) {
 		at := (i + 1) * second
 		g := &gotrace.Generation{Span: stall.Span{Start: at, End: at + second}, Tracks: []gotrace.Track{
-			{Goroutine: 7, Spans: []gotrace.TrackSpan{running(at, at+second)}},
+			gotrace.NewTrack(7, running(at, at+second)),
 		}}
 		if i == 0 {
-			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, beginPrefix)}}
+			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}}
 		}
 		if i == 2*chapters-1 {
-			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.slot, endPrefix)}}
+			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.slot, gotrace.WindowEnd)}}
 		}
 		p.learnGeneration(g, nil)
 	}

@@ -2,32 +2,10 @@ package otelgc
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
-
-// joinOf returns the slot of a mark by which a child goroutine joins a window,
-// or leaves it.
-func joinOf(key string) (slot int16, leave, ok bool) {
-	rest, isJoin := strings.CutPrefix(key, joinPrefix)
-	if !isJoin {
-		if rest, leave = strings.CutPrefix(key, leavePrefix); !leave {
-			return noSlot, false, false
-		}
-	}
-	slot, ok = parseSlot(rest)
-	return slot, leave && ok, ok
-}
-
-func overOf(key string) (slot int16, ok bool) {
-	rest, isOver := strings.CutPrefix(key, overPrefix)
-	if !isOver {
-		return noSlot, false
-	}
-	return parseSlot(rest)
-}
 
 // holder is who carries the window that has a slot.
 type holder struct {
@@ -38,25 +16,50 @@ type holder struct {
 
 // carry brings up to date which goroutines carry windows that have begun and not
 // ended: those are followed on. Windows may lie within each other on one
-// goroutine, so it is kept by slot. Marks are by time.
-func (b *book) carry(marks []gotrace.Mark) {
+// goroutine, so it is kept by slot. Marks are by time. What came before the last
+// mark of a window itself is of no account: most windows begin and end within a
+// second. Nor need those be followed on that ended by end, when the trace does.
+func (b *book) carry(marks []mark, end stall.Instant) {
+	clear(b.last[:])
 	for i := range marks {
-		at, id := marks[i].At, marks[i].Goroutine
-		if slot, end, ok := slotOf(marks[i].Key); ok {
-			b.dropAll(slot)
-			if !end {
-				b.holders[slot] = &holder{since: at, own: id}
-				b.carrying[id]++
-			}
-		} else if slot, leave, ok := joinOf(marks[i].Key); ok {
-			b.dropChild(slot, id)
-			if !leave {
-				b.addChild(slot, id, at)
-			}
-		} else if slot, ok := overOf(marks[i].Key); ok {
+		if m := &marks[i]; !m.ofChild() {
+			b.last[m.slot] = int32(i + 1)
+		}
+	}
+	for i := range marks {
+		m := &marks[i]
+		switch at := int(b.last[m.slot]) - 1; {
+		case i < at:
+		case m.kind == gotrace.WindowJoin:
+			b.dropChild(m.slot, m.goroutine)
+			b.addChild(m.slot, m.goroutine, m.at)
+		case m.kind == gotrace.WindowLeave:
+			b.dropChild(m.slot, m.goroutine)
+		case m.kind == gotrace.WindowBegin && b.over(m.slot, m.at, end):
+			b.dropAll(m.slot)
+		case m.kind == gotrace.WindowBegin:
+			b.dropAll(m.slot)
+			b.holders[m.slot] = &holder{since: m.at, own: m.goroutine}
+			b.carrying[m.goroutine]++
+		default:
+			b.dropAll(m.slot)
+		}
+	}
+	for slot, h := range b.holders {
+		if b.over(slot, h.since, end) {
 			b.dropAll(slot)
 		}
 	}
+}
+
+// over reports whether the window that left a mark at a time had ended by
+// another: there is no mark of that in the trace, unless others read it.
+func (b *book) over(slot int16, marked, by stall.Instant) bool {
+	if b.slots == nil {
+		return false
+	}
+	ended, ok := b.slots.endedBy(slot, marked, b.error)
+	return ok && ended <= by
 }
 
 func (b *book) addChild(slot int16, id uint64, at stall.Instant) {

@@ -28,29 +28,20 @@ const (
 // used again.
 type chapter struct {
 	span    stall.Span
-	marks   []mark          // by slot, then time
-	joins   []mark          // of child goroutines, by time
+	marks   slotMarks
 	tracks  []track         // by goroutine
 	states  []packed        // the memory of tracks
 	ranges  []gotrace.Range // by goroutine, then start
 	workers []stall.Span    // when a worker above idle priority held a P: merged
 }
 
-// mark is where a window of a slot began or ended.
-type mark struct {
-	at        stall.Instant
-	goroutine uint64
-	slot      int16
-	end       bool
-}
-
 // learn copies what g says of goroutines. It returns how many goroutines' states
 // were too many to keep: their windows are unseen.
 func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	c.span = g.Span
-	c.learnMarks(g.Marks)
+	c.marks.learn(g.Marks)
 	pace.breathe()
-	lost = c.learnTracks(g.Tracks)
+	lost = c.learnTracks(g.Tracks, pace)
 	pace.breathe()
 	lost += c.learnRanges(g.Ranges)
 	pace.breathe()
@@ -61,47 +52,36 @@ func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	return lost
 }
 
-func (c *chapter) learnMarks(marks []gotrace.Mark) {
-	c.marks, c.joins = c.marks[:0], c.joins[:0]
-	for i := range marks {
-		if slot, end, ok := slotOf(marks[i].Key); ok {
-			c.marks = append(c.marks, mark{marks[i].At, marks[i].Goroutine, slot, end})
-		} else if slot, leave, ok := joinOf(marks[i].Key); ok {
-			c.joins = append(c.joins, mark{marks[i].At, marks[i].Goroutine, slot, leave})
-		}
-	}
-	slices.SortFunc(c.marks, func(a, b mark) int {
-		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.at, b.at))
-	})
-}
-
 // learnTracks copies the states, those of goroutines with very many last, for as
 // long as there is room.
-func (c *chapter) learnTracks(tracks []gotrace.Track) (lost uint64) {
+func (c *chapter) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64) {
 	total := 0
-	for _, t := range tracks {
-		total += len(t.Spans)
+	for i := range tracks {
+		total += tracks[i].Most
 	}
 	// In one step: memory that grows is garbage, and large garbage is assists.
 	c.states = slices.Grow(c.states[:0], min(total, maxSpans))
 	c.tracks = slices.Grow(c.tracks[:0], len(tracks))
 	for _, long := range [...]bool{false, true} {
-		for _, t := range tracks {
-			n := len(t.Spans)
-			if (n > maxTrack) != long {
-				continue
-			}
-			if len(c.states)+packedLen(t.Spans) > maxSpans {
+		for i := range tracks {
+			if t := &tracks[i]; (t.Most > maxTrack) == long && !c.learnTrack(t) {
 				lost++
-				continue
 			}
-			kept := track{goroutine: t.Goroutine}
-			kept.start, c.states, kept.states = appendTrack(c.states, t.Spans)
-			c.tracks = append(c.tracks, kept)
+			pace.breathe()
 		}
 	}
 	slices.SortFunc(c.tracks, func(a, b track) int { return cmp.Compare(a.goroutine, b.goroutine) })
 	return lost
+}
+
+// learnTrack reports whether there was room for a goroutine's states.
+func (c *chapter) learnTrack(t *gotrace.Track) bool {
+	first := len(c.states)
+	start, states, ok := appendTrack(c.states, t, maxSpans)
+	if c.states = states; ok {
+		c.tracks = append(c.tracks, track{goroutine: t.Goroutine, start: start, states: states[first:]})
+	}
+	return ok
 }
 
 // learnRanges keeps the ranges of goroutines that are followed.
@@ -146,23 +126,6 @@ func (c *chapter) learnWorkers(workers []gotrace.Worker) {
 // traceTick is the resolution of the trace's clock: an event may be stamped up to
 // that much before it was.
 const traceTick = 64
-
-// goroutineOf returns who carried the window that held slot during s: the last
-// mark in it is the window's own.
-func (c *chapter) goroutineOf(slot int16, s stall.Span) (uint64, bool) {
-	after := mark{slot: slot, at: s.End + 1}
-	i, _ := slices.BinarySearchFunc(c.marks, after, func(a, b mark) int {
-		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.at, b.at))
-	})
-	if i == 0 {
-		return 0, false
-	}
-	last := &c.marks[i-1]
-	if last.slot != slot || last.at < s.Start {
-		return 0, false
-	}
-	return last.goroutine, true
-}
 
 // track begins a walk over the states of a goroutine that reach into s.
 func (c *chapter) track(goroutine uint64, s stall.Span) walk {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -46,11 +47,8 @@ func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
 			b.loseChildren(slot, seen, by)
 		}
 		seen = c.span.End
-		for _, j := range c.joins {
-			if j.slot != slot || j.at < s.Start || j.at >= s.End {
-				continue
-			}
-			if j.end {
+		for _, j := range c.marks.joins.of(slot, s) {
+			if j.kind == gotrace.WindowLeave {
 				leave(by.children, j)
 			} else if len(by.children) < maxChildren {
 				by.children = append(by.children, child{j.goroutine, stall.Span{Start: j.at, End: notLeft}})

@@ -10,12 +10,12 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-func slot0(at stall.Instant, g uint64, key string) gotrace.Mark {
-	return gotrace.Mark{At: at, Goroutine: g, Key: key + "0"}
+func slot0(at stall.Instant, g uint64, m gotrace.WindowMark) gotrace.Mark {
+	return gotrace.Mark{At: at, Goroutine: g, Key: m.Key(0)}
 }
 
 func statesOf(g uint64, spans ...gotrace.TrackSpan) gotrace.Track {
-	return gotrace.Track{Goroutine: g, Spans: spans}
+	return gotrace.NewTrack(g, spans...)
 }
 
 func inState(start, end stall.Instant, s stall.State) gotrace.TrackSpan {
@@ -33,8 +33,8 @@ func TestChildStepsIn(t *testing.T) {
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: 1000, End: 10_000},
 		Marks: []gotrace.Mark{
-			slot0(2000, 1, beginPrefix), slot0(3500, 2, joinPrefix), slot0(4000, 3, joinPrefix),
-			slot0(6000, 2, leavePrefix), slot0(9000, 1, endPrefix),
+			slot0(2000, 1, gotrace.WindowBegin), slot0(3500, 2, gotrace.WindowJoin), slot0(4000, 3, gotrace.WindowJoin),
+			slot0(6000, 2, gotrace.WindowLeave), slot0(9000, 1, gotrace.WindowEnd),
 		},
 		Tracks: []gotrace.Track{
 			statesOf(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
@@ -76,28 +76,28 @@ func TestChildStepsIn(t *testing.T) {
 // TestCarriers: windows within each other on one goroutine, children, and ends
 // on another goroutine.
 func TestCarriers(t *testing.T) {
-	mark := func(g uint64, prefix string, slot int) gotrace.Mark {
-		return gotrace.Mark{Goroutine: g, Key: fmt.Sprint(prefix, slot)}
+	mark := func(g uint64, m gotrace.WindowMark, slot int16) gotrace.Mark {
+		return gotrace.Mark{Goroutine: g, Key: m.Key(slot)}
 	}
 	b := newBook(1, stall.Clock{})
 	for i, step := range []struct {
 		mark gotrace.Mark
 		want map[uint64]int
 	}{
-		{mark(1, beginPrefix, 7), map[uint64]int{1: 1}},
-		{mark(1, beginPrefix, 8), map[uint64]int{1: 2}},
-		{mark(1, endPrefix, 8), map[uint64]int{1: 1}},
-		{mark(2, joinPrefix, 7), map[uint64]int{1: 1, 2: 1}},
-		{mark(2, joinPrefix, 7), map[uint64]int{1: 1, 2: 1}},
-		{mark(3, joinPrefix, 7), map[uint64]int{1: 1, 2: 1, 3: 1}},
-		{mark(2, leavePrefix, 7), map[uint64]int{1: 1, 3: 1}},
-		{mark(9, overPrefix, 7), map[uint64]int{}},
-		{mark(9, endPrefix, 5), map[uint64]int{}},
-		{mark(4, beginPrefix, 7), map[uint64]int{4: 1}},
-		{mark(5, beginPrefix, 7), map[uint64]int{5: 1}}, // the end of the one before was lost
+		{mark(1, gotrace.WindowBegin, 7), map[uint64]int{1: 1}},
+		{mark(1, gotrace.WindowBegin, 8), map[uint64]int{1: 2}},
+		{mark(1, gotrace.WindowEnd, 8), map[uint64]int{1: 1}},
+		{mark(2, gotrace.WindowJoin, 7), map[uint64]int{1: 1, 2: 1}},
+		{mark(2, gotrace.WindowJoin, 7), map[uint64]int{1: 1, 2: 1}},
+		{mark(3, gotrace.WindowJoin, 7), map[uint64]int{1: 1, 2: 1, 3: 1}},
+		{mark(2, gotrace.WindowLeave, 7), map[uint64]int{1: 1, 3: 1}},
+		{mark(9, gotrace.WindowOver, 7), map[uint64]int{}},
+		{mark(9, gotrace.WindowEnd, 5), map[uint64]int{}},
+		{mark(4, gotrace.WindowBegin, 7), map[uint64]int{4: 1}},
+		{mark(5, gotrace.WindowBegin, 7), map[uint64]int{5: 1}}, // the end of the one before was lost
 		{gotrace.Mark{Goroutine: 5, Key: "otelgc.x.7"}, map[uint64]int{5: 1}},
 	} {
-		b.carry([]gotrace.Mark{step.mark})
+		b.carry(appendMarks(nil, []gotrace.Mark{step.mark}), 0)
 		if diff := cmp.Diff(step.want, b.carrying); diff != "" {
 			t.Errorf("step %d, %s (-want +got):\n%s", i, step.mark.Key, diff)
 		}

@@ -18,6 +18,7 @@ type evidence struct {
 	process, host []stall.Interval // of the whole batch, by Start
 	longest       stall.Instant    // longest interval of process and host with its slack: how far before a window to look
 	seen          []stall.Span
+	floor         stall.Instant // what was before it is forgotten
 	targetSeen    []stall.Span
 
 	one   stall.Evidence // of one window
@@ -28,6 +29,7 @@ type evidence struct {
 func (e *evidence) gather(all stall.Span) {
 	m := e.m
 	m.book.setProcessors(runtime.GOMAXPROCS(0))
+	e.floor = max(m.book.log.Floor(), m.cycle.log.Floor())
 	e.seen = m.book.log.Seen(e.seen[:0], all)
 	e.process = m.book.log.Intervals(e.process[:0], all)
 	exact := len(e.process)

@@ -1,7 +1,6 @@
 package otelgc
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-func mark0(at stall.Instant, goroutine uint64, prefix string, slot int) gotrace.Mark {
-	return gotrace.Mark{At: at, Goroutine: goroutine, Key: fmt.Sprintf("%s%d", prefix, slot)}
+func mark0(at stall.Instant, goroutine uint64, m gotrace.WindowMark, slot int16) gotrace.Mark {
+	return gotrace.Mark{At: at, Goroutine: goroutine, Key: m.Key(slot)}
 }
 
 func running(start, end stall.Instant) gotrace.TrackSpan {
@@ -36,8 +35,8 @@ func TestFollowAcrossGenerations(t *testing.T) {
 	b := newBook(second, stall.Clock{})
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
-		Marks:  []gotrace.Mark{mark0(second+100, 7, beginPrefix, 3)},
-		Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(second, 2*second)}}},
+		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},
+		Tracks: []gotrace.Track{gotrace.NewTrack(7, running(second, 2*second))},
 		Ranges: []gotrace.Range{
 			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 7},
 			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 8},
@@ -45,8 +44,8 @@ func TestFollowAcrossGenerations(t *testing.T) {
 	}, nil)
 	b.learn(&gotrace.Generation{
 		Span:    stall.Span{Start: 2 * second, End: 3 * second},
-		Marks:   []gotrace.Mark{mark0(2*second+9000, 7, endPrefix, 3)},
-		Tracks:  []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{runnable(2*second, 2*second+4000), running(2*second+4000, 3*second)}}},
+		Marks:   []gotrace.Mark{mark0(2*second+9000, 7, gotrace.WindowEnd, 3)},
+		Tracks:  []gotrace.Track{gotrace.NewTrack(7, runnable(2*second, 2*second+4000), running(2*second+4000, 3*second))},
 		Workers: []gotrace.Worker{{Span: stall.Span{Start: 2*second + 1000, End: 2*second + 2000}, Kind: gotrace.Dedicated}},
 	}, nil)
 	w := stall.Window{Start: second + 50, End: 2*second + 9500}
@@ -77,11 +76,11 @@ func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{
-			mark0(at(10), 1, beginPrefix, 5), mark0(at(20), 1, endPrefix, 5),
-			mark0(at(30), 2, beginPrefix, 5), mark0(at(40), 2, endPrefix, 5),
-			mark0(at(50), 3, endPrefix, 5), // of a window that began before the slice
-			mark0(at(60), 4, beginPrefix, 5),
-			mark0(at(45), 9, beginPrefix, 6), mark0(at(46), 9, endPrefix, 6),
+			mark0(at(10), 1, gotrace.WindowBegin, 5), mark0(at(20), 1, gotrace.WindowEnd, 5),
+			mark0(at(30), 2, gotrace.WindowBegin, 5), mark0(at(40), 2, gotrace.WindowEnd, 5),
+			mark0(at(50), 3, gotrace.WindowEnd, 5), // of a window that began before the slice
+			mark0(at(60), 4, gotrace.WindowBegin, 5),
+			mark0(at(45), 9, gotrace.WindowBegin, 6), mark0(at(46), 9, gotrace.WindowEnd, 6),
 		},
 	}, nil)
 	for _, c := range []struct {
@@ -114,13 +113,13 @@ func TestFollowForgetsOldGenerations(t *testing.T) {
 		start, end := (i+1)*second, (i+2)*second
 		g := &gotrace.Generation{
 			Span:   stall.Span{Start: start, End: end},
-			Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(start, end)}}},
+			Tracks: []gotrace.Track{gotrace.NewTrack(7, running(start, end))},
 		}
 		if i == 0 {
-			g.Marks = []gotrace.Mark{mark0(start+1, 7, beginPrefix, 0)}
+			g.Marks = []gotrace.Mark{mark0(start+1, 7, gotrace.WindowBegin, 0)}
 		}
 		if i == generations-1 {
-			g.Marks = []gotrace.Mark{mark0(end-1, 7, endPrefix, 0)}
+			g.Marks = []gotrace.Mark{mark0(end-1, 7, gotrace.WindowEnd, 0)}
 		}
 		if _, unfollow, _ := b.learn(g, nil); len(unfollow) > 0 && i < generations-1 {
 			t.Fatalf("generation %d: the goroutine of an open window is not followed further", i)
@@ -134,17 +133,17 @@ func TestFollowForgetsOldGenerations(t *testing.T) {
 
 // TestUnfollow: a goroutine is let go when its last window has ended.
 func TestUnfollow(t *testing.T) {
-	tracks := []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(second, 2*second)}}}
+	tracks := []gotrace.Track{gotrace.NewTrack(7, running(second, 2*second))}
 	for _, c := range []struct {
 		name  string
 		marks []gotrace.Mark
 		want  int
 	}{
-		{"begun", []gotrace.Mark{mark0(1, 7, beginPrefix, 0)}, 0},
-		{"ended", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, endPrefix, 0)}, 1},
-		{"one within another", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, beginPrefix, 1), mark0(3, 7, endPrefix, 1)}, 0},
-		{"older than the slice", []gotrace.Mark{mark0(1, 7, endPrefix, 0)}, 1},
-		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, beginPrefix, 0), mark0(2, 7, markPrefix+"other", 1)}, 0},
+		{"begun", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0)}, 0},
+		{"ended", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), mark0(2, 7, gotrace.WindowEnd, 0)}, 1},
+		{"one within another", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), mark0(2, 7, gotrace.WindowBegin, 1), mark0(3, 7, gotrace.WindowEnd, 1)}, 0},
+		{"older than the slice", []gotrace.Mark{mark0(1, 7, gotrace.WindowEnd, 0)}, 1},
+		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), {At: 2, Goroutine: 7, Key: gotrace.WindowMarks + "other1"}}, 0},
 	} {
 		b := newBook(second, stall.Clock{})
 		_, unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
@@ -165,9 +164,9 @@ func TestChapterIsBounded(t *testing.T) {
 	}
 	var c chapter
 	g := &gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}}
-	g.Tracks = []gotrace.Track{{Goroutine: 1, Spans: many(maxTrack + 1)}, {Goroutine: 2, Spans: many(10)}}
+	g.Tracks = []gotrace.Track{gotrace.NewTrack(1, many(maxTrack+1)...), gotrace.NewTrack(2, many(10)...)}
 	for id := range uint64(6) {
-		g.Tracks = append(g.Tracks, gotrace.Track{Goroutine: 3 + id, Spans: many(maxTrack)})
+		g.Tracks = append(g.Tracks, gotrace.NewTrack(3+id, many(maxTrack)...))
 	}
 	for range maxRanges + 5 {
 		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: second, End: second + 1}, Goroutine: 2})

@@ -29,7 +29,8 @@ type exact struct {
 	fail   func(error)                      // tells the operator
 	learn  learner
 
-	active atomic.Bool // windows leave marks
+	active  atomic.Bool  // windows leave marks
+	readers atomic.Int32 // others who read the trace: their ends are marked too
 
 	mu     sync.Mutex
 	stream *stream       // that is being traced, nil if there is none
@@ -59,6 +60,7 @@ type exact struct {
 type tracer struct {
 	start func(io.Writer) error
 	stop  func()
+	retry time.Duration // after a slice that failed
 }
 
 // learner takes what the decoder found, on the decoder's goroutine.
@@ -77,7 +79,7 @@ type learner interface {
 func newExact(clock stall.Clock, budget float64) *exact {
 	x := &exact{
 		clock: clock, budget: budget, gov: newGovernor(budget),
-		tracer: tracer{trace.Start, trace.Stop},
+		tracer: tracer{trace.Start, trace.Stop, busyRetry},
 		wake:   make(chan struct{}, 1), idle: make(chan struct{}),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		free: newFree(),
@@ -88,6 +90,9 @@ func newExact(clock stall.Clock, budget float64) *exact {
 
 // marking reports whether windows are to leave marks in the trace.
 func (x *exact) marking() bool { return x.active.Load() }
+
+// shared reports whether others read the trace, who know of windows only by it.
+func (x *exact) shared() bool { return x.readers.Load() > 0 }
 
 // run traces in slices until stop is called.
 func (x *exact) run() {
@@ -110,7 +115,7 @@ func (x *exact) run() {
 		wall, cpu := x.settle()
 		rest = x.gov.rest(cost, wall, cpu)
 		if err != nil {
-			rest = max(rest, busyRetry)
+			rest = max(rest, x.tracer.retry)
 		}
 		if rest > longRest {
 			x.giveBack()

@@ -54,7 +54,7 @@ func (b *book) goroutineOf(slot int16, s stall.Span) uint64 {
 		if c.span.End < s.Start || c.span.Start > s.End {
 			continue
 		}
-		if g, ok := c.goroutineOf(slot, s); ok {
+		if g, ok := c.marks.goroutineOf(slot, s); ok {
 			return g
 		}
 	}

@@ -79,7 +79,7 @@ func (x *exact) open(in io.Reader) (*gotrace.Reader, error) {
 		return x.reader, x.reader.Reset(in)
 	}
 	r, err := gotrace.NewReader(in, gotrace.Options{
-		MarkPrefix: markPrefix,
+		MarkPrefix: gotrace.WindowMarks,
 		Breathe:    x.pace.breathe,
 		Limits:     gotrace.Limits{GenerationBytes: maxGenerationBytes + 1, Transitions: maxTransitions},
 	})

@@ -3,7 +3,8 @@ package otelgc
 import (
 	"context"
 	"runtime/trace"
-	"strconv"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
 )
 
 type joinKey struct{}
@@ -43,8 +44,7 @@ func Join(ctx context.Context) (leave func()) {
 	if !ok || !p.m.exact.marking() || !p.open() {
 		return func() {}
 	}
-	name := strconv.Itoa(int(p.slot))
-	trace.Log(context.Background(), joinPrefix+name, "")
+	trace.Log(context.Background(), gotrace.WindowJoin.Key(p.slot), "")
 	return func() {
 		// The slot may be another window's by now: that one is not left by
 		// a goroutine that never joined it.
@@ -55,7 +55,7 @@ func Join(ctx context.Context) (leave func()) {
 			p.m.slots.leave(p.slot)
 			return
 		}
-		trace.Log(context.Background(), leavePrefix+name, "")
+		trace.Log(context.Background(), gotrace.WindowLeave.Key(p.slot), "")
 	}
 }
 

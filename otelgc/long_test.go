@@ -1,7 +1,6 @@
 package otelgc
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ func (p *played) open(start stall.Instant) openWindow {
 // end ends it and leaves it to be resolved.
 func (p *played) end(w openWindow, end stall.Instant) {
 	p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
-	p.slots.give(w.slot)
+	p.slots.give(w.slot, end)
 	p.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
 }
 
@@ -73,7 +72,7 @@ func (p *played) see(t stall.Instant) {
 	p.resolver.resolve(p.now + 20e6)
 }
 
-func key(slot int16, prefix string) string { return fmt.Sprint(prefix, slot) }
+func key(slot int16, m gotrace.WindowMark) string { return m.Key(slot) }
 
 // anHour is how many seconds the long tests play.
 const anHour = 3600
@@ -90,20 +89,20 @@ func TestStreamOfAnHour(t *testing.T) {
 		g := &gotrace.Generation{
 			Span: stall.Span{Start: at, End: at + second},
 			Tracks: []gotrace.Track{
-				{Goroutine: own, Spans: []gotrace.TrackSpan{
+				gotrace.NewTrack(own,
 					running(at, at+1e6), inState(at+1e6, at+900e6, stall.StateParked), runnable(at+900e6, at+910e6), running(at+910e6, at+second),
-				}},
-				{Goroutine: child, Spans: []gotrace.TrackSpan{
+				),
+				gotrace.NewTrack(child,
 					inState(at, at+400e6, stall.StateParked), running(at+400e6, at+500e6), inState(at+500e6, at+second, stall.StateParked),
-				}},
+				),
 			},
 			Ranges: []gotrace.Range{{Span: stall.Span{Start: at + 410e6, End: at + 412e6}, Goroutine: child}},
 			Stops:  []gotrace.Stop{{Span: stall.Span{Start: at + 950e6, End: at + 951e6}, GC: true, Phase: gc.SweepTermination}},
 		}
 		if i == 0 {
 			g.Marks = []gotrace.Mark{
-				{At: at + 600, Goroutine: own, Key: key(stream.slot, beginPrefix)},
-				{At: at + 900, Goroutine: child, Key: key(stream.slot, joinPrefix)},
+				{At: at + 600, Goroutine: own, Key: key(stream.slot, gotrace.WindowBegin)},
+				{At: at + 900, Goroutine: child, Key: key(stream.slot, gotrace.WindowJoin)},
 			}
 		}
 		p.trace(g)
@@ -144,8 +143,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	for i := range stall.Instant(3) {
 		p.trace(&gotrace.Generation{
 			Span:   stall.Span{Start: (i + 1) * second, End: (i + 2) * second},
-			Marks:  []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, beginPrefix)}},
-			Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running((i+1)*second, (i+2)*second)}}},
+			Marks:  []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}},
+			Tracks: []gotrace.Track{gotrace.NewTrack(7, running((i+1)*second, (i+2)*second))},
 		})
 	}
 	p.end(w, 4*second)
@@ -213,22 +212,22 @@ func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, fi
 	g := &gotrace.Generation{Span: stall.Span{Start: start, End: end}}
 	at := func() stall.Instant { return start + stall.Instant(rnd.Int64N(int64(end-start))) }
 	if first {
-		g.Marks = append(g.Marks, gotrace.Mark{At: w.start + 100, Goroutine: 7, Key: key(w.slot, beginPrefix)})
+		g.Marks = append(g.Marks, gotrace.Mark{At: w.start + 100, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)})
 	}
 	for _, id := range []uint64{7, 8} {
-		track := gotrace.Track{Goroutine: id}
+		var spans []gotrace.TrackSpan
 		for from := start; from < end; {
 			to := min(end, from+stall.Instant(1+rnd.Int64N(3e8)))
-			track.Spans = append(track.Spans, inState(from, to, stall.State(1+rnd.IntN(3))))
+			spans = append(spans, inState(from, to, stall.State(1+rnd.IntN(3))))
 			from = to
 		}
-		g.Tracks = append(g.Tracks, track)
+		g.Tracks = append(g.Tracks, gotrace.NewTrack(id, spans...))
 		from := at()
 		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: from, End: min(end, from+stall.Instant(rnd.Int64N(1e8)))}, Goroutine: id})
 	}
 	if rnd.IntN(2) == 0 {
 		if t := at(); t > w.start+200 {
-			g.Marks = append(g.Marks, gotrace.Mark{At: t, Goroutine: 8, Key: key(w.slot, []string{joinPrefix, leavePrefix}[rnd.IntN(2)])})
+			g.Marks = append(g.Marks, gotrace.Mark{At: t, Goroutine: 8, Key: key(w.slot, []gotrace.WindowMark{gotrace.WindowJoin, gotrace.WindowLeave}[rnd.IntN(2)])})
 		}
 	}
 	// One stop lies near the end, where the cut is.
@@ -239,4 +238,31 @@ func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, fi
 		}
 	}
 	return g
+}
+
+// TestStreamWithoutASlot: of a window that lasts and could not be settled piece by
+// piece, what came before what is remembered is unseen, and counted. The pauses
+// that are remembered are in it.
+func TestStreamWithoutASlot(t *testing.T) {
+	p := play(t)
+	const pauses, each = logIntervals + 1000, 1000
+	for i := range stall.Instant(pauses) {
+		at := (i + 2) * second
+		p.cycle.log.Add(stall.Interval{Start: at, End: at + each, Cause: stall.GCPause})
+	}
+	end := stall.Instant(pauses+3) * second
+	p.learnUnseen(end)
+	p.pending.push(ended{start: second + 500, end: end - second, held: second + 500, slot: noSlot})
+	p.pending.push(ended{start: end - 2*second, end: end - second, held: end - 2*second, slot: noSlot})
+	p.see(end)
+	if len(p.got) != 2 {
+		t.Fatalf("%d windows, want 2", len(p.got))
+	}
+	s := p.got[0].s
+	if got, want := s.Charged[stall.GCPause], time.Duration(logIntervals*each); got != want || s.Unseen != s.Total-want {
+		t.Errorf("%v of pauses and %v of %v unseen, want %v and the rest", got, s.Unseen, s.Total, want)
+	}
+	if n := p.resolver.forgotten.Load(); n != 1 {
+		t.Errorf("%d windows have a past that is forgotten, want 1", n)
+	}
 }

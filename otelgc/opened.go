@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -11,6 +12,7 @@ import (
 type opened struct {
 	held           atomic.Int64 // Instant since when, 0 if it is nobody's; written last
 	start, arrival atomic.Int64 // Instants of the window
+	ended          atomic.Int64 // Instant by which the window before had ended
 	leftUnmarked   atomic.Uint32
 }
 
@@ -51,6 +53,20 @@ func (s *slots) open(dst []openWindow, t stall.Instant) []openWindow {
 func (s *slots) stillOpen(slot int16, t stall.Instant) bool {
 	held := stall.Instant(s.opened[slot].held.Load())
 	return held != 0 && held <= t
+}
+
+// endedBy returns by when the window that left a mark at t had ended, if it has.
+// T may be off by some error.
+func (s *slots) endedBy(slot int16, t stall.Instant, off time.Duration) (stall.Instant, bool) {
+	o := &s.opened[slot]
+	held, ended := stall.Instant(o.held.Load()), stall.Instant(o.ended.Load())
+	switch {
+	case held > t.Add(off): // another has the slot
+		return held, true
+	case held == 0 && ended >= t.Add(-off): // or else it is just about to say when
+		return ended, true
+	}
+	return 0, false
 }
 
 // leave notes that a child left the window while no slice was traced.

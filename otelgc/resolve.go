@@ -11,6 +11,7 @@ import (
 const (
 	resolveEvery = 100 * time.Millisecond
 	batchSize    = 4096
+	breatheEvery = 16 // windows, which take some microseconds
 )
 
 // resolver gives windows their shares when the sources have passed them.
@@ -33,6 +34,10 @@ type resolver struct {
 	// windows, and those among them that were followed in the trace, of one
 	// turn: what they took is a cost of tracing.
 	windows, followed int
+
+	// forgotten counts windows that began before what is remembered, and were not
+	// settled piece by piece: that much of them is unseen.
+	forgotten atomic.Uint64
 }
 
 // passed returns the instant that every source has passed or missed its
@@ -100,7 +105,9 @@ func (r *resolver) resolveBatch() {
 	r.evidence.gather(all)
 	for i := range windows {
 		r.resolveOne(&windows[i], r.known[i])
-		r.pace.breathe()
+		if i%breatheEvery == 0 {
+			r.pace.breathe()
+		}
 	}
 	clear(windows)
 	clear(r.known)
@@ -115,6 +122,9 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 	w := e.window(r.m.place)
 	rest := w
 	if known == nil {
+		if e.start < r.evidence.floor {
+			r.forgotten.Add(1)
+		}
 		known = &r.one
 		known.by, known.met, known.share.Total = carrier{children: known.by.children[:0]}, met{}, 0
 	} else {

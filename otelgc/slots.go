@@ -1,25 +1,17 @@
 package otelgc
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
 
 const (
-	slotCount   = 4096 // windows that can be followed at once
-	noSlot      = -1
-	markPrefix  = "otelgc."
-	beginPrefix = markPrefix + "b."
-	endPrefix   = markPrefix + "e."
-	overPrefix  = markPrefix + "o." // the end of a window, on no goroutine in particular
-	joinPrefix  = markPrefix + "j." // a child goroutine is at work for the window
-	leavePrefix = markPrefix + "l." // and no longer
+	slotCount = gotrace.WindowSlots // windows that can be followed at once
+	noSlot    = -1
 )
 
 // slots names the windows that are open while a slice is traced. The name is
@@ -35,15 +27,18 @@ type slots struct {
 	free [slotCount]int16 // a ring: the slot that was given back first is taken first
 	head int
 	n    int
+	used int // slots that were taken ever: the first so many
 }
 
+// spacing is how many slots are given back before one is taken again, so that
+// time tells its windows apart. Slots beyond that, and beyond what is open at
+// once, are left alone: few names are found fast, by the tracer too.
+const spacing = 64
+
 func newSlots() *slots {
-	s := &slots{n: slotCount}
-	for i := range slotCount {
-		s.begin[i] = fmt.Sprintf("%s%d", beginPrefix, i)
-		s.end[i] = fmt.Sprintf("%s%d", endPrefix, i)
-		s.over[i] = fmt.Sprintf("%s%d", overPrefix, i)
-		s.free[i] = int16(i)
+	s := new(slots)
+	for i := range int16(slotCount) {
+		s.begin[i], s.end[i], s.over[i] = gotrace.WindowBegin.Key(i), gotrace.WindowEnd.Key(i), gotrace.WindowOver.Key(i)
 	}
 	return s
 }
@@ -52,6 +47,10 @@ func newSlots() *slots {
 func (s *slots) take() int16 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.n <= spacing && s.used < slotCount {
+		s.used++
+		return int16(s.used - 1)
+	}
 	if s.n == 0 {
 		return noSlot
 	}
@@ -61,7 +60,10 @@ func (s *slots) take() int16 {
 	return slot
 }
 
-func (s *slots) give(slot int16) {
+// give gives back a slot that was claimed, whose window ended at the given time
+// or before.
+func (s *slots) give(slot int16, ended stall.Instant) {
+	s.opened[slot].ended.Store(int64(ended))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free[(s.head+s.n)%slotCount] = slot
@@ -96,7 +98,7 @@ func (s *slots) reclaim(now stall.Instant) (n uint64) {
 		turn := s.turn[i].Load()
 		held := stall.Instant(s.opened[i].held.Load())
 		if held != 0 && now.Sub(held) > longHeld && s.claim(int16(i), turn) {
-			s.give(int16(i))
+			s.give(int16(i), now)
 			n++
 		}
 	}
@@ -106,26 +108,5 @@ func (s *slots) reclaim(now stall.Instant) (n uint64) {
 func (s *slots) left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.n
-}
-
-// slotOf returns the slot that a mark's key names, and whether the mark is that
-// of a window's end.
-func slotOf(key string) (slot int16, end, ok bool) {
-	rest, isBegin := strings.CutPrefix(key, beginPrefix)
-	if !isBegin {
-		if rest, end = strings.CutPrefix(key, endPrefix); !end {
-			return noSlot, false, false
-		}
-	}
-	slot, ok = parseSlot(rest)
-	return slot, end && ok, ok
-}
-
-func parseSlot(digits string) (int16, bool) {
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil || n >= slotCount {
-		return noSlot, false
-	}
-	return int16(n), true
+	return s.n + slotCount - s.used
 }

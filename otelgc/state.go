@@ -20,7 +20,7 @@ type state struct {
 // (runtime/traceruntime.go, traceBlockNet).
 const reasonNetwork = "network"
 
-func newState(t *gotrace.TrackSpan) state {
+func newState(t gotrace.TrackSpan) state {
 	return state{
 		start: t.Start, end: t.End, state: t.State,
 		gcWait:  t.GCWait,
@@ -63,35 +63,26 @@ type track struct {
 	states    []packed
 }
 
-// packedLen returns how many states spans are, with the gaps between them.
-func packedLen(spans []gotrace.TrackSpan) int {
-	n := len(spans)
-	for i := 1; i < len(spans); i++ {
-		if spans[i].Start > spans[i-1].End {
-			n++
-		}
-	}
-	return n
-}
-
 // appendTrack packs the states of a goroutine behind others. It returns when
-// they begin, the longer list and the part that was added. Where they leave a
-// gap, the goroutine's state is not known.
-func appendTrack(to []packed, spans []gotrace.TrackSpan) (start stall.Instant, all, added []packed) {
-	if len(spans) == 0 {
-		return 0, to, nil
-	}
-	first, start := len(to), spans[0].Start
-	at := start
-	for i := range spans {
-		s := newState(&spans[i])
+// they begin, and the longer list; false if that would be longer than limit.
+// Where states leave a gap, the goroutine's state is not known.
+func appendTrack(to []packed, t *gotrace.Track, limit int) (start stall.Instant, all []packed, ok bool) {
+	at, first := stall.Instant(0), len(to)
+	for span := range t.Spans {
+		s := newState(span)
+		if len(to) == first {
+			start, at = s.start, s.start
+		}
+		if len(to)+2 > limit && (len(to) == limit || s.start > at) {
+			return 0, to[:first], false
+		}
 		if s.start > at {
 			to = append(to, pack(state{end: s.start}, start))
 		}
 		to = append(to, pack(s, start))
 		at = s.end
 	}
-	return start, to, to[first:]
+	return start, to, true
 }
 
 // walk goes over the known states of a goroutine that reach into a span.

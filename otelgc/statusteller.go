@@ -85,6 +85,7 @@ func (t *statusTeller) losses() {
 	m.tel.Dropped("route", "panic", m.route.panics.Swap(0), 0)
 	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)
 	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0), 0)
+	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0), 0)
 	t.disagreement(m.reconciler.disagreed())
 }
 
@@ -118,6 +119,7 @@ func (m *Monitor) tellLost(l *gotrace.Lost) {
 	m.tel.Dropped("generation", "missing", l.Generations, 0)
 	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples, 0)
 	m.tel.Dropped("goroutine", "limit", l.Followed, 0)
+	m.tel.Dropped("track", "thinned", l.Tracks, 0)
 }
 
 func probedCPUs(cpu int) []int {

@@ -44,6 +44,8 @@ func (m *Monitor) TraceHandler() http.Handler {
 // a slice may end, or be lost to a foreign Stop, before it has.
 func (x *exact) serveTrace(rw http.ResponseWriter, r *http.Request, d time.Duration) {
 	allowWriting(rw, r, d)
+	x.readers.Add(1)
+	defer x.readers.Add(-1)
 	w := traceWriter{rw: rw, gone: r.Context().Done()}
 	late := time.NewTimer(d + generationTime + tapWithin)
 	defer late.Stop()

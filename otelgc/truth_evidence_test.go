@@ -55,13 +55,13 @@ func TestParkedAcrossGenerations(t *testing.T) {
 	b := newBook(second, stall.Clock{})
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
-		Marks:  []gotrace.Mark{mark0(second+100, 7, beginPrefix, 3)},
-		Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{running(second, second+1000), parked(second+1000, 2*second)}}},
+		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},
+		Tracks: []gotrace.Track{gotrace.NewTrack(7, running(second, second+1000), parked(second+1000, 2*second))},
 	}, nil)
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: 2 * second, End: 3 * second},
-		Marks:  []gotrace.Mark{mark0(3*second-100, 7, endPrefix, 3)},
-		Tracks: []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{parked(2*second, 3*second-1000), running(3*second-1000, 3*second)}}},
+		Marks:  []gotrace.Mark{mark0(3*second-100, 7, gotrace.WindowEnd, 3)},
+		Tracks: []gotrace.Track{gotrace.NewTrack(7, parked(2*second, 3*second-1000), running(3*second-1000, 3*second))},
 	}, nil)
 	w := stall.Window{Start: second, End: 3 * second}
 	e := followed(b, w, 3, w.Start)

@@ -37,8 +37,8 @@ func TestUnpolledNetwork(t *testing.T) {
 			b.setProcessors(test.processors)
 			b.learn(&gotrace.Generation{
 				Span:    stall.Span{Start: second, End: 2 * second},
-				Marks:   []gotrace.Mark{mark0(start+10, 7, beginPrefix, 3)},
-				Tracks:  []gotrace.Track{{Goroutine: 7, Spans: []gotrace.TrackSpan{test.parked, running(start-100, 2*second)}}},
+				Marks:   []gotrace.Mark{mark0(start+10, 7, gotrace.WindowBegin, 3)},
+				Tracks:  []gotrace.Track{gotrace.NewTrack(7, test.parked, running(start-100, 2*second))},
 				Workers: []gotrace.Worker{test.worker},
 			}, nil)
 			w := stall.Window{Arrival: arrival, Start: start, End: start + 1000}

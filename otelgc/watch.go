@@ -45,7 +45,7 @@ func (m *Monitor) MarkFrom(start stall.Instant) Mark {
 		m.unmarked.Add(1)
 		return Mark{}
 	}
-	k := Mark{at: m.clock.Now(), turn: m.slots.turn[slot].Load(), slot: slot, ok: true}
+	k := Mark{at: m.now(), turn: m.slots.turn[slot].Load(), slot: slot, ok: true}
 	if start > k.at || start < k.at.Add(-maxArrivalAge) {
 		start = k.at
 	}
@@ -57,18 +57,20 @@ func (m *Monitor) MarkFrom(start stall.Instant) Mark {
 // Release gives up a mark whose window will not be resolved. Any goroutine may
 // call it, and more than once.
 func (m *Monitor) Release(k Mark) {
-	m.release(k)
+	if m != nil && k.ok {
+		m.release(k, m.now())
+	}
 }
 
 // release reports whether the mark was still in force.
-func (m *Monitor) release(k Mark) bool {
-	if m == nil || !k.ok || !m.slots.claim(k.slot, k.turn) {
+func (m *Monitor) release(k Mark, at stall.Instant) bool {
+	if !k.ok || !m.slots.claim(k.slot, k.turn) {
 		return false
 	}
-	if m.exact.marking() {
+	if m.exact.marking() && m.exact.shared() {
 		trace.Log(context.Background(), m.slots.over[k.slot], "")
 	}
-	m.slots.give(k.slot)
+	m.slots.give(k.slot, at)
 	return true
 }
 
@@ -85,8 +87,8 @@ func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stal
 	if m == nil || tell == nil {
 		return false
 	}
-	inForce := m.release(k)
-	now := m.clock.Now()
+	now := m.now()
+	inForce := m.release(k, now)
 	e := ended{
 		start: min(w.Start, now), end: min(w.End, now), arrival: w.Arrival, receipt: min(w.Receipt, now),
 		held: k.at, slot: noSlot, tell: tell,

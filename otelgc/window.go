@@ -56,18 +56,20 @@ func (w *window) end() {
 	w.endMarked()
 }
 
-// endMarked closes a window that has a slot, or gives it one for its end.
+// endMarked closes a window that has a slot, or gives it one for its end. That a
+// window has ended we know without a mark: it is for others who read the trace.
 func (w *window) endMarked() {
 	m := w.m
 	marking, held := m.exact.marking(), w.start
+	mark := marking && m.exact.shared()
 	if !m.slots.claim(w.slot, w.turn) {
 		w.slot = noSlot // it never had one, or another window has it by now
 		if marking {
 			// A window older than the slice finds its goroutine by its end.
-			held = w.lateSlot()
+			held, mark = w.lateSlot(), true
 		}
 	}
-	if w.slot != noSlot && marking {
+	if mark && w.slot != noSlot {
 		trace.Log(context.Background(), m.slots.end[w.slot], "")
 	}
 	w.close(held)
@@ -78,7 +80,7 @@ func (w *window) endAnywhere() {
 	m := w.m
 	if !m.slots.claim(w.slot, w.turn) {
 		w.slot = noSlot
-	} else if m.exact.marking() {
+	} else if m.exact.marking() && m.exact.shared() {
 		trace.Log(context.Background(), m.slots.over[w.slot], "")
 	}
 	w.close(w.start)
@@ -89,7 +91,7 @@ func (w *window) close(held stall.Instant) {
 	m := w.m
 	end := m.now()
 	if w.slot != noSlot {
-		m.slots.give(w.slot)
+		m.slots.give(w.slot, end)
 	}
 	m.pending.end(w, end, held)
 }

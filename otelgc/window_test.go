@@ -98,6 +98,24 @@ func TestSlotsAreHeldByOne(t *testing.T) {
 	}
 }
 
+// TestSlotsAreSpaced: one that was given back is not taken at once, and no more
+// slots are used than that takes.
+func TestSlotsAreSpaced(t *testing.T) {
+	s := newSlots()
+	taken := map[int16]int{}
+	for i := range 10 * slotCount {
+		slot := s.take()
+		if before, ok := taken[slot]; ok && i-before <= spacing {
+			t.Fatalf("slot %d is taken again after %d others", slot, i-before)
+		}
+		taken[slot] = i
+		giveBack(s, slot)
+	}
+	if len(taken) > spacing+1 || s.left() != slotCount {
+		t.Errorf("%d slots were used and %d are left, want %d and all", len(taken), s.left(), spacing+1)
+	}
+}
+
 func TestSlotsRace(t *testing.T) {
 	s := newSlots()
 	var held [slotCount]sync.Mutex
@@ -117,23 +135,6 @@ func TestSlotsRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func TestSlotOf(t *testing.T) {
-	s := newSlots()
-	for _, i := range []int16{0, 1, 42, slotCount - 1} {
-		if got, end, ok := slotOf(s.begin[i]); got != i || end || !ok {
-			t.Errorf("%q: got %d %v %v", s.begin[i], got, end, ok)
-		}
-		if got, end, ok := slotOf(s.end[i]); got != i || !end || !ok {
-			t.Errorf("%q: got %d %v %v", s.end[i], got, end, ok)
-		}
-	}
-	for _, key := range []string{"", "otelgc.", "otelgc.b.", "otelgc.b.-1", "otelgc.b.4096", "otelgc.b.99999999999", "otelgc.e.x", "otelgc.own.1", "b.1"} {
-		if slot, _, ok := slotOf(key); ok || slot != noSlot {
-			t.Errorf("%q: got slot %d, want none", key, slot)
-		}
-	}
 }
 
 func TestArrival(t *testing.T) {
@@ -226,4 +227,4 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func giveBack(s *slots, slot int16) { s.give(slot) }
+func giveBack(s *slots, slot int16) { s.give(slot, 1) }

@@ -92,6 +92,14 @@ func (l *Log) Watermark() Instant {
 	return l.watermark
 }
 
+// Floor returns the instant before which nothing counts as seen: where the log
+// begins, or up to where it had to forget.
+func (l *Log) Floor() Instant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.floor
+}
+
 // Dropped returns how many intervals came too late to be kept, and their
 // durations. Intervals that were kept and forgotten later do not count.
 func (l *Log) Dropped() (count uint64, total time.Duration) {

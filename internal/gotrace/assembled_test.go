@@ -3,6 +3,7 @@ package gotrace_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,17 +111,26 @@ func span(from, to stall.Instant, state stall.State, reason string) gotrace.Trac
 	}
 }
 
+// laid is a track with its states.
+type laid struct {
+	Goroutine uint64
+	Ended     bool
+	Spans     []gotrace.TrackSpan
+}
+
+func layOut(g *gotrace.Generation) (tracks []laid) {
+	for _, tr := range g.Tracks {
+		tracks = append(tracks, laid{tr.Goroutine, tr.Ended, slices.Collect(tr.Spans)})
+	}
+	return tracks
+}
+
 func TestAcrossThreadsAndGenerations(t *testing.T) {
-	var tracks [][]gotrace.Track
+	var tracks [][]laid
 	var ranges []gotrace.Range
 	var workers []gotrace.Worker
 	err := all(t, assemble(t, twoGenerations), gotrace.Options{MarkPrefix: "otelgc/"}, func(_ *gotrace.Reader, g *gotrace.Generation) {
-		var copied []gotrace.Track
-		for _, tr := range g.Tracks {
-			tr.Spans = append([]gotrace.TrackSpan(nil), tr.Spans...)
-			copied = append(copied, tr)
-		}
-		tracks = append(tracks, copied)
+		tracks = append(tracks, layOut(g))
 		ranges = append(ranges, g.Ranges...)
 		workers = append(workers, g.Workers...)
 		if g.Truncated || !g.Shared {
@@ -130,7 +140,7 @@ func TestAcrossThreadsAndGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]gotrace.Track{
+	want := [][]laid{
 		{{Goroutine: 7, Spans: []gotrace.TrackSpan{
 			span(110, 120, stall.StateRunnable, ""),
 			span(120, 135, stall.StateRunning, ""),
@@ -190,7 +200,7 @@ func TestHole(t *testing.T) {
 			if len(g.Workers) != 0 {
 				t.Errorf("got workers %+v, want none: the label was in the hole", g.Workers)
 			}
-			if s := g.Tracks[0].Spans[0]; s.Reason != "" || s.State != stall.StateParked || s.Start != 300 {
+			if s := layOut(g)[0].Spans[0]; s.Reason != "" || s.State != stall.StateParked || s.Start != 300 {
 				t.Errorf("got %+v, want a parked span without a reason from 300", s)
 			}
 		}
@@ -214,12 +224,12 @@ GoStop dt=10 reason_string=5 stack=0
 @tables
 Stacks
 `+reasons+"@end")
-	var got []gotrace.Track
-	err := all(t, data, gotrace.Options{MarkPrefix: "otelgc/"}, func(_ *gotrace.Reader, g *gotrace.Generation) { got = append(got, g.Tracks...) })
+	var got []laid
+	err := all(t, data, gotrace.Options{MarkPrefix: "otelgc/"}, func(_ *gotrace.Reader, g *gotrace.Generation) { got = append(got, layOut(g)...) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []gotrace.Track{
+	want := []laid{
 		{Goroutine: 1, Spans: []gotrace.TrackSpan{
 			span(100, 120, stall.StateRunning, ""), span(120, 140, stall.StateParked, ""), span(140, 150, stall.StateRunning, ""),
 		}},

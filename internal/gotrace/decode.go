@@ -9,7 +9,7 @@ import "math/bits"
 // make up nearly all of a trace are decoded here, straight from a word.
 func (d *decoder) decodeEvents(t *thread, data []byte, n int, at ticks) (int, error) {
 	i, events := 0, int64(0)
-	args, following := d.args, d.following
+	args, tracking := d.args, d.tracking
 	if n > 0 {
 		dt, _ := uvarint(data, 1)
 		d.noteFirst(at + ticks(dt))
@@ -53,46 +53,44 @@ func (d *decoder) decodeEvents(t *thread, data []byte, n int, at ticks) (int, er
 		switch typ {
 		case evGoStart:
 			d.bind(t, at, w.next(e1, e2), uint32(w.next(e2, e3)))
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, started, 0)
 			}
 		case evGoBlock:
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, blocked, w.next(e1, e2))
 			}
 			d.release(t, at)
 		case evGoStop:
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, stopped, w.next(e1, e2))
 			}
 			d.release(t, at)
 		case evGoUnblock:
-			if following {
+			if tracking {
 				d.change(w.next(e1, e2), uint32(w.next(e2, e3)), at, unblocked, 0)
 			}
 		case evGoSyscallBegin:
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, enteredSyscall, 0)
 			}
 		case evGoSyscallEnd:
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, leftSyscall, 0)
 			}
 		case evGoCreate:
-			if following {
+			if tracking {
 				d.change(w.next(e1, e2), 0, at, created, 0)
 			}
 		case evGoDestroy:
-			if following {
+			if tracking {
 				d.change(t.g, t.seq, at, ended, 0)
 			}
 			d.release(t, at)
 		case evHeapAlloc:
 			d.sample(&d.heap, at, w.next(e1, e2))
 		case evUserLog:
-			if following {
-				d.userLog(t, at, w.next(e2, e3))
-			}
+			d.userLog(t, at, w.next(e2, e3))
 		case evProcStart, evProcStop, evProcSteal, evProcStatus, evProcsChange:
 		default:
 			d.dispatch(t, typ, at, [4]uint64{w.next(e1, e2), w.next(e2, e3), w.next(e3, e4)})

@@ -9,7 +9,8 @@ type decoder struct {
 	limits     Limits
 	args       *[256]uint8 // see eventTable
 	markPrefix string
-	following  bool   // states of goroutines are wanted at all
+	following  bool   // marks are wanted at all
+	tracking   bool   // and the states of goroutines
 	rest       func() // see Options.Breathe; may be nil
 
 	// Of this generation.
@@ -32,11 +33,10 @@ type decoder struct {
 	workers     []doneWorker
 	logs        []userLog
 	transitions transitions
+	thinned     map[uint64]uint32 // goroutines that lost transitions: up to which sequence number
 	picker      picker
 	texts       [cachedTexts]string // by string id, see decoder.text
 	frameBuf    []Frame
-	spans       []TrackSpan
-	trackEnds   []int
 	heap, goals series
 
 	// To put what is reported in order.

@@ -97,7 +97,7 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 	}
 	for _, tr := range g.Tracks {
 		at := g.Start
-		for _, s := range tr.Spans {
+		for s := range tr.Spans {
 			if s.Start < at || s.End <= s.Start || s.End > g.End {
 				t.Fatalf("goroutine %d: span %+v overlaps or is outside of %+v", tr.Goroutine, s, g.Span)
 			}

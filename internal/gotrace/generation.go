@@ -68,6 +68,7 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.assists, d.doneAssists = d.assists[:0], d.doneAssists[:0]
 	d.workers, d.logs = d.workers[:0], d.logs[:0]
 	d.transitions.reset()
+	clear(d.thinned)
 	d.frameBuf = d.frameBuf[:0]
 }
 

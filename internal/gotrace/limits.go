@@ -35,8 +35,10 @@ type Limits struct {
 	// Threads that are known at once. Over it: an error.
 	Threads int
 	// Transitions of goroutines between states, 24 bytes each, rounded up to
-	// 16384. Kept only if there is a MarkPrefix. Over it: counted, and the
-	// generation has no Tracks.
+	// 16384. Kept only if there is a MarkPrefix. Over it those go that are of
+	// goroutines without a user log, and of goroutines with very many; who is
+	// followed all the same is counted in Lost.Tracks. Where that does not make
+	// room for half: counted, and the generation has no Tracks.
 	Transitions int
 	// Records of each kind: stops, edges of collections, ranges, workers, user
 	// logs, heap samples. Over it: counted.
@@ -75,6 +77,7 @@ type Lost struct {
 	Strings     uint64 // batches or ids over a limit
 	Stacks      uint64 // batches or ids over a limit
 	Transitions uint64 // over the limit; the generation then has no Tracks
+	Tracks      uint64 // goroutines that transitions went missing of: their Track begins late, if there is one
 	Stops       uint64 // over the limit
 	Cycles      uint64 // over the limit
 	Ranges      uint64 // over the limit

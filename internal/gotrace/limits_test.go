@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -104,25 +103,6 @@ func TestReset(t *testing.T) {
 	}
 	if got := (counts{len(g.Stops), len(g.Cycles), len(g.Ranges), len(g.Tracks), g.Start}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-// TestTransitionLimit goes over the limit, which is rounded up to 16384: the
-// generation has no tracks then, and says so.
-func TestTransitionLimit(t *testing.T) {
-	text := "@gen 1\n@m 1 100\nGoStatus dt=0 g=1 m=1 gstatus=2\nUserLog dt=0 task=0 key_string=3 value_string=0 stack=0\n"
-	text += strings.Repeat("GoSyscallBegin dt=1 p_seq=1 stack=0\nGoSyscallEnd dt=1\n", 6000)
-	data := assemble(t, text+"@m 1 90000\n"+strings.Repeat("GoSyscallBegin dt=1 p_seq=1 stack=0\nGoSyscallEnd dt=1\n", 6000)+reasons+"@end")
-	for _, c := range []struct{ limit, lost, tracks int }{{0, 0, 1}, {1, 24001 - 16384, 0}} {
-		o := gotrace.Options{Limits: gotrace.Limits{Transitions: c.limit}, MarkPrefix: "otelgc/"}
-		err := all(t, data, o, func(_ *gotrace.Reader, g *gotrace.Generation) {
-			if int(g.Lost.Transitions) != c.lost || len(g.Tracks) != c.tracks {
-				t.Errorf("limit %d: lost %d and %d tracks, want %d and %d", c.limit, g.Lost.Transitions, len(g.Tracks), c.lost, c.tracks)
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

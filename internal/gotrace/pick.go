@@ -6,30 +6,27 @@ import (
 	"slices"
 )
 
-// picked is a transition of a followed goroutine.
-type picked struct {
-	at   ticks
-	seq  uint32
-	what uint32 // see transition
-	who  uint32 // index into picker.who
-}
+// nobody marks a transition that is not picked.
+const nobody = ^uint64(0)
 
 // picker selects the transitions of followed goroutines and puts them in the
 // order of (goroutine, seq, arrival). It is linear: sequence numbers are dense,
-// so they are counted instead of compared.
+// so they are counted instead of compared. The transitions stay where they are.
 type picker struct {
-	who       []uint64 // the followed goroutines, ascending
-	table     goroutineTable
-	count     []uint32 // transitions of each
-	top       []uint32 // largest sequence number of each
-	base      []uint32 // where the slots of each begin
-	slots     []uint32 // per goroutine and sequence number
-	list, tmp []picked
+	who    []uint64 // the followed goroutines, ascending
+	table  goroutineTable
+	first  []int64  // sequence number of each from which on nothing is missing
+	count  []uint32 // transitions of each
+	top    []uint32 // largest sequence number of each
+	base   []uint32 // where the slots of each begin
+	slots  []uint32 // per goroutine and sequence number
+	picked []uint32 // the places of the transitions, in order
 }
 
-// run leaves the selected transitions in p.list.
-func (p *picker) run(followed map[uint64]followed, all *transitions) {
-	p.list, p.who = p.list[:0], p.who[:0]
+// run picks the transitions of followed goroutines. Those of one, of which there
+// are count, follow one another in picked.
+func (p *picker) run(followed map[uint64]followed, thinned map[uint64]uint32, all *transitions) {
+	p.who, p.count, p.picked = p.who[:0], p.count[:0], p.picked[:0]
 	if len(followed) == 0 {
 		return
 	}
@@ -38,32 +35,42 @@ func (p *picker) run(followed map[uint64]followed, all *transitions) {
 	}
 	slices.Sort(p.who)
 	p.table.build(p.who)
+	p.first = slices.Grow(p.first[:0], len(p.who))
+	for _, g := range p.who {
+		first := int64(0)
+		if seq, ok := thinned[g]; ok {
+			first = int64(seq) + 1
+		}
+		p.first = append(p.first, first)
+	}
 	p.count = zeroed(p.count, len(p.who))
 	p.top = zeroed(p.top, len(p.who))
-	for _, chunk := range all.chunks {
-		p.from(chunk)
-	}
-	p.from(all.last)
+	total := 0
+	all.each(func(chunk []transition) { total += p.number(chunk) })
+	p.picked = slices.Grow(p.picked[:0], total)[:total]
 	if p.layOut() {
-		p.scatter()
+		p.scatter(all)
 		return
 	}
-	slices.SortStableFunc(p.list, func(a, b picked) int {
-		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.seq, b.seq))
-	})
+	p.sort(all)
 }
 
-func (p *picker) from(chunk []transition) {
+// number leaves in each transition the index of its goroutine, or nobody, and
+// its sequence number since the first one. It returns how many are picked.
+func (p *picker) number(chunk []transition) (n int) {
 	for i := range chunk {
 		t := &chunk[i]
 		who, ok := p.table.find(t.g)
-		if !ok {
+		if !ok || int64(t.seq) < p.first[who] {
+			t.g = nobody
 			continue
 		}
+		t.g, t.seq = uint64(who), t.seq-uint32(p.first[who])
 		p.count[who]++
 		p.top[who] = max(p.top[who], t.seq)
-		p.list = append(p.list, picked{t.at, t.seq, t.what, who})
+		n++
 	}
+	return n
 }
 
 // layOut gives each goroutine its slots. It reports false if the sequence
@@ -82,24 +89,48 @@ func (p *picker) layOut() bool {
 	return true
 }
 
-func (p *picker) scatter() {
-	for i := range p.list {
-		t := &p.list[i]
-		p.slots[p.base[t.who]+t.seq]++
-	}
+func (p *picker) scatter(all *transitions) {
+	all.each(func(chunk []transition) {
+		for i := range chunk {
+			if t := &chunk[i]; t.g != nobody {
+				p.slots[p.base[t.g]+t.seq]++
+			}
+		}
+	})
 	sum := uint32(0)
 	for i, n := range p.slots {
 		p.slots[i] = sum
 		sum += n
 	}
-	p.tmp = slices.Grow(p.tmp[:0], len(p.list))[:len(p.list)]
-	for i := range p.list {
-		t := &p.list[i]
-		slot := &p.slots[p.base[t.who]+t.seq]
-		p.tmp[*slot] = *t
-		*slot++
-	}
-	p.list, p.tmp = p.tmp, p.list
+	at := uint32(0)
+	all.each(func(chunk []transition) {
+		for i := range chunk {
+			if t := &chunk[i]; t.g != nobody {
+				slot := &p.slots[p.base[t.g]+t.seq]
+				p.picked[*slot] = at
+				*slot++
+			}
+			at++
+		}
+	})
+}
+
+// sort does what scatter does, where there may be holes.
+func (p *picker) sort(all *transitions) {
+	at := uint32(0)
+	p.picked = p.picked[:0]
+	all.each(func(chunk []transition) {
+		for i := range chunk {
+			if chunk[i].g != nobody {
+				p.picked = append(p.picked, at)
+			}
+			at++
+		}
+	})
+	slices.SortStableFunc(p.picked, func(i, k uint32) int {
+		a, b := all.at(i), all.at(k)
+		return cmp.Or(cmp.Compare(a.g, b.g), cmp.Compare(a.seq, b.seq))
+	})
 }
 
 // zeroed returns n zeros, in the memory of s if there is enough.

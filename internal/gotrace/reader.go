@@ -11,6 +11,8 @@ type Options struct {
 	// MarkPrefix: user logs (trace.Log) whose category has this prefix are
 	// reported as Marks, and their goroutines are followed. Empty: none.
 	MarkPrefix string
+	// NoTracks leaves out the Tracks, and what they cost.
+	NoTracks bool
 	// Breathe, if it is not nil, is called often while there is work, so that
 	// the caller can rest in between: a second of a busy trace is some
 	// milliseconds of it in one piece.
@@ -31,8 +33,8 @@ type Reader struct {
 // gives an error that wraps [ErrVersion] and names it.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	d := decoder{
-		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", rest: o.Breathe,
-		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
+		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", tracking: o.MarkPrefix != "" && !o.NoTracks, rest: o.Breathe,
+		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed), thinned: make(map[uint64]uint32),
 	}
 	d.names.limit = d.limits.Names
 	s := &Reader{src: newSource(), decoder: d}

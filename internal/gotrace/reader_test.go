@@ -75,7 +75,7 @@ func TestRecorded(t *testing.T) {
 		marks += len(g.Marks)
 		tracks += len(g.Tracks)
 		for _, tr := range g.Tracks {
-			for _, s := range tr.Spans {
+			for s := range tr.Spans {
 				switch s.State {
 				case stall.StateRunning:
 					running++
@@ -120,7 +120,7 @@ func checkCycle(t *testing.T, c gotrace.Cycle) {
 func checkTrack(t *testing.T, g *gotrace.Generation, tr gotrace.Track) {
 	t.Helper()
 	at := g.Start
-	for _, s := range tr.Spans {
+	for s := range tr.Spans {
 		if s.Start < at || s.End <= s.Start || s.End > g.End {
 			t.Errorf("goroutine %d: span %+v overlaps or is outside of %+v", tr.Goroutine, s, g.Span)
 		}

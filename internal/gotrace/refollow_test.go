@@ -15,11 +15,10 @@ import (
 // that its mark would have given it.
 func TestFollowWithoutAMark(t *testing.T) {
 	data := gotracetest.Record(t, 50*time.Millisecond)
-	var marked gotrace.Track
+	var marked laid
 	err := all(t, data, gotrace.Options{MarkPrefix: gotracetest.MarkPrefix}, func(_ *gotrace.Reader, g *gotrace.Generation) {
 		if marked.Goroutine == 0 && len(g.Tracks) > 0 {
-			marked = g.Tracks[0]
-			marked.Spans = append([]gotrace.TrackSpan(nil), marked.Spans...)
+			marked = layOut(g)[0]
 		}
 	})
 	if err != nil || marked.Goroutine == 0 {
@@ -38,7 +37,7 @@ func TestFollowWithoutAMark(t *testing.T) {
 		if len(g.Tracks) == 0 {
 			continue
 		}
-		if diff := cmp.Diff([]gotrace.Track{marked}, g.Tracks); diff != "" {
+		if diff := cmp.Diff([]laid{marked}, layOut(g)); diff != "" {
 			t.Errorf("track (-marked +followed):\n%s", diff)
 		}
 		return

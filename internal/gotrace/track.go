@@ -6,13 +6,46 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Track holds the states of one followed goroutine during one generation, in
-// order, without overlap, from the generation's start (or the goroutine's
-// creation) to its end (or the goroutine's).
+// Track holds the states of one followed goroutine during one generation, from
+// the generation's start (or the goroutine's creation, or where Lost.Tracks says
+// that it is known again) to its end (or the goroutine's). It is valid as long
+// as the Generation.
 type Track struct {
 	Goroutine uint64
-	Spans     []TrackSpan // valid as long as the Generation
-	Ended     bool        // the goroutine ended, and is followed no longer
+	Ended     bool // the goroutine ended, and is followed no longer
+	// Most is the most spans that it can have, the gaps between them included.
+	Most int
+
+	spans  []TrackSpan // of NewTrack
+	d      *decoder
+	picked []uint32 // the places of its changes, at least one
+	extent stall.Span
+	before followed // what was known when the generation began
+}
+
+// NewTrack returns the track of a goroutine that has the given states.
+func NewTrack(goroutine uint64, spans ...TrackSpan) Track {
+	t := Track{Goroutine: goroutine, Most: len(spans), spans: spans}
+	for i := 1; i < len(spans); i++ {
+		if spans[i].Start > spans[i-1].End {
+			t.Most++
+		}
+	}
+	return t
+}
+
+// Spans yields the states in order, without overlap. They are laid out anew each
+// time: in a list they would take more memory than all else in the package.
+func (t *Track) Spans(yield func(TrackSpan) bool) {
+	if t.d != nil {
+		t.lay(yield)
+		return
+	}
+	for _, s := range t.spans {
+		if !yield(s) {
+			return
+		}
+	}
 }
 
 // TrackSpan is a stretch in one state.
@@ -37,30 +70,18 @@ var gcWaits = [...]string{"GC mark assist wait for work", "wait until GC ends", 
 
 func isGCWait(reason string) bool { return slices.Contains(gcWaits[:], reason) }
 
-// resolveTracks builds the Tracks from the picked transitions.
+// resolveTracks makes the Tracks of the picked transitions.
 func (d *decoder) resolveTracks(g *Generation) {
-	if !d.following || d.lost.Transitions > 0 {
+	if !d.tracking || d.lost.Transitions > 0 {
 		d.forgetStates()
 		return
 	}
-	d.picker.run(d.followed, &d.transitions)
-	list := d.picker.list
-	d.spans = d.spans[:0]
-	d.trackEnds = d.trackEnds[:0]
-	for i := 0; i < len(list); {
-		n := i + 1
-		for n < len(list) && list[n].who == list[i].who {
-			n++
-		}
-		d.track(g, d.picker.who[list[i].who], list[i:n])
-		d.breathe()
-		i = n
-	}
-	// Spans may have moved while it grew, so the slices are cut at the end.
-	start := 0
-	for i, end := range d.trackEnds {
-		g.Tracks[i].Spans = d.spans[start:end:end]
-		start = end
+	p := &d.picker
+	p.run(d.followed, d.thinned, &d.transitions)
+	rest := p.picked
+	for i, n := range p.count {
+		d.track(g, p.who[i], rest[:n:n])
+		rest = rest[n:]
 	}
 }
 
@@ -72,75 +93,22 @@ func (d *decoder) forgetStates() {
 	}
 }
 
-func (d *decoder) track(g *Generation, id uint64, list []picked) {
-	b := trackBuilder{spans: &d.spans, first: len(d.spans), at: g.Start, end: g.End, cur: d.followed[id]}
-	for i := range list {
-		t := &list[i]
-		c := change(t.what)
-		next := followed{known: true, state: stateAfter[c]}
-		switch {
-		case c.inSyscall():
-			next.reason = reasonSyscall
-		case c == blocked || c == stopped:
-			next.reason = d.text(uint64(t.what >> 8))
-		}
-		if c.isStatus() {
-			b.status(next)
-			continue
-		}
-		b.until(d.clock.instant(t.at))
-		b.cur = next
+func (d *decoder) track(g *Generation, id uint64, picked []uint32) {
+	t := Track{Goroutine: id, Most: len(picked) + 1, d: d, picked: picked, extent: g.Span, before: d.followed[id]}
+	if _, lost := d.thinned[id]; lost {
+		d.lost.Tracks++
+		t.before = followed{}
 	}
-	b.until(g.End)
-	over := b.cur.known && b.cur.state == stall.StateUnknown
-	if over {
+	d.followed[id] = t.before
+	if len(picked) == 0 {
+		return
+	}
+	last := t.last()
+	if t.Ended = last.known && last.state == stall.StateUnknown; t.Ended {
 		delete(d.followed, id)
 	} else {
-		d.followed[id] = b.cur
+		d.followed[id] = last
 	}
-	g.Tracks = append(g.Tracks, Track{Goroutine: id, Ended: over})
-	d.trackEnds = append(d.trackEnds, len(d.spans))
-}
-
-// trackBuilder lays one goroutine's states end to end.
-type trackBuilder struct {
-	spans   *[]TrackSpan
-	first   int // of this goroutine in spans
-	at, end stall.Instant
-	cur     followed
-}
-
-// status takes an EvGoStatus: the state since the generation began. What the
-// generation before knew is kept where it does not contradict, since a status
-// has no reason.
-func (b *trackBuilder) status(s followed) {
-	if !b.cur.known || b.cur.state != s.state {
-		b.cur = s
-	}
-}
-
-// until ends the current state at t. Instants that run backwards are moved to
-// where they cannot overlap: the order of the changes is certain, the clocks of
-// two CPUs may not be.
-func (b *trackBuilder) until(t stall.Instant) {
-	t = min(max(t, b.at), b.end)
-	if b.cur.known && b.cur.state != stall.StateUnknown && t > b.at {
-		b.add(TrackSpan{
-			StateSpan: stall.StateSpan{Start: b.at, End: t, State: b.cur.state},
-			Reason:    b.cur.reason,
-			GCWait:    isGCWait(b.cur.reason) && b.cur.state == stall.StateParked,
-		})
-	}
-	b.at = t
-}
-
-func (b *trackBuilder) add(s TrackSpan) {
-	if n := len(*b.spans); n > b.first {
-		last := &(*b.spans)[n-1]
-		if last.End == s.Start && last.State == s.State && last.Reason == s.Reason {
-			last.End = s.End
-			return
-		}
-	}
-	*b.spans = append(*b.spans, s)
+	g.Tracks = append(g.Tracks, t)
+	d.breathe()
 }

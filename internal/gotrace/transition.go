@@ -46,66 +46,114 @@ func (c change) inSyscall() bool {
 // another thread carry the next sequence number, all others happen on the
 // thread that the last numbered one bound the goroutine to.
 type transition struct {
-	g    uint64
+	g    uint64 // the picker leaves its index of the goroutine
 	at   ticks
 	seq  uint32
 	what uint32 // change, and above its 8 bits the string id of a reason
 }
 
+func (t *transition) change() change { return change(t.what) }
+
+func (t *transition) reason() uint64 { return uint64(t.what >> 8) }
+
 const maxReasonID = 1<<24 - 1
 
 // transitionChunk is how many transitions are allocated at once: growing one
 // long slice would copy more than it decodes.
-const transitionChunk = 1 << 14
+const (
+	transitionChunkBits = 14
+	transitionChunk     = 1 << transitionChunkBits
+)
 
 // transitions is an append-only list that is never copied, and reused.
 type transitions struct {
-	chunks [][]transition // all of one length; those in use are full but for the last
-	free   [][]transition
-	last   []transition // the chunk being filled, not in chunks
+	chunks []*[transitionChunk]transition // the last one is being filled
+	last   []transition                   // what is filled of it
+	free   []*[transitionChunk]transition
 }
 
 // len returns the number of transitions.
-func (l *transitions) len() int { return len(l.chunks)*transitionChunk + len(l.last) }
+func (l *transitions) len() int {
+	return max(len(l.chunks)-1, 0)*transitionChunk + len(l.last)
+}
+
+// at returns transition i. It stays where it is until the list is reset.
+func (l *transitions) at(i uint32) *transition {
+	return &l.chunks[i>>transitionChunkBits][i%transitionChunk]
+}
 
 // grow makes room for one more.
 func (l *transitions) grow() {
-	if l.last != nil {
-		l.chunks = append(l.chunks, l.last)
-	}
+	var chunk *[transitionChunk]transition
 	if n := len(l.free); n > 0 {
-		l.last, l.free = l.free[n-1][:0], l.free[:n-1]
-		return
+		chunk, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		chunk = new([transitionChunk]transition)
 	}
-	l.last = make([]transition, 0, transitionChunk)
+	l.chunks = append(l.chunks, chunk)
+	l.last = chunk[:0:transitionChunk]
+}
+
+// each calls f with the transitions, chunk by chunk.
+func (l *transitions) each(f func([]transition)) {
+	for i, chunk := range l.chunks {
+		if i == len(l.chunks)-1 {
+			f(l.last)
+			return
+		}
+		f(chunk[:])
+	}
+}
+
+// cut keeps the first n.
+func (l *transitions) cut(n int) {
+	used := (n + transitionChunk - 1) >> transitionChunkBits
+	l.free = append(l.free, l.chunks[used:]...)
+	l.chunks, l.last = l.chunks[:used], nil
+	if used > 0 {
+		l.last = l.chunks[used-1][:n-(used-1)*transitionChunk]
+	}
 }
 
 // reset empties l. It keeps the memory for a generation twice as busy as this
 // one, so that one burst is not paid for forever.
 func (l *transitions) reset() {
-	l.free = append(l.free, l.chunks...)
-	if keep := 2*len(l.chunks) + 4; len(l.free) > keep {
+	keep := 2*len(l.chunks) + 4
+	if l.cut(0); len(l.free) > keep {
 		clear(l.free[keep:])
 		l.free = l.free[:keep]
 	}
-	l.chunks = l.chunks[:0]
-	l.last = l.last[:0]
 }
 
 func (d *decoder) change(g uint64, seq uint32, at ticks, c change, reason uint64) {
-	if !d.following || g == 0 {
+	if !d.tracking || g == 0 {
 		return
 	}
 	l := &d.transitions
-	if len(l.last) == cap(l.last) {
-		if l.len() >= d.limits.Transitions {
-			d.lost.Transitions++
-			return
-		}
-		l.grow()
+	if len(l.last) == cap(l.last) && !d.makeRoom() {
+		d.lost.Transitions++
+		return
 	}
 	if reason > maxReasonID {
 		reason = 0
 	}
 	l.last = append(l.last, transition{g, at, seq, uint32(c) | uint32(reason)<<8})
+}
+
+// makeRoom has room for one more transition, if the limit allows for it.
+func (d *decoder) makeRoom() bool {
+	l := &d.transitions
+	if d.lost.Transitions > 0 {
+		return false // there will be no Tracks
+	}
+	if l.len() >= d.limits.Transitions {
+		d.thin()
+		if 2*l.len() > d.limits.Transitions {
+			return false
+		}
+	}
+	if len(l.last) == cap(l.last) {
+		l.grow()
+	}
+	return true
 }

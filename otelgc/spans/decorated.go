@@ -2,7 +2,7 @@ package spans
 
 import (
 	"os"
-	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -15,18 +15,38 @@ import (
 // only, so it is wrapped: exporters read spans by these methods alone.
 type decorated struct {
 	sdktrace.ReadOnlySpan
-	p     *processor
-	added []attribute.KeyValue
+	p       *processor
+	charged []charge
+	unseen  time.Duration
+	covered float64
+	overlap uint8 // index into names.overlap
+	exact   stall.Fidelity
 }
 
-// Attributes returns the span's own attributes and those of its share.
+// charge is what one cause cost the span.
+type charge struct {
+	cause stall.Cause
+	d     time.Duration
+}
+
+// Attributes returns the span's own attributes and those of its share. They are
+// made when they are asked for: as attributes they are ten times as large.
 func (d *decorated) Attributes() []attribute.KeyValue {
-	return slices.Concat(d.ReadOnlySpan.Attributes(), d.added)
+	own := d.ReadOnlySpan.Attributes()
+	a := make([]attribute.KeyValue, 0, len(own)+len(d.charged)+4+len(d.p.names.identity))
+	return d.p.names.append(append(a, own...), d)
 }
 
 // resolved takes the share. It runs on the monitor's goroutine.
 func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
-	d.added = d.p.names.of(s)
+	for c := stall.GCPause; c < stall.NumCauses; c++ {
+		if s.Charged[c] > 0 {
+			d.charged = append(d.charged, charge{c, s.Charged[c]})
+		}
+	}
+	d.unseen, d.covered = s.Unseen, s.Coverage()
+	d.overlap = uint8(min(max(s.Collections, 0), len(d.p.names.overlap)-1))
+	d.exact = min(s.Fidelity, stall.Exact)
 	if !d.p.offer(d) {
 		// Shutdown ran out of time: next, if it still takes spans, has it late.
 		d.p.next.OnEnd(d)
@@ -59,25 +79,16 @@ func newNames() (n names) {
 	return n
 }
 
-// of returns the attributes of a share.
-func (n *names) of(s *stall.Share) []attribute.KeyValue {
-	size := 4 + len(n.identity)
-	for c := range s.Charged {
-		if s.Charged[c] > 0 {
-			size++
-		}
-	}
-	a := make([]attribute.KeyValue, 0, size)
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		if d := s.Charged[c]; d > 0 {
-			a = append(a, n.cause[c].Float64(d.Seconds()))
-		}
+// append adds the attributes of a share.
+func (n *names) append(a []attribute.KeyValue, d *decorated) []attribute.KeyValue {
+	for _, c := range d.charged {
+		a = append(a, n.cause[c.cause].Float64(c.d.Seconds()))
 	}
 	a = append(a,
-		attribute.Float64(stall.AttrStallPrefix+"unseen", s.Unseen.Seconds()),
-		attribute.Float64(stall.AttrCoverage, s.Coverage()),
-		n.overlap[min(max(s.Collections, 0), len(n.overlap)-1)],
-		n.fidelity[min(s.Fidelity, stall.Exact)],
+		attribute.Float64(stall.AttrStallPrefix+"unseen", d.unseen.Seconds()),
+		attribute.Float64(stall.AttrCoverage, d.covered),
+		n.overlap[d.overlap],
+		n.fidelity[d.exact],
 	)
 	return append(a, n.identity...)
 }

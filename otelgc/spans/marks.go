@@ -2,11 +2,13 @@ package spans
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/stall"
 )
 
 const (
@@ -22,9 +24,10 @@ const (
 type marks struct{ shard [shards]shard }
 
 type shard struct {
+	n     atomic.Int64 // how many there are
 	mu    sync.Mutex
 	of    map[trace.SpanID]otelgc.Mark
-	swept time.Time
+	swept stall.Instant
 }
 
 func (m *marks) shardOf(id trace.SpanID) *shard { return &m.shard[id[len(id)-1]%shards] }
@@ -37,15 +40,15 @@ func (m *marks) put(monitor *otelgc.Monitor, id trace.SpanID, k otelgc.Mark) {
 		s.of = make(map[trace.SpanID]otelgc.Mark)
 	}
 	s.of[id] = k
-	if now := time.Now(); now.Sub(s.swept) > sweepEvery {
+	if now := k.Since(); now.Sub(s.swept) > sweepEvery {
 		s.swept = now
-		s.sweep(monitor, now)
+		s.sweep(monitor, now.Add(-maxMarkAge))
 	}
+	s.n.Store(int64(len(s.of)))
 }
 
 // sweep gives up the marks of spans that are too old.
-func (s *shard) sweep(monitor *otelgc.Monitor, now time.Time) {
-	oldest := monitor.Instant(now.Add(-maxMarkAge))
+func (s *shard) sweep(monitor *otelgc.Monitor, oldest stall.Instant) {
 	for id, k := range s.of {
 		if k.Since() < oldest {
 			delete(s.of, id)
@@ -57,11 +60,15 @@ func (s *shard) sweep(monitor *otelgc.Monitor, now time.Time) {
 // take returns the mark of a span that ended, the zero Mark if it has none.
 func (m *marks) take(id trace.SpanID) otelgc.Mark {
 	s := m.shardOf(id)
+	if s.n.Load() == 0 {
+		return otelgc.Mark{}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.of[id]
 	if ok {
 		delete(s.of, id)
+		s.n.Store(int64(len(s.of)))
 	}
 	return k
 }

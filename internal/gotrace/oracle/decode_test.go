@@ -85,7 +85,7 @@ func (d *decoded) generation(g *gotrace.Generation, open map[gotrace.RangeKind]m
 		d.marks = append(d.marks, mark{int64(m.At), m.Goroutine, m.Key})
 	}
 	for _, tr := range g.Tracks {
-		d.tracks[tr.Goroutine] = append(d.tracks[tr.Goroutine], tr.Spans...)
+		d.tracks[tr.Goroutine] = slices.AppendSeq(d.tracks[tr.Goroutine], tr.Spans)
 	}
 }
 

@@ -20,7 +20,7 @@ const traceTick = 64 * time.Nanosecond
 // readGo reads a Go execution trace.
 func readGo(r *Report, in io.Reader, _ Options) error {
 	r.Source.Runtime, r.Source.Clock = "go", clockFile
-	trace, err := gotrace.NewReader(in, gotrace.Options{MarkPrefix: markPrefix, Limits: gotrace.Limits{Transitions: 1}})
+	trace, err := gotrace.NewReader(in, gotrace.Options{MarkPrefix: gotrace.WindowMarks, NoTracks: true})
 	switch {
 	case errors.Is(err, gotrace.ErrVersion):
 		return fmt.Errorf("%w: record with one of these, or use a newer otelgc-sidecar", err)

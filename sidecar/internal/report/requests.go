@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -13,21 +12,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// MaxRequests bounds the requests that are kept of one trace, maxOpen those that
-// have not ended: package otelgc has 4,096 slots.
-const (
-	MaxRequests = 1 << 20
-	maxOpen     = 1 << 14
-)
-
-// The user logs that package otelgc leaves in a trace: where a request begins
-// and ends, by slot. A slot is one request's at a time.
-const (
-	markPrefix = "otelgc."
-	markBegin  = markPrefix + "b."
-	markEnd    = markPrefix + "e."
-	markOver   = markPrefix + "o." // the end, on another goroutine
-)
+// MaxRequests bounds the requests that are kept of one trace. Of those that have
+// not ended there is one for each of gotrace.WindowSlots at most.
+const MaxRequests = 1 << 20
 
 // request is one that a trace has from begin to end.
 type request struct {
@@ -40,7 +27,7 @@ type request struct {
 
 // requestLog collects requests and what their goroutines did for the collector.
 type requestLog struct {
-	open   map[string]gotrace.Mark // by slot
+	open   map[int16]gotrace.Mark // by slot
 	done   []request
 	ranges []gotrace.Range
 	left   uint64
@@ -51,24 +38,17 @@ func (l *requestLog) learn(g *gotrace.Generation) {
 		return // nobody marks requests
 	}
 	if l.open == nil || g.Lost.Generations > 0 || g.Lost.Marks > 0 {
-		l.open = map[string]gotrace.Mark{}
+		l.open = map[int16]gotrace.Mark{}
 	}
 	for _, m := range g.Marks {
-		if slot, ok := strings.CutPrefix(m.Key, markBegin); ok {
-			if _, was := l.open[slot]; !was && len(l.open) == maxOpen {
-				l.left++
-				continue
-			}
+		switch mark, slot, _ := gotrace.ParseWindowMark(m.Key); mark {
+		case gotrace.WindowBegin:
 			l.open[slot] = m
-			continue
-		}
-		slot, ok := strings.CutPrefix(m.Key, markEnd)
-		if !ok {
-			slot, ok = strings.CutPrefix(m.Key, markOver)
-		}
-		if begin, was := l.open[slot]; ok && was {
-			delete(l.open, slot)
-			l.add(request{Span: stall.Span{Start: begin.At, End: m.At}, goroutine: begin.Goroutine})
+		case gotrace.WindowEnd, gotrace.WindowOver:
+			if begin, was := l.open[slot]; was {
+				delete(l.open, slot)
+				l.add(request{Span: stall.Span{Start: begin.At, End: m.At}, goroutine: begin.Goroutine})
+			}
 		}
 	}
 	if len(l.ranges)+len(g.Ranges) <= MaxRequests {

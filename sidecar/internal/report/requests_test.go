@@ -30,13 +30,13 @@ func TestRequestsOfATrace(t *testing.T) {
 	const n = 60
 	ctx := context.Background()
 	for i := range n {
-		trace.Log(ctx, markBegin+"7", "")
+		trace.Log(ctx, gotrace.WindowBegin.Key(7), "")
 		if i%2 == 0 {
 			runtime.GC()
 		}
-		trace.Log(ctx, markEnd+"7", "")
+		trace.Log(ctx, gotrace.WindowEnd.Key(7), "")
 	}
-	trace.Log(ctx, markBegin+"8", "") // it does not end in the trace
+	trace.Log(ctx, gotrace.WindowBegin.Key(8), "") // it does not end in the trace
 	trace.Stop()
 
 	r, err := Read("requests", &out, Options{})

@@ -1,0 +1,100 @@
+package otelgc
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestFollowedUntilOver: no mark says that a window has ended. Its goroutine is
+// followed until the trace has passed the end, though by then the decoder may be
+// behind and the slot another window's.
+func TestFollowedUntilOver(t *testing.T) {
+	p := play(t)
+	generation := func(i stall.Instant, marks ...gotrace.Mark) *gotrace.Generation {
+		return &gotrace.Generation{Span: stall.Span{Start: i * second, End: (i + 1) * second}, Marks: marks}
+	}
+	begun := func(w openWindow, g uint64) gotrace.Mark {
+		return gotrace.Mark{At: w.start + 100, Goroutine: g, Key: gotrace.WindowBegin.Key(w.slot)}
+	}
+	follows := func(when string, want ...uint64) {
+		t.Helper()
+		for _, g := range want {
+			if p.book.carrying[g] != 1 {
+				t.Errorf("%s: goroutine %d carries %d windows, want 1", when, g, p.book.carrying[g])
+			}
+		}
+		if len(p.book.carrying) != len(want) || len(p.book.holders) != len(want) {
+			t.Errorf("%s: %v carry windows of %d slots, want %v", when, p.book.carrying, len(p.book.holders), want)
+		}
+	}
+	short, long, again := p.open(second+500), p.open(second+600), p.open(second+700)
+	p.end(short, second+1000)
+	p.end(long, 3*second+5000)
+	p.end(again, 2*second+5000)
+	reused := openWindow{slot: again.slot, held: 3*second + 1000, start: 3*second + 1000}
+	p.slots.publish(reused)
+
+	p.learnGeneration(generation(1, begun(short, 7), begun(long, 8), begun(again, 9)), nil)
+	follows("first generation", 8, 9)
+	p.learnGeneration(generation(2), nil)
+	follows("second", 8, 9) // of the second it is known only that it ended before another had the slot
+	p.learnGeneration(generation(3, begun(reused, 10)), nil)
+	follows("third", 10)
+}
+
+// spy counts the marks that the decoder finds.
+type spy struct {
+	learner
+	begins, ends atomic.Int64
+}
+
+func (s *spy) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
+	for _, m := range appendMarks(nil, g.Marks) {
+		if m.kind == gotrace.WindowBegin {
+			s.begins.Add(1)
+		} else {
+			s.ends.Add(1)
+		}
+	}
+	return s.learner.learnGeneration(g, pace)
+}
+
+// TestEndsAreMarkedForOthers: who reads the trace with us learns of the ends by
+// marks. Without him there are none, but for a window that is older than its
+// slice.
+func TestEndsAreMarkedForOthers(t *testing.T) {
+	skipIfTraced(t)
+	var s spy
+	m := startTest(t, WithExactBudget(1), seam(func(x *exact) { s.learner, x.learn = x.learn, &s }))
+	waitForSlice(t, m)
+	work := func() {
+		for range 10 {
+			w := m.Begin(t.Context())
+			w.End()
+			m.Release(m.Mark())
+		}
+	}
+	until(t, "marks", func() bool { work(); return s.begins.Load() > 100 })
+	if begins, ends := s.begins.Load(), s.ends.Load(); ends > begins/10 {
+		t.Errorf("%d begins and %d ends, which nobody reads", begins, ends)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.TraceHandler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/?seconds=300", nil))
+	}()
+	before := s.ends.Load()
+	until(t, "ends", func() bool { work(); return s.ends.Load() > before+100 })
+	cancel()
+	<-done
+	if m.exact.shared() {
+		t.Error("the ends are marked for a reader who is gone")
+	}
+}
