@@ -47,6 +47,7 @@ func (r *Report) printExperiment(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))))
 		one.printKinds(w)
 		one.printLongest(w)
+		one.printSlowed(w)
 		one.printSuspensions(w)
 	}
 	x.printProbes(w)

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// slowedShown is how many of the slowed collections are named.
+const slowedShown = 5
+
+// slowed returns the collections that the machine made pause long, the longest
+// first.
+func (r *Report) slowed() (all []*gc.Collection) {
+	for i := range r.Collections {
+		if c := &r.Collections[i]; c.SlowedBy != gc.NotSlowed {
+			all = append(all, &c.Collection)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *gc.Collection) int { return cmp.Compare(b.PauseTotal(), a.PauseTotal()) })
+	return all
+}
+
+// printSlowed says which collections the machine made pause long, and by what.
+// Without any it says nothing: of most nobody knows.
+func (r *Report) printSlowed(w io.Writer) {
+	all := r.slowed()
+	if len(all) == 0 {
+		return
+	}
+	page.Heading(w, "MADE LONG BY THE MACHINE", "")
+	paging := 0
+	for _, c := range all {
+		if c.SlowedBy == gc.Paging {
+			paging++
+		}
+	}
+	page.Wrap(w, "  ", "  ", fmt.Sprintf("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.",
+		len(all), page.Many(len(r.Collections), "collection"), len(all)-paging, paging))
+	for _, c := range all[:min(slowedShown, len(all))] {
+		page.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(c.Pauses[0].Start)), c.Slowed()))
+	}
+}
