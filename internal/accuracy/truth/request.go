@@ -92,5 +92,11 @@ func (b *bench) affected(least time.Duration) (n int) {
 	return n
 }
 
+// alonePart of what was injected is what the machine may have added to it.
+const alonePart = 20
+
+// leftAlone reports whether the machine had next to no part in r.
+func (b *bench) leftAlone(r *request) bool { return alonePart*b.held(r) <= b.overlap(r) }
+
 // heldUp reports whether the machine was an injector too.
 func (b *bench) heldUp(r *request) bool { return b.held(r) > b.overlap(r)/2 }

@@ -21,6 +21,7 @@ type tally struct {
 	first              map[owner]int
 	right              int // named first what was injected
 	rightOrSched       int // or sched.gc
+	alone, aloneRight  int // affected, and the machine left them alone; named right, or sched.gc
 	before             int // charged more to the collector than their handler took
 	broken             int // windows, affected or not, whose parts do not sum
 	blamed             int // windows, affected or not, in which the collector has a part
@@ -62,7 +63,12 @@ func (t *tally) judge(b *bench) {
 			}
 		default:
 			t.affected++
+			before := t.rightOrSched
 			t.name(r, &w.share)
+			if b.leftAlone(r) {
+				t.alone++
+				t.aloneRight += t.rightOrSched - before
+			}
 		}
 	}
 }
@@ -111,8 +117,8 @@ func (t *tally) interval() spread.Share { return spread.Wilson(t.right, t.affect
 
 // String says it in a line, for the log.
 func (t *tally) String() string {
-	text := fmt.Sprintf("%s: p99 %v, %d requests, %d affected, %s right, %d set aside (%d right), named first %v",
-		t.class.name, t.p99.Round(time.Microsecond), t.requests, t.affected, t.interval(), t.held, t.heldRight, t.first)
+	text := fmt.Sprintf("%s: p99 %v, %d requests, %d affected, %s right, %d of %d that the machine left alone, %d set aside (%d right), named first %v",
+		t.class.name, t.p99.Round(time.Microsecond), t.requests, t.affected, t.interval(), t.aloneRight, t.alone, t.held, t.heldRight, t.first)
 	if t.dropped != "" {
 		text += "; dropped: " + t.dropped
 	}
