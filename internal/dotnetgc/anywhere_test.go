@@ -154,7 +154,9 @@ func TestCutAnywhere(t *testing.T) {
 			}
 			m.Close()
 			want.holds(t, m.Take())
-			if stats := m.Stats(); stats.Lost+stats.Malformed+stats.Orphans+stats.Dropped != 0 {
+			// What a thread said after the cut may be of before it, but nothing
+			// is lost.
+			if stats := m.Stats(); stats.Lost+stats.Malformed+stats.Dropped != 0 {
 				t.Fatalf("%s cut at %d: %+v", name, n, stats)
 			}
 		}

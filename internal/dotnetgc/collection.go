@@ -119,7 +119,8 @@ func (m *Model) heapStats(s heapStats, thread uint64) {
 }
 
 // globalHistory belongs to the background collection if it says concurrent,
-// otherwise to the youngest that can have been blocking.
+// otherwise to the youngest that can have been blocking: such a one tells its
+// histories before the world runs again.
 func (m *Model) globalHistory(h globalHistory, thread uint64) {
 	var found *collection
 	for _, c := range m.open {
@@ -127,7 +128,7 @@ func (m *Model) globalHistory(h globalHistory, thread uint64) {
 			continue
 		}
 		concurrent := h.mechanisms&mechanismConcurrent != 0
-		if concurrent && c.typ == BackgroundGC || !concurrent && !c.ranBeside() {
+		if concurrent && c.typ == BackgroundGC || !concurrent && c.stands() {
 			found = c
 		}
 	}
@@ -146,7 +147,7 @@ func (m *Model) globalHistory(h globalHistory, thread uint64) {
 func (m *Model) heapHistory(h *heapHistory, thread uint64) {
 	var found *collection
 	for _, c := range m.open {
-		if c.global == nil || c.has(h.heap) {
+		if c.global == nil || c.has(h.heap) || c.global.mechanisms&mechanismConcurrent == 0 && !c.stands() {
 			continue
 		}
 		if found == nil || c.historian == thread || found.historian != thread {
@@ -202,6 +203,17 @@ func (c *collection) ranBeside() bool {
 		}
 	}
 	return false
+}
+
+// stands reports whether the world has not run since c began, as far as was
+// seen.
+func (c *collection) stands() bool {
+	for _, s := range c.stops {
+		if s.RestartBegin != 0 {
+			return false
+		}
+	}
+	return c.end == 0 || len(c.stops) > 0
 }
 
 func (c *collection) stopsOver() bool {

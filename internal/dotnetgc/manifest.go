@@ -50,6 +50,11 @@ func Want(provider string, id, _ int) bool {
 	return false
 }
 
+// isOfStop reports whether an event is one of the four of a stop.
+func isOfStop(id int) bool {
+	return id == idGCSuspendEEBegin || id == idGCSuspendEEEnd || id == idGCRestartEEBegin || id == idGCRestartEEEnd
+}
+
 func u16(b []byte, at int) uint16 { return binary.LittleEndian.Uint16(b[at:]) }
 func u32(b []byte, at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
 func u64(b []byte, at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }

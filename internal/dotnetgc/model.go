@@ -36,7 +36,7 @@ type Hole struct {
 // stream that began while no collection ran.
 type Stats struct {
 	Lost      uint64 // events that the stream lost
-	Malformed uint64 // events that are too short, or say what cannot be
+	Malformed uint64 // events that are too short, or say what cannot be, or when
 	Unmatched uint64 // events of stops that fit no stop, and stops that were never over
 	Orphans   uint64 // events of collections whose start was not seen
 	Dropped   uint64 // what was given up because too much was open
@@ -89,8 +89,12 @@ func (m *Model) Add(e *nettrace.Event) {
 	}
 }
 
-// read hands an event to whom it belongs. It reports false if it is too short.
+// read hands an event to whom it belongs. It reports false if it is too short,
+// or was before what it follows, as in a broken stream.
 func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
+	if s := m.stopOf(e.Thread); s != nil && at < s.latest() && isOfStop(e.ID) {
+		return false
+	}
 	switch e.ID {
 	case idGCSuspendEEBegin:
 		reason, ok := readSuspend(e.Payload, e.Version)
@@ -112,6 +116,9 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 		return ok
 	case idGCEnd:
 		number, depth, ok := readGCEnd(e.Payload, e.Version)
+		if c := m.find(number); c != nil && at < c.start {
+			return false
+		}
 		if ok {
 			m.end(number, depth, e.Thread, at)
 		}
@@ -146,9 +153,7 @@ func (m *Model) lost(thread, n uint64, since, at stall.Instant) {
 	m.stats.Lost += n
 	m.lostInStops(thread, n)
 	for _, c := range m.open {
-		if c.end == 0 || c.end >= since {
-			c.lossy = true
-		}
+		c.lossy = true
 	}
 	if k := len(m.out.Incomplete) - 1; k >= 0 && m.out.Incomplete[k].Lost > 0 && since <= m.out.Incomplete[k].End {
 		h := &m.out.Incomplete[k]

@@ -37,6 +37,11 @@ type Stop struct {
 // that the thread backed off.
 func (s *Stop) Start() stall.Instant { return max(s.Begin, s.Resumed) }
 
+// latest returns the last that was seen of the stop.
+func (s *Stop) latest() stall.Instant {
+	return max(s.Start(), s.Suspended, s.RestartBegin, s.RestartEnd)
+}
+
 // Duration returns how long the world was being stopped and stood still.
 func (s *Stop) Duration() time.Duration { return max(0, s.RestartBegin.Sub(s.Start())) }
 

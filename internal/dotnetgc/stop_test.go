@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -123,5 +124,33 @@ func TestManyStops(t *testing.T) {
 	out, stats := s.play(t)
 	if stats.Dropped != 6 || len(out.Incomplete) != 70 || len(out.Stops) != 0 {
 		t.Errorf("got %+v, %d holes, %d stops", stats, len(out.Incomplete), len(out.Stops))
+	}
+}
+
+// TestBackInTime leaves events that were before what they follow: the times of
+// a broken stream make no pause and no collection.
+func TestBackInTime(t *testing.T) {
+	m := dotnetgc.NewModel(nettrace.Header{Frequency: 1e9, PointerSize: 8}, dotnetgc.Options{})
+	add := func(at uint64, id, version int, payload []byte) {
+		m.Add(&nettrace.Event{Provider: dotnetgc.Provider, ID: id, Version: version, Ticks: nettrace.Ticks(at), Thread: 7, Payload: payload})
+	}
+	add(1000, 9, 1, words(1, 0))
+	add(900, 8, 1, nil)
+	add(1010, 8, 1, nil)
+	add(1020, 1, 2, words(1, 0, 0, 0))
+	add(1005, 2, 1, words(1, 0))
+	add(1009, 7, 1, nil)
+	add(1030, 2, 1, words(1, 0))
+	add(1040, 7, 1, nil)
+	add(1039, 3, 1, nil)
+	add(1050, 3, 1, nil)
+	m.Close()
+	out := m.Take()
+	checkOutput(t, out)
+	if m.Stats() != (dotnetgc.Stats{Malformed: 4}) || len(out.Collections) != 1 || len(out.Stops) != 1 {
+		t.Fatalf("got %+v, %+v", m.Stats(), out)
+	}
+	if s := out.Stops[0]; s.Suspended != 1010 || s.RestartBegin != 1040 || s.RestartEnd != 1050 || out.Collections[0].End.Or(0) != 1030 {
+		t.Errorf("got %+v, %+v", s, out.Collections[0])
 	}
 }

@@ -85,9 +85,13 @@ func TestCaptures(t *testing.T) {
 		{"default", 637, 15276, io.EOF},
 		{"default_forced", 670, 16082, io.EOF},
 		{"gen0_256k", 1253, 15394, io.EOF},
+		{"hardlimit", 543, 28480, io.EOF},
 		{"level5", 537, 24505, io.EOF},
 		{"loh", 434, 22506, io.EOF},
 		{"nonconc", 372, 24140, io.EOF},
+		{"server", 428, 300, io.EOF},
+		{"server_datas", 454, 31884, io.EOF},
+		{"server_nonconc", 175, 2735, io.ErrUnexpectedEOF},
 		{"target_sigkill", 51, 1463, io.ErrUnexpectedEOF},
 	} {
 		t.Run(c.name, func(t *testing.T) {

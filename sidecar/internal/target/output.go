@@ -63,14 +63,22 @@ func (o *output) suspension(s *dotnetgc.Stop) {
 	o.telemetry.Suspension(s.Interval(), s.Reason.String(), "", stall.Exact)
 }
 
-// orphan holds a stop for a collection whose start was not seen: the session
-// began in the middle of it, or events were lost. No collection is counted.
+// orphan holds a stop for a collection that was not seen: the session began in
+// the middle of it, events were lost, or the collector stopped the world to
+// change its number of heaps. No collection is counted.
 func orphan(s *dotnetgc.Stop) *gc.Collection {
 	return &gc.Collection{
 		Pauses:     []gc.Pause{{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}},
-		Incomplete: "the start of the collection was not seen",
+		Incomplete: whyOrphan(s.Reason),
 		Source:     stall.Dotnet, Fidelity: stall.Exact,
 	}
+}
+
+func whyOrphan(r dotnetgc.SuspendReason) string {
+	if r == dotnetgc.ForGCPrep {
+		return "no collection was seen to run: it began before the session, or the collector changed its number of heaps"
+	}
+	return "the start of the collection was not seen"
 }
 
 func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }
