@@ -54,7 +54,7 @@ func (x *Experiment) judgeLines() {
 		}
 	}
 	if len(x.Targets) == 0 {
-		x.not("the line \"runtime\" is missing: no process was watched: record with --target")
+		x.not("the line \"runtime\" is missing: no process was watched: record with --target, or have a Go service record itself (otelgc/record)")
 	}
 	for _, t := range x.Targets {
 		names, known := recording.RuntimeFacts[t.Runtime]
