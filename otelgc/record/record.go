@@ -33,8 +33,9 @@ type Options struct {
 	// Name is that of the service. Empty is $OTEL_SERVICE_NAME, or the program's.
 	Name string
 	// Probe is the mode of the probe inside. Auto is Periodic, which costs a few
-	// percent of a CPU; Runtime tells more and costs a CPU. A monitor that has a
-	// probe of its own (otelgc.WithProbe) does not record that one's gaps.
+	// percent of a CPU. Runtime tells more, and costs a CPU; in slices of exact
+	// fidelity it also fills the trace with megabytes a second. A monitor that has
+	// a probe of its own (otelgc.WithProbe) does not record that one's gaps.
 	Probe jitterprobe.Mode
 }
 
