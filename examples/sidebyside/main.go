@@ -7,9 +7,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
-	"io"
 	"log"
 	"os"
 	"os/signal"
@@ -37,17 +37,9 @@ func run(ctx context.Context, duration time.Duration, rate int, out string) erro
 	if out == "" {
 		return writePage(os.Stdout, r)
 	}
-	return writeFile(out, func(w io.Writer) error { return writePage(w, r) })
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
+	var page bytes.Buffer // so that the page of before stays if this one fails
+	if err := writePage(&page, r); err != nil {
 		return err
 	}
-	if err := write(f); err != nil {
-		_ = f.Close() // the first error is the one to tell
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(out, page.Bytes(), 0o644)
 }

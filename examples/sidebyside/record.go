@@ -92,7 +92,7 @@ func load(ctx context.Context, handler http.Handler, duration time.Duration, rat
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 30 * time.Second}
 	defer client.CloseIdleConnections()
 
 	n := int(duration.Seconds() * float64(rate))
