@@ -9,8 +9,8 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 )
 
-// maxTransitions bounds what the decoder keeps of the states of goroutines, 32
-// bytes each, in one generation.
+// maxTransitions bounds what the decoder keeps of the states of goroutines, 24
+// bytes each, in one generation. Over it, those go first that nobody follows.
 const maxTransitions = 1 << 20
 
 // follower decodes one slice as it streams.
