@@ -27,13 +27,21 @@ func until(t *testing.T, what string, is func() bool) {
 	t.Fatalf("waited in vain: %s", what)
 }
 
-// seam changes what a monitor's exact source does before it begins.
+// seam changes what a monitor's exact source does before it begins. Several take
+// their turn.
 type seam func(*exact)
 
 func (f seam) apply(c config) config {
+	if before := c.seam; before != nil {
+		f = both(before, f)
+	}
 	c.seam = f
 	return c
 }
+
+// impatient has a slice that failed followed by another soon: nobody's test is
+// about how long it is.
+func impatient(x *exact) { x.tracer.retry = 100 * time.Millisecond }
 
 // tamper puts change between the runtime's tracer and the stream.
 func tamper(change func([]byte) []byte) seam {
