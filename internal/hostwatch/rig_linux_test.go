@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 		spin(2)
 	case "toss":
 		toss()
+	case "follow":
+		follow()
+		return
 	case "sleep":
 		time.Sleep(time.Hour)
 	}

@@ -1,0 +1,51 @@
+package hostwatch
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// follow says whether this process may follow the scheduler.
+func follow() {
+	w, err := Start(Options{PID: os.Getpid(), OnBatch: func(*Batch) {}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	exact, why := w.Exact()
+	fmt.Println(exact, w.Stop(), why)
+}
+
+// TestRights: a user who is not root needs two capabilities to follow threads.
+// With fewer of them they are counted, and the watch says why.
+func TestRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("not root: cannot become another user with capabilities")
+	}
+	for _, test := range []struct {
+		caps []uintptr
+		want string
+	}{
+		{[]uintptr{unix.CAP_BPF, unix.CAP_PERFMON}, "true <nil> <nil>"},
+		{[]uintptr{unix.CAP_BPF}, "false <nil> follow "},
+		{[]uintptr{unix.CAP_PERFMON}, "false <nil> "},
+		{nil, "false <nil> "},
+	} {
+		cmd := exec.Command("/proc/self/exe") // the binary may lie where nobody may look
+		cmd.Env = append(os.Environ(), roleVariable+"=follow")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: test.caps}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Skipf("cannot run as another user: %v: %s", err, out)
+		}
+		if got := strings.TrimSpace(string(out)); !strings.HasPrefix(got, test.want) || strings.HasSuffix(got, "false <nil> <nil>") {
+			t.Errorf("capabilities %v: got %q, want %q", test.caps, got, test.want)
+		}
+	}
+}
