@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // enough is how many gaps of known truth a share is taken of.
 const enough = 20
 
-// TestCauses injects every case for a second. The machine may be busy with other
+// TestCauses injects every case for a moment. The machine may be busy with other
 // things, which then are true causes too: so the bounds are wide, and nothing is
 // asked of a case that has few gaps of known truth. The figures of a quiet
 // machine are the command's.
@@ -30,7 +30,7 @@ func TestCauses(t *testing.T) {
 		t.Skip("needs root: cgroups, perf_event_open on a CPU, tracefs")
 	}
 	var log bytes.Buffer
-	e := experiment{span: time.Second, log: &log}
+	e := experiment{span: 700 * time.Millisecond, log: &log}
 	all, err := e.cases(context.Background())
 	t.Log(log.String())
 	if err != nil {
@@ -42,8 +42,9 @@ func TestCauses(t *testing.T) {
 	if len(all[0].limits) > 0 {
 		t.Skipf("not all causes can be decided here: %s", strings.Join(all[0].limits, "; "))
 	}
-	truth, right, wrong := 0, 0, 0
+	truth, right, wrong, gaps, unknowns := 0, 0, 0, 0, 0
 	for _, x := range all {
+		gaps, unknowns = gaps+x.gaps, unknowns+x.causes[unknown]
 		// Where the probe is one of the runtime's threads it may wait for a P now
 		// and then, and rightly says so.
 		if x.never > 0 && (x.c.mode != "runtime" || 20*x.never > x.gaps) {
@@ -61,9 +62,11 @@ func TestCauses(t *testing.T) {
 		if x.truth >= enough && 2*x.right() < x.truth {
 			t.Errorf("%s: %d of %d gaps are decided rightly, want half: %v", x.c.name, x.right(), x.truth, x.called)
 		}
-		if x.gaps >= enough && x.unknownRate() > 0.5 {
-			t.Errorf("%s: %d of %d gaps are unknown", x.c.name, x.causes[unknown], x.gaps)
-		}
+	}
+	// A drain that gets no CPU for a second loses records, and then nothing is
+	// decided, as it should be: so of all cases together.
+	if 2*unknowns > gaps {
+		t.Errorf("%d of %d gaps are unknown", unknowns, gaps)
 	}
 	t.Logf("%d gaps of known truth: %d right, %d wrong", truth, right, wrong)
 	if truth >= 5*enough && (10*wrong > 2*truth || 10*right < 7*truth) {
