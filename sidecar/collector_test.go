@@ -24,6 +24,7 @@ const (
 func TestEndsThoughTheCollectorHangs(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel() // both wait most of the time
 			address, taken := hang(t)
 			run := startSidecar(t, []string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + address, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -38,8 +39,8 @@ func (r *Report) printHead(w io.Writer) {
 	if r.Loop > 0 {
 		fmt.Fprintf(w, "  loop       %.2f ns; looks and gaps make up %.2f %% of the time\n", r.Loop, 100*r.Balance)
 	}
-	fmt.Fprintf(w, "  covered    %.3f %%; %d gaps dropped (%v)\n", 100*r.Covered(), r.Dropped, r.DroppedTime)
-	fmt.Fprintf(w, "  lost       %v in %d gaps, %.3f %% of the time\n", r.GapTime, r.Gaps, share(r.GapTime, r.Observed()))
+	fmt.Fprintf(w, "  covered    %.3f %%; %s dropped (%v)\n", 100*r.Covered(), page.Many(r.Dropped, "gap"), r.DroppedTime)
+	fmt.Fprintf(w, "  lost       %v in %s, %.3f %% of the time\n", r.GapTime, page.Many(r.Gaps, "gap"), share(r.GapTime, r.Observed()))
 	if r.Gaps > 0 {
 		fmt.Fprintf(w, "  longest    %v, %.3f s after the start, %s\n",
 			r.Longest.Duration(), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
@@ -48,7 +49,7 @@ func (r *Report) printHead(w io.Writer) {
 		}
 	}
 	if r.Backward > 0 {
-		fmt.Fprintf(w, "  backward   %d times the counter ran backward; those gaps are not kept\n", r.Backward)
+		fmt.Fprintf(w, "  backward   %s lost, in which the counter ran backward\n", page.Many(r.Backward, "gap"))
 	}
 }
 
