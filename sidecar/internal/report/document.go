@@ -5,6 +5,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Schema names the JSON document of a report.
@@ -19,7 +20,8 @@ type Document struct {
 	Suspensions []DocSuspension `json:"suspensions"`
 	Incomplete  []DocHole       `json:"incomplete"`
 	Summary     Summary         `json:"summary"`
-	Experiment  *DocExperiment  `json:"experiment,omitempty"` // of a recording
+	Allocations *DocAllocations `json:"allocations,omitempty"` // of a verbose .NET file
+	Experiment  *DocExperiment  `json:"experiment,omitempty"`  // of a recording
 }
 
 // DocSource says what the file is.
@@ -44,7 +46,11 @@ type DocSource struct {
 // DocCollection is one collection.
 type DocCollection struct {
 	gcjson.Collection
-	Target int `json:"target,omitempty"` // id of the process, in a recording
+	// TimeInGC is the runtime's own "% time in GC", 0 to 1: of the time since the
+	// collection before. It leaves out the suspend of the pauses, and counts what
+	// paging and lost CPU took in them.
+	TimeInGC gc.Maybe[float64] `json:"time_in_gc,omitzero"`
+	Target   int               `json:"target,omitempty"` // id of the process, in a recording
 }
 
 // DocSuspension is one stop-the-world that was not for a collection.
@@ -78,6 +84,7 @@ func (r *Report) Document() Document {
 		Incomplete:  make([]DocHole, 0, len(r.Incomplete)),
 		Summary:     r.summary(),
 	}
+	d.Allocations = r.allocations()
 	if r.Experiment != nil {
 		d.Experiment = r.docExperiment()
 	}
@@ -85,7 +92,10 @@ func (r *Report) Document() Document {
 		d.Source.Recorded = s.Recorded.UTC().Format(time.RFC3339Nano)
 	}
 	for i := range r.Collections {
-		d.Collections = append(d.Collections, DocCollection{gcjson.New(&r.Collections[i].Collection), r.Collections[i].Target})
+		d.Collections = append(d.Collections, DocCollection{Collection: gcjson.New(&r.Collections[i].Collection), Target: r.Collections[i].Target})
+	}
+	for _, share := range r.TimeInGC() {
+		d.Collections[share.Number-1].TimeInGC = gc.Known(share.Share)
 	}
 	for _, v := range r.Suspensions {
 		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.Reason, v.Caller, v.Target})

@@ -121,6 +121,7 @@ func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	b.take()
 	slices.SortStableFunc(b.Collections, func(x, y Collection) int { return cmp.Compare(x.Index, y.Index) })
 	slices.SortStableFunc(b.Suspensions, func(x, y Suspension) int { return cmp.Compare(x.Start, y.Start) })
+	b.Allocations = b.model.Allocations()
 	b.sayStats(stats, b.model.Stats())
 	if b.clock == monotonicHz && (b.Source.OS == "" || b.Source.OS == "Linux") {
 		b.Source.Clock = clockMonotonic

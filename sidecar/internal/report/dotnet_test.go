@@ -113,7 +113,7 @@ func TestCaptures(t *testing.T) {
 			if s := got.Source; s.Start != want.Trace.SyncQPC || s.PID != want.Trace.PID || s.CPUs != want.Trace.NProc || s.Clock != clockMonotonic {
 				t.Errorf("source %+v does not fit %+v", s, want.Trace)
 			}
-			if cut := name == "target_sigkill"; (len(got.Incomplete) > 0) != cut {
+			if cut := name == "target_sigkill" || name == "server_nonconc"; (len(got.Incomplete) > 0) != cut {
 				t.Errorf("incomplete: %+v, want it only where the target was killed", got.Incomplete)
 			}
 		})
@@ -123,7 +123,7 @@ func TestCaptures(t *testing.T) {
 // ignoreDerived leaves out what is computed from other records.
 var ignoreDerived = cmp.FilterPath(func(p cmp.Path) bool {
 	switch p.Last().String() {
-	case ".Utilization", ".UtilizationSince", ".Allocated":
+	case ".Utilization", ".UtilizationSince", ".Allocated", ".TimeInGC":
 		return true
 	}
 	return false
@@ -196,7 +196,7 @@ func (want *truth) collection(i int) gcjson.Collection {
 func (want *truth) pauses(number uint64) []gcjson.Pause {
 	list := []gcjson.Pause{}
 	for _, s := range want.STW {
-		if charged := s.GCs[len(s.GCs)-1]; (s.Reason == "ForGC" || s.Reason == "ForGCPrep") && charged == number {
+		if isGC(s.Reason) && len(s.GCs) > 0 && s.GCs[len(s.GCs)-1] == number {
 			list = append(list, gcjson.Pause{
 				Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Suspend: gc.Known(s.Suspended.Sub(s.Begin)), Phase: "unknown",
 			})
@@ -205,14 +205,69 @@ func (want *truth) pauses(number uint64) []gcjson.Pause {
 	return list
 }
 
+func isGC(reason string) bool { return reason == "ForGC" || reason == "ForGCPrep" }
+
+// suspensions are the stops that are of no collection: one that server GC makes
+// to change its number of heaps is among them.
 func (want *truth) suspensions() []DocSuspension {
 	list := []DocSuspension{}
 	for _, s := range want.STW {
-		if s.Reason != "ForGC" && s.Reason != "ForGCPrep" {
+		if !isGC(s.Reason) || len(s.GCs) == 0 {
 			list = append(list, DocSuspension{Start: s.Begin, End: s.RestartBegin, Reason: s.Reason})
 		}
 	}
 	return list
+}
+
+// TestTimeInGCOfEach says it of every collection but the first: that of the sum is the
+// last one's.
+func TestTimeInGCOfEach(t *testing.T) {
+	d := readJSON(t, filepath.Join(dotnetFiles, "nonconc.nettrace"))
+	last := stall.Instant(0)
+	for i, c := range d.Collections {
+		p := c.Pauses[0]
+		want := gc.Maybe[float64]{}
+		if i > 0 {
+			want = gc.Known(float64(p.End.Sub(p.Start)-p.Suspend.Or(0)) / float64(p.End.Sub(last)))
+		}
+		if c.TimeInGC != want {
+			t.Errorf("collection %d: %v, want %v", c.Index, c.TimeInGC, want)
+		}
+		last = p.End
+	}
+	if got := d.Collections[len(d.Collections)-1].TimeInGC; got != d.Summary.TimeInGC || got.IsZero() {
+		t.Errorf("of the last %v, in the summary %v", got, d.Summary.TimeInGC)
+	}
+}
+
+// TestAllocations sums up the sample of a verbose file, and of no other.
+func TestAllocations(t *testing.T) {
+	path := filepath.Join(dotnetFiles, "level5.nettrace")
+	a := readJSON(t, path).Allocations
+	if a == nil || !a.Sampled || a.Samples != 396 || len(a.Threads) != 3 {
+		t.Fatalf("got %+v, want 396 events of 3 threads", a)
+	}
+	sum := uint64(0)
+	for i := range a.Threads {
+		sum += a.Threads[i].bytes()
+	}
+	if sum != a.Bytes || a.Threads[0].Thread != 24521 {
+		t.Errorf("%d bytes, the threads have %d: %+v", a.Bytes, sum, a.Threads)
+	}
+	r, err := ReadFile(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := r.Print(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "WHO ALLOCATED             sampled: "; !strings.Contains(text.String(), want) {
+		t.Errorf("no %q in:\n%s", want, text.String())
+	}
+	if a := readJSON(t, filepath.Join(dotnetFiles, "loh.nettrace")).Allocations; a != nil {
+		t.Errorf("of a file that does not say: %+v", a)
+	}
 }
 
 func TestDotnetGolden(t *testing.T) {

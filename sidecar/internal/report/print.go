@@ -52,6 +52,7 @@ func (r *Report) printTrace(w io.Writer) {
 	r.printKinds(w)
 	r.printRollup(w)
 	r.printHeap(w)
+	r.printAllocations(w)
 	r.printRequests(w)
 	r.printLongest(w)
 	r.printSuspensions(w)

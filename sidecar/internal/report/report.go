@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -26,6 +27,8 @@ type Report struct {
 	Work        Work
 	// Requests are those that package otelgc marked in a Go trace, by latency.
 	Requests []Latency
+	// Allocations is who allocated, where the file samples that (.NET).
+	Allocations []dotnetgc.Allocation
 	// Left counts what a limit of this package kept out.
 	Left Left
 
