@@ -1,0 +1,58 @@
+package verb
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestRecorderTellsProbesApart: a gap is its probe's, and what all CPUs have in
+// common is nobody's.
+func TestRecorderTellsProbesApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.rec")
+	file, err := recording.Create(path, recording.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{file: file, byCPU: map[int32]int{3: 1, 0: 2}}
+	slept := jitterprobe.Evidence{Witness: jitterprobe.BootClock}
+	every := jitterprobe.Evidence{Witness: jitterprobe.EveryCPU}
+	for _, g := range []jitterprobe.Gap{
+		{Start: 10, End: 20, CPU: 3, Cause: stall.HostSteal, Scope: stall.ScopeCPU},
+		{Start: 12, End: 19, CPU: 0, Cause: stall.HostSteal, Scope: stall.ScopeCPU},
+		{Start: 12, End: 19, CPU: -1, Cause: stall.HostSteal, Scope: stall.ScopeMachine, Evidence: every},
+		{Start: 30, End: 40, CPU: 3, Cause: stall.HostSuspended, Scope: stall.ScopeMachine, Evidence: slept},
+	} {
+		r.gap(g)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := recording.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int][]stall.Instant{}
+	for record, err := in.Next(); err == nil; record, err = in.Next() {
+		if gaps, ok := record.(recording.Gaps); ok {
+			for _, g := range gaps.List {
+				got[gaps.Probe] = append(got[gaps.Probe], g.Start)
+			}
+		}
+	}
+	want := map[int][]stall.Instant{recording.AllProbes: {12}, 1: {10, 30}, 2: {12}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("starts of gaps by probe (-want +got):\n%s", d)
+	}
+}
