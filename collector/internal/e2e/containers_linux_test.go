@@ -16,7 +16,7 @@ func inContainer(c *exec.Cmd) { c.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID 
 func TestContainers(t *testing.T) {
 	const spans = 300
 	dir := t.TempDir()
-	n := newTiers(t)
+	n := newTiers(t, briefly)
 	services := []string{"e2e-orders", "e2e-stock", "e2e-mail"}
 	file := func(service string) string { return filepath.Join(dir, service) }
 	for _, service := range services {

@@ -16,7 +16,7 @@ import (
 // collections. Those of another pod are not.
 func TestDotnetBeside(t *testing.T) {
 	program := dotnetProgram(t)
-	n := newTiers(t)
+	n := newTiers(t, briefly)
 	sidecar := n.agent.watch(t, "grpc", "off", "--mode", "periodic", "--target", filepath.Base(program))
 	in, dotnet := startDotnet(t, program)
 	all := append(n.running[:], sidecar, dotnet)

@@ -12,7 +12,7 @@ import (
 // was made before or after is lost, and nobody hangs.
 func TestGatewayRestart(t *testing.T) {
 	dir := t.TempDir()
-	n := newTiers(t)
+	n := newTiers(t, briefly)
 	sidecar := n.agent.watch(t, "grpc", "off", "--mode", "periodic")
 	ids := filepath.Join(dir, "spans.jsonl")
 	plain := start(t, n.agent.senderEnv("e2e-plain", "grpc", "off"), programs(t).plain,

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,10 @@ const (
 	collectorMemory = 1 << 30
 	diskSize        = 8 << 20
 )
+
+// stopWithin is what a service and a sidecar may take to flush and to end, whatever
+// the Collector does.
+const stopWithin = 5 * time.Second
 
 // TestOutage: the Collector dies under a service and a sidecar, comes back,
 // and later its disk is full. Nobody hangs, nobody grows without bound, and
@@ -81,7 +86,11 @@ func TestOutage(t *testing.T) {
 	collector.kill()
 	quit()
 	for _, p := range senders {
+		begin := time.Now()
 		p.stop(t)
+		if took := time.Since(begin); took > stopWithin+stopWithin {
+			t.Errorf("%s ended %v after SIGTERM, want at most %v, and as much again on a busy machine", p.name, took, stopWithin)
+		}
 	}
 }
 

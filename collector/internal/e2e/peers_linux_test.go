@@ -20,14 +20,18 @@ import (
 // spansOfOther is how many spans each of the other machines has.
 const spansOfOther = 10
 
-// dial connects to the agent.
+// dial connects to the agent, once.
 func (n *tiers) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
+	if n.client != nil {
+		return n.client
+	}
 	c, err := grpc.NewClient(n.agent.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // a client's
+	n.client = c
 	return c
 }
 
@@ -125,10 +129,16 @@ func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
 	a.PutInt("process.pid", int64(ps[0].cmd.Process.Pid))
 	a.PutInt("otelgc.start", from-wall+mono)
 	a.PutInt("otelgc.end", to-wall+mono)
+	n.tell(t, ld)
+	return wallSpan{from, to}
+}
+
+// tell sends events to the agent.
+func (n *tiers) tell(t *testing.T, ld plog.Logs) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := plogotlp.NewGRPCClient(n.dial(t)).Export(ctx, plogotlp.NewExportRequestFromLogs(ld)); err != nil {
 		t.Fatal(err)
 	}
-	return wallSpan{from, to}
 }

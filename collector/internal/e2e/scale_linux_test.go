@@ -14,7 +14,7 @@ import (
 // under load not one span is lost on the way, nor comes twice.
 func TestScaleDown(t *testing.T) {
 	dir := t.TempDir()
-	n := &tiers{agent: newSite(t, "")}
+	n := &tiers{agent: newSite(t, ""), wait: briefly}
 	_, port, _ := strings.Cut(freeAddresses(t, 1)[0], ":")
 	for i := range n.gateways {
 		n.gateways[i], n.backends[i] = newSite(t, ""), newBackend(t)

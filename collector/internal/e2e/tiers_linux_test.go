@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/grpc"
 )
 
 // The configurations of the two tiers, as they are shipped.
@@ -26,12 +29,18 @@ type tiers struct {
 	gateways [2]*site
 	backends [2]*backend
 	running  [3]*process // the gateways, the agent
+	wait     time.Duration
+	client   *grpc.ClientConn // of the agent, nil until it is dialled
 }
 
-// newTiers starts both tiers.
-func newTiers(t *testing.T) *tiers {
+// briefly is long enough for events, and short for spans of which nobody tells:
+// they wait for all of it.
+const briefly = 5 * time.Second
+
+// newTiers starts both tiers. Gateways hold spans for at most wait.
+func newTiers(t *testing.T, wait time.Duration) *tiers {
 	t.Helper()
-	n := &tiers{agent: newSite(t, "")}
+	n := &tiers{agent: newSite(t, ""), wait: wait}
 	var names []string
 	for i := range n.gateways {
 		n.gateways[i], n.backends[i] = newSite(t, ""), newBackend(t)
@@ -46,7 +55,7 @@ func newTiers(t *testing.T) *tiers {
 // gateway starts a gateway, or starts it again at the same place.
 func (n *tiers) gateway(t *testing.T, i int) {
 	t.Helper()
-	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, "OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT=5s")
+	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, "OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT="+n.wait.String())
 }
 
 // stop ends the agent, then the gateways: each hands on what it holds.

@@ -15,7 +15,7 @@ import (
 func TestTwoTiers(t *testing.T) {
 	const spans, boots = 500, 16
 	dir := t.TempDir()
-	n := newTiers(t)
+	n := newTiers(t, briefly)
 	board := filepath.Join(dir, "board")
 	sidecar := n.agent.watch(t, "grpc", board, "--mode", "periodic")
 	file, ids := filepath.Join(dir, "answers.jsonl"), filepath.Join(dir, "spans.jsonl")
@@ -49,6 +49,9 @@ func TestTwoTiers(t *testing.T) {
 	}
 	compare(t, got, answers(t, file))
 	expectPlain(t, n.backends[owner].of("e2e-plain"), want, stolen)
+	if watched, _ := sums(n.of("e2e-other")); watched != 0 {
+		t.Errorf("spans of machines without a sidecar: watched %v, want 0", watched)
+	}
 	sidecar.stop(t)
 	n.stop(t)
 }
