@@ -100,7 +100,7 @@ const pauses = [
     ...[['0.5', 'p50'], ['0.99', 'p99']].map(([q, name]) =>
       query(`histogram_quantile(${q}, ${rate('otelgc_gc_pause_duration_seconds_bucket', service, 'otelgc_gc_kind, le')})`, `{{otelgc_gc_kind}} ${name}`))),
   area('Time stopped by kind', 'Share of wall time in pauses, per process, on average.', 'percentunit',
-    query(`avg by (otelgc_gc_kind) (rate(otelgc_gc_pause_duration_seconds_sum{${service}}[${window}]))`, '{{otelgc_gc_kind}}')),
+    query(`avg by (otelgc_gc_kind) (${rate('otelgc_gc_pause_duration_seconds_sum', service, 'otelgc_gc_kind, service_name, service_instance_id, host_name, process_pid')})`, '{{otelgc_gc_kind}}')),
 ];
 
 const perCollection = (metric) => `${rate(metric, service, 'service_name')} / ${rate('otelgc_gc_promoted_bytes_count', service, 'service_name')}`;

@@ -9,7 +9,8 @@ const { Session } = require('chdb');
 // The columns that the query reads, with the types that they have in
 // clickhouseexporter v0.161.0 (internal/sqltemplates).
 const tables = [
-  `CREATE TABLE otel_logs (Timestamp DateTime64(9), EventName String, LogAttributes Map(LowCardinality(String), String))
+  `CREATE TABLE otel_logs (Timestamp DateTime64(9), EventName String,
+     ResourceAttributes Map(LowCardinality(String), String), LogAttributes Map(LowCardinality(String), String))
    ENGINE = MergeTree ORDER BY Timestamp`,
   `CREATE TABLE otel_traces (Timestamp DateTime64(9), TraceId String, SpanId String, SpanName LowCardinality(String),
      ResourceAttributes Map(LowCardinality(String), String), Duration UInt64)
@@ -32,8 +33,11 @@ const asTime = (nanos) => `${nanos.slice(0, -9)}.${nanos.slice(-9)}`;
 
 const lines = (file) => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
-const logs = lines('logs.jsonl').flatMap((d) => d.resourceLogs).flatMap((r) => r.scopeLogs).flatMap((s) => s.logRecords)
-  .map((r) => ({ Timestamp: asTime(r.timeUnixNano), EventName: r.eventName ?? '', LogAttributes: asMap(r.attributes) }));
+const logs = lines('logs.jsonl').flatMap((d) => d.resourceLogs)
+  .flatMap((r) => r.scopeLogs.flatMap((s) => s.logRecords).map((l) => ({
+    Timestamp: asTime(l.timeUnixNano), EventName: l.eventName ?? '',
+    ResourceAttributes: asMap(r.resource.attributes), LogAttributes: asMap(l.attributes),
+  })));
 const traces = lines('traces.jsonl').flatMap((d) => d.resourceSpans)
   .flatMap((r) => r.scopeSpans.flatMap((s) => s.spans).map((s) => ({
     Timestamp: asTime(s.startTimeUnixNano), TraceId: s.traceId, SpanId: s.spanId, SpanName: s.name,

@@ -22,6 +22,9 @@ func node(t *testing.T, module, script string, args ...string) *exec.Cmd {
 	if _, err := os.Stat(filepath.Join(modules, module)); err != nil {
 		t.Skipf("no module for node: %v (mend: npm ci with package.json in .cache/queries, or set OTELGC_NODE_MODULES)", err)
 	}
+	if _, err := os.Stat(script); err != nil { // and a script that changed is run anew
+		t.Fatal(err)
+	}
 	path, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node")
