@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/otelgc/otelgc/otelgc"
@@ -34,6 +35,25 @@ func ExampleMonitor_Begin() {
 	}
 	job(context.Background())
 	// Output: half of the work
+}
+
+// Something in the program stops the world, but it is not the collector.
+func ExampleMonitor_Suspensions() {
+	m, err := otelgc.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	_ = m.Shutdown(context.Background())
+	stops, _ := m.Suspensions(0)
+	for _, s := range stops {
+		// Within a slice of exact tracing the reason and the caller are known.
+		_ = fmt.Sprintf("%s stopped the world for %v (%s)", s.Caller, s.Duration(), s.Reason)
+	}
+	fmt.Println(len(stops) > 0)
+	// Output: true
 }
 
 // Requests that take 50 ms or more are explained in one sentence each.

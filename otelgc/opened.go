@@ -28,8 +28,12 @@ type openWindow struct {
 func (s *slots) publish(w openWindow) {
 	o := &s.opened[w.slot]
 	o.start.Store(int64(w.start))
-	o.arrival.Store(int64(w.arrival))
-	o.leftUnmarked.Store(0)
+	if o.arrival.Load() != int64(w.arrival) { // a store costs more than a look
+		o.arrival.Store(int64(w.arrival))
+	}
+	if o.leftUnmarked.Load() != 0 {
+		o.leftUnmarked.Store(0)
+	}
 	o.held.Store(int64(w.held))
 }
 

@@ -194,6 +194,9 @@ func TestSuspensionWithoutTheTracer(t *testing.T) {
 	if count < stops {
 		t.Errorf("%d stops in the histogram, want at least %d", count, stops)
 	}
+	if list, dropped := m.Suspensions(0); uint64(len(list))+dropped != count {
+		t.Errorf("%d suspensions are to be had and %d dropped, want the %d of the histogram", len(list), dropped, count)
+	}
 }
 
 func TestDroppedIsCounted(t *testing.T) {
