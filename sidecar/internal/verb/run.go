@@ -104,7 +104,8 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	x, err := newExport(providers, clock)
 	if err != nil {
-		return nil, errors.Join(err, s.shutdown(providers))
+		providers.Discard()
+		return nil, err
 	}
 	record := newRecorder(s.recordTo, s.workload, clock, s.log)
 	w, err := watch.Start(watch.Options{
@@ -133,7 +134,9 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(err, x.close(), s.shutdown(providers))
+		err = errors.Join(err, x.close())
+		providers.Discard() // of what did not start nobody need hear
+		return nil, err
 	}
 	s.sayStart(w)
 	x.begin(w)
