@@ -20,7 +20,9 @@ const (
 // does, with the same parameter "seconds". The tracer has one user at a time;
 // this handler shares the monitor's stream instead of failing, and asks for a
 // slice if none is being traced. The trace begins and ends with a whole
-// generation, about a second, so it is a little longer than asked for.
+// generation, about a second, so it is a little longer than asked for. It is the
+// one for otelgc-sidecar report: only while somebody is served here do windows
+// mark their ends in the trace.
 func (m *Monitor) TraceHandler() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		d := defaultTrace

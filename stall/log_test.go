@@ -81,6 +81,9 @@ func TestLogForgetsTheOldestAndSaysSo(t *testing.T) {
 	if got := l.Coverage(Span{50, 1000}); got != 1 {
 		t.Errorf("coverage with all kept: got %v, want 1", got)
 	}
+	if got := l.Floor(); got != 50 {
+		t.Errorf("floor with all kept: got %d, want 50", got)
+	}
 	l.Add(pause(300, 310)) // the first goes
 	if diff := cmp.Diff([]Span{{110, 1000}}, l.Seen(nil, Span{0, 2000})); diff != "" {
 		t.Errorf("Seen after an eviction (-want +got):\n%s", diff)
@@ -91,6 +94,9 @@ func TestLogForgetsTheOldestAndSaysSo(t *testing.T) {
 	l.Add(pause(150, 180)) // older than all that are kept
 	if diff := cmp.Diff([]Span{{180, 1000}}, l.Seen(nil, Span{0, 2000})); diff != "" {
 		t.Errorf("Seen after a drop (-want +got):\n%s", diff)
+	}
+	if got := l.Floor(); got != 180 {
+		t.Errorf("floor after a drop: got %d, want 180", got)
 	}
 	if n, d := l.Dropped(); n != 1 || d != 30 {
 		t.Errorf("Dropped: got %d, %v, want 1, 30ns", n, d)
