@@ -11,7 +11,8 @@
 //   - mixed: some thread was ready while others ran. Nobody outside knows which
 //     thread carries which request, so nobody can say whether it was held up.
 //   - paged: some thread waited for the disk, none ran or was ready, and major
-//     faults were counted meanwhile: an interval of cause host.fault.
+//     faults were counted meanwhile: an interval of cause host.fault. A fault
+//     counts when it is over, so one may be too late for its wait, and is missed.
 //   - left alone: no thread was ready without running. What the program did then
 //     is its own.
 //

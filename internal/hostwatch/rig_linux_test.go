@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		spin(2)
 	case "toss":
 		toss()
+	case "page":
+		pageIn()
 	case "follow":
 		follow()
 		return
