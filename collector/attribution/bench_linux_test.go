@@ -24,7 +24,9 @@ func load() (*Attributor, *sender, ptrace.Traces) {
 		a.Learn(s.collection(stall.GCWatch, i+1, at, at+100_000, 0))
 		a.Learn(s.gap(stall.ProbePeriodic, stall.HostSteal, stall.ScopeMachine, at+5*ms, at+5*ms+50_000))
 	}
-	a.Learn(s.status(stall.GCWatch, 106*sec))
+	for at := 99 * sec; at <= 106*sec; at += sec {
+		a.Learn(s.status(stall.GCWatch, at))
+	}
 	spans := s.span(100*sec, 100*sec+ms)
 	list := spans.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 	list.EnsureCapacity(batch)

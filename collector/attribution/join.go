@@ -35,13 +35,14 @@ type joiner struct {
 // window is a span on the clock of its host.
 type window struct {
 	stall.Window
-	span ptrace.Span
-	off  time.Duration // how far it may be off
+	span  ptrace.Span
+	off   time.Duration // how far it may be off
+	vague int           // of off
 }
 
 // vague tells apart windows of which some may be much farther off: one that is
 // an hour long must not make those beside it uncertain.
-func (w *window) vague() int { return bits.Len64(uint64(w.off / (16 * time.Microsecond))) }
+func vague(off time.Duration) int { return bits.Len64(uint64(off / (16 * time.Microsecond))) }
 
 // outcome is what becomes of one span.
 type outcome struct {
@@ -74,7 +75,7 @@ func (w *writer) joined(v *view) {
 	j.put(v, w.h.spans.ResourceSpans().At(0))
 	for rest := j.windows; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].vague() == rest[0].vague() {
+		for n < len(rest) && rest[n].vague == rest[0].vague {
 			n++
 		}
 		w.join(v, rest[:n])
@@ -127,12 +128,15 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 		for _, s := range ss.Spans().All() {
 			start, off, _ := v.wall.instant(clamp(s.StartTimestamp()))
 			j.windows = append(j.windows, window{
-				Window: stall.Window{Start: start, End: start.Add(duration(s)), Place: &j.place}, span: s, off: off,
+				Window: stall.Window{Start: start, End: start.Add(duration(s)), Place: &j.place}, span: s, off: off, vague: vague(off),
 			})
 		}
 	}
 	slices.SortFunc(j.windows, func(a, b window) int {
-		return cmp.Or(cmp.Compare(a.vague(), b.vague()), cmp.Compare(a.Start, b.Start))
+		if a.vague != b.vague {
+			return cmp.Compare(a.vague, b.vague)
+		}
+		return cmp.Compare(a.Start, b.Start)
 	})
 }
 
