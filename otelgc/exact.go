@@ -51,6 +51,7 @@ type exact struct {
 	stopped  error   // exact fidelity is not to be had here
 
 	// Memory of the slices, one after the other.
+	limits gotrace.Limits
 	free   chan []byte
 	reader *gotrace.Reader // nil before the first slice, and after a broken one
 	pace   pacer
@@ -82,7 +83,8 @@ func newExact(clock stall.Clock, budget float64) *exact {
 		tracer: tracer{trace.Start, trace.Stop, busyRetry},
 		wake:   make(chan struct{}, 1), idle: make(chan struct{}),
 		quit: make(chan struct{}), done: make(chan struct{}),
-		free: newFree(),
+		free:   newFree(),
+		limits: gotrace.Limits{GenerationBytes: maxGenerationBytes + 1, Transitions: maxTransitions},
 	}
 	close(x.idle)
 	return x

@@ -81,7 +81,7 @@ func (x *exact) open(in io.Reader) (*gotrace.Reader, error) {
 	r, err := gotrace.NewReader(in, gotrace.Options{
 		MarkPrefix: gotrace.WindowMarks,
 		Breathe:    x.pace.breathe,
-		Limits:     gotrace.Limits{GenerationBytes: maxGenerationBytes + 1, Transitions: maxTransitions},
+		Limits:     x.limits,
 	})
 	x.reader = r
 	return r, err

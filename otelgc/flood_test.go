@@ -1,0 +1,59 @@
+package otelgc
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// flooded counts the generations with more changes of state than there is room
+// for, all of goroutines that nobody follows but for a few.
+type flooded struct {
+	learner
+	limit int
+	whole atomic.Int64 // those whose tracks are there all the same
+}
+
+func (f *flooded) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
+	if g.Events > int64(2*f.limit) && g.Lost.Transitions == 0 && len(g.Tracks) > 0 {
+		f.whole.Add(1)
+	}
+	return f.learner.learnGeneration(g, pace)
+}
+
+// TestFloodOfYields: a program that yields all the time, as runtime.GC does while
+// it sweeps, costs nobody else the states of his goroutine.
+func TestFloodOfYields(t *testing.T) {
+	skipIfTraced(t)
+	f := flooded{limit: 1 << 14}
+	var followed atomic.Int64
+	m := startTest(t, WithExactBudget(1), WithOnWindow(func(_ *stall.Window, s *stall.Share) {
+		if s.Fidelity == stall.Exact {
+			followed.Add(1)
+		}
+	}), seam(func(x *exact) {
+		x.limits.Transitions = f.limit
+		f.learner, x.learn = x.learn, &f
+	}))
+	waitForSlice(t, m)
+	var over atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !over.Load() {
+			for range 100 {
+				runtime.Gosched()
+			}
+		}
+	}()
+	until(t, "generations that are flooded and have their tracks, and exact windows", func() bool {
+		w := m.Begin(t.Context())
+		w.End()
+		return f.whole.Load() >= 2 && followed.Load() > 10
+	})
+	over.Store(true)
+	<-done
+}
