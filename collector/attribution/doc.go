@@ -8,6 +8,9 @@
 //	spans ─> held until every source has passed their end, or Wait is over
 //	   └─> the same spans with otelgc.stall.* attributes, and sums per service
 //
+// A status says that all before it was sent, if none before it is missing. A
+// span is of a process only if nothing else can be meant.
+//
 // Nothing is lost: a span that finds no room goes on as it came, counted. What a
 // backend cannot know, the states of goroutines, it does not guess: stops are
 // charged by overlap, "at most", and the rest of a span is unseen.

@@ -205,6 +205,25 @@ func TestTargetInContainer(t *testing.T) {
 	}
 }
 
+// TestSharedName: where two machines go by one name, a pid of one of them says
+// nothing, also if it is not watched on the other.
+func TestSharedName(t *testing.T) {
+	for other, want := range map[string]bool{"n": false, "another": true} {
+		a, c := New(Config{}), new(catcher)
+		s, second := newSender(), newSender()
+		s.with, second.with, second.boot = m{"host.name": "n"}, m{"host.name": other}, "second"
+		a.Learn(s.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
+		a.Learn(s.status(stall.Dotnet, 101*sec))
+		a.Learn(second.status(stall.ProbeSpin, 101*sec))
+		s.bare = true
+		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+		a.Flush()
+		if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"] > 0; got != want || (a.Lost().SpansAmbiguous > 0) == want {
+			t.Errorf("another machine %q: charged %v, lost %+v; want charged %v", other, got, a.Lost(), want)
+		}
+	}
+}
+
 // TestMachineAlone: a process that nobody watches still has what all of its
 // machine suffered, by the name that the probes have for it.
 func TestMachineAlone(t *testing.T) {

@@ -1,0 +1,104 @@
+package attribution
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestLateDuplicatedOutOfOrder: events that come 8 s late, twice and in the wrong
+// order charge as if they had come in time.
+func TestLateDuplicatedOutOfOrder(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Hold(s.span(100*sec, 100*sec+100*ms), c.sink(), start)
+	for i := int64(1); i < 8; i++ {
+		a.Tick(start.Add(time.Duration(i) * time.Second))
+	}
+	for range 2 {
+		a.Learn(s.collection(stall.GCWatch, 9, 100*sec+50*ms, 100*sec+60*ms, 0))
+		a.Learn(s.collection(stall.GCWatch, 8, 100*sec+10*ms, 100*sec+20*ms, 0))
+	}
+	first, second := s.status(stall.GCWatch, 107*sec), s.status(stall.GCWatch, 108*sec)
+	a.Learn(second)
+	a.Learn(second)
+	if a.Tick(start.Add(8 * time.Second)); len(c.spans) != 0 {
+		t.Fatal("the span went on while a status was missing, and the pauses that may have come with it")
+	}
+	a.Learn(first)
+	a.Tick(start.Add(8 * time.Second))
+	if len(c.spans) != 1 {
+		t.Fatalf("got %d spans, want 1", len(c.spans))
+	}
+	got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]
+	if !cmp.Equal(got, 20e-3, cmpopts.EquateApprox(0, 2e-6)) {
+		t.Errorf("gc.pause: got %v, want 20 ms", got)
+	}
+	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "several_collections" {
+		t.Errorf("overlap: got %s", got)
+	}
+	if got := a.Lost().Duplicates; got != 2 {
+		t.Errorf("duplicates: got %d, want 2", got)
+	}
+}
+
+// TestLostEvents: where a status never comes, the pauses that were sent with it
+// did not come either, and the time is unseen; what came after it counts.
+func TestLostEvents(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	s.status(stall.GCWatch, 101*sec) // never sent
+	for at := 102 * sec; at <= 110*sec; at += sec {
+		a.Learn(s.status(stall.GCWatch, at))
+	}
+	a.Hold(s.span(100*sec+500*ms, 100*sec+600*ms), c.sink(), start)
+	a.Hold(s.span(102*sec+500*ms, 102*sec+600*ms), c.sink(), start)
+	if a.Tick(start); len(c.spans) != 0 {
+		t.Fatal("the spans did not wait for what may be late")
+	}
+	a.Learn(s.status(stall.GCWatch, 111*sec)) // now it is too late
+	if a.Tick(start); len(c.spans) != 2 {
+		t.Fatalf("%d spans went on, want 2", len(c.spans))
+	}
+	got := map[float64]int{}
+	for _, span := range c.spans {
+		got[floats(span.Attributes())["otelgc.stall.coverage"]]++
+	}
+	if diff := cmp.Diff(map[float64]int{0: 1, 1: 1}, got); diff != "" {
+		t.Errorf("coverage of the span in the lost second, and of the other (-want +got):\n%s", diff)
+	}
+}
+
+// TestStepOfTheWallClock: spans before and after a step are related by the
+// offset of their own time, and one across it is uncertain rather than wrong.
+func TestStepOfTheWallClock(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	later := *s
+	later.off += 3600 * sec
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	a.Learn(later.status(stall.GCWatch, 102*sec))
+	a.Learn(later.status(stall.GCWatch, 103*sec))
+	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+10*ms, 100*sec+20*ms, 0))
+	a.Learn(s.collection(stall.GCWatch, 2, 102*sec+10*ms, 102*sec+20*ms, 0))
+	a.Hold(s.span(100*sec, 100*sec+100*ms), c.sink(), start)
+	a.Hold(later.span(102*sec, 102*sec+100*ms), c.sink(), start)
+	a.Flush()
+	for i, span := range c.spans {
+		got := floats(span.Attributes())["otelgc.stall.gc.pause"]
+		if !cmp.Equal(got, 10e-3, cmpopts.EquateApprox(0, 2e-6)) {
+			t.Errorf("span %d: gc.pause: got %v, want 10 ms", i, got)
+		}
+	}
+	c.spans = nil
+	a.Hold(s.span(101*sec+500*ms, 101*sec+600*ms), c.sink(), start)
+	a.Learn(s.collection(stall.GCWatch, 3, 101*sec+510*ms, 101*sec+520*ms, 0))
+	a.Flush()
+	if got := floats(c.spans[0].Attributes()); got["otelgc.stall.gc.pause"] != 0 {
+		t.Errorf("a pause was charged for certain where the clock was set: %v", got)
+	}
+}
