@@ -89,3 +89,28 @@ func TestPicks(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherOfTheSameCommandLine: a process that was named by its number is
+// looked for by its command line when it has ended, not before.
+func TestAnotherOfTheSameCommandLine(t *testing.T) {
+	root := t.TempDir()
+	for pid := 1; pid <= 3; pid++ {
+		fakeProcess(t, root, pid, "shop", "shop\x00serve\x00")
+	}
+	first, second, third := dotnetipc.Identity{PID: 1, Created: 1}, dotnetipc.Identity{PID: 2, Created: 2}, dotnetipc.Identity{PID: 3, Created: 3}
+	w := &Watcher{
+		o:     Options{Selector: Selector{pid: 1}, Proc: dotnetipc.Proc{Root: root}},
+		known: map[dotnetipc.Identity]*process{first: nil}, named: first, again: []string{"shop", "serve"},
+	}
+	if w.wanted(second) {
+		t.Error("one beside the process that lives is wanted")
+	}
+	delete(w.known, first)
+	if !w.wanted(second) {
+		t.Error("the process that was started again is not wanted")
+	}
+	w.known[second], w.named = nil, second
+	if w.wanted(third) {
+		t.Error("one beside the process that was started again is wanted")
+	}
+}

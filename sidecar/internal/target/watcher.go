@@ -46,7 +46,8 @@ type Watcher struct {
 
 	mu        sync.Mutex
 	known     map[dotnetipc.Identity]*process
-	again     []string // the command line of the process that was named by its number
+	named     dotnetipc.Identity // the process that was named by its number, or is it, started again
+	again     []string           // its command line
 	summaries []Summary
 	begun     int  // processes so far
 	crowded   bool // said that there are too many
@@ -160,6 +161,9 @@ func (w *Watcher) wanted(id dotnetipc.Identity) bool {
 	w.mu.Lock()
 	_, known := w.known[id]
 	again := w.again
+	if _, lives := w.known[w.named]; lives {
+		again = nil // it is another of the same command line
+	}
 	w.mu.Unlock()
 	return !known && w.o.Selector.picks(w.o.Proc, id.PID, again)
 }
@@ -187,7 +191,7 @@ func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	if w.o.Selector.pid != 0 {
 		if args, err := w.o.Proc.Arguments(id.PID); err == nil {
 			w.mu.Lock()
-			w.again = args
+			w.named, w.again = id, args
 			w.mu.Unlock()
 		}
 	}
