@@ -26,17 +26,6 @@ func settings() connector.Settings {
 	return s
 }
 
-func TestDefaultConfigIsValid(t *testing.T) {
-	c := createDefaultConfig().(*Config)
-	if err := c.Validate(); err != nil {
-		t.Error(err)
-	}
-	c.Wait, c.MaxSpans, c.MetricsInterval = -1, -1, 0
-	if err := c.Validate(); err == nil {
-		t.Error("a negative wait, max_spans and no metrics_interval are valid")
-	}
-}
-
 // lifecycle starts all, and returns what shuts them down.
 func lifecycle(t *testing.T, all ...component.Component) (stop func()) {
 	t.Helper()
