@@ -43,7 +43,7 @@ func write(s *report.Section, e *experiment, tallies []*tally) {
 	s.Para("Nearly all of it is the last end. There the runtime takes the time right behind EvGCEnd, and has the world to restart yet: it looks at the network, " +
 		"gives back and sweeps the spans that its P has cached, wakes a thread for each other P with work, and only then stamps EvSTWEnd " +
 		"(runtime/mgc.go, gcMarkTermination; runtime/proc.go, startTheWorldWithSema and procresize; Go 1.26). " +
-		"Most of that is the sweeping (28 of 34 samples of perf in startTheWorldWithSema were in mcache.prepareForSweep): so it is longer where the P that ends the collection allocates, " +
+		"A profile of startTheWorldWithSema has most of it in the sweeping (mcache.prepareForSweep): so it is longer where the P that ends the collection allocates, " +
 		"and on one P too, where nobody has to be woken. No goroutine runs meanwhile: the longer time is what goroutines suffer, no earlier event would be true, " +
 		"and the runtime's own histogram, /sched/pauses/total/gc, has it too. " +
 		"At the begins, EvSTWBegin is stamped before the runtime takes the scheduler's lock, and its pause begins after: where nobody else holds the lock, that is nothing. " +
