@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -109,14 +111,17 @@ func TestAzmcpTruth(t *testing.T) {
 	server.Initialize()
 
 	var answers []dotnettest.Response
+	var waited time.Duration // of the process's threads, for a CPU
 	all := recordSession(t, client, request(), func() {
 		for i := range 80 {
 			server.List(i % 4 / 3 * 1_000_000)
 		}
 		stop := induce(t, client)
+		before := runDelay(t, server.PID())
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 			answers = append(answers, server.Ping())
 		}
+		waited = runDelay(t, server.PID()) - before
 		stop()
 	})
 	if all.stats != (dotnetgc.Stats{}) {
@@ -129,7 +134,7 @@ func TestAzmcpTruth(t *testing.T) {
 			t.Errorf("sizes of the generations (-GCHeapStats +sum over heaps):\n%s", diff)
 		}
 	}
-	checkAnswers(t, &all, answers)
+	checkAnswers(t, &all, answers, waited)
 
 	// The runtime's own count, read in another session: an induced collection
 	// has the next number.
@@ -249,8 +254,10 @@ const guard = 500 * time.Microsecond
 // checkAnswers: with one small request in flight, no answer arrives while the
 // world stands still. It would, were the clocks not the same. An answer whose
 // reader waited for a CPU for longer than the guard may have come earlier, and
-// tells nothing.
-func checkAnswers(t *testing.T, all *seen, answers []dotnettest.Response) {
+// tells nothing. Where the process itself waited for CPUs, an answer that was on
+// its way through write(2) when the threads were stopped may go on later, which
+// stops of managed code do not keep it from: few do, and chance would be many.
+func checkAnswers(t *testing.T, all *seen, answers []dotnettest.Response, waited time.Duration) {
 	t.Helper()
 	whole := answers[len(answers)-1].Received.Sub(answers[0].Sent)
 	late := len(answers)
@@ -278,7 +285,34 @@ func checkAnswers(t *testing.T, all *seen, answers []dotnettest.Response) {
 	if expected < 5 {
 		t.Skipf("the stops were too short to tell: %.1f answers expected inside", expected)
 	}
-	if inside > 0 {
-		t.Errorf("%d answers arrived while the world stood still", inside)
+	most := 0
+	if waited > whole/20 {
+		most = int(expected / 50)
+		t.Logf("the process waited %v for CPUs: %d answers may have been under way", waited, most)
 	}
+	if inside > most {
+		t.Errorf("%d answers arrived while the world stood still, at most %d may", inside, most)
+	}
+}
+
+// runDelay returns how long the threads of a process have waited for a CPU: the
+// second field of their schedstat.
+func runDelay(t *testing.T, pid int) (sum time.Duration) {
+	t.Helper()
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		var ran, waited int64
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended
+		}
+		if _, err := fmt.Sscan(string(text), &ran, &waited); err != nil {
+			t.Fatal(err)
+		}
+		sum += time.Duration(waited)
+	}
+	return sum
 }
