@@ -48,8 +48,8 @@ type stretch struct {
 }
 
 // perRequest returns the CPU time of a request.
-func (s *stretch) perRequest() time.Duration {
-	return s.cpu / time.Duration(max(1, len(s.answers)))
+func (l *stretch) perRequest() time.Duration {
+	return l.cpu / time.Duration(max(1, len(l.answers)))
 }
 
 // load sends requests for a while.
