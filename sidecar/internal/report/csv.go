@@ -70,7 +70,7 @@ func (t *csvTable) row(i int) []string {
 	}
 	allocated := t.allocated(c)
 	row := []string{
-		numberOf(c.Index, i), milliseconds(t.since(start)), string(c.Trigger), genName(&t.Collections[i]), milliseconds(pause), "",
+		numberOf(c.Index, i), milliseconds(t.since(start)), printable(string(c.Trigger)), genName(&t.Collections[i]), milliseconds(pause), "",
 		megabytes(allocated), rate(allocated, idle), megabytes(t.peak(i)), megabytes(c.HeapAfter),
 		decimal(ratio(t.peak(i), c.HeapAfter), 1, 2), megabytes(c.Promoted),
 	}
@@ -91,7 +91,7 @@ func (t *csvTable) row(i int) []string {
 		t.restart = c.Pauses[n-1].End
 	}
 	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
-		strconv.FormatInt(int64(longest), 10), decimal(inGC, 100, 3), whole(c.Finalizable), c.Incomplete)
+		strconv.FormatInt(int64(longest), 10), decimal(inGC, 100, 3), whole(c.Finalizable), printable(c.Incomplete))
 }
 
 // pausesOf returns where the first pause begins, and the sums of the pauses and

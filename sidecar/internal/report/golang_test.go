@@ -253,7 +253,8 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte("Nettrace\x14\x00\x00\x00!FastSerialization.1"))
 	f.Add([]byte("go 1.26 trace\x00\x00\x00"))
-	for _, path := range []string{filepath.Join(dotnetFiles, "collect5.nettrace"), write(f, experiment(3))} {
+	paths := []string{filepath.Join(dotnetFiles, "collect5.nettrace"), write(f, experiment(3)), write(f, slowedWithoutPauses()), write(f, escapes())}
+	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
@@ -261,7 +262,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Read("fuzzed", bytes.NewReader(data), Options{})
+		r, err := Read("fuzzed", bytes.NewReader(data), Options{Warmup: warmup})
 		switch {
 		case r == nil && err == nil:
 			t.Fatal("neither a report nor an error")

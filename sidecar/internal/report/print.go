@@ -94,7 +94,7 @@ func (r *Report) printSource(w io.Writer) {
 	if s.PointerSize > 0 {
 		facts = append(facts, fmt.Sprintf("%d-bit", 8*s.PointerSize))
 	}
-	page.Item(w, "runtime", strings.Join(facts, ", "))
+	page.Item(w, "runtime", printable(strings.Join(facts, ", ")))
 	if s.Command != "" {
 		page.Item(w, "command", printable(s.Command))
 	}
@@ -128,7 +128,7 @@ func (r *Report) printIncomplete(w io.Writer) {
 			page.Item(w, "", fmt.Sprintf("and %s more (all of them with --json)", page.Count(len(r.Incomplete)-i)))
 			break
 		}
-		page.Item(w, r.place(h), h.Why)
+		page.Item(w, r.place(h), printable(h.Why))
 	}
 }
 

@@ -17,7 +17,7 @@ func (r *Report) printExperiment(w io.Writer) {
 	x := r.Experiment
 	fmt.Fprintf(w, "A RECORDING WITH %s OF RESULTS\n\n", x.Results.Duration().Round(time.Second))
 	for _, why := range x.NotReproducible {
-		page.Wrap(w, "  NOT REPRODUCIBLE: ", "    ", why)
+		page.Wrap(w, "  NOT REPRODUCIBLE: ", "    ", printable(why))
 	}
 	if len(x.NotReproducible) == 0 {
 		fmt.Fprintln(w, "  Nothing that is needed to do it again is missing.")
@@ -26,8 +26,8 @@ func (r *Report) printExperiment(w io.Writer) {
 		r.printIncomplete(w)
 	}
 	page.Heading(w, "WHAT RAN", "")
-	page.Item(w, "machine", orMissing(x.Machine))
-	page.Item(w, "os", orMissing(x.OS))
+	page.Item(w, "machine", orMissing(printable(x.Machine)))
+	page.Item(w, "os", orMissing(printable(x.OS)))
 	for i := range x.Targets {
 		page.Item(w, "runtime", runtimeLine(&x.Targets[i]))
 	}
@@ -40,7 +40,7 @@ func (r *Report) printExperiment(w io.Writer) {
 	}
 	page.Item(w, "warm-up", fmt.Sprintf("%v, discarded", x.Warmup))
 	page.Item(w, "results", fmt.Sprintf("%s, from %d to %d ns of %s", page.Length(x.Results.Duration()), x.Results.Start, x.Results.End, clockMonotonic))
-	page.Item(w, "recorded", x.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+r.Source.Runtime)
+	page.Item(w, "recorded", x.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
 	for i := range x.Targets {
 		t := &x.Targets[i]
 		one := r.only(t.ID)

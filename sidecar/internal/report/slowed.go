@@ -42,6 +42,7 @@ func (r *Report) printSlowed(w io.Writer) {
 	page.Wrap(w, "  ", "  ", fmt.Sprintf("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.",
 		len(all), page.Many(len(r.Collections), "collection"), len(all)-paging, paging))
 	for _, c := range all[:min(slowedShown, len(all))] {
-		page.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(c.Pauses[0].Start)), c.Slowed()))
+		start, _, _ := pausesOf(c)
+		page.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.Slowed()))
 	}
 }

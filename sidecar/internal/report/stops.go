@@ -48,7 +48,7 @@ func (s *Stop) name() string {
 
 // why says in what part of the collection, and why there was one.
 func (s *Stop) why() string {
-	text := string(s.Trigger)
+	text := printable(string(s.Trigger))
 	if s.Trigger == "" || s.Trigger == gc.TriggerUnknown {
 		text = "trigger not known"
 	}
