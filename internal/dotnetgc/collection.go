@@ -18,7 +18,7 @@ type Collection struct {
 	Reason Reason // that Trigger names
 	Type   Type   // as announced; Kind says how it ran
 	Heaps  int    // 1, but for server GC; 0 if not known
-	// PauseMode is the latency mode that was on.
+	// PauseMode is the latency mode that was on, one of those with a name.
 	PauseMode gc.Maybe[PauseMode]
 	// Stops are all the stops that it ran in. Pauses has those that are charged
 	// to it: a stop with two collections is charged to the ephemeral one.

@@ -63,7 +63,7 @@ func readGlobalHistory(b []byte, version int) (h globalHistory, ok bool) {
 	}
 	h = globalHistory{heaps: int(heaps), condemned: generationOf(u32(b, 12)), mechanisms: u32(b, 24)}
 	if version >= 2 {
-		h.pauseMode = gc.Known(PauseMode(u32(b, 30)))
+		h.pauseMode = pauseModeOf(u32(b, 30))
 		// An ephemeral collection at the start of a background one does not
 		// measure it: it says zero.
 		if load := u32(b, 34); load > 0 && load <= 100 {

@@ -106,6 +106,21 @@ var compareMaybe = cmp.AllowUnexported(
 	gc.Maybe[stall.Instant]{}, gc.Maybe[time.Duration]{},
 )
 
+// TestPauseMode: a mode without a name is not known.
+func TestPauseMode(t *testing.T) {
+	const none = dotnetgc.PauseMode(99)
+	for mode, want := range map[uint32]dotnetgc.PauseMode{0: 0, 4: 4, 5: none, 1 << 31: none} {
+		s := newScript(machines["linux, 64 bit"])
+		s.mode = mode
+		s.collect(7, 1000, 1, 1, dotnetgc.NonConcurrentGC)
+		out, stats := s.play(t)
+		clean(t, out, stats)
+		if len(out.Collections) != 1 || out.Collections[0].PauseMode.Or(none) != want {
+			t.Errorf("mode %d: got %+v, want it to be %v", mode, out.Collections, want)
+		}
+	}
+}
+
 // TestBackgroundWithOthers has all three that can be at once: an ephemeral
 // collection in the first stop of a background one, which is charged the stop,
 // and a foreground one later, with a stop of its own.

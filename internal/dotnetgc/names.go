@@ -1,6 +1,10 @@
 package dotnetgc
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
 
 // Reason is why a collection began: GCStart.Reason (runtime,
 // src/coreclr/gc/gc.h, gc_reason; names as in TraceEvent's GCReason).
@@ -63,6 +67,15 @@ var pauseModeNames = [...]string{"Batch", "Interactive", "LowLatency", "Sustaine
 
 // String returns the name of m, such as "Interactive".
 func (m PauseMode) String() string { return nameOf(pauseModeNames[:], "PauseMode", uint32(m)) }
+
+// pauseModeOf returns the mode that v is, nothing for one without a name: who
+// keeps each mode once keeps no more of them than there are.
+func pauseModeOf(v uint32) (m gc.Maybe[PauseMode]) {
+	if uint64(v) < uint64(len(pauseModeNames)) {
+		m = gc.Known(PauseMode(v))
+	}
+	return m
+}
 
 // nameOf names v. A number that is not known is kept as it is.
 func nameOf(names []string, kind string, v uint32) string {

@@ -15,13 +15,14 @@ type script struct {
 	o      nettracetest.Options
 	w      *nettracetest.Writer
 	events []nettracetest.Event
+	mode   uint32 // PauseMode
 }
 
 func newScript(o nettracetest.Options) *script {
 	if o.PointerSize == 0 {
 		o.PointerSize = 8
 	}
-	return &script{o: o, w: nettracetest.New(o)}
+	return &script{o: o, w: nettracetest.New(o), mode: 1}
 }
 
 // machines are the processes that every scenario is played on.
@@ -124,7 +125,7 @@ func (s *script) statsOf(thread, at, base uint64, version int) {
 
 func (s *script) global(thread, at uint64, heaps, condemned, mechanisms uint32) {
 	b := append(make([]byte, 8), words(heaps, condemned, 0, 4, mechanisms)...)
-	b = append(append(b, 0, 0), words(1, 42)...)
+	b = append(append(b, 0, 0), words(s.mode, 42)...)
 	b = append(b, words(0, 0, 2, 100, 200)...) // what later versions add
 	s.event(at, thread, 205, 4, b)
 }
