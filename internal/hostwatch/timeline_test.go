@@ -199,23 +199,45 @@ func TestSplit(t *testing.T) {
 }
 
 func TestMoreIntervalsThanABatchHolds(t *testing.T) {
-	l := newTimeline(3, 0)
-	for i := range maxPieces + 10 {
-		l.waits = append(l.waits, span(100*i, 100*i+10+i%2))
-	}
-	var v verdict
-	v.judge(l, span(0, 1<<20), false, false)
-	if len(v.covered) != 0 {
-		t.Errorf("covered: %d spans, want none", len(v.covered))
-	}
-	got := longest(v.denied)
-	for i := 1; i < len(got); i++ {
-		if got[i].Start <= got[i-1].Start {
-			t.Fatalf("interval %d is out of order", i)
-		}
-	}
-	if len(got) != maxPieces {
-		t.Errorf("kept %d, want %d", len(got), maxPieces)
+	for _, test := range []struct {
+		name          string
+		denied, paged int
+		covered       bool
+	}{
+		{name: "as many as there may be", denied: maxPieces / 2, paged: maxPieces / 2, covered: true},
+		{name: "waits for a CPU", denied: maxPieces + 10},
+		{name: "waits for pages", paged: 300},
+		{name: "both", denied: maxPieces/2 + 1, paged: maxPieces / 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newTimeline(3, 0)
+			for i := range test.denied {
+				l.waits = append(l.waits, span(200*i, 200*i+10+i%2))
+			}
+			for i := range test.paged {
+				l.disks = append(l.disks, span(200*i+100, 200*i+110+i%2))
+			}
+			var v verdict
+			v.judge(l, span(0, 1<<20), false, true)
+			if len(v.denied) != test.denied || len(v.paged) != test.paged {
+				t.Errorf("%d denied and %d paged, want %d and %d", len(v.denied), len(v.paged), test.denied, test.paged)
+			}
+			if got := len(v.covered) > 0; got != test.covered {
+				t.Errorf("covered: %d spans, want some: %v", len(v.covered), test.covered)
+			}
+			for _, spans := range [][]stall.Span{v.denied, v.paged} {
+				want := min(len(spans), maxPieces)
+				got := longest(spans)
+				if len(got) != want {
+					t.Errorf("kept %d, want %d", len(got), want)
+				}
+				for i := 1; i < len(got); i++ {
+					if got[i].Start <= got[i-1].Start {
+						t.Fatalf("interval %d is out of order", i)
+					}
+				}
+			}
+		})
 	}
 }
 

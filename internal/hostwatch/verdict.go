@@ -23,7 +23,7 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 	v.keepLong(l.threshold)
 	v.page(l, all, waits, runs, disk)
 	v.covered = v.covered[:0]
-	if doubt || len(v.denied) > maxPieces {
+	if doubt || len(v.denied)+len(v.paged) > maxPieces {
 		return
 	}
 	v.holes = append(v.holes[:0], v.mixed...)

@@ -24,8 +24,9 @@ const (
 	// holdBack is how old an event is before it is taken in: CPUs put theirs
 	// into the ring a little out of order.
 	holdBack = time.Millisecond
-	// maxPieces bounds the intervals of a batch, and the covered spans. With
-	// more of them the longest intervals stay, and nothing is covered.
+	// maxPieces bounds the denied and the paged intervals of a batch, and the
+	// covered spans. With more of them, or of both kinds of intervals together,
+	// the longest of each kind stay, and nothing is covered.
 	maxPieces = 256
 )
 
