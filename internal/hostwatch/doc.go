@@ -13,6 +13,7 @@
 //   - paged: some thread waited for the disk, none ran or was ready, and major
 //     faults were counted meanwhile: an interval of cause host.fault. A fault
 //     counts when it is over, so one may be too late for its wait, and is missed.
+//     What a batch saw of a wait that goes on at its end is then not covered.
 //   - left alone: no thread was ready without running. What the program did then
 //     is its own.
 //

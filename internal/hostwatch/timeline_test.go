@@ -178,6 +178,51 @@ func TestBatchesAreSeamless(t *testing.T) {
 	}
 }
 
+// TestPageWaitAcrossBatches: a fault counts when it is over, in the second
+// batch. What the first one saw of the wait must not pass for the program's own.
+func TestPageWaitAcrossBatches(t *testing.T) {
+	l := newTimeline(3, 10*time.Microsecond)
+	l.put(1, blocked, 0)
+	l.put(2, blocked, 0)
+	var v verdict
+	for _, b := range []struct {
+		all            stall.Span
+		events         []event
+		disk           bool
+		paged, covered []stall.Span
+	}{
+		{
+			all: span(0, 1000),
+			events: []event{
+				on(100, 2, in, 0), on(200, 2, out, uninterruptible), on(300, 2, woken, 0), on(300, 2, in, 0), on(400, 2, out, 1),
+				on(700, 1, in, 0), on(800, 1, out, uninterruptible),
+			},
+			covered: []stall.Span{span(0, 800)},
+		},
+		{all: span(1000, 2000)},
+		{
+			all: span(2000, 3000), disk: true,
+			events:  []event{on(2500, 1, woken, 0), on(2500, 1, in, 0), on(2600, 1, out, 1)},
+			paged:   []stall.Span{span(2000, 2500)},
+			covered: []stall.Span{span(2000, 3000)},
+		},
+		{all: span(3000, 4000), covered: []stall.Span{span(3000, 4000)}},
+	} {
+		for _, e := range b.events {
+			l.take(e)
+		}
+		l.end(b.all.End)
+		v.judge(l, b.all, false, b.disk)
+		l.begin()
+		if diff := cmp.Diff(b.paged, v.paged, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("paged in %v (-want +got):\n%s", b.all, diff)
+		}
+		if diff := cmp.Diff(b.covered, v.covered, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("covered in %v (-want +got):\n%s", b.all, diff)
+		}
+	}
+}
+
 // waited returns what was counted of a wait that goes on.
 func (t *thread) waited() time.Duration {
 	if t.state != ready {

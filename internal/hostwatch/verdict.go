@@ -12,7 +12,7 @@ import (
 // owns the scratch space for that.
 type verdict struct {
 	denied, mixed, paged, holes, covered []stall.Span
-	still                                []stall.Span // scratch
+	still                                []stall.Span // some thread may have waited for a page
 }
 
 // judge judges the time all. Doubt says that none of it is covered, and disk
@@ -27,10 +27,9 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 		return
 	}
 	v.holes = append(v.holes[:0], v.mixed...)
-	if disk {
-		// Beside a thread that runs nobody knows whose page it was.
-		v.holes, _ = split(v.holes, nil, v.still, v.paged)
-	}
+	// Beside a thread that runs nobody knows whose page it was, and of a wait
+	// that goes on nobody knows yet whether it is for one.
+	v.holes, _ = split(v.holes, nil, v.still, v.paged)
 	whole := []stall.Span{all}
 	v.covered, _ = split(v.covered, nil, whole, union(v.holes))
 	if len(v.covered) > maxPieces {
@@ -42,13 +41,15 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 // ready: the process stood still for it.
 func (v *verdict) page(l *timeline, all stall.Span, waits, runs []stall.Span, disk bool) {
 	v.paged, v.still = v.paged[:0], v.still[:0]
+	for _, s := range l.disks {
+		if disk || s.End == all.End { // a fault counts when it is over
+			v.still = append(v.still, s.Clip(all)) // it may have begun in an earlier batch
+		}
+	}
+	v.still = union(v.still)
 	if !disk {
 		return
 	}
-	for _, s := range union(l.disks) {
-		v.still = append(v.still, s.Clip(all)) // one that goes on began in an earlier batch
-	}
-	v.still = union(v.still)
 	v.holes, _ = split(v.holes[:0], nil, v.still, runs)
 	v.paged, _ = split(v.paged, nil, v.holes, waits)
 }
