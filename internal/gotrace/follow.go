@@ -8,7 +8,7 @@ import (
 )
 
 // Mark is a user log whose category has the MarkPrefix. Its goroutine is
-// followed from then on.
+// followed from then on, unless no tracks are wanted.
 type Mark struct {
 	At        stall.Instant
 	Goroutine uint64
@@ -41,7 +41,8 @@ type followed struct {
 	reason string
 }
 
-// resolveMarks reports the marks and starts to follow their goroutines.
+// resolveMarks reports the marks and starts to follow their goroutines, if there
+// are to be Tracks.
 func (d *decoder) resolveMarks(g *Generation) {
 	for i := range d.logs {
 		l := &d.logs[i]
@@ -50,7 +51,9 @@ func (d *decoder) resolveMarks(g *Generation) {
 			continue
 		}
 		g.Marks = append(g.Marks, Mark{d.clock.instant(l.at), l.g, key})
-		d.follow(l.g)
+		if d.tracking {
+			d.follow(l.g)
+		}
 	}
 	g.Marks = d.markOrder.sort(g.Marks, func(a, b *Mark) bool { return a.At < b.At })
 }

@@ -41,6 +41,24 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestNothingIsFollowedWithoutTracks: where no tracks are wanted, there are marks
+// all the same, and that more goroutines made some than may be followed is no loss.
+func TestNothingIsFollowedWithoutTracks(t *testing.T) {
+	o := gotrace.Options{Limits: gotrace.Limits{Followed: 1}, MarkPrefix: gotracetest.MarkPrefix, NoTracks: true}
+	err := all(t, capture(t), o, func(_ *gotrace.Reader, g *gotrace.Generation) {
+		who := map[uint64]bool{}
+		for _, m := range g.Marks {
+			who[m.Goroutine] = true
+		}
+		if len(who) < 2 || g.Truncated || g.Lost.Any() {
+			t.Errorf("marks of %d goroutines, lost %+v, truncated %v, want some, and nothing lost", len(who), g.Lost, g.Truncated)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // capture returns the trace of a real program.
 func capture(t testing.TB) []byte {
 	t.Helper()
