@@ -36,14 +36,23 @@ type kept struct {
 }
 
 func (k *kept) add(spans []stall.Span) {
+	if over := len(spans) - maxKept; over > 0 {
+		k.forget(spans[:over])
+		spans = spans[over:]
+	}
 	if over := len(k.spans) + len(spans) - maxKept; over > 0 {
 		over = min(max(over, maxKept/4), len(k.spans))
-		for _, s := range k.spans[:over] {
-			k.forgotten = max(k.forgotten, s.End)
-		}
+		k.forget(k.spans[:over])
 		k.spans = k.spans[:copy(k.spans, k.spans[over:])]
 	}
-	k.spans = append(k.spans, spans[:min(len(spans), maxKept)]...)
+	k.spans = append(k.spans, spans...)
+}
+
+// forget notes what is no longer kept.
+func (k *kept) forget(spans []stall.Span) {
+	for _, s := range spans {
+		k.forgotten = max(k.forgotten, s.End)
+	}
 }
 
 // in returns how long the spans are in s, together.
