@@ -118,10 +118,21 @@ func TestWatchReadsOwnAndAncestors(t *testing.T) {
 	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
 		t.Errorf("throttling (-want +got):\n%s", diff)
 	}
-	delete(root, "sys/fs/cgroup/a/cpu.stat")
-	want[1] = Throttle{}
+	const parent = "sys/fs/cgroup/a/cpu.stat"
+	for _, text := range []string{"", "nr_throttled much\n", strings.Repeat("9", MaxFile+1)} {
+		root[parent] = &fstest.MapFile{Data: []byte(text)}
+		if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
+			t.Errorf("throttling while one cannot be read (-want +got):\n%s", diff)
+		}
+	}
+	delete(root, parent)
 	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
 		t.Errorf("throttling after one has gone (-want +got):\n%s", diff)
+	}
+	root[parent] = &fstest.MapFile{Data: []byte("nr_throttled 2\nthrottled_time 99\n")}
+	want[1] = Throttle{Count: 2, Time: 99}
+	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
+		t.Errorf("throttling after it is back (-want +got):\n%s", diff)
 	}
 }
 

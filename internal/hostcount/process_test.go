@@ -85,6 +85,35 @@ func TestReadOfWhoIsNotThere(t *testing.T) {
 	}
 }
 
+// TestReadThroughAGap: throttling that cannot be read for once does not count
+// anew when it can.
+func TestReadThroughAGap(t *testing.T) {
+	root := machine(nil)
+	p, err := Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	const own = "sys/fs/cgroup/a/b/cpu.stat"
+	for i, test := range []struct {
+		text string
+		want time.Duration
+	}{
+		{"nr_throttled 3\nthrottled_usec 1500\n", 2000 * time.Microsecond},
+		{"", 2000 * time.Microsecond},
+		{"nr_throttled 4\nthrottled_usec 1600\n", 2100 * time.Microsecond},
+	} {
+		root[own] = &fstest.MapFile{Data: []byte(test.text)}
+		got, err := p.Read(ticking(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Throttled != test.want {
+			t.Errorf("read %d: throttled %v, want %v", i, got.Throttled, test.want)
+		}
+	}
+}
+
 func TestReadOfAnother(t *testing.T) {
 	root := machine(nil)
 	p, err := Open(root, 7)
