@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,59 @@ func TestPlaces(t *testing.T) {
 	}
 	if gateways.Spec.ClusterIP != corev1.ClusterIPNone {
 		t.Error("the service of the gateways is not headless: agents see one address, and cannot share out")
+	}
+}
+
+// TestHostName: who exports says host.name of its node, or it would be the name
+// of the pod.
+func TestHostName(t *testing.T) {
+	all := workloads(t, slices.Concat(build(t, withAll), build(t, "apps"), examples(t)))
+	exporting := 0
+	for _, w := range all {
+		for _, c := range w.pod.Spec.Containers {
+			endpoint, said := environment(&c)
+			if endpoint == "" {
+				continue
+			}
+			exporting++
+			if !strings.Contains(","+said+",", ",host.name=$(NODE),") {
+				t.Errorf("%s: %s exports with OTEL_RESOURCE_ATTRIBUTES=%q, want host.name=$(NODE) in it", w.name, c.Name, said)
+			}
+		}
+	}
+	if exporting < 5 {
+		t.Errorf("%d containers export, want the sidecar, the two services and the examples", exporting)
+	}
+}
+
+// environment returns where a container exports to, and its resource attributes
+// if NODE in them is the name of its node: what is defined later is not expanded.
+func environment(c *corev1.Container) (endpoint, attributes string) {
+	node := false
+	for _, e := range c.Env {
+		switch e.Name {
+		case "NODE":
+			node = e.ValueFrom != nil && e.ValueFrom.FieldRef != nil && e.ValueFrom.FieldRef.FieldPath == "spec.nodeName"
+		case "OTEL_EXPORTER_OTLP_ENDPOINT":
+			endpoint = e.Value
+		case "OTEL_RESOURCE_ATTRIBUTES":
+			if node {
+				attributes = e.Value
+			}
+		}
+	}
+	return endpoint, attributes
+}
+
+// TestExamplesExport: the examples export to a service of the deployment.
+func TestExamplesExport(t *testing.T) {
+	all := decode(t, build(t, "kubernetes"))
+	for _, w := range workloads(t, examples(t)) {
+		for _, c := range w.pod.Spec.Containers {
+			if endpoint, _ := environment(&c); endpoint != "" {
+				all.checkEndpoint(t, &w, endpoint)
+			}
+		}
 	}
 }
 

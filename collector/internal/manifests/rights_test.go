@@ -70,6 +70,19 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestSpinHasItsCPU: a probe that spins asks for all of one, and has no limit.
+func TestSpinHasItsCPU(t *testing.T) {
+	for _, w := range workloads(t, build(t, withAll)) {
+		if w.name != "otelgc-sidecar" {
+			continue
+		}
+		r := w.pod.Spec.Containers[0].Resources
+		if got := r.Requests.Cpu().String(); got != "1" || !r.Limits.Cpu().IsZero() {
+			t.Errorf("requests CPU %s, limit %s; want 1 and none", got, r.Limits.Cpu())
+		}
+	}
+}
+
 func beyond(e policy.Evaluator, w workload) (all []string) {
 	at := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for _, r := range e.EvaluatePod(at, &metav1.ObjectMeta{Name: w.name}, &w.pod.Spec) {

@@ -73,6 +73,16 @@ func TestValid(t *testing.T) {
 
 // TestExamplesValid: so are the files that are applied as they are.
 func TestExamplesValid(t *testing.T) {
+	for _, doc := range examples(t) {
+		if err := validate(doc); err != nil {
+			t.Errorf("%v\n%s", err, doc)
+		}
+	}
+}
+
+// examples returns the documents that are applied as they are.
+func examples(t *testing.T) (docs [][]byte) {
+	t.Helper()
 	files, err := filepath.Glob("../../../examples/*/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d examples: %v", len(files), err)
@@ -82,12 +92,9 @@ func TestExamplesValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, doc := range bytes.Split(text, []byte("\n---\n")) {
-			if err := validate(doc); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
-		}
+		docs = append(docs, bytes.Split(text, []byte("\n---\n"))...)
 	}
+	return docs
 }
 
 // TestRefused: what is wrong is found, so that the tests above say something.
