@@ -19,8 +19,8 @@ type Config struct {
 	MaxSpans int `mapstructure:"max_spans"`
 	MaxBytes int `mapstructure:"max_bytes"`
 	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time,
-	// at about 150 kB for a process with one source; over them the one that was
-	// silent longest is forgotten. MaxServices bounds the series: over it
+	// at about 240 kB for a Go process; over them, and over half of MaxBytes, the
+	// one that was silent longest is forgotten. MaxServices bounds the series: over it
 	// services are counted under one name.
 	MaxHosts     int `mapstructure:"max_hosts"`
 	MaxProcesses int `mapstructure:"max_processes"`

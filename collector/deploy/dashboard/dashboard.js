@@ -100,22 +100,23 @@ const pauses = [
     ...[['0.5', 'p50'], ['0.99', 'p99']].map(([q, name]) =>
       query(`histogram_quantile(${q}, ${rate('otelgc_gc_pause_duration_seconds_bucket', service, 'otelgc_gc_kind, le')})`, `{{otelgc_gc_kind}} ${name}`))),
   area('Time stopped by kind', 'Share of wall time in pauses, per process, on average.', 'percentunit',
-    query(`avg by (otelgc_gc_kind) (${rate('otelgc_gc_pause_duration_seconds_sum', service, 'otelgc_gc_kind, service_name, service_instance_id, host_name, process_pid')})`, '{{otelgc_gc_kind}}')),
+    query(`avg by (otelgc_gc_kind) (${rate('otelgc_gc_pause_duration_seconds_sum', service, 'otelgc_gc_kind, service_name, service_instance_id, otelgc_boot_id, process_pid')})`, '{{otelgc_gc_kind}}')),
 ];
 
 const perCollection = (metric) => `${rate(metric, service, 'service_name')} / ${rate('otelgc_gc_promoted_bytes_count', service, 'service_name')}`;
+// A machine is its boot id: in a container host_name may be the name of the pod.
 const stolenShare = (by) => `${gap('sum', stolen, `${by}, otelgc_jitter_mode`)} / ${observed(`${by}, otelgc_jitter_mode`)}`;
 const hint = [
   lines('Survivors against pause', 'A pause that grows with what survived is the heap. One that grows alone, while the grey area does, is the host: the CPU that others had on the worst host of these services.', 'bytes',
     query(perCollection('otelgc_gc_promoted_bytes_sum'), '{{service_name}} survived per collection'),
     query(perCollection('otelgc_gc_pause_duration_seconds_sum'), '{{service_name}} paused per collection'),
-    query(`max(${stolenShare('host_name')} and on (host_name) group by (host_name) (otelgc_gc_pause_duration_seconds_count{${service}}))`, 'stolen CPU'))
+    query(`max(${stolenShare('otelgc_boot_id')} and on (otelgc_boot_id) group by (otelgc_boot_id) (otelgc_gc_pause_duration_seconds_count{${service}}))`, 'stolen CPU'))
     .overrideByRegexp('/paused/', [{ id: 'unit', value: 's' }, { id: 'custom.axisPlacement', value: 'right' }])
     .overrideByRegexp('/stolen/', [
       { id: 'unit', value: 'percentunit' }, { id: 'custom.axisPlacement', value: 'hidden' }, { id: 'min', value: 0 }, { id: 'max', value: 1 },
       { id: 'custom.fillOpacity', value: 30 }, { id: 'custom.lineWidth', value: 0 }, { id: 'color', value: { mode: FieldColorModeId.Fixed, fixedColor: '#7b8087' } }]),
   lines('Stolen CPU', 'The hint: share of the watched time in which others had the CPU (steal, throttled, preempted).', 'percentunit',
-    query(stolenShare('host_name'), '{{host_name}} {{otelgc_jitter_mode}}')).min(0),
+    query(stolenShare('otelgc_boot_id, host_name'), '{{host_name}} {{otelgc_jitter_mode}}')).min(0),
 ];
 
 const outside = /^(host|runtime)[.]/; // the causes of gaps

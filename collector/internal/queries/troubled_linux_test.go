@@ -25,7 +25,8 @@ const slowSpan = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.n
 const strayEvent = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"%d","eventName":"otelgc.jitter.gap"}]}]}]}`
 
 // stolen is a probe of this host that lost a tenth of the %d seconds that it
-// watched to the hypervisor, on all CPUs at once, and dropped one gap in each.
+// watched to the hypervisor, on all CPUs at once, and dropped one gap in each. And
+// a process there, in a container, in which the machine has another name.
 const stolen = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"stolen"}},
 {"key":"host.name","value":{"stringValue":"%[1]s"}},{"key":"otelgc.boot.id","value":{"stringValue":"stolen"}}]},
 "scopeMetrics":[{"metrics":[
@@ -34,7 +35,11 @@ const stolen = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.n
 {"name":"otelgc.monitor.dropped","unit":"{item}","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[
 {"timeUnixNano":"%[2]d","asInt":"%[3]d","attributes":[
 {"key":"otelgc.item","value":{"stringValue":"gap"}},{"key":"error.type","value":{"stringValue":"ring_full"}}]}]}},
-{"name":"otelgc.jitter.gap.duration","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[%[4]s,%[5]s]}}]}]}]}`
+{"name":"otelgc.jitter.gap.duration","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[%[4]s,%[5]s]}}]}]},
+{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"contained"}},
+{"key":"host.name","value":{"stringValue":"contained-0"}},{"key":"otelgc.boot.id","value":{"stringValue":"stolen"}}]},
+"scopeMetrics":[{"metrics":[{"name":"otelgc.gc.pause.duration","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[
+{"timeUnixNano":"%[2]d","count":"%[3]d","sum":%[3]d,"explicitBounds":[0.01],"bucketCounts":["0","%[3]d"]}]}}]}]}]}`
 
 const stolenGaps = `{"timeUnixNano":"%[1]d","count":"%[2]d","sum":%[3]g,"explicitBounds":[0.01,1],"bucketCounts":["0","%[2]d","0"],"attributes":[
 {"key":"otelgc.cause","value":{"stringValue":"host.steal"}},{"key":"otelgc.jitter.mode","value":{"stringValue":"spin"}},
