@@ -48,6 +48,7 @@ type Watcher struct {
 	known     map[dotnetipc.Identity]*process
 	named     dotnetipc.Identity // the process that was named by its number, or is it, started again
 	again     []string           // its command line
+	lived     stall.Instant      // when it was last seen alive
 	summaries []Summary
 	begun     int  // processes so far
 	crowded   bool // said that there are too many
@@ -109,6 +110,7 @@ func (w *Watcher) scan(ctx context.Context) {
 	defer ticker.Stop()
 	said := ""
 	for looks := 0; ; looks++ {
+		w.lookAtNamed()
 		found, err := w.o.Proc.Runtimes()
 		text := ""
 		if err != nil {
@@ -157,17 +159,6 @@ func (w *Watcher) explain() string {
 	return "no process is called " + w.o.Selector.name
 }
 
-func (w *Watcher) wanted(id dotnetipc.Identity) bool {
-	w.mu.Lock()
-	_, known := w.known[id]
-	again := w.again
-	if _, lives := w.known[w.named]; lives {
-		again = nil // it is another of the same command line
-	}
-	w.mu.Unlock()
-	return !known && w.o.Selector.picks(w.o.Proc, id.PID, again)
-}
-
 func (w *Watcher) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,11 +180,7 @@ func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	}
 	p.gone = w.ended(id)
 	if w.o.Selector.pid != 0 {
-		if args, err := w.o.Proc.Arguments(id.PID); err == nil {
-			w.mu.Lock()
-			w.named, w.again = id, args
-			w.mu.Unlock()
-		}
+		w.name(id)
 	}
 	w.begin(ctx, p, func() {})
 }
