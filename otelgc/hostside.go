@@ -95,12 +95,14 @@ func extentOf(c *gc.Collection) stall.Span {
 	return s
 }
 
-// during returns what the machine did in s, which may lie off by slack.
+// during returns what the machine did in s, which may lie off by slack. Time in
+// which a page was waited for and the machine was gone counts as the machine's.
 func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
 	if s.Start == 0 || s.Empty() {
 		return gc.HostDuring{}
 	}
-	d := h.history.During(stall.Span{Start: s.Start.Add(-slack), End: s.End.Add(slack)})
+	wide := stall.Span{Start: s.Start.Add(-slack), End: s.End.Add(slack)}
+	d := h.history.During(wide)
 	h.intervals = h.board.log.Intervals(h.intervals[:0], s)
 	h.cpu, h.pages = h.cpu[:0], h.pages[:0]
 	for i := range h.intervals {
@@ -115,10 +117,20 @@ func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
 			h.cpu = append(h.cpu, inside)
 		}
 	}
-	if len(h.cpu)+len(h.pages) > 0 || h.board.target.watching(s) {
-		d.CPUWait, d.PageWait = gc.Known(length(h.cpu)), gc.Known(length(h.pages))
-	}
+	cpu := length(h.cpu)
+	pages := length(append(h.pages, h.cpu...)) - cpu // none is taken twice
+	watched := h.board.target.watched(wide)
+	d.CPUWait, d.PageWait = certain(cpu, watched), certain(pages, watched)
 	return d
+}
+
+// certain returns what was taken for certain. That nothing was is known only of
+// time that was watched throughout.
+func certain(taken time.Duration, watched bool) gc.Maybe[time.Duration] {
+	if taken == 0 && !watched {
+		return gc.Maybe[time.Duration]{}
+	}
+	return gc.Known(taken)
 }
 
 // length returns how long spans are together, what they share once.

@@ -29,8 +29,16 @@ func newTestHostSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interva
 		board.log.Add(v)
 	}
 	board.log.Advance(at + upTo)
-	board.target.take(&stall.Interval{Start: at, End: at + upTo, Scope: stall.ScopeTarget, Owner: stall.Owner{PID: here.PID, Created: here.Created}})
+	watchedIn(board, at, stall.Span{End: upTo})
 	return &hostSide{board: board, now: board.clock.Now}
+}
+
+// watchedIn has the board say when this process was watched.
+func watchedIn(board *hostSource, at stall.Instant, spans ...stall.Span) {
+	here := board.target.place
+	for _, s := range spans {
+		board.target.take(&stall.Interval{Start: at + s.Start, End: at + s.End, Scope: stall.ScopeTarget, Owner: stall.Owner{PID: here.PID, Created: here.Created}})
+	}
 }
 
 func TestHostSide(t *testing.T) {
@@ -44,6 +52,8 @@ func TestHostSide(t *testing.T) {
 	cpu.Scope = stall.ScopeCPU
 	machine := target(150, 180, stall.HostSteal)
 	machine.Scope = stall.ScopeMachine
+	gone := target(300, 350, stall.HostSteal)
+	gone.Scope = stall.ScopeMachine
 	for _, test := range []struct {
 		name       string
 		slack      time.Duration
@@ -56,6 +66,8 @@ func TestHostSide(t *testing.T) {
 		{"without a CPU", 0, 900, []stall.Interval{target(100, 200, stall.HostPreempted)}, 100 * time.Microsecond, 0},
 		{"throttled, from before it", 0, 900, []stall.Interval{target(50, 150, stall.HostThrottled)}, 50 * time.Microsecond, 0},
 		{"a page", 0, 900, []stall.Interval{target(200, 800, stall.HostFault)}, 0, 200 * time.Microsecond},
+		{"a page, and the machine was gone", 0, 900, []stall.Interval{target(200, 800, stall.HostFault), gone}, 50 * time.Microsecond, 150 * time.Microsecond},
+		{"the machine was gone all the while a page was waited for", 0, 900, []stall.Interval{target(310, 330, stall.HostFault), gone}, 50 * time.Microsecond, 0},
 		{"another process, and one CPU", 0, 900, []stall.Interval{other, cpu}, 0, 0},
 		{"twice the same", 0, 900, []stall.Interval{target(100, 200, stall.HostPreempted), machine}, 100 * time.Microsecond, 0},
 		{"nobody knows why", 0, 900, []stall.Interval{target(100, 200, stall.HostUnknown)}, 0, 0},
@@ -64,6 +76,42 @@ func TestHostSide(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := newTestHostSide(t, at, test.upTo*us, test.told...)
+			got := h.during(stall.Span{Start: at + 100*us, End: at + 400*us}, test.slack)
+			if got.CPUWait.Or(-1) != test.cpu || got.PageWait.Or(-1) != test.pages {
+				t.Errorf("without a CPU %v, without a page %v, want %v, %v", got.CPUWait.Or(-1), got.PageWait.Or(-1), test.cpu, test.pages)
+			}
+		})
+	}
+}
+
+// TestHostSideOfTimeNobodyWatched: that nothing was taken is known only where
+// somebody was sure of all the time; what was taken for certain always is.
+func TestHostSideOfTimeNobodyWatched(t *testing.T) {
+	const at, us = stall.Instant(1_000_000_000), stall.Instant(1000)
+	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from * us, End: to * us} }
+	gone := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostSteal, Source: stall.ProbeSpin, Scope: stall.ScopeMachine}
+	page := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostFault, Source: stall.TargetWatch, Scope: stall.ScopeTarget}
+	for _, test := range []struct {
+		name       string
+		watched    []stall.Span
+		slack      time.Duration
+		told       []stall.Interval
+		cpu, pages time.Duration // -1 for not known
+	}{
+		{"all of it", []stall.Span{span(50, 200), span(200, 500)}, 0, nil, 0, 0},
+		{"a hole", []stall.Span{span(50, 200), span(201, 500)}, 0, nil, -1, -1},
+		{"there, and sure of nothing", []stall.Span{span(50, 60), span(500, 500)}, 0, nil, -1, -1},
+		{"sure of nothing since it began", []stall.Span{span(50, 50), span(500, 500)}, 0, nil, -1, -1},
+		{"not where slack may put it", []stall.Span{span(50, 410)}, 20 * time.Microsecond, nil, -1, -1},
+		{"begun too late", []stall.Span{span(150, 500)}, 0, nil, -1, -1},
+		{"nobody, and the machine was gone", nil, 0, []stall.Interval{gone}, 50 * time.Microsecond, -1},
+		{"a hole, and the machine was gone", []stall.Span{span(50, 300), span(350, 500)}, 0, []stall.Interval{gone}, 50 * time.Microsecond, -1},
+		{"a hole, and a page", []stall.Span{span(50, 300), span(350, 500)}, 0, []stall.Interval{page}, -1, 50 * time.Microsecond},
+		{"a hole, and the machine was gone while a page was waited for", []stall.Span{span(50, 300), span(350, 500)}, 0, []stall.Interval{gone, page}, 50 * time.Microsecond, -1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newTestHostSide(t, at, 0, test.told...)
+			watchedIn(h.board, at, test.watched...)
 			got := h.during(stall.Span{Start: at + 100*us, End: at + 400*us}, test.slack)
 			if got.CPUWait.Or(-1) != test.cpu || got.PageWait.Or(-1) != test.pages {
 				t.Errorf("without a CPU %v, without a page %v, want %v, %v", got.CPUWait.Or(-1), got.PageWait.Or(-1), test.cpu, test.pages)

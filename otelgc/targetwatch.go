@@ -31,8 +31,9 @@ func (t *targetWatch) take(v *stall.Interval) {
 	}
 }
 
-// watching reports whether the watch was there at the end of s.
-func (t *targetWatch) watching(s stall.Span) bool { return t.log.Watermark() >= s.End }
+// watched reports whether the watch was sure of all of s. That it was there is
+// not enough: it may have been sure of nothing.
+func (t *targetWatch) watched(s stall.Span) bool { return t.log.Coverage(s) == 1 }
 
 // hold returns the instant up to which a window can be resolved that the board
 // is done with up to w.
