@@ -7,8 +7,10 @@ import "time"
 //
 // MajorFaults, RunDelay, Throttled and Stolen are differences of counters that
 // were read before and after, Over apart: what they count may have been outside,
-// so they are "at most". CPUWait and PageWait are known to be inside; where they
-// are known from a follower of the scheduler, RunDelay is exact, too.
+// so they are "at most". CPUWait and PageWait are known to be inside, and share no
+// time. Where who tells of the collection follows the scheduler itself, as
+// otelgc-sidecar does, RunDelay is of that time alone, too; package otelgc only
+// counts it.
 type HostDuring struct {
 	// MajorFaults are page faults that were served from disk.
 	MajorFaults Maybe[uint64]
@@ -24,9 +26,10 @@ type HostDuring struct {
 	// Over is the time between the readings of the counters.
 	Over Maybe[time.Duration]
 	// CPUWait is how long a thread of the process was ready to run and none ran:
-	// it is inside for certain, and there may have been more.
+	// it is inside for certain, and there may have been more. Zero is known only
+	// where all the time was watched.
 	CPUWait Maybe[time.Duration]
 	// PageWait is how long a thread waited for the disk, while pages came from
-	// there, and no other thread ran or was ready.
+	// there, and no other thread ran or was ready; zero as for CPUWait.
 	PageWait Maybe[time.Duration]
 }
