@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -261,72 +260,6 @@ func TestWriter(t *testing.T) {
 	}
 	if perGap := float64(len(data)) / n; perGap > 8 {
 		t.Errorf("%.1f bytes per gap, want 8 or less", perGap)
-	}
-}
-
-// fullDisk takes a number of writes.
-type fullDisk struct{ left int }
-
-var errFull = errors.New("no space left on device")
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	if d.left--; d.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-func (d *fullDisk) Sync() error  { return nil }
-func (d *fullDisk) Close() error { return nil }
-
-func TestFullDisk(t *testing.T) {
-	w := newWriter(&fullDisk{left: 1}, Environment{})
-	w.Gap(1, Gap{Start: 1, End: 2})
-	if err := w.Close(); !errors.Is(err, errFull) {
-		t.Errorf("close on a full disk: %v", err)
-	}
-	w.Gap(1, Gap{Start: 3, End: 4})
-	w.Add(End{})
-	if w.Dropped() != 3 {
-		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
-	}
-}
-
-// heldDisk takes writes when it may.
-type heldDisk struct {
-	hold    atomic.Bool
-	held    chan struct{}
-	writing chan struct{}
-}
-
-func (d *heldDisk) Write(p []byte) (int, error) {
-	d.writing <- struct{}{}
-	if d.hold.Load() {
-		<-d.held
-	}
-	return len(p), nil
-}
-func (d *heldDisk) Sync() error  { return nil }
-func (d *heldDisk) Close() error { return nil }
-
-// TestWhatWaitsIsBounded holds the disk up.
-func TestWhatWaitsIsBounded(t *testing.T) {
-	d := &heldDisk{held: make(chan struct{}), writing: make(chan struct{}, 8)}
-	w := newWriter(d, Environment{})
-	d.hold.Store(true)
-	w.Gap(1, Gap{Start: 1, End: 2})
-	<-d.writing // newWriter's own
-	<-d.writing
-	const over = 100
-	for i := range MaxPending + over {
-		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
-		w.Add(End{})
-	}
-	if got := w.Dropped(); got != 2*over {
-		t.Errorf("%d dropped, want %d", got, 2*over)
-	}
-	close(d.held)
-	if err := w.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

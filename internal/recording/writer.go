@@ -151,6 +151,10 @@ func (w *Writer) flush() {
 	w.gaps, w.records = nil, nil
 	w.mu.Unlock()
 	count := uint64(len(gaps) + len(records))
+	if w.Err() != nil {
+		w.drop(count) // added while the write failed
+		return
+	}
 	// A probe is told of before its first gap, and nothing behind the end.
 	for _, r := range records {
 		if r.kind() == KindEnd {

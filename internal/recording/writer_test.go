@@ -1,0 +1,110 @@
+package recording
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// fullDisk takes a number of writes.
+type fullDisk struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.left--; d.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+func (d *fullDisk) Sync() error  { return nil }
+func (d *fullDisk) Close() error { return nil }
+
+func TestFullDisk(t *testing.T) {
+	w := newWriter(&fullDisk{left: 1}, Environment{})
+	w.Gap(1, Gap{Start: 1, End: 2})
+	if err := w.Close(); !errors.Is(err, errFull) {
+		t.Errorf("close on a full disk: %v", err)
+	}
+	w.Gap(1, Gap{Start: 3, End: 4})
+	w.Add(End{})
+	if w.Dropped() != 3 {
+		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
+	}
+}
+
+// tornDisk is full in the middle of its first write, in which another gap comes,
+// and has room again after it.
+type tornDisk struct {
+	w       *Writer
+	written []byte
+}
+
+func (d *tornDisk) Write(p []byte) (int, error) {
+	if len(d.written) > 0 {
+		d.written = append(d.written, p...)
+		return len(p), nil
+	}
+	d.w.Gap(1, Gap{Start: 3, End: 4})
+	d.written = append(d.written, p[:2]...)
+	return 2, errFull
+}
+func (d *tornDisk) Sync() error  { return nil }
+func (d *tornDisk) Close() error { return nil }
+
+// TestNothingAfterAnError: what followed half a frame could not be read.
+func TestNothingAfterAnError(t *testing.T) {
+	d := &tornDisk{}
+	w := &Writer{to: d}
+	d.w = w
+	w.Gap(1, Gap{Start: 1, End: 2})
+	w.flush()
+	w.flush()
+	if len(d.written) != 2 {
+		t.Errorf("%d bytes are in the file, want the 2 before the error", len(d.written))
+	}
+	if !errors.Is(w.Err(), errFull) || w.Dropped() != 2 {
+		t.Errorf("error %v and %d dropped, want %v and 2", w.Err(), w.Dropped(), errFull)
+	}
+}
+
+// heldDisk takes writes when it may.
+type heldDisk struct {
+	hold    atomic.Bool
+	held    chan struct{}
+	writing chan struct{}
+}
+
+func (d *heldDisk) Write(p []byte) (int, error) {
+	d.writing <- struct{}{}
+	if d.hold.Load() {
+		<-d.held
+	}
+	return len(p), nil
+}
+func (d *heldDisk) Sync() error  { return nil }
+func (d *heldDisk) Close() error { return nil }
+
+// TestWhatWaitsIsBounded holds the disk up.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	d := &heldDisk{held: make(chan struct{}), writing: make(chan struct{}, 8)}
+	w := newWriter(d, Environment{})
+	d.hold.Store(true)
+	w.Gap(1, Gap{Start: 1, End: 2})
+	<-d.writing // newWriter's own
+	<-d.writing
+	const over = 100
+	for i := range MaxPending + over {
+		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
+		w.Add(End{})
+	}
+	if got := w.Dropped(); got != 2*over {
+		t.Errorf("%d dropped, want %d", got, 2*over)
+	}
+	close(d.held)
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
