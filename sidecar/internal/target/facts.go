@@ -38,7 +38,13 @@ type Summary struct {
 	// Slowed are the collections that the machine made pause long, see gc.Usual.
 	Slowed Slowed `json:"slowed,omitzero"`
 
-	GCThreads   []GCThread   `json:"gc_threads,omitempty"`
+	// GCThreads are the collector's; GCThreadsLeft were over the limit in one look
+	// at least. GCThreadsPartly says that a look saw a part of the process's
+	// threads only: the collector may have had more.
+	GCThreads       []GCThread `json:"gc_threads,omitempty"`
+	GCThreadsLeft   int        `json:"gc_threads_left,omitempty"`
+	GCThreadsPartly bool       `json:"gc_threads_partly,omitempty"`
+
 	Allocations *Allocations `json:"allocations,omitempty"` // nil if nobody asked
 
 	order uint64 // when it was first seen

@@ -29,7 +29,8 @@ type GCThread struct {
 	CPU     int64 `json:"cpu"`
 	Elapsed int64 `json:"elapsed"`
 	// Ended says that the thread is no longer there: what was read last. One
-	// that came and went between two looks is missing.
+	// that came and went between two looks is missing. Of a thread that a look
+	// at a part of the threads did not find, it is not known, and not said.
 	Ended bool `json:"ended,omitempty"`
 }
 
@@ -37,7 +38,8 @@ type GCThread struct {
 type gcThreads struct {
 	known map[threadKey]*followed
 	first stall.Instant // when they were looked at first
-	left  int           // over the limit
+	left  int           // over the limit, the most in one look
+	part  bool          // a look saw a part of the threads only
 }
 
 // threadKey names a thread: its number is used again.
@@ -52,14 +54,17 @@ type followed struct {
 	base  time.Duration // of CPU at since
 }
 
-// look takes in the threads that there are now.
-func (g *gcThreads) look(threads []thread, now stall.Instant, madeAt func(uint64) stall.Instant) {
+// look takes in the threads that there are now, or a part of them.
+func (g *gcThreads) look(threads []thread, whole bool, now stall.Instant, madeAt func(uint64) stall.Instant) {
 	if g.first == 0 {
 		g.first, g.known = now, make(map[threadKey]*followed)
 	}
-	for _, f := range g.known {
-		f.Ended = true
+	if g.part = g.part || !whole; whole {
+		for _, f := range g.known {
+			f.Ended = true
+		}
 	}
+	left := 0
 	for i := range threads {
 		t := &threads[i]
 		if t.name != serverThread && t.name != backgroundThread {
@@ -67,11 +72,13 @@ func (g *gcThreads) look(threads []thread, now stall.Instant, madeAt func(uint64
 		}
 		f := g.follow(t, now, madeAt)
 		if f == nil {
+			left++
 			continue
 		}
 		f.Ended = false
 		f.CPU, f.Elapsed = int64(t.cpu-f.base), int64(max(0, now.Sub(f.since)))
 	}
+	g.left = max(g.left, left)
 }
 
 // follow returns what is kept of a thread, nil if there are too many.
@@ -81,7 +88,6 @@ func (g *gcThreads) follow(t *thread, now stall.Instant, madeAt func(uint64) sta
 		return f
 	}
 	if len(g.known) >= maxGCThreads {
-		g.left++
 		return nil
 	}
 	f := &followed{GCThread: GCThread{Thread: t.id, Name: t.name}, since: max(g.first, min(now, madeAt(t.created)))}
@@ -104,12 +110,18 @@ func (g *gcThreads) list() []GCThread {
 	return all
 }
 
-// sayGCThreads says in one line what the collector's threads used.
-func sayGCThreads(all []GCThread) string {
-	if len(all) == 0 {
-		return "none seen: under Workstation GC the program's own threads collect"
+// sayGCThreads says in one line what the collector's threads used, and what is
+// not known of them.
+func (s *Summary) sayGCThreads() string {
+	all := s.GCThreads
+	words := []string{}
+	switch {
+	case len(all) > 0:
+	case s.GCThreadsPartly:
+		words = append(words, "none seen")
+	default:
+		words = append(words, "none seen: under Workstation GC the program's own threads collect")
 	}
-	var words []string
 	for _, name := range []string{serverThread, backgroundThread} {
 		threads, ended, cpu, elapsed := 0, 0, time.Duration(0), time.Duration(0)
 		for i := range all {
@@ -131,6 +143,12 @@ func sayGCThreads(all []GCThread) string {
 		}
 		words = append(words, text)
 	}
+	if s.GCThreadsLeft > 0 {
+		words = append(words, fmt.Sprintf("at least %d more, over the limit of %d", s.GCThreadsLeft, maxGCThreads))
+	}
+	if s.GCThreadsPartly {
+		words = append(words, errSomeThreads.Error())
+	}
 	return strings.Join(words, "; ")
 }
 
@@ -140,12 +158,12 @@ func (p *process) lookAtThreads(now stall.Instant) {
 	if p.id.PID == 0 {
 		return
 	}
-	threads, err := threadsOf(p.proc, p.id.PID)
+	threads, whole, err := threadsOf(p.proc, p.id.PID)
 	if err != nil || len(threads) == 0 {
 		return
 	}
-	p.gcThreads.look(threads, now, func(ticks uint64) stall.Instant { return madeAt(p.clock, ticks) })
-	p.summary.GCThreads = p.gcThreads.list()
+	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return madeAt(p.clock, ticks) })
+	p.summary.GCThreads, p.summary.GCThreadsLeft, p.summary.GCThreadsPartly = p.gcThreads.list(), p.gcThreads.left, p.gcThreads.part
 	if p.allocations.on {
 		p.allocations.name(p.proc, p.id.PID)
 	}

@@ -17,7 +17,7 @@ func TestAzmcpThreads(t *testing.T) {
 	var names []string
 	for i := range 400 {
 		server.List(i % 4 / 3 * 1_000_000)
-		threads, err := threadsOf(dotnetipc.Proc{}, server.PID())
+		threads, _, err := threadsOf(dotnetipc.Proc{}, server.PID())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,17 @@
 package target
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,15 +20,15 @@ import (
 func TestGCThreads(t *testing.T) {
 	madeAt := func(ticks uint64) stall.Instant { return stall.Instant(ticks) }
 	var g gcThreads
-	if g.look([]thread{{1, "azmcp", time.Hour, 1}}, 100, madeAt); g.list() != nil {
+	if g.look([]thread{{1, "azmcp", time.Hour, 1}}, true, 100, madeAt); g.list() != nil {
 		t.Errorf("got %v of a process without such threads", g.list())
 	}
 	g = gcThreads{}
-	g.look([]thread{{1, "azmcp", time.Hour, 1}, {2, serverThread, time.Second, 2}, {3, serverThread, 0, 2}}, 100, madeAt)
+	g.look([]thread{{1, "azmcp", time.Hour, 1}, {2, serverThread, time.Second, 2}, {3, serverThread, 0, 2}}, true, 100, madeAt)
 	g.look([]thread{
 		{2, serverThread, time.Second + 20, 2}, {4, backgroundThread, 30, 150}, {3, serverThread, 5, 160},
-	}, 200, madeAt)
-	g.look([]thread{{2, serverThread, time.Second + 40, 2}, {3, serverThread, 7, 160}}, 300, madeAt)
+	}, true, 200, madeAt)
+	g.look([]thread{{2, serverThread, time.Second + 40, 2}, {3, serverThread, 7, 160}}, true, 300, madeAt)
 	want := []GCThread{
 		{Thread: 4, Name: backgroundThread, CPU: 30, Elapsed: 50, Ended: true},
 		{Thread: 2, Name: serverThread, CPU: 40, Elapsed: 200},
@@ -33,10 +38,10 @@ func TestGCThreads(t *testing.T) {
 	if diff := cmp.Diff(want, g.list()); diff != "" {
 		t.Errorf("threads (-want +got):\n%s", diff)
 	}
-	if got := sayGCThreads(g.list()); !strings.Contains(got, "3 .NET Server GC: 47ns of CPU, the oldest in 0s, 1 of them ended") {
+	if got := (&Summary{GCThreads: g.list()}).sayGCThreads(); !strings.Contains(got, "3 .NET Server GC: 47ns of CPU, the oldest in 0s, 1 of them ended") {
 		t.Errorf("got %q", got)
 	}
-	if got := sayGCThreads(nil); !strings.Contains(got, "the program's own threads collect") {
+	if got := new(Summary).sayGCThreads(); !strings.Contains(got, "the program's own threads collect") {
 		t.Errorf("of none: got %q", got)
 	}
 }
@@ -49,9 +54,75 @@ func TestGCThreadsAreBounded(t *testing.T) {
 		for id := range 1000 {
 			list = append(list, thread{id, serverThread, 0, uint64(i)})
 		}
-		g.look(list, stall.Instant(100+i), func(uint64) stall.Instant { return 1 })
+		g.look(list, true, stall.Instant(100+i), func(uint64) stall.Instant { return 1 })
 	}
-	if len(g.list()) != maxGCThreads || g.left == 0 {
-		t.Errorf("%d threads kept, %d left", len(g.list()), g.left)
+	// Of the third thousand 48 have a place, and of the others none.
+	if len(g.list()) != maxGCThreads || g.left != 1000 {
+		t.Errorf("%d threads kept, %d left, want %d and 1000", len(g.list()), g.left, maxGCThreads)
+	}
+	s := Summary{GCThreads: g.list(), GCThreadsLeft: g.left}
+	if got := s.sayGCThreads(); !strings.Contains(got, "at least 1000 more, over the limit of 2048") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestPartOfTheThreads: what a look at a part of the threads did not find may be
+// there still, and that is said.
+func TestPartOfTheThreads(t *testing.T) {
+	root := t.TempDir()
+	proc := dotnetipc.Proc{Root: root}
+	put := func(id int, stat string) {
+		dir := filepath.Join(root, "7", "task", strconv.Itoa(id))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := "8 (.NET Server GC) S 1 7 7 0 -1 0 0 0 0 0 2 0 0 0 20 0 9 0 1 0"
+	put(8, server)
+	p := &process{id: dotnetipc.Identity{PID: 7}, proc: proc}
+	look := func() string {
+		p.lookAtThreads(1 << 40)
+		return p.summary.sayGCThreads()
+	}
+	if got := look(); p.summary.GCThreadsPartly || strings.Contains(got, "not all") {
+		t.Errorf("of a whole list: got %q", got)
+	}
+	put(8, "cannot be read")
+	put(9, "9 (shop) S 1 7 7 0 -1 0 0 0 0 0 2 0 0 0 20 0 9 0 1 0")
+	if got := look(); p.summary.GCThreads[0].Ended || !strings.Contains(got, "not all threads of the process could be looked at") {
+		t.Errorf("of a part: got %q, %+v", got, p.summary.GCThreads)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "7", "task", "8")); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(); !p.summary.GCThreads[0].Ended {
+		t.Errorf("of a whole list without it: got %q", got)
+	}
+	if got := p.configuration(nil, dotnetipc.ProcessInfo{}); len(got.threads) != 1 {
+		t.Errorf("configuration: %d threads, want 1", len(got.threads))
+	}
+	put(8, "cannot be read")
+	p.log = slog.New(slog.DiscardHandler)
+	if got := p.configuration(nil, dotnetipc.ProcessInfo{}); got.threads != nil {
+		t.Errorf("configuration by a part of the threads: %v", got.threads)
+	}
+}
+
+// TestManyThreads: a list of as many as are looked at is whole, of more it is not.
+func TestManyThreads(t *testing.T) {
+	root := t.TempDir()
+	for id := 1; id <= maxThreads+1; id++ { // of which none can be opened: they ended
+		if err := os.MkdirAll(filepath.Join(root, "7", "task", strconv.Itoa(id)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if id < maxThreads {
+			continue
+		}
+		if _, whole, err := threadsOf(dotnetipc.Proc{Root: root}, 7); err != nil || whole != (id == maxThreads) {
+			t.Errorf("%d threads: whole %v, %v", id, whole, err)
+		}
 	}
 }

@@ -137,7 +137,7 @@ func (p *process) sayEnd() {
 		"of_it_to_suspend", time.Duration(s.SuspendTotal).String(), "longest", time.Duration(s.PauseMax).String(),
 		"pause_share", percent(s.PauseShare),
 		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
-		"gc_threads", sayGCThreads(s.GCThreads),
+		"gc_threads", s.sayGCThreads(),
 	}
 	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
 		facts = append(facts, "allocated_sampled", s.Allocations.String())

@@ -39,9 +39,14 @@ func (p *process) configuration(env map[string]string, info dotnetipc.ProcessInf
 	if p.id.PID == 0 {
 		return c
 	}
-	var err error
-	if c.threads, err = threadsOf(p.proc, p.id.PID); err != nil {
+	threads, whole, err := threadsOf(p.proc, p.id.PID)
+	if err == nil && !whole {
+		err = errSomeThreads
+	}
+	if err != nil {
 		p.log.Info("the runtime line of the process lacks what its threads tell", "error", err)
+	} else {
+		c.threads = threads
 	}
 	if c.config, err = p.proc.RuntimeConfig(p.id.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Info("the runtime line of the process lacks what its runtimeconfig.json says", "error", err)

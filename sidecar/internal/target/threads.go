@@ -2,12 +2,15 @@ package target
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
@@ -28,6 +31,9 @@ const (
 	tieringThread    = ".NET Tiered Com"
 )
 
+// errSomeThreads says that a list of threads is not whole.
+var errSomeThreads = fmt.Errorf("not all threads of the process could be looked at, which are %d at most", maxThreads)
+
 // thread is a thread of a process.
 type thread struct {
 	id      int
@@ -37,8 +43,9 @@ type thread struct {
 }
 
 // threadsOf returns the threads that a process has now. Those that end
-// meanwhile are missing.
-func threadsOf(proc dotnetipc.Proc, pid int) ([]thread, error) {
+// meanwhile are missing. The list is not whole if there are more than
+// maxThreads, or one cannot be read.
+func threadsOf(proc dotnetipc.Proc, pid int) (all []thread, whole bool, err error) {
 	root := proc.Root
 	if root == "" {
 		root = "/proc"
@@ -46,24 +53,29 @@ func threadsOf(proc dotnetipc.Proc, pid int) ([]thread, error) {
 	tasks := filepath.Join(root, strconv.Itoa(pid), "task")
 	dir, err := os.Open(tasks)
 	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
+		return nil, false, fmt.Errorf("list threads: %w", err)
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	ids, err := dir.Readdirnames(maxThreads)
+	ids, err := dir.Readdirnames(maxThreads + 1)
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("list threads: %w", err)
+		return nil, false, fmt.Errorf("list threads: %w", err)
 	}
-	all := make([]thread, 0, len(ids))
+	whole = len(ids) <= maxThreads
+	ids = ids[:min(len(ids), maxThreads)]
+	all = make([]thread, 0, len(ids))
 	for _, id := range ids {
 		stat, err := readThread(filepath.Join(tasks, id, "stat"))
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it ended
+		}
+		t, ok := parseThread(stat)
+		if err != nil || !ok {
+			whole = false
 			continue
 		}
-		if t, ok := parseThread(stat); ok {
-			all = append(all, t)
-		}
+		all = append(all, t)
 	}
-	return all, nil
+	return all, whole, nil
 }
 
 func readThread(path string) ([]byte, error) {
