@@ -31,7 +31,9 @@ type Process struct {
 	pressure  file
 	cgroups   *cgroup.Watch
 	throttle  []cgroup.Throttle
-	schedstat [64]byte // scratch
+	stole     time.Duration // as it was read last
+	pressed   time.Duration // as it was read last
+	schedstat [64]byte      // scratch
 }
 
 // Counts are what is counted up to a moment.
@@ -144,26 +146,31 @@ func (p *Process) counts() (Counts, error) {
 	return c, nil
 }
 
-// stolen returns what the first line of /proc/stat says, 0 if it does not.
+// stolen returns what the first line of /proc/stat says, 0 if it never did.
+// What cannot be read for once is what it was.
 func (p *Process) stolen() time.Duration {
 	text, err := p.machine.read()
 	if err != nil {
-		return 0
+		return p.stole
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	ticks, _ := number(field(line, 8))
-	return time.Duration(min(ticks, 1<<62/uint64(tick))) * tick
+	if ticks, ok := number(field(line, 8)); ok {
+		p.stole = time.Duration(min(ticks, 1<<62/uint64(tick))) * tick
+	}
+	return p.stole
 }
 
 // Pressure returns the time in which some thread of the machine waited for a
-// CPU (Documentation/accounting/psi.rst), 0 if the kernel does not say.
+// CPU (Documentation/accounting/psi.rst), 0 if the kernel never said.
 func (p *Process) Pressure() time.Duration {
 	text, err := p.pressure.read()
 	if err != nil {
-		return 0
+		return p.pressed
 	}
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	_, total, _ := bytes.Cut(first, []byte("total="))
-	us, _ := number(total)
-	return time.Duration(min(us, 1<<62/1000)) * time.Microsecond
+	if us, ok := number(total); ok {
+		p.pressed = time.Duration(min(us, 1<<62/1000)) * time.Microsecond
+	}
+	return p.pressed
 }

@@ -114,6 +114,42 @@ func TestReadThroughAGap(t *testing.T) {
 	}
 }
 
+// TestMachineThroughAGap is the same of what is counted of the machine.
+func TestMachineThroughAGap(t *testing.T) {
+	root := machine(nil)
+	p, err := Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, test := range []struct{ name, stat, pressure string }{
+		{"good", "cpu  1 2 3 4 5 6 7 8 9 10\n", "some avg10=0.00 total=77\n"},
+		{"absent", "", ""},
+		{"nonsense", "cpu  1 2\n", "some total=much\n"},
+		{"good again", "cpu  1 2 3 4 5 6 7 9 9 10\n", "some avg10=0.00 total=77\n"},
+	} {
+		for name, text := range map[string]string{"proc/stat": test.stat, "proc/pressure/cpu": test.pressure} {
+			root[name] = &fstest.MapFile{Data: []byte(text)}
+			if text == "" {
+				delete(root, name)
+			}
+		}
+		p.machine.close()
+		p.pressure.close()
+		got, err := p.Read(ticking(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 80 * time.Millisecond
+		if test.name == "good again" {
+			want += tick
+		}
+		if got.Stolen != want || p.Pressure() != 77*time.Microsecond {
+			t.Errorf("%s: stolen %v, pressure %v, want %v and 77µs", test.name, got.Stolen, p.Pressure(), want)
+		}
+	}
+}
+
 func TestReadOfAnother(t *testing.T) {
 	root := machine(nil)
 	p, err := Open(root, 7)
