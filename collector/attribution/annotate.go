@@ -91,6 +91,15 @@ func carries(m pcommon.Map) *stall.Share {
 	return &s
 }
 
+// carriedCoverage returns the coverage that a span's own process wrote on it.
+func carriedCoverage(m pcommon.Map) (float64, bool) {
+	v, ok := m.Get(stall.AttrCoverage)
+	if !ok || v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() <= 1) {
+		return 0, false
+	}
+	return v.Double(), true
+}
+
 // writer writes down what becomes of the spans of one resource.
 type writer struct {
 	a      *Attributor
@@ -99,6 +108,7 @@ type writer struct {
 	told   plog.Logs
 	inside bool   // otelgc is in the process
 	boot   string // of the host, where the resource does not say it
+	pid    int32  // of the process: by the resource, else as it was found; 0 if neither
 }
 
 // counts reports whether the connector is to count a span that is a request.
@@ -151,7 +161,9 @@ func (w *writer) tell(win *window, o *outcome) {
 	m.PutStr(stall.AttrSentence, sentence)
 	if boot := cmp.Or(w.h.id.boot, w.boot); boot != "" {
 		m.PutStr(stall.AttrBootID, boot)
-		m.PutInt(stall.AttrProcessPID, int64(w.h.id.number))
+		if w.pid != 0 {
+			m.PutInt(stall.AttrProcessPID, int64(w.pid))
+		}
 		if win.Start > 0 {
 			m.PutInt(stall.AttrStart, int64(win.Start))
 			m.PutInt(stall.AttrEnd, int64(win.End))

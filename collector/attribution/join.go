@@ -26,7 +26,10 @@ type outcome struct {
 // attribute joins the spans of h, and returns what there is to tell of them.
 func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	told = plog.NewLogs()
-	w := writer{a: a, j: j, h: h, told: told, inside: v.inside}
+	w := writer{a: a, j: j, h: h, told: told, inside: v.inside, pid: h.id.number}
+	if w.pid == 0 && v.process != nil {
+		w.pid = v.process.id.number
+	}
 	resource := h.spans.ResourceSpans().At(0).Resource().Attributes()
 	if text(resource, stall.AttrBootID) == "" {
 		w.boot = v.boot
@@ -64,6 +67,9 @@ func (w *writer) join(v *view, windows []window) {
 		o := outcome{share: s, coverage: j.coverage(win)}
 		if own := carries(win.span.Attributes()); own != nil {
 			o.share, o.own = withMachine(own, s), true
+			if c, ok := carriedCoverage(win.span.Attributes()); ok {
+				o.coverage = c // of the sources inside, which may be others
+			}
 			if own.Collections > 0 {
 				_, o.kind = j.pauses.collections(win.Extent())
 			}
@@ -82,7 +88,9 @@ func (w *writer) unknown() {
 			win := window{span: s}
 			win.End = stall.Instant(duration(s))
 			o := outcome{share: carries(s.Attributes())}
+			o.coverage, _ = carriedCoverage(s.Attributes())
 			if o.own = o.share != nil; !o.own {
+				o.coverage = 0
 				o.share = &stall.Share{Total: duration(s), Unseen: duration(s)}
 			}
 			w.conclude(&win, &o)

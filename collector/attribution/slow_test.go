@@ -7,9 +7,55 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
 )
+
+// TestSlowOfAnother: the event of a span that came with charges has the coverage
+// that its own process wrote on it; of one that was found by its container, the
+// pid of the process; and no pid is left out rather than 0.
+func TestSlowOfAnother(t *testing.T) {
+	own := func(td ptrace.Traces) {
+		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+		m.PutStr(stall.AttrFidelity, "exact")
+		m.PutDouble("otelgc.stall.app", 5e-3)
+		m.PutDouble(stall.AttrCoverage, 0.75)
+	}
+	noPID := func(td ptrace.Traces) {
+		td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+	}
+	type told struct{ pid, coverage any }
+	for name, x := range map[string]struct {
+		with   m
+		heard  bool
+		change func(ptrace.Traces)
+		want   told
+	}{
+		"own charges":                 {nil, true, own, told{int64(42), 0.75}},
+		"own charges, nobody watches": {nil, false, own, told{int64(42), 0.75}},
+		"container":                   {m{"container.id": "abc"}, true, noPID, told{int64(42), 1.}},
+		"nobody knows its pid":        {nil, true, noPID, told{nil, 0.}},
+	} {
+		s, a, c := newSender(), New(Config{SlowSpan: time.Millisecond}), new(catcher)
+		s.with = x.with
+		if x.heard {
+			a.Learn(s.status(stall.GCWatch, 99*sec))
+			a.Learn(s.status(stall.GCWatch, 101*sec))
+		}
+		td := s.span(100*sec, 100*sec+5*ms)
+		x.change(td)
+		a.Hold(td, c.sink(), start)
+		a.Flush()
+		if len(c.slow) != 1 {
+			t.Fatalf("%s: %d events, want 1", name, len(c.slow))
+		}
+		raw := c.slow[0].Attributes().AsRaw()
+		if diff := cmp.Diff(x.want, told{raw["process.pid"], raw["otelgc.stall.coverage"]}, cmp.AllowUnexported(told{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
 
 // TestSlow: the event of a slow span says where and when it was, and why it was
 // slow; a quicker span has none.
