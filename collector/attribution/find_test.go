@@ -91,6 +91,33 @@ func TestFoundByIdentity(t *testing.T) {
 	}
 }
 
+// TestOneFallsSilent: of two processes of a container the one that ended is not
+// meant, as soon as it has been silent for long enough.
+func TestOneFallsSilent(t *testing.T) {
+	a, c := New(Config{}), new(catcher)
+	ended, lives := newSender(), newSender()
+	ended.pid, lives.pid = 8, 9
+	ended.with, lives.with = m{"container.id": "abc"}, m{"container.id": "abc"}
+	for _, s := range []*sender{ended, lives} {
+		a.Learn(s.status(stall.Dotnet, 99*sec))
+	}
+	a.Learn(lives.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
+	a.Learn(lives.status(stall.Dotnet, 101*sec))
+	td := lives.span(100*sec, 100*sec+10*ms)
+	td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+	a.Hold(td, c.sink(), start)
+	if a.Tick(start); len(c.spans) != 0 {
+		t.Fatal("the span went on while both could be meant")
+	}
+	a.Learn(lives.status(stall.Dotnet, 104*sec))
+	if a.Tick(start); len(c.spans) != 1 {
+		t.Fatal("the span waits although one alone is left")
+	}
+	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got == 0 || a.Lost().SpansAmbiguous != 0 {
+		t.Errorf("gc.pause %v, lost %+v; want the pause of the one that lives", got, a.Lost())
+	}
+}
+
 // TestStampedSpans: a Collector stamps the boot id on spans that have no pid, or
 // that of their container: the container names the process.
 func TestStampedSpans(t *testing.T) {

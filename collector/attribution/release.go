@@ -63,9 +63,10 @@ func (r *registry) settled(h *held) bool {
 	return h.found.settled(h.end)
 }
 
-// look finds the place of h, unless it is known and nothing changed.
+// look finds the place of h, unless it is known and nothing changed. Of several
+// that it may be, all but one fall silent with time alone.
 func (r *registry) look(h *held) {
-	if h.version != r.version {
+	if h.version != r.version || h.found.ambiguous {
 		h.found, h.version = r.find(&h.id), r.version
 	}
 }
