@@ -43,10 +43,19 @@ func New(c Config) *Attributor {
 // Learn takes in the events among the records. Records of others are left alone;
 // ld is not changed.
 func (a *Attributor) Learn(ld plog.Logs) {
+	// A status says that everything before it was told, with it at the latest:
+	// who sorts records by scope may have put it in front.
+	a.learnAll(ld, false)
+	a.learnAll(ld, true)
+}
+
+func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 	for _, rl := range ld.ResourceLogs().All() {
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
-				a.learn(r, rl.Resource().Attributes())
+				if (r.EventName() == stall.EventSourceStatus) == statuses {
+					a.learn(r, rl.Resource().Attributes())
+				}
 			}
 		}
 	}
@@ -72,13 +81,16 @@ func (a *Attributor) take(e *event) error {
 	if l == nil {
 		return errRoom
 	}
+	overtaken := false
 	for _, v := range e.stalls {
 		if h.now > 0 && v.Start > h.now+pastAfter {
 			return errTime // of the future: it would stay for ever
 		}
 		if !l.add(v, &a.scratch) {
 			a.lost.duplicates++
+			continue
 		}
+		overtaken = overtaken || v.End < l.Watermark()
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
@@ -97,6 +109,9 @@ func (a *Attributor) take(e *event) error {
 		if p != nil {
 			p.pauses.note(e.stalls, e.index, e.kind)
 		}
+	}
+	if overtaken {
+		return errLate
 	}
 	return nil
 }

@@ -46,6 +46,32 @@ func TestLateDuplicatedOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestOvertaken: an event behind the watermark of its source is counted, once,
+// and is there for the spans that still wait; beside its status it is in time,
+// also behind it.
+func TestOvertaken(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 99*sec))
+	pause := s.collection(stall.GCWatch, 1, 100*sec+ms, 100*sec+4*ms, 0)
+	both := s.status(stall.GCWatch, 101*sec)
+	pause.ResourceLogs().At(0).CopyTo(both.ResourceLogs().AppendEmpty())
+	a.Learn(both)
+	a.Learn(pause) // that is a duplicate
+	if got := a.Lost(); got.Events["late"] != 0 || got.Duplicates != 1 {
+		t.Errorf("lost %+v, want no late event and one duplicate", got)
+	}
+	a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
+	a.Learn(s.collection(stall.GCWatch, 2, 100*sec+5*ms, 100*sec+7*ms, 0))
+	a.Learn(s.collection(stall.GCWatch, 3, 102*sec, 102*sec+ms, 0))
+	a.Flush()
+	if diff := cmp.Diff(map[string]uint64{"late": 1}, a.Lost().Events); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; !cmp.Equal(got, 5e-3, cmpopts.EquateApprox(0, 2e-6)) {
+		t.Errorf("gc.pause: got %v, want both pauses, 5 ms", got)
+	}
+}
+
 // TestLostEvents: where a status never comes, the pauses that were sent with it
 // did not come either, and the time is unseen; what came after it counts.
 func TestLostEvents(t *testing.T) {

@@ -6,17 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// Why an event was not taken. Each is a value of error.type.
+// Why an event was not taken, or not in time. Each is a value of error.type.
 var (
 	errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
 	errTime       = errors.New("time")        // times or sizes that cannot be
 	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
 	errRoom       = errors.New("limit")       // no room for one more source
+	errLate       = errors.New("late")        // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.
 type Lost struct {
-	// Events by why they were not taken: no_identity, time, cause, limit.
+	// Events by why they were not taken: no_identity, time, cause, limit; or
+	// late: taken, for the spans that still wait.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64

@@ -152,7 +152,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ConnectorStallEventsDropped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_connector_stall_events_dropped",
-		metric.WithDescription("Events that were not taken, by why; those that were there already among them. [Alpha]"),
+		metric.WithDescription("Events that were not taken, by why; those that were there already among them, and those that came late, which count for the spans that still wait. [Alpha]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
