@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -115,7 +116,10 @@ func reports() map[string]*Report {
 		},
 		"every-cause": {
 			Setup: setup, Requests: len(every), Judgement: judge(every), Outside: quiet,
-			GC: Collections{Cycles: 3, RuntimeCycles: 3, Pause: 9 * ms, LongestPause: 2 * ms},
+			GC: Collections{
+				Cycles: 3, RuntimeCycles: 3, Pause: 9 * ms, LongestPause: 2 * ms,
+				Slowed: slowed.Tally{StolenCPU: 1, Paging: 1, Longest: "collection 2: stolen CPU: paused 6.00 ms, 12 times the usual for its work, 5.20 ms of it without a CPU"},
+			},
 		},
 		"nothing": {Setup: setup, Errors: 12, Notes: []string{"12 of 12 requests were not sent."}},
 	}

@@ -3,6 +3,7 @@ package blame
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,8 +16,9 @@ type Document struct {
 	Schema         string         `json:"schema"`
 	Requests       int            `json:"requests"`
 	Collections    uint64         `json:"collections"`
-	RuntimeCycles  uint64         `json:"runtime_cycles"` // as the runtime counted over the same time
-	Gaps           uint64         `json:"gaps"`           // of the probe beside the service
+	RuntimeCycles  uint64         `json:"runtime_cycles"`   // as the runtime counted over the same time
+	Slowed         *slowed.Tally  `json:"slowed,omitempty"` // collections that the machine made pause long; absent if none
+	Gaps           uint64         `json:"gaps"`             // of the probe beside the service
 	Latency        LatencyJSON    `json:"latency"`
 	GapAttribution GapsJSON       `json:"gap_attribution"`
 	Attribution    []Attribution  `json:"attribution"`
@@ -95,6 +97,9 @@ func (r *Report) Document() Document {
 		GCMatters:   []MatterJSON{},
 		Blame:       r.Sentences(),
 		Notes:       r.Notes,
+	}
+	if r.GC.Slowed != (slowed.Tally{}) {
+		d.Slowed = &r.GC.Slowed
 	}
 	if l.HasP999 {
 		d.Latency.P999 = &l.P999

@@ -32,6 +32,9 @@ func fields(t reflect.Type) (names []string) {
 		return nil
 	}
 	for f := range t.Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "schema" {
 			names = append(names, name)

@@ -22,9 +22,9 @@ func (r *Report) Print(to io.Writer) error {
 		fmt.Fprintln(w)
 		page.Wrap(w, "  ", "  ", s)
 	}
-	if len(r.Notes) > 0 {
+	if notes := r.caveats(); len(notes) > 0 {
 		page.Heading(w, "BEFORE YOU BELIEVE IT", "")
-		for _, n := range r.Notes {
+		for _, n := range notes {
 			page.Wrap(w, "  - ", "    ", n)
 		}
 	}
@@ -47,6 +47,16 @@ func (r *Report) Print(to io.Writer) error {
 		return fmt.Errorf("print report: %w", err)
 	}
 	return nil
+}
+
+// caveats returns the notes, and that the machine has a part in what the
+// collector's pauses took.
+func (r *Report) caveats() []string {
+	text := r.GC.Slowed.String()
+	if text == "" {
+		return r.Notes
+	}
+	return append(slices.Clone(r.Notes), "The machine made collections of the service pause long: "+text+".")
 }
 
 func (r *Report) printLatency(w io.Writer) {

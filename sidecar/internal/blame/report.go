@@ -3,6 +3,7 @@ package blame
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -45,6 +46,7 @@ type Collections struct {
 	Pause         time.Duration
 	LongestPause  time.Duration
 	CPU           time.Duration
+	Slowed        slowed.Tally // that the machine made pause long
 }
 
 // Inside tells of the gaps of the probe in the service's process that are

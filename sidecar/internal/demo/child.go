@@ -18,6 +18,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -50,6 +51,7 @@ type child struct {
 	monitor   *otelgc.Monitor
 	told      uint64 // index of the last collection that was handed on
 	toldStops uint64 // and of the last suspension
+	slowed    slowed.Tally
 	lost      uint64
 	notes     []string
 	windows   counter

@@ -56,7 +56,7 @@ func (r *runner) collections() blame.Collections {
 	f := &r.account.farewell
 	c := blame.Collections{
 		Cycles: f.Collections, RuntimeCycles: f.RuntimeCycles,
-		Pause: time.Duration(f.PauseNanos), CPU: time.Duration(f.GCCPUNanos),
+		Pause: time.Duration(f.PauseNanos), CPU: time.Duration(f.GCCPUNanos), Slowed: f.Slowed,
 	}
 	for i := range r.account.pauses {
 		c.LongestPause = max(c.LongestPause, r.account.pauses[i].Duration())

@@ -29,6 +29,7 @@ func (c *child) tell() {
 	c.lost += dropped
 	for i := range list {
 		_ = c.out.Collection(&list[i])
+		c.slowed.Add(&list[i])
 		c.told = max(c.told, list[i].Index)
 	}
 	stops, dropped := c.monitor.Suspensions(c.toldStops)
@@ -79,6 +80,6 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 		}
 	}
 	c.tell()
-	f.Lost = c.lost
+	f.Lost, f.Slowed = c.lost, c.slowed
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -35,8 +36,7 @@ type Summary struct {
 	Unseen     int64             `json:"unseen"` // since the first session began
 	Why        string            `json:"why,omitempty"`
 
-	// Slowed are the collections that the machine made pause long, see gc.Usual.
-	Slowed Slowed `json:"slowed,omitzero"`
+	Slowed slowed.Tally `json:"slowed,omitzero"`
 
 	// GCThreads are the collector's; GCThreadsLeft were over the limit in one look
 	// at least. GCThreadsPartly says that a look saw a part of the process's
@@ -77,7 +77,7 @@ func (s *Summary) collection(c *gc.Collection) {
 	s.LastIndex = max(s.LastIndex, c.Index)
 	s.inGC.add(c)
 	s.TimeInGC = s.inGC.share
-	s.Slowed.add(c)
+	s.Slowed.Add(c)
 	if c.Incomplete != "" {
 		s.Incomplete++
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -154,7 +155,9 @@ type Farewell struct {
 	PauseNanos    int64  `json:"pause_ns"` // sum of all pauses
 	GCCPUNanos    int64  `json:"gc_cpu_ns"`
 	Allocated     uint64 `json:"allocated"` // bytes
-	Windows       uint64 `json:"windows"`   // resolved
+	// Slowed are the collections that the machine made pause long.
+	Slowed  slowed.Tally `json:"slowed,omitzero"`
+	Windows uint64       `json:"windows"` // resolved
 	// Lost is the number of collections and suspensions that were dropped before
 	// they could be handed on.
 	Lost      uint64   `json:"lost,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -37,7 +38,7 @@ func TestStream(t *testing.T) {
 	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
 	stop := stall.Interval{Start: 300, End: 340, Cause: stall.RuntimeSuspension, Source: stall.GoTrace}
 	hello := wire.Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
-	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Notes: []string{"x"}}
+	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Slowed: slowed.Tally{Paging: 2, Longest: "y"}, Notes: []string{"x"}}
 
 	var b bytes.Buffer
 	out := wire.NewWriter(&b)
@@ -81,7 +82,7 @@ func check[T any](t *testing.T, what string, want, got T, err error) {
 	if err != nil {
 		t.Errorf("decode %s: %v", what, err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(gc.Maybe[time.Duration]{}, gc.Maybe[uint64]{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(gc.Maybe[time.Duration]{}, gc.Maybe[uint64]{}, slowed.Tally{})); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
