@@ -104,6 +104,23 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// TestSlowed: what the machine made of the service's pauses comes from its last
+// word into the report.
+func TestSlowed(t *testing.T) {
+	c := child{}
+	c.slowed.Add(&gc.Collection{Index: 3, SlowedBy: gc.Paging, Pauses: []gc.Pause{{
+		End: 2000 * us, HostDuring: gc.HostDuring{PageWait: gc.Known(time.Millisecond)},
+	}}})
+	r := runner{account: *tell(t, func(out *wire.Writer) []error {
+		return []error{out.Hello(hello()), out.Farewell(&wire.Farewell{Slowed: c.slowed})}
+	})}
+	collections := r.collections()
+	want := "0 by stolen CPU, 1 by paging; longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
+	if got := collections.Slowed.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestGapAttribution(t *testing.T) {
 	gap := func(start, end stall.Instant) *stall.Interval {
 		return &stall.Interval{Start: start, End: end, Cause: stall.HostUnknown, Source: stall.ProbePeriodic}
