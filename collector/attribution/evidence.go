@@ -72,10 +72,8 @@ func (j *joiner) gather(v *view, windows []window) {
 		slack = max(slack, windows[i].off)
 	}
 	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack)}
-	for _, l := range v.probes {
-		if l != nil {
-			e.Host = append(e.Host, j.of(l, all)...)
-		}
+	for _, p := range v.probes {
+		e.Host = append(e.Host, j.of(p.sourceLog, all)...)
 	}
 	j.process(v, all)
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {

@@ -77,13 +77,7 @@ func (r *registry) forgetHost(h *host) {
 	}
 	r.unname(h)
 	delete(r.hosts, h.boot)
-	bytes := processBytes
-	for _, l := range h.probes {
-		if l != nil {
-			bytes += logBytes
-		}
-	}
-	r.account.forget(bytes)
+	r.account.forget(processBytes + logBytes*len(h.probes))
 	r.lost.hostsForgotten++
 	r.version++
 }

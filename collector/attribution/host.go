@@ -9,10 +9,8 @@ import (
 // host is what is known of one boot of one machine.
 type host struct {
 	boot   string
-	hostID string // as the probes say
-	name   string
-	wall   *wall // never nil, and never changed: who joins may hold it
-	probes logs
+	wall   *wall         // never nil, and never changed: who joins may hold it
+	probes []probe       // likewise
 	now    stall.Instant // the latest that any source told
 
 	processes list.List          // of *process, the one heard last in front

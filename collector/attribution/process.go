@@ -19,7 +19,7 @@ const (
 	processBytes = 48 << 10
 )
 
-// logs holds the sources of a process, or the probes of a host.
+// logs holds the sources of a process.
 type logs [stall.NumSources]*sourceLog
 
 // process is what is known of one process, or of what the machine does to one.

@@ -34,11 +34,7 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 		return nil, nil, nil
 	}
 	if isProbe(e.source) {
-		r.name(h, &e.of)
-		if h.probes[e.source] == nil && r.room(logBytes, h, nil) {
-			h.probes[e.source] = newSourceLog(e.source)
-		}
-		return h, nil, h.probes[e.source]
+		return h, nil, r.probe(h, e)
 	}
 	p := r.process(h, e)
 	if p == nil {
@@ -67,28 +63,6 @@ func (r *registry) host(boot string) *host {
 	}
 	h.heard = r.order
 	return h
-}
-
-// name files a host under what its probes call it.
-func (r *registry) name(h *host, id *identity) {
-	if h.hostID == id.hostID && h.name == id.hostName {
-		return
-	}
-	r.unname(h)
-	h.hostID, h.name = id.hostID, id.hostName
-	for _, name := range h.names() {
-		r.named[name] = append(r.named[name], h)
-	}
-	r.version++
-}
-
-func (r *registry) unname(h *host) {
-	for _, name := range h.names() {
-		r.named[name] = without(r.named[name], h)
-		if len(r.named[name]) == 0 {
-			delete(r.named, name)
-		}
-	}
 }
 
 // process returns the process of an event: all events of one come with the same
@@ -153,15 +127,6 @@ func (r *registry) add(h *host, p *process) *process {
 	r.processes++
 	r.version++
 	return p
-}
-
-func isProbe(s stall.Source) bool {
-	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
-}
-
-// names returns what the probes call the host.
-func (h *host) names() []string {
-	return slices.DeleteFunc([]string{h.hostID, h.name}, func(s string) bool { return s == "" })
 }
 
 // without returns list without v; the order does not matter.

@@ -9,7 +9,7 @@ import (
 type view struct {
 	boot    string
 	wall    *wall // nil on a host that nobody told of
-	probes  logs
+	probes  []probe
 	process *process // nil if it is not known
 	runtime logs
 	target  *sourceLog // what the machine did to the process
@@ -45,7 +45,12 @@ func (f *found) passed(t stall.Instant) bool {
 	late := func(l *sourceLog) bool {
 		return l != nil && l.heard+silentAfter >= h.now && l.Watermark() < t
 	}
-	for _, p := range [...]*logs{&h.probes, f.process.logs(), f.target.logs()} {
+	for _, p := range h.probes {
+		if late(p.sourceLog) {
+			return false
+		}
+	}
+	for _, p := range [...]*logs{f.process.logs(), f.target.logs()} {
 		if p == nil {
 			continue
 		}

@@ -1,0 +1,94 @@
+package attribution
+
+import (
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// keptProbes is how many probes of one kind are known of a host: one that began
+// anew, and those of pods with one of their own.
+const keptProbes = 4
+
+// probe is what one probe of a machine said. Several senders may run one of a
+// kind, and what one has seen says nothing of what another has sent.
+type probe struct {
+	id identity // of its sender
+	*sourceLog
+}
+
+func isProbe(s stall.Source) bool {
+	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
+}
+
+// probe returns the log of the probe that an event is of, nil if there is no
+// room for it.
+func (r *registry) probe(h *host, e *event) *sourceLog {
+	for _, p := range h.probes {
+		if p.Source() == e.source && p.id == e.of {
+			return p.sourceLog
+		}
+	}
+	if !r.room(logBytes, h, nil) {
+		return nil
+	}
+	r.unname(h)
+	l := newSourceLog(e.source)
+	h.probes = append(r.spare(h, e.source), probe{e.of, l})
+	r.name(h)
+	return l
+}
+
+// spare returns the probes of a host but for those of a kind that have been
+// silent for so long that no span can want them, and if there are too many the
+// one that was silent longest.
+func (r *registry) spare(h *host, kind stall.Source) []probe {
+	rest := make([]probe, 0, len(h.probes)+1) // who joins may hold the old ones
+	oldest, n := -1, 0
+	for _, p := range h.probes {
+		if p.Source() == kind {
+			if p.heard > 0 && p.heard+silentAfter+stall.Instant(r.config.Wait) < h.now {
+				r.account.forget(logBytes)
+				continue
+			}
+			if n++; oldest < 0 || p.heard < rest[oldest].heard {
+				oldest = len(rest)
+			}
+		}
+		rest = append(rest, p)
+	}
+	if n >= keptProbes {
+		r.account.forget(logBytes)
+		rest = slices.Delete(rest, oldest, oldest+1)
+	}
+	return rest
+}
+
+// name files a host under what its probes call it.
+func (r *registry) name(h *host) {
+	for _, name := range h.names() {
+		r.named[name] = append(r.named[name], h)
+	}
+	r.version++
+}
+
+func (r *registry) unname(h *host) {
+	for _, name := range h.names() {
+		r.named[name] = without(r.named[name], h)
+		if len(r.named[name]) == 0 {
+			delete(r.named, name)
+		}
+	}
+}
+
+// names returns what the probes call the host, each name once.
+func (h *host) names() (all []string) {
+	for _, p := range h.probes {
+		for _, name := range [...]string{p.id.hostID, p.id.hostName} {
+			if name != "" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
