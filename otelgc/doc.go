@@ -11,8 +11,11 @@
 // It emits OpenTelemetry metrics and events about every collection and every
 // stop of the world of this process, and lays them over the windows of its
 // requests. It works at two fidelities. Cycle fidelity is always on and costs
-// microseconds per collection. Exact fidelity reads the process's own
-// execution trace in slices, within a budget of CPU time ([WithExactBudget]).
+// microseconds per collection; to count what the machine did meanwhile takes some
+// 0.2 ms on top, four times a second and soon after collections, at most twenty
+// times a second: below one percent of a CPU, also with a hundred threads. Exact
+// fidelity reads the process's own execution trace in slices, within a budget of
+// CPU time ([WithExactBudget]).
 //
 // Work that is no HTTP request has a window by [Monitor.Begin]; gRPC calls have
 // one by package otelgc/gcgrpc, and spans by package otelgc/spans, which needs no

@@ -15,9 +15,17 @@ const (
 	// countEvery is the time between two readings of this process's counters,
 	// countApart between two that collections ask for.
 	countEvery = 250 * time.Millisecond
-	countApart = 10 * time.Millisecond
-	// countThreads is of how many threads the run delay is read.
+	countApart = 50 * time.Millisecond
+	// countThreads is of how many threads the run delay is read, each by a file
+	// of its own. With more of them it is looked again after manyEvery.
 	countThreads = 128
+	manyEvery    = 10 * time.Second
+	// delayRest is how many times as long as it took passes before it is read
+	// again: half a second with a hundred threads, half a percent of a CPU.
+	delayRest = 200
+	// stopLate is how much later the last stop of a collection may end than the
+	// runtime says that the collection did.
+	stopLate = time.Millisecond
 )
 
 // hostSide says what the machine did to this process while it collected: by the
@@ -28,6 +36,8 @@ type hostSide struct {
 	now     func() stall.Instant
 	process *hostcount.Process // nil where it cannot be read
 	history hostcount.History
+	delays  stall.Instant // when the run delay is read next
+	pace    pacer
 	usual   gc.Usual
 
 	intervals  []stall.Interval // scratch
@@ -35,7 +45,7 @@ type hostSide struct {
 }
 
 func newHostSide(board *hostSource, clock stall.Clock) *hostSide {
-	h := &hostSide{board: board, now: clock.Now}
+	h := &hostSide{board: board, now: clock.Now, pace: newPacer(clock)}
 	if p, err := hostcount.Open(os.DirFS("/"), os.Getpid()); err == nil {
 		h.process = p // without it collections do not say what was counted
 	}
@@ -55,21 +65,56 @@ func (h *hostSide) count(now, ended stall.Instant) {
 		return
 	}
 	last := h.history.Last()
-	if age := now.Sub(last); age < countEvery && (ended <= last || age < countApart) {
+	asked := last <= ended.Add(stopLate) && ended.Add(stopLate) < now
+	if age := now.Sub(last); age < countEvery && (!asked || age < countApart) {
 		return
 	}
-	if r, err := h.process.Read(h.now, countThreads); err == nil {
-		h.history.Add(r)
+	r, err := h.process.Read(h.now, 0)
+	if err != nil {
+		return
+	}
+	if now >= h.delays {
+		h.readDelays(&r)
+	}
+	h.history.Add(r)
+}
+
+// readDelays adds to r the run delay of all threads. It is dear, and so in pieces,
+// and not in every reading.
+func (h *hostSide) readDelays(r *hostcount.Reading) {
+	var sum time.Duration
+	before := h.pace.worked
+	h.pace.begin()
+	threads, err := h.process.Threads(countThreads, func(tid string) {
+		if _, delay, err := h.process.Schedstat(tid); err == nil {
+			sum += delay
+		}
+		h.pace.breathe()
+	})
+	h.pace.end()
+	r.End = h.now()
+	h.delays = r.End.Add(delayRest * (h.pace.worked - before))
+	switch {
+	case err != nil:
+	case threads > countThreads:
+		h.delays = r.End.Add(manyEvery)
+	default:
+		r.RunDelay, r.Threads = gc.Known(sum), threads
 	}
 }
 
-// passed returns the instant up to which the board has told of this process; a
-// dead one keeps nobody waiting.
+// passed returns the instant up to which the board has told of this process, and
+// its counters were read; a dead board, and counters that cannot be read, keep
+// nobody waiting.
 func (h *hostSide) passed(now stall.Instant) stall.Instant {
-	if !h.board.alive(now) {
-		return now
+	t := now
+	if last := h.history.Last(); now.Sub(last) < countEvery {
+		t = min(t, last)
 	}
-	return h.board.log.Watermark()
+	if h.board.alive(now) {
+		t = min(t, h.board.log.Watermark())
+	}
+	return t
 }
 
 // tell fills in what the machine did to the process while it collected, and what

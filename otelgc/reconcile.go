@@ -65,9 +65,8 @@ func (r *reconciler) settle(now stall.Instant, yield func(*held)) {
 	for ; n < len(r.held); n++ {
 		c := &r.held[n]
 		end, known := c.End.Get()
-		// The stop's end is some microseconds after the runtime's own.
 		late := len(r.held)-n > maxHeld || now.Sub(end) > sourceDeadline
-		if known && !late && watermark <= end.Add(time.Millisecond) {
+		if known && !late && watermark <= end.Add(stopLate) {
 			break
 		}
 		if known {
