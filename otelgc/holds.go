@@ -98,16 +98,20 @@ func (x *exact) release() {
 }
 
 // tap taps the slice that is being traced, which goes on for at least d from
-// now. It returns nil if there is none, or none that takes another reader.
-func (x *exact) tap(d time.Duration) (*tap, *stream) {
+// now, for who reads since then. It returns nil if there is none, or none that
+// takes another reader.
+func (x *exact) tap(d time.Duration, since stall.Instant) (*tap, *stream) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.stream == nil {
 		return nil, nil
 	}
-	t, ok := x.stream.tap()
+	t, ok := x.stream.tap(since)
 	if !ok {
 		return nil, nil
+	}
+	if t.joined {
+		d += generationTime
 	}
 	x.until = max(x.until, x.clock.Now().Add(d))
 	return t, x.stream

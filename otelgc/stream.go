@@ -29,12 +29,14 @@ var traceMagic = []byte("go 1.")
 // generation.
 type stream struct {
 	clock stall.Clock
-	last  atomic.Int64 // Instant of the last Write
+	born  stall.Instant // before the tracer was started
+	last  atomic.Int64  // Instant of the last Write
 
 	mu      sync.Mutex
 	header  []byte
 	current []byte
 	over    bool // the current generation is too long
+	later   bool // there was a generation before the current one
 	between bool // the last Write was the end of a generation
 	closed  bool
 	dropped uint64 // generations
@@ -52,8 +54,8 @@ func newStream(clock stall.Clock) *stream { return newStreamIn(clock, newFree())
 func newFree() chan []byte { return make(chan []byte, maxGenerations+2) }
 
 func newStreamIn(clock stall.Clock, free chan []byte) *stream {
-	s := &stream{clock: clock, ready: make(chan []byte, maxGenerations), free: free}
-	s.last.Store(int64(clock.Now()))
+	s := &stream{clock: clock, born: clock.Now(), ready: make(chan []byte, maxGenerations), free: free}
+	s.last.Store(int64(s.born))
 	s.renew()
 	return s
 }
@@ -122,13 +124,19 @@ func (s *stream) empty() bool {
 
 // publish hands over the current generation whole.
 func (s *stream) publish() {
+	s.later = true
+	for _, t := range s.taps {
+		switch {
+		case t.skip:
+			t.skip = false
+		case !s.over:
+			t.offer(s.header, s.current)
+		}
+	}
 	if s.over {
 		s.dropped++
 		s.current, s.over = s.current[:0], false
 		return
-	}
-	for _, t := range s.taps {
-		t.offer(s.header, s.current)
 	}
 	select {
 	case s.ready <- s.current:

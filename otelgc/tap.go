@@ -1,6 +1,10 @@
 package otelgc
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 const (
 	maxTapped = 4 // generations that may wait for the reader of a tap
@@ -11,11 +15,15 @@ const (
 // its own. A reader that is too slow loses whole generations, counted.
 type tap struct {
 	out    chan []byte
+	joined bool // within a generation, which is not for it
+	skip   bool // the current generation
 	begun  bool
 	missed uint64
 }
 
-func newTap() *tap { return &tap{out: make(chan []byte, maxTapped)} }
+func newTap(joins bool) *tap {
+	return &tap{out: make(chan []byte, maxTapped), joined: joins, skip: joins}
+}
 
 // offer is called with the stream's lock held and must not block.
 func (t *tap) offer(header, generation []byte) {
@@ -33,15 +41,17 @@ func (t *tap) offer(header, generation []byte) {
 
 func (t *tap) close() { close(t.out) }
 
-// tap returns a tap on the stream, or false if the stream has ended or has too
-// many.
-func (s *stream) tap() (*tap, bool) {
+// tap returns a tap on the stream for who reads since then, or false if the
+// stream has ended or has too many. In a generation that had begun by then, not
+// all is there that is marked for a reader: it has those that begin after it. When
+// a generation but the first really began, nobody can tell from the stream.
+func (s *stream) tap(since stall.Instant) (*tap, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.taps) >= maxTaps {
 		return nil, false
 	}
-	t := newTap()
+	t := newTap(s.later || since > s.born)
 	s.taps = append(s.taps, t)
 	return t, true
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 const (
@@ -20,7 +22,8 @@ const (
 // does, with the same parameter "seconds". The tracer has one user at a time;
 // this handler shares the monitor's stream instead of failing, and asks for a
 // slice if none is being traced. The trace begins and ends with a whole
-// generation, about a second, so it is a little longer than asked for. It is the
+// generation, about a second, so it is a little longer than asked for, and where
+// it joins a slice it begins with the next one. It is the
 // one for otelgc-sidecar report: only while somebody is served here do windows
 // mark their ends in the trace.
 func (m *Monitor) TraceHandler() http.Handler {
@@ -48,16 +51,21 @@ func (x *exact) serveTrace(rw http.ResponseWriter, r *http.Request, d time.Durat
 	allowWriting(rw, r, d)
 	x.readers.Add(1)
 	defer x.readers.Add(-1)
+	since := x.clock.Now() // windows mark their ends
 	w := traceWriter{rw: rw, gone: r.Context().Done()}
 	late := time.NewTimer(d + generationTime + tapWithin)
 	defer late.Stop()
 	for !w.begun {
-		t, s, why := x.tapFor(d, w.gone, late.C)
+		t, s, why := x.tapFor(d, since, w.gone, late.C)
 		if t == nil {
 			http.Error(rw, why, http.StatusServiceUnavailable)
 			return
 		}
-		over := w.copyFrom(t, d+generationTime, late.C) // what is asked for ends inside a generation
+		whole := d + generationTime // what is asked for ends inside a generation
+		if t.joined {
+			whole += generationTime // and begins after one
+		}
+		over := w.copyFrom(t, whole, late.C)
 		x.report("tap_generation", "reader_slow", s.untap(t))
 		if over {
 			break
@@ -130,14 +138,14 @@ func (w *traceWriter) begin() {
 
 // tapFor taps the slice that is being traced, or one that it asks for. Without
 // one it says why.
-func (x *exact) tapFor(d time.Duration, gone <-chan struct{}, late <-chan time.Time) (*tap, *stream, string) {
+func (x *exact) tapFor(d time.Duration, since stall.Instant, gone <-chan struct{}, late <-chan time.Time) (*tap, *stream, string) {
 	d += 2 * generationTime
 	x.want(d)
 	retry, again := time.NewTicker(beat/4), time.NewTicker(generationTime)
 	defer retry.Stop()
 	defer again.Stop()
 	for {
-		if t, s := x.tap(d); t != nil {
+		if t, s := x.tap(d, since); t != nil {
 			return t, s, ""
 		}
 		select {

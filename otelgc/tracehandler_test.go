@@ -98,7 +98,7 @@ func TestRetiredSliceIsNotTapped(t *testing.T) {
 	x := idle(t)
 	s := slicePlayed(t, x)
 	past := x.clock.Now() - 1
-	if tap, _ := x.tap(time.Hour); tap == nil {
+	if tap, _ := x.tap(time.Hour, 0); tap == nil {
 		t.Fatal("no tap on a slice")
 	}
 	if x.retire(past, false) {
@@ -108,13 +108,13 @@ func TestRetiredSliceIsNotTapped(t *testing.T) {
 	if !x.retire(past, false) {
 		t.Error("a slice goes on that nobody wants")
 	}
-	if tap, _ := x.tap(time.Hour); tap != nil {
+	if tap, _ := x.tap(time.Hour, 0); tap != nil {
 		t.Error("a tap on a slice that is about to end")
 	}
 	s.close()
 	x.release()
 	s = slicePlayed(t, x)
-	if tap, _ := x.tap(time.Hour); tap == nil || !x.retire(past, true) {
+	if tap, _ := x.tap(time.Hour, 0); tap == nil || !x.retire(past, true) {
 		t.Error("a slice that cannot be decoded goes on for a tap")
 	}
 	s.close()
@@ -133,11 +133,11 @@ func TestTraceHandlerSaysWhy(t *testing.T) {
 	late := make(chan time.Time)
 	close(late)
 	x := idle(t)
-	if tap, _, why := x.tapFor(time.Second, nil, late); tap != nil || why != noSlice {
+	if tap, _, why := x.tapFor(time.Second, 0, nil, late); tap != nil || why != noSlice {
 		t.Errorf("without a slice: got %q, want %q", why, noSlice)
 	}
 	s := slicePlayed(t, x)
-	quiet, _ := x.tap(time.Second)
+	quiet, _ := x.tap(time.Second, 0)
 	rec = httptest.NewRecorder()
 	w := traceWriter{rw: rec}
 	if !w.copyFrom(quiet, time.Millisecond, late) || w.begun {
