@@ -56,7 +56,7 @@ func Attributes() []Attribute {
 		{stall.AttrEstimated, "bool", "whether the value is an estimate"},
 		{stall.AttrEstimatedFields, "[]string", "the fields of the record that are estimates"},
 		{stall.AttrHostFaults, "int", "major page faults of the process around the collection: in otelgc.host_during.over"},
-		{stall.AttrHostRunDelay, "float", "seconds that the process's threads waited for a CPU, summed over them: of the collection alone where the sidecar tells cpu_wait too, else around it"},
+		{stall.AttrHostRunDelay, "float", "seconds that the process's threads waited for a CPU, summed over them: of the collection alone in events of the sidecar that follows the process's threads, else around it"},
 		{stall.AttrHostThrottled, "float", "seconds that the process's cgroups were throttled around the collection, summed over CPUs"},
 		{stall.AttrHostStolen, "float", "seconds that the hypervisor admits to have taken around the collection, of all CPUs, in steps of 10 ms"},
 		{stall.AttrHostOver, "float", "seconds between the readings of the counters around the collection: what they count may have been outside of it"},
