@@ -17,6 +17,9 @@ type outputs struct {
 	logs    consumer.Logs
 }
 
+// none reports whether nothing leaves by an instance: it takes in events.
+func (o outputs) none() bool { return o.traces == nil && o.metrics == nil && o.logs == nil }
+
 // instance is the connector between two signals.
 type instance struct {
 	*state
@@ -34,9 +37,12 @@ func (i *instance) Start(context.Context, component.Host) error { return i.state
 // Shutdown hands on what is held, with what is known.
 func (i *instance) Shutdown(context.Context) error { return i.state.stop(i) }
 
-// ConsumeLogs learns from the events among the records.
+// ConsumeLogs learns from the events among the records, if it is this instance
+// that does.
 func (i *instance) ConsumeLogs(_ context.Context, ld plog.Logs) error {
-	i.attributor.Learn(ld)
+	if i.state.learns(i) {
+		i.attributor.Learn(ld)
+	}
 	return nil
 }
 

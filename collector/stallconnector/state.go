@@ -97,6 +97,19 @@ func (s *state) leader() *instance {
 	return best
 }
 
+// learns reports whether i is the one that learns from events. The Collector
+// gives the same to every instance that takes in logs.
+func (s *state) learns(i *instance) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.instances {
+		if o.out.none() {
+			return o == i
+		}
+	}
+	return false
+}
+
 // sink returns what becomes of spans that come in by i, if it is the one that
 // holds them.
 func (s *state) sink(i *instance) (sink attribution.Sink, mine bool) {
