@@ -55,7 +55,7 @@ Log records with an EventName. The timestamp is the start of the occurrence. Sev
 INFO below 10 ms, WARN from there. ` + fmt.Sprintf(
 		"At most %d a second by default: over it the shortest gaps go first, then gaps of WARN,\ncollections and suspensions last. Gaps are events from %v on, and the longest of each second always is.\n",
 		DefaultMaxEventsPerSecond, DefaultGapEventThreshold) + `
-Every event has ` + codes(EventAttributes()) + `.
+Every event has ` + codes(EventAttributes()) + `. An otelgc.request.slow of the connector has no source, and the others only where they are known.
 
 `)
 	row(&b, "event", "further attributes", "meaning")
