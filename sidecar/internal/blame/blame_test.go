@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
@@ -132,7 +131,7 @@ func TestPrint(t *testing.T) {
 			if err := r.Print(&got); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", got.Bytes())
+			goldentest.Check(t, name+".txt", got.Bytes(), *update)
 			for line := range strings.Lines(got.String()) {
 				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
 					t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
@@ -149,7 +148,7 @@ func TestDocument(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", append(got, '\n'))
+			goldentest.Check(t, name+".json", append(got, '\n'), *update)
 			requests := 0
 			for _, a := range r.Document().Attribution {
 				requests += a.Requests
@@ -165,23 +164,6 @@ func TestDocument(t *testing.T) {
 				t.Errorf("bands hold %d requests, want all %d", requests, r.Requests)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
 	}
 }
 

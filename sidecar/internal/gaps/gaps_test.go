@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -51,32 +48,15 @@ func TestReport(t *testing.T) {
 			if err := r.Print(&text); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", text.Bytes())
+			goldentest.Check(t, name+".txt", text.Bytes(), *update)
 			d := r.Document()
 			d.BootID = "" // of this boot
 			doc, err := json.MarshalIndent(d, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", append(doc, '\n'))
+			goldentest.Check(t, name+".json", append(doc, '\n'), *update)
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -159,20 +160,20 @@ func TestExperimentGolden(t *testing.T) {
 			if err := r.Print(&text); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", text.Bytes())
+			goldentest.Check(t, name+".txt", text.Bytes(), *update)
 			if name == "recording-many" {
 				var web bytes.Buffer
 				if err := r.PrintHTML(&web); err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name+".html", web.Bytes())
+				goldentest.Check(t, name+".html", web.Bytes(), *update)
 			}
 			checkWidth(t, text.String())
 			doc, err := json.MarshalIndent(r.docExperiment(), "", " ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", append(doc, '\n'))
+			goldentest.Check(t, name+".json", append(doc, '\n'), *update)
 		})
 	}
 }

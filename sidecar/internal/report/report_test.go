@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -47,7 +48,7 @@ func checkGolden(t *testing.T, path, name string) {
 		if err := print(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+"."+form, b.Bytes())
+		goldentest.Check(t, name+"."+form, b.Bytes(), *update)
 		if strings.HasSuffix(form, "txt") {
 			checkWidth(t, b.String())
 		}
@@ -60,23 +61,6 @@ func checkWidth(t *testing.T, text string) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
 			t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
 	}
 }
 
