@@ -20,7 +20,7 @@ func node(t *testing.T, module, script string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(modules, module)); err != nil {
-		t.Skipf("no module for node: %v (mend: npm ci with package.json in .cache/queries, or set OTELGC_NODE_MODULES)", err)
+		t.Skipf("no module for node: %v (mend: .ci/run npm, or set OTELGC_NODE_MODULES)", err)
 	}
 	if _, err := os.Stat(script); err != nil { // and a script that changed is run anew
 		t.Fatal(err)
