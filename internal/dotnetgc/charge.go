@@ -15,6 +15,15 @@ type openStop struct {
 	ran     []*collection
 }
 
+// empty reports whether the stop was for a collection, was seen whole, and had
+// none in it. So begins a no-GC region for which there is room: the runtime
+// counts a collection, and does not make it (runtime, src/coreclr/gc/
+// interface.cpp, GarbageCollectGeneration, update_collection_counts_for_no_gc).
+// GC.RefreshMemoryLimit stops the world so, too, and counts none.
+func (s *openStop) empty() bool {
+	return s.Reason == ForGC && len(s.ran) == 0 && !s.lossy && s.Incomplete == ""
+}
+
 // enter notes that c runs in s.
 func (c *collection) enter(s *openStop) {
 	c.stops = append(c.stops, s)

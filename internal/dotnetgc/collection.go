@@ -54,11 +54,11 @@ func (m *Model) begin(s gcStart, at stall.Instant) {
 			m.finish(c)
 		}
 	}
-	if m.last != 0 && s.number > m.last+1 {
+	if m.last != 0 && s.number > m.last+1+m.counted {
 		m.hole(m.pausedUntil, at, fmt.Sprintf("collections %d to %d were not seen", m.last+1, s.number-1))
 		m.before = heapAfter{}
 	}
-	m.last = max(m.last, s.number)
+	m.last, m.counted = max(m.last, s.number), 0
 	c := &collection{gcStart: s, start: at}
 	if stop := m.standing(); stop != nil {
 		c.enter(stop)

@@ -21,6 +21,8 @@
 //  5. GCHeapStats, GCGlobalHeapHistory and GCPerHeapHistory carry no number. An
 //     ephemeral collection in a background one is complete within its own
 //     stop; under server GC a background one's histories follow its end.
-//  6. What began before the stream is no record, and a record that lacks a part
+//  6. A stop for a collection need not hold one: where a no-GC region begins,
+//     the runtime counts a collection that it does not make.
+//  7. What began before the stream is no record, and a record that lacks a part
 //     says which.
 package dotnetgc

@@ -71,7 +71,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestNames keeps numbers that nobody knows.
+// TestNames keeps small numbers that nobody knows.
 func TestNames(t *testing.T) {
 	got := []string{
 		dotnetgc.Reason(0).String(), dotnetgc.Reason(17).String(), dotnetgc.Reason(18).String(),
@@ -86,6 +86,25 @@ func TestNames(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// TestNamesAreFew: the names are values of attributes of metrics, so a stream of
+// nonsense makes no more of them than a runtime to come may have.
+func TestNamesAreFew(t *testing.T) {
+	for kind, name := range map[string]func(n uint32) string{
+		"Reason":        func(n uint32) string { return dotnetgc.Reason(n).String() },
+		"Type":          func(n uint32) string { return dotnetgc.Type(n).String() },
+		"SuspendReason": func(n uint32) string { return dotnetgc.SuspendReason(n).String() },
+		"PauseMode":     func(n uint32) string { return dotnetgc.PauseMode(n).String() },
+	} {
+		seen := make(map[string]bool)
+		for n := range uint32(1000) {
+			seen[name(n)], seen[name(n<<16)], seen[name(^n)] = true, true, true
+		}
+		if len(seen) > 65 || !seen[kind+"(other)"] || !seen[kind+"(63)"] || name(^uint32(0)) != kind+"(other)" {
+			t.Errorf("%s: %d names: %v", kind, len(seen), seen)
+		}
 	}
 }
 

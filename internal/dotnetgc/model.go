@@ -51,10 +51,11 @@ type Model struct {
 	options Options
 	now     stall.Instant // of the last event
 
-	stops  []*openStop
-	open   []*collection // begun, and not handed out; by number
-	last   uint64        // the largest number that was seen to begin
-	before heapAfter
+	stops   []*openStop
+	open    []*collection // begun, and not handed out; by number
+	last    uint64        // the largest number that was seen to begin
+	counted uint64        // stops since then that have a number and no collection, at most
+	before  heapAfter
 
 	orphanEnd, orphanHistory orphan
 

@@ -250,3 +250,113 @@ func TestProvisionalMode(t *testing.T) {
 		}, out)
 	})
 }
+
+// TestNoGCRegion has stops in which the runtime counts a collection and makes
+// none. A number that no such stop explains is of one that was not seen.
+func TestNoGCRegion(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.collect(7, 1000, 1, 0, dotnetgc.NonConcurrentGC)
+		s.stop(7, 1100, 1110, dotnetgc.ForGC)
+		s.stop(8, 1120, 1130, dotnetgc.ForGC)
+		s.stop(8, 1140, 1150, dotnetgc.Other)
+		s.collect(7, 1200, 4, 0, dotnetgc.NonConcurrentGC)
+		out, stats := s.play(t)
+		clean(t, out, stats)
+		if len(out.Collections) != 2 || out.Collections[1].Index != 4 || out.Collections[1].Allocated.IsZero() || len(out.Stops) != 5 {
+			t.Errorf("got %+v", out)
+		}
+	})
+	s := newScript(machines["linux, 64 bit"])
+	s.collect(7, 1000, 1, 0, dotnetgc.NonConcurrentGC)
+	s.stop(7, 1100, 1110, dotnetgc.ForGC)
+	s.collect(7, 1200, 3, 0, dotnetgc.NonConcurrentGC)
+	s.collect(7, 1300, 5, 0, dotnetgc.NonConcurrentGC)
+	out, _ := s.play(t)
+	if diff := cmp.Diff([]string{"collections 4 to 4 were not seen"}, whys(out)); diff != "" {
+		t.Errorf("holes (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoGCRegionWithLoss: a stop in which events were lost explains no number.
+func TestNoGCRegionWithLoss(t *testing.T) {
+	s := newScript(machines["linux, 64 bit"])
+	s.stop(8, 900, 910, dotnetgc.Other)
+	s.collect(7, 1000, 1, 0, dotnetgc.NonConcurrentGC)
+	s.suspend(7, 1100, dotnetgc.ForGC)
+	s.suspended(7, 1101)
+	s.flush()
+	s.w.Lose(8, 1)
+	s.stop(8, 1105, 1106, dotnetgc.Other)
+	s.restart(7, 1110)
+	s.restarted(7, 1111)
+	s.collect(7, 1200, 3, 0, dotnetgc.NonConcurrentGC)
+	out, _ := s.play(t)
+	if diff := cmp.Diff([]string{"events were lost", "collections 2 to 2 were not seen"}, whys(out)); diff != "" {
+		t.Errorf("holes (-want +got):\n%s", diff)
+	}
+}
+
+// TestSameTick has a clock so coarse that the end of suspending and the start of
+// the collection, on another thread, are one tick.
+func TestSameTick(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.suspend(20, 1000, dotnetgc.ForGC)
+		s.start(21, 1002, 8, 0, 0, dotnetgc.NonConcurrentGC)
+		s.suspended(20, 1002)
+		s.global(21, 1010, 1, 0, blocking)
+		s.heap(21, 1010, 0, 100)
+		s.end(21, 1010, 8, 0)
+		s.stats(21, 1010, 50)
+		s.restart(20, 1010)
+		s.restarted(20, 1010)
+		out, stats := s.play(t)
+		clean(t, out, stats)
+		check(t, []facts{
+			{8, "ephemeral", 0, [][3]stall.Instant{{s.at(1000), s.at(1010), s.at(1010)}}, 1, s.at(1010).Sub(s.at(1000)), ""},
+		}, out)
+	})
+}
+
+// TestManyHeaps has a collection of as many heaps as there can be, whose
+// histories come in no order, and provisional mode on top: a second collection
+// in the same stop, told by the thread that was the last to be done.
+func TestManyHeaps(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		const heaps = 1024
+		at := uint64(2000)
+		s.suspend(20, 1000, dotnetgc.ForGC)
+		s.suspended(20, 1002)
+		for number := uint32(1); number <= 2; number++ {
+			thread := uint64(20 + number)
+			reason := dotnetgc.Reason(0)
+			if number == 2 {
+				reason = dotnetgc.PMFullGC
+			}
+			s.start(thread, at, number, number, reason, dotnetgc.NonConcurrentGC)
+			s.global(thread, at+1, heaps, number, blocking)
+			for h := range uint32(heaps) {
+				s.heap(thread, at+2+uint64(h), (h*7+3)%heaps, uint64(h))
+			}
+			at += 2000
+			s.end(thread, at, number, number)
+			s.stats(thread, at+1, 50)
+			at += 10
+		}
+		s.restart(20, at)
+		s.restarted(20, at+1)
+		out, stats := s.play(t)
+		clean(t, out, stats)
+		if len(out.Collections) != 2 {
+			t.Fatalf("got %d collections", len(out.Collections))
+		}
+		for _, c := range out.Collections {
+			// Of generation g, each heap h had h+10*g.
+			if want := gc.Bytes(5*heaps*(heaps-1)/2 + 100*heaps); c.Heaps != heaps || c.HeapBefore.Or(0) != want || c.Incomplete != "" {
+				t.Errorf("collection %d: %d heaps of %d bytes, %q, want %d of %d", c.Index, c.Heaps, c.HeapBefore.Or(0), c.Incomplete, heaps, want)
+			}
+		}
+		if first, second := out.Collections[0].Pauses, out.Collections[1].Pauses; len(first) != 1 || len(second) != 1 || first[0].End != second[0].Start {
+			t.Errorf("pauses %v and %v, want one after the other", first, second)
+		}
+	})
+}

@@ -77,10 +77,19 @@ func pauseModeOf(v uint32) (m gc.Maybe[PauseMode]) {
 	return m
 }
 
-// nameOf names v. A number that is not known is kept as it is.
+// maxUnnamed bounds the numbers without a name that are told apart. The names
+// become values of attributes of metrics, each of which is kept for ever: a
+// broken stream must not make as many as there are numbers.
+const maxUnnamed = 64
+
+// nameOf names v. A number that is not known is kept as it is, if a runtime to
+// come can mean it.
 func nameOf(names []string, kind string, v uint32) string {
-	if uint64(v) < uint64(len(names)) {
+	switch {
+	case uint64(v) < uint64(len(names)):
 		return names[v]
+	case v < maxUnnamed:
+		return fmt.Sprintf("%s(%d)", kind, v)
 	}
-	return fmt.Sprintf("%s(%d)", kind, v)
+	return kind + "(other)"
 }

@@ -47,6 +47,12 @@ func (m *Model) suspendEnd(thread uint64, at stall.Instant) {
 		o.backOff(at)
 	}
 	o.Suspended = at
+	// Another thread's GCStart of the same tick may come first.
+	for _, c := range m.open {
+		if len(c.stops) == 0 && c.start == at && o.Reason == ForGC {
+			c.enter(o)
+		}
+	}
 }
 
 // backOff notes that the thread let the world run until at, at the latest.
@@ -132,6 +138,9 @@ func (m *Model) endStop(s *openStop) {
 	if s.Reason.IsGC() {
 		m.paused += max(0, s.Duration()-s.Overlap)
 		m.pausedUntil = max(m.pausedUntil, s.RestartBegin)
+	}
+	if s.empty() {
+		m.counted++
 	}
 	m.out.Stops = append(m.out.Stops, s.Stop)
 	m.finishReady()
