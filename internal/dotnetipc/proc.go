@@ -142,6 +142,13 @@ func (p Proc) Arguments(pid int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
 }
 
+// Cgroup returns the cgroups of pid, cgroups(7), as this process sees them from
+// its own cgroup namespace.
+func (p Proc) Cgroup(pid int) (string, error) {
+	text, err := p.read(pid, "cgroup", maxProcFile)
+	return string(text), err
+}
+
 // Name returns the name of pid's program, at most 15 bytes of it.
 func (p Proc) Name(pid int) (string, error) {
 	text, err := p.read(pid, "comm", maxProcFile)

@@ -103,7 +103,8 @@ func (b *dotnetBuilder) take() {
 }
 
 // stop records a stop that is not a pause of a collection. One for garbage
-// collection that holds none is at the edge of the file.
+// collection that holds none is at the edge of the file, or the collector made
+// none, as where a no-GC region begins.
 func (b *dotnetBuilder) stop(s *dotnetgc.Stop) {
 	if s.Reason.IsGC() && len(s.Collections) > 0 {
 		return

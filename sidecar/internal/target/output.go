@@ -35,7 +35,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 		}
 	}
 	p.summary.Service, p.summary.CommandLine, p.summary.Runtime = serviceName(env, info), info.CommandLine, info.Version
-	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, env, info), LogQueue: logQueue})
+	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, containerAttributes(p.proc, p.id), env, info), LogQueue: logQueue})
 	if err != nil {
 		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
 	}
@@ -63,9 +63,8 @@ func (o *output) suspension(s *dotnetgc.Stop) {
 	o.telemetry.Suspension(s.Interval(), s.Reason.String(), "", stall.Exact)
 }
 
-// orphan holds a stop for a collection that was not seen: the session began in
-// the middle of it, events were lost, or the collector stopped the world to
-// change its number of heaps. No collection is counted.
+// orphan holds a stop for a collection that was not seen: events were lost, or
+// the collector stopped the world for something else. No collection is counted.
 func orphan(s *dotnetgc.Stop) *gc.Collection {
 	return &gc.Collection{
 		Pauses:     []gc.Pause{{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}},
@@ -78,7 +77,7 @@ func whyOrphan(r dotnetgc.SuspendReason) string {
 	if r == dotnetgc.ForGCPrep {
 		return "no collection was seen to run: it began before the session, or the collector changed its number of heaps"
 	}
-	return "the start of the collection was not seen"
+	return "no collection was seen to begin in it: events were lost, or the collector made none, as where a no-GC region begins"
 }
 
 func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }

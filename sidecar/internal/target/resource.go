@@ -3,24 +3,29 @@ package target
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/stall"
 )
 
+// Names and values of the semantic conventions.
 const (
 	attrServiceName = "service.name"
-	runtimeName     = ".NET" // process.runtime.name by the semantic conventions
+	attrContainerID = "container.id"
+	attrPodUID      = "k8s.pod.uid"
+	runtimeName     = ".NET" // process.runtime.name
 )
 
 // serviceName is what the process's own telemetry calls it: by its environment,
 // else its entry assembly, else its program.
 func serviceName(env map[string]string, info dotnetipc.ProcessInfo) string {
-	if name := strings.TrimSpace(env["OTEL_SERVICE_NAME"]); name != "" {
+	if name := strings.TrimSpace(env["OTEL_SERVICE_NAME"]); name != "" && len(name) <= maxValue {
 		return name
 	}
 	for _, kv := range environmentAttributes(env) {
@@ -38,8 +43,12 @@ func serviceName(env map[string]string, info dotnetipc.ProcessInfo) string {
 	return "unknown_service:dotnet"
 }
 
-// maxAttributes bounds the attributes that a process may give itself.
-const maxAttributes = 64
+// maxAttributes and maxValue bound what a process may say of itself: it goes out
+// with every export.
+const (
+	maxAttributes = 64
+	maxValue      = 4096
+)
 
 // environmentAttributes reads OTEL_RESOURCE_ATTRIBUTES of a process: pairs of
 // key=value between commas, the values percent-encoded (specification, resource
@@ -49,7 +58,7 @@ func environmentAttributes(env map[string]string) []attribute.KeyValue {
 	for pair := range strings.SplitSeq(env["OTEL_RESOURCE_ATTRIBUTES"], ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
-		if !ok || key == "" || len(all) == maxAttributes {
+		if !ok || key == "" || len(all) == maxAttributes || len(key)+len(value) > maxValue {
 			continue
 		}
 		text, err := url.PathUnescape(strings.TrimSpace(value))
@@ -61,10 +70,33 @@ func environmentAttributes(env map[string]string) []attribute.KeyValue {
 	return all
 }
 
+// containerAttributes names the container that a process runs in, and its pod:
+// by them its spans are found, as the pids of containers all count from 1. What
+// cannot be told is left out.
+func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attribute.KeyValue) {
+	if id.PID == 0 {
+		return nil
+	}
+	text, err := proc.Cgroup(id.PID)
+	if err != nil {
+		return nil
+	}
+	c := cgroup.ContainerOf(text)
+	if c.ID != "" {
+		a = append(a, attribute.String(attrContainerID, c.ID))
+	}
+	if c.Pod != "" {
+		a = append(a, attribute.String(attrPodUID, c.Pod))
+	}
+	return a
+}
+
 // resourceOf returns the attributes of a process, as its own telemetry would
-// have them: its number is the one that it has for itself.
-func resourceOf(id dotnetipc.Identity, env map[string]string, info dotnetipc.ProcessInfo) []attribute.KeyValue {
-	a := append(environmentAttributes(env),
+// have them: its number is the one that it has for itself, and what it says of
+// its container goes before what is found.
+func resourceOf(id dotnetipc.Identity, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) []attribute.KeyValue {
+	a := append(slices.Clone(container), environmentAttributes(env)...)
+	a = append(a,
 		attribute.String(attrServiceName, serviceName(env, info)),
 		attribute.Int64(stall.AttrProcessPID, int64(info.PID)),
 		attribute.String(stall.AttrRuntimeName, runtimeName))

@@ -1,6 +1,10 @@
 package target
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,13 +38,39 @@ func TestServiceName(t *testing.T) {
 }
 
 func TestResource(t *testing.T) {
-	got := attribute.NewSet(resourceOf(dotnetipc.Identity{PID: 4711},
-		map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.uid=1-2,broken,=x,bad=%zz,process.pid=9"},
+	container := []attribute.KeyValue{attribute.String("container.id", "abc"), attribute.String("k8s.pod.uid", "found")}
+	long := strings.Repeat("x", 5000)
+	got := attribute.NewSet(resourceOf(dotnetipc.Identity{PID: 4711}, container,
+		map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.uid=1-2,broken,=x,bad=%zz,process.pid=9,long=" + long},
 		dotnetipc.ProcessInfo{PID: 1, Version: "10.0.9", EntryAssembly: "shop"})...)
-	want := attribute.NewSet(attribute.String("k8s.pod.uid", "1-2"), attribute.String("service.name", "shop"),
+	want := attribute.NewSet(attribute.String("container.id", "abc"), attribute.String("k8s.pod.uid", "1-2"), attribute.String("service.name", "shop"),
 		attribute.Int("process.pid", 1), attribute.String("process.runtime.name", ".NET"), attribute.String("process.runtime.version", "10.0.9"))
 	if diff := cmp.Diff(want.Encoded(attribute.DefaultEncoder()), got.Encoded(attribute.DefaultEncoder())); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+}
+
+// TestContainerAttributes: what the cgroup of a process says, and nothing where
+// it says nothing or cannot be read.
+func TestContainerAttributes(t *testing.T) {
+	const (
+		id  = "7be92808767a667f35c8505cbf40d14e931ef6db5b0210329cf193b15ba9d605"
+		pod = "2c48913c-b29f-11e7-9350-020968147796"
+	)
+	root := t.TempDir()
+	for pid, text := range map[int]string{
+		1: "0::/kubepods/burstable/pod" + pod + "/" + id + "\n", 2: "0::/docker/" + id + "\n", 3: "0::/system.slice/shop.service\n",
+	} {
+		fakeProcess(t, root, pid, "shop", "shop")
+		if err := os.WriteFile(filepath.Join(root, strconv.Itoa(pid), "cgroup"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pid, want := range map[int]string{1: "container.id=" + id + ",k8s.pod.uid=" + pod, 2: "container.id=" + id, 3: "", 4: "", 0: ""} {
+		set := attribute.NewSet(containerAttributes(dotnetipc.Proc{Root: root}, dotnetipc.Identity{PID: pid})...)
+		if got := set.Encoded(attribute.DefaultEncoder()); got != want {
+			t.Errorf("process %d: got %q, want %q", pid, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -50,8 +51,8 @@ type Watcher struct {
 	again     []string           // its command line
 	lived     stall.Instant      // when it was last seen alive
 	summaries []Summary
-	begun     int  // processes so far
-	crowded   bool // said that there are too many
+	begun     int                            // processes so far
+	left      map[dotnetipc.Identity]Summary // over the limit, and not watched since
 }
 
 // Start begins to watch. A process that was named by its number must be there;
@@ -100,6 +101,10 @@ func (w *Watcher) Stop() []Summary {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, s := range w.left {
+		w.summaries = append(w.summaries, s)
+	}
+	w.left = nil
 	slices.SortStableFunc(w.summaries, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
 	return w.summaries
 }
@@ -240,12 +245,10 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 		return false
 	}
 	if len(w.known) >= maxTargets {
-		if !w.crowded {
-			w.o.Log.Warn("a process is not watched: there are too many", "pid", p.id.PID, "at_most", maxTargets)
-			w.crowded = true
-		}
+		w.leave(key, p)
 		return false
 	}
+	delete(w.left, key)
 	p.after = append(p.after, end)
 	w.begun++
 	p.tape.id = w.begun
@@ -255,6 +258,20 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 		w.end(key, p)
 	})
 	return true
+}
+
+// leave says of a process, once, that it is not watched. It is as soon as another
+// one ends.
+func (w *Watcher) leave(key dotnetipc.Identity, p *process) {
+	if _, said := w.left[key]; said || len(w.left) >= maxSummaries {
+		return
+	}
+	if w.left == nil {
+		w.left = make(map[dotnetipc.Identity]Summary)
+	}
+	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", maxTargets)
+	w.left[key] = p.summary
+	p.log.Warn("a process is not watched: there are too many", "at_most", maxTargets)
 }
 
 func (w *Watcher) end(key dotnetipc.Identity, p *process) {
