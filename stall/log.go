@@ -14,7 +14,7 @@ import (
 // up to where it had to forget, is its floor.
 //
 // One goroutine may write while any number read. No method allocates but to
-// grow the slice that the caller gave.
+// grow the slice that the caller gave, and [Log.Resize].
 type Log struct {
 	source Source
 

@@ -33,8 +33,7 @@ func (m *logModel) add(v Interval) {
 			m.floor = max(m.floor, v.End+Instant(v.Slack))
 			return
 		}
-		m.floor = max(m.floor, m.kept[0].End+Instant(m.kept[0].Slack))
-		m.kept = m.kept[1:]
+		m.forgetOldest()
 	}
 	var before, after []Interval
 	for _, k := range m.kept {
@@ -45,6 +44,23 @@ func (m *logModel) add(v Interval) {
 		}
 	}
 	m.kept = append(append(before, v), after...)
+}
+
+func (m *logModel) forgetOldest() {
+	m.floor = max(m.floor, m.kept[0].End+Instant(m.kept[0].Slack))
+	m.kept = m.kept[1:]
+}
+
+func (m *logModel) resize(size int) {
+	for m.size = size; len(m.kept) > size; {
+		m.forgetOldest()
+	}
+}
+
+func (m *logModel) forget(t Instant) {
+	for len(m.kept) > 0 && m.kept[0].End+Instant(m.kept[0].Slack) <= t {
+		m.forgetOldest()
+	}
 }
 
 func (m *logModel) runs() []Span {
@@ -151,7 +167,7 @@ func FuzzLog(f *testing.F) {
 			return Span{Instant(start), Instant(start + r.next(40) - 2)}
 		}
 		for len(r.rest) > 0 {
-			switch s := span(); r.next(6) {
+			switch s := span(); r.next(8) {
 			case 0, 1:
 				v := Interval{Start: s.Start, End: s.End, Slack: time.Duration(r.next(2) * r.next(9)), Source: GoTrace, CPU: int32(len(r.rest))}
 				l.Add(v)
@@ -168,6 +184,13 @@ func FuzzLog(f *testing.F) {
 					m.begin(s.Start)
 				}
 			case 5:
+				n := 1 + r.next(9)
+				l.Resize(n)
+				m.resize(n)
+			case 6:
+				l.Forget(s.Start)
+				m.forget(s.Start)
+			case 7:
 				compareLog(t, l, m, s)
 			}
 		}
@@ -197,6 +220,9 @@ func compareLog(t *testing.T, l *Log, m *logModel, s Span) {
 	}
 	if n, d := l.Dropped(); n != m.dropped || d != m.lost {
 		t.Errorf("Dropped: got %d, %v, want %d, %v", n, d, m.dropped, m.lost)
+	}
+	if n, room := l.Size(); n != len(m.kept) || room != m.size {
+		t.Errorf("Size: got %d of %d, want %d of %d", n, room, len(m.kept), m.size)
 	}
 	if got := l.Watermark(); got != m.watermark {
 		t.Errorf("Watermark: got %d, want %d", got, m.watermark)

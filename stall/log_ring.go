@@ -25,11 +25,16 @@ func (l *Log) Add(v Interval) {
 			l.drop(&v)
 			return
 		}
-		l.floor = max(l.floor, l.at(0).reach().End)
-		l.oldest = (l.oldest + 1) % len(l.ring)
-		l.n--
+		l.forgetOldest()
 	}
 	l.insert(v)
+}
+
+// forgetOldest forgets one interval. There is one.
+func (l *Log) forgetOldest() {
+	l.floor = max(l.floor, l.at(0).reach().End)
+	l.oldest = (l.oldest + 1) % len(l.ring)
+	l.n--
 }
 
 func (l *Log) drop(v *Interval) {
