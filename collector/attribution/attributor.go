@@ -96,6 +96,7 @@ func (a *Attributor) take(e *event) error {
 	case stall.EventSourceStatus:
 		if !h.told(&e.status) {
 			a.known.forgetHost(h)
+			a.lost.hostsForgotten++
 			return errTime
 		}
 		l.learn(&e.status, stall.Instant(a.config.Wait))
@@ -130,7 +131,12 @@ func (a *Attributor) Known() (bytes int) {
 
 // Tick releases what is due. The owner calls it some times a second. Sinks are
 // called from several goroutines at once, and not any more when it returns.
-func (a *Attributor) Tick(now time.Time) { a.release(now, false) }
+func (a *Attributor) Tick(now time.Time) {
+	a.mu.Lock()
+	a.known.tick(now)
+	a.mu.Unlock()
+	a.release(now, false)
+}
 
 // Flush releases everything, with what is known: when it returns nothing is
 // held but what came meanwhile, and no sink is being called.

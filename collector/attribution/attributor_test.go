@@ -179,8 +179,8 @@ func TestBounded(t *testing.T) {
 	if n := len(a.sums.services); n > 5 {
 		t.Errorf("kept %d services, want at most 4 and one for the others", n)
 	}
-	if l := a.Lost(); l.HostsForgotten == 0 || len(c.spans) != 5000 {
-		t.Errorf("lost %+v and %d spans went on; want hosts forgotten and all 5000 spans", l, len(c.spans))
+	if l := a.Lost(); l.Events["limit"] == 0 || len(c.spans) != 5000 {
+		t.Errorf("lost %+v and %d spans went on; want hosts refused and all 5000 spans", l, len(c.spans))
 	}
 }
 

@@ -31,9 +31,13 @@ func (r *registry) find(id *identity) (f found) {
 }
 
 func (r *registry) findProcess(id *identity) (_ *process, ambiguous bool) {
+	exact := r.exact[*id]
 	for _, l := range id.links() {
 		if l.how == 0 || l.how == byHost && id.boot != "" {
 			continue
+		}
+		if exact != nil && id.found(l.how, &exact.id) {
+			return exact, false
 		}
 		p, several := pick(r.index[l], id, l.how)
 		if p != nil && l.how == byHost && r.shared(l.b, p.host) {
@@ -49,17 +53,14 @@ func (r *registry) findProcess(id *identity) (_ *process, ambiguous bool) {
 	return nil, false
 }
 
-// pick returns the one process that id can mean: of several the one that has
-// that very identity, else the one that still speaks.
+// pick returns the one process that id can mean, where none has that very
+// identity: of several the one that still speaks.
 func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 	var one *process
 	n := 0
 	for _, p := range list {
 		if !id.found(by, &p.id) {
 			continue
-		}
-		if p.id == *id {
-			return p, false
 		}
 		one, n = p, n+1
 	}

@@ -1,42 +1,83 @@
 package attribution
 
-// room counts so many bytes, and makes room for them by forgetting who was
-// silent longest, but for the host and the process that it is for. It reports
-// false if there is none.
-func (r *registry) room(bytes int, of *host, but *process) bool {
-	for !r.account.know(bytes) {
-		if r.forgetProcess(but) {
-			continue
+import "time"
+
+// tick lets time pass: who has said nothing for so long that no span can want it
+// is forgotten.
+func (r *registry) tick(now time.Time) {
+	if r.began.IsZero() {
+		r.began = now
+	}
+	r.clock = max(r.clock, now.Sub(r.began))
+	lingers := time.Duration(r.memory.back)
+	if r.memory.plenty() {
+		lingers += 8 * lookBack
+	}
+	for e := r.recent.Back(); e != nil; {
+		h := e.Value.(*host)
+		e = e.Prev()
+		for p := h.silentest(); p != nil && r.clock-p.heard > lingers; p = h.silentest() {
+			r.forget(p)
 		}
-		h := r.silentHost(of)
-		if h == nil {
+		if r.clock-h.heard > lingers {
+			r.forgetHost(h)
+		}
+	}
+}
+
+// silent reports whether who was heard then is as good as dead. Where nobody
+// ticks nobody can be told to be alive.
+func (r *registry) silent(heard time.Duration) bool {
+	return r.began.IsZero() || r.clock-heard > time.Duration(silentAfter)+r.config.Wait
+}
+
+// room counts so many bytes for a process of a host, or for a new host, and
+// makes room for them. It reports false if there is none.
+func (r *registry) room(bytes int, of *host, but *process) bool {
+	for !r.memory.know(bytes) {
+		if !r.makeWay(of, but) {
 			return false
 		}
-		r.forgetHost(h)
 	}
 	return true
 }
 
-// forgetProcess forgets the process that was silent longest on the host that
-// has most: who sends many forgets its own. It reports false if there is none
-// but the one that is to stay.
-func (r *registry) forgetProcess(but *process) bool {
-	var most *host
+// makeWay forgets the process that was silent longest on the host that has most,
+// or a host, if it says nothing any more. Of those that are all alive the host
+// with most makes way for one with less: who sends many forgets its own. It
+// reports false if nobody makes way. Then who is new has to do without: if those
+// that are known took turns, all would be forgotten and nothing known of any.
+func (r *registry) makeWay(of *host, but *process) bool {
+	if most := r.fullest(); most != nil {
+		p, own := most.silentest(), 0
+		if of != nil {
+			own = of.processes.Len()
+		}
+		if p != but && (r.silent(p.heard) || most.processes.Len() > own+1) {
+			r.forget(p)
+			r.lost.processesForgotten++
+			return true
+		}
+	}
+	return r.forgetSilentHost(of)
+}
+
+// fullest returns the host with most processes, nil if there are none.
+func (r *registry) fullest() (most *host) {
 	for _, h := range r.hosts {
-		if h.processes.Len() > 0 && (most == nil || h.processes.Len() > most.processes.Len()) {
+		if n := h.processes.Len(); n > 0 && (most == nil || n > most.processes.Len()) {
 			most = h
 		}
 	}
-	if most == nil {
-		return false
+	return most
+}
+
+// silentest returns the process that was silent longest, nil if there is none.
+func (h *host) silentest() *process {
+	if e := h.processes.Back(); e != nil {
+		return e.Value.(*process)
 	}
-	p := most.processes.Back().Value.(*process)
-	if p == but {
-		return false // on every host there is at most one
-	}
-	r.forget(p)
-	r.lost.processesForgotten++
-	return true
+	return nil
 }
 
 func (r *registry) forget(p *process) {
@@ -45,6 +86,7 @@ func (r *registry) forget(p *process) {
 	if p.target {
 		delete(h.targets, p.outer)
 	} else {
+		delete(r.exact, p.id)
 		for _, l := range p.id.links() {
 			if l.how == 0 {
 				continue
@@ -55,29 +97,36 @@ func (r *registry) forget(p *process) {
 		}
 	}
 	r.processes--
-	r.account.forget(p.bytes)
+	r.memory.forget(p.weight() + p.owned())
 	r.version++
 }
 
-// silentHost returns the host that was silent longest, nil if there is none but
-// the one that is to stay.
-func (r *registry) silentHost(but *host) *host {
-	var oldest *host
-	for _, h := range r.hosts {
-		if h != but && (oldest == nil || h.heard < oldest.heard) {
-			oldest = h
-		}
+// forgetSilentHost forgets the host that was silent longest, if it says nothing
+// any more and is not the one that is to stay.
+func (r *registry) forgetSilentHost(but *host) bool {
+	e := r.recent.Back()
+	if e != nil && e.Value == but {
+		e = e.Prev()
 	}
-	return oldest
+	if e == nil || !r.silent(e.Value.(*host).heard) {
+		return false
+	}
+	r.forgetHost(e.Value.(*host))
+	r.lost.hostsForgotten++
+	return true
 }
 
 func (r *registry) forgetHost(h *host) {
-	for e := h.processes.Front(); e != nil; e = h.processes.Front() {
-		r.forget(e.Value.(*process))
+	for p := h.silentest(); p != nil; p = h.silentest() {
+		r.forget(p)
 	}
 	r.unname(h)
 	delete(r.hosts, h.boot)
-	r.account.forget(processBytes + logBytes*len(h.probes))
-	r.lost.hostsForgotten++
+	r.recent.Remove(h.place)
+	bytes := hostBytes + textBytes + len(h.boot)
+	for _, p := range h.probes {
+		bytes += p.weight()
+	}
+	r.memory.forget(bytes)
 	r.version++
 }

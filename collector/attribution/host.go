@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"container/list"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -12,17 +13,29 @@ type host struct {
 	wall   *wall         // never nil, and never changed: who joins may hold it
 	probes []probe       // likewise
 	now    stall.Instant // the latest that any source told
+	ahead  stall.Instant // start of the last stall that was told before that
 
 	processes list.List          // of *process, the one heard last in front
 	targets   map[int32]*process // by the pid that the sidecar sees
 	behind    int                // statuses in a row that were long past
-	heard     uint64             // order of the last event: who was silent longest
+	heard     time.Duration      // the last time, by registry.clock
+	place     *list.Element      // in registry.recent
 }
 
 func newHost(boot string) *host {
 	h := &host{boot: boot, wall: new(wall), targets: make(map[int32]*process)}
 	h.processes.Init()
 	return h
+}
+
+// expect notes the stalls of a host whose time nobody has told yet.
+func (h *host) expect(stalls []stall.Interval) {
+	if h.now > 0 {
+		return
+	}
+	for i := range stalls {
+		h.ahead = max(h.ahead, stalls[i].Start)
+	}
 }
 
 const (
@@ -37,8 +50,12 @@ const (
 )
 
 // told takes in the clock of a status. It reports false if the host has to be
-// forgotten, for its time cannot be.
+// forgotten, for its time cannot be, or that of its stalls: those of the future
+// would stay for ever.
 func (h *host) told(s *status) bool {
+	if h.now == 0 && h.ahead > s.at+pastAfter {
+		return false
+	}
 	if s.at+pastAfter < h.now {
 		h.behind++
 		return h.behind < believeAfter

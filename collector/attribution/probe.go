@@ -29,15 +29,18 @@ func (r *registry) probe(h *host, e *event) *sourceLog {
 			return p.sourceLog
 		}
 	}
-	if !r.room(logBytes, h, nil) {
+	if !r.room(probeBytes+e.of.weight()+logBytes, h, nil) {
 		return nil
 	}
+	p := probe{e.of, newSourceLog(e.source, &r.memory)}
 	r.unname(h)
-	l := newSourceLog(e.source)
-	h.probes = append(r.spare(h, e.source), probe{e.of, l})
+	h.probes = append(r.spare(h, e.source), p)
 	r.name(h)
-	return l
+	return p.sourceLog
 }
+
+// weight returns what a probe takes.
+func (p *probe) weight() int { return probeBytes + p.id.weight() + p.bytes }
 
 // spare returns the probes of a host but for those of a kind that have been
 // silent for so long that no span can want them, and if there are too many the
@@ -48,7 +51,7 @@ func (r *registry) spare(h *host, kind stall.Source) []probe {
 	for _, p := range h.probes {
 		if p.Source() == kind {
 			if p.heard > 0 && p.heard+silentAfter+stall.Instant(r.config.Wait) < h.now {
-				r.account.forget(logBytes)
+				r.memory.forget(p.weight())
 				continue
 			}
 			if n++; oldest < 0 || p.heard < rest[oldest].heard {
@@ -58,7 +61,7 @@ func (r *registry) spare(h *host, kind stall.Source) []probe {
 		rest = append(rest, p)
 	}
 	if n >= keptProbes {
-		r.account.forget(logBytes)
+		r.memory.forget(rest[oldest].weight())
 		rest = slices.Delete(rest, oldest, oldest+1)
 	}
 	return rest

@@ -1,38 +1,50 @@
 package attribution
 
 import (
+	"container/list"
 	"slices"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
+// mostLinked bounds how many processes one link leads to, such as those of one
+// boot that have pid 1 in their containers: who looks for one looks at them all.
+const mostLinked = 1024
+
 // registry knows the hosts and processes that were heard, and bounds them. It is
 // guarded by the Attributor's lock.
 type registry struct {
-	config    Config
-	lost      *lost
-	hosts     map[string]*host // by boot id
-	index     map[link][]*process
-	named     map[string][]*host // by host.id, and by host.name, as probes say
+	config  Config
+	lost    *lost
+	memory  memory
+	hosts   map[string]*host // by boot id
+	recent  list.List        // of *host, the one heard last in front
+	exact   map[identity]*process
+	index   map[link][]*process
+	named   map[string][]*host // by host.id, and by host.name, as probes say
+	version uint64             // changes with what can be found
+
 	processes int
-	account   *account
-	order     uint64
-	version   uint64 // changes with what can be found
+	began     time.Time     // the first tick; zero while nobody ticks
+	clock     time.Duration // since then
 }
 
 func (r *registry) init(c Config, lost *lost, account *account) {
-	r.config, r.lost, r.account = c, lost, account
-	r.hosts, r.index, r.named = make(map[string]*host), make(map[link][]*process), make(map[string][]*host)
+	r.config, r.lost = c, lost
+	r.memory = memory{account, lost, stall.Instant(c.Wait), stall.Instant(c.Wait + lookBack)}
+	r.hosts, r.exact = make(map[string]*host), make(map[identity]*process)
+	r.index, r.named = make(map[link][]*process), make(map[string][]*host)
 }
 
 // of returns whose event e is, and where its stalls go. The process is nil for
 // those of the machine, the log if there is no room for one.
 func (r *registry) of(e *event) (*host, *process, *sourceLog) {
-	r.order++
 	h := r.host(e.of.boot)
 	if h == nil {
 		return nil, nil, nil
 	}
+	h.expect(e.stalls)
 	if isProbe(e.source) {
 		return h, nil, r.probe(h, e)
 	}
@@ -41,9 +53,13 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 		return h, nil, nil
 	}
 	h.processes.MoveToFront(p.place)
-	if p.runtime[e.source] == nil && r.room(logBytes, h, p) {
-		p.runtime[e.source] = newSourceLog(e.source)
-		p.bytes += logBytes
+	p.heard = r.clock
+	if p.runtime[e.source] == nil {
+		if r.room(logBytes, h, p) {
+			p.runtime[e.source] = newSourceLog(e.source, &r.memory)
+		} else if p.runtime == (logs{}) {
+			r.forget(p) // it would be known, and nothing of it
+		}
 	}
 	return h, p, p.runtime[e.source]
 }
@@ -51,17 +67,21 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 func (r *registry) host(boot string) *host {
 	h := r.hosts[boot]
 	if h == nil {
-		if len(r.hosts) >= r.config.MaxHosts {
-			r.forgetHost(r.silentHost(nil))
+		for len(r.hosts) >= r.config.MaxHosts {
+			if !r.forgetSilentHost(nil) {
+				return nil
+			}
 		}
-		if !r.room(processBytes, nil, nil) {
+		if !r.room(hostBytes+textBytes+len(boot), nil, nil) {
 			return nil
 		}
 		h = newHost(boot)
+		h.place = r.recent.PushFront(h)
 		r.hosts[boot] = h
 		r.version++
 	}
-	h.heard = r.order
+	r.recent.MoveToFront(h.place)
+	h.heard = r.clock
 	return h
 }
 
@@ -71,18 +91,22 @@ func (r *registry) process(h *host, e *event) *process {
 	if e.source == stall.TargetWatch {
 		return r.target(h, e)
 	}
-	l := e.of.links()[0]
-	if l.how == 0 {
+	if e.of.number == 0 {
 		return nil // without a pid it is nobody's
 	}
-	for _, p := range r.index[l] {
-		if p.id == e.of {
-			return p
+	if p := r.exact[e.of]; p != nil {
+		return p
+	}
+	links := e.of.links()
+	for _, l := range links {
+		if len(r.index[l]) >= mostLinked {
+			return nil
 		}
 	}
 	p := r.add(h, &process{host: h, id: e.of})
 	if p != nil {
-		for _, l := range p.id.links() {
+		r.exact[p.id] = p
+		for _, l := range links {
 			if l.how != 0 {
 				r.index[l] = append(r.index[l], p)
 			}
@@ -116,13 +140,16 @@ func (r *registry) target(h *host, e *event) *process {
 
 // add makes room for p and counts it; nil if there is none.
 func (r *registry) add(h *host, p *process) *process {
-	if r.processes >= r.config.MaxProcesses {
-		r.forgetProcess(nil)
+	for r.processes >= r.config.MaxProcesses {
+		if !r.makeWay(h, nil) {
+			return nil
+		}
 	}
-	if !r.room(processBytes, h, nil) {
+	if !r.room(p.weight(), h, nil) {
 		return nil
 	}
-	p.bytes = processBytes
+	p.pauses.memory = &r.memory
+	p.heard = r.clock
 	p.place = h.processes.PushFront(p)
 	r.processes++
 	r.version++

@@ -8,27 +8,31 @@ import (
 )
 
 const (
-	// kept is how many stalls of one source are known at a time: what an
-	// otelgc sends in ten seconds at its default limit of events.
-	kept       = 1024
-	keptUnseen = 64
+	// firstStalls and mostStalls are for how many stalls of one source there is
+	// room, at first and at most: what an otelgc sends in ten seconds at its
+	// default limit of events.
+	firstStalls = 8
+	mostStalls  = 1024
+	keptUnseen  = 64
 	// keptEarly bounds the statuses that came before one that is missing.
 	keptEarly = 32
-	// logBytes is about what a source takes.
-	logBytes = 96 << 10
 )
 
 // sourceLog is what one source said. The log may be read by who joins while it
 // is written.
 type sourceLog struct {
 	*stall.Log
-	told  stall.Instant // end of the last status of those that follow each other
-	heard stall.Instant // of the latest status
-	early []status      // that came before one that is missing, by since
+	memory *memory
+	bytes  int           // that the account has for it
+	told   stall.Instant // end of the last status of those that follow each other
+	heard  stall.Instant // of the latest status
+	early  []status      // that came before one that is missing, by since
+	queued int           // of bytes, for them
 }
 
-func newSourceLog(s stall.Source) *sourceLog {
-	return &sourceLog{Log: stall.NewLog(s, kept, keptUnseen)}
+// newSourceLog makes a log for which there is room.
+func newSourceLog(s stall.Source, m *memory) *sourceLog {
+	return &sourceLog{Log: stall.NewLog(s, firstStalls, keptUnseen), memory: m, bytes: logBytes}
 }
 
 // add keeps a stall. It reports false if it is there already.
@@ -37,8 +41,49 @@ func (l *sourceLog) add(v stall.Interval, scratch *[]stall.Interval) bool {
 	if slices.Contains(*scratch, v) {
 		return false
 	}
-	l.Add(v)
+	room := l.makeRoom()
+	if l.Add(v); !room && l.Floor() > l.heard-l.memory.wait {
+		l.memory.crowded()
+	}
 	return true
+}
+
+// makeRoom makes room for one more stall. It reports false if the oldest has to
+// go.
+func (l *sourceLog) makeRoom() bool {
+	n, room := l.Size()
+	if n < room || l.memory.plenty() && l.grow(room) {
+		return true
+	}
+	l.Forget(l.heard - l.memory.back)
+	n, _ = l.Size()
+	return n < room || l.grow(room)
+}
+
+func (l *sourceLog) grow(room int) bool {
+	if room >= mostStalls || !l.memory.grow(room*stallBytes) {
+		return false
+	}
+	l.bytes += room * stallBytes
+	l.Resize(2 * room)
+	return true
+}
+
+// giveBack gives back what is not needed any more, if there is not plenty.
+func (l *sourceLog) giveBack() {
+	n, room := l.Size()
+	if n <= firstStalls && room == firstStalls || l.memory.plenty() {
+		return
+	}
+	l.Forget(l.heard - l.memory.back)
+	n, room = l.Size()
+	half := room / 2
+	if half < firstStalls || n > half/2 {
+		return
+	}
+	l.Resize(half)
+	l.bytes -= half * stallBytes
+	l.memory.forget(half * stallBytes)
 }
 
 // learn takes in a status. Each begins where the one before it ended: where one
@@ -47,16 +92,28 @@ func (l *sourceLog) add(v stall.Interval, scratch *[]stall.Interval) bool {
 // will not. Then what it was about is unseen.
 func (l *sourceLog) learn(s *status, patience stall.Instant) {
 	l.heard = max(l.heard, s.at)
+	if len(l.early) == 0 && l.follows(s) {
+		l.follow(s)
+		l.giveBack()
+		return
+	}
 	at, again := slices.BinarySearchFunc(l.early, s, func(e status, s *status) int {
 		return cmp.Or(cmp.Compare(e.since, s.since), cmp.Compare(e.at, s.at))
 	})
 	if !again {
 		l.early = slices.Insert(l.early, at, *s)
 	}
+	for l.settle(patience); !l.queue(); {
+		l.settle(0)
+	}
+}
+
+// settle takes in the statuses that wait, up to the first that has to wait on.
+func (l *sourceLog) settle(patience stall.Instant) {
 	n := 0
 	for ; n < len(l.early); n++ {
 		e := &l.early[n]
-		follows := l.told == 0 || e.since <= l.told
+		follows := l.follows(e)
 		if !follows && l.heard-e.since < patience && len(l.early)-n <= keptEarly {
 			break
 		}
@@ -68,14 +125,35 @@ func (l *sourceLog) learn(s *status, patience stall.Instant) {
 	l.early = slices.Delete(l.early, 0, n)
 }
 
-// follow takes in the next status. A source that is heard for the first time has
-// seen nothing before it.
-func (l *sourceLog) follow(s *status) {
-	if l.told == 0 {
-		l.Begin(s.watermark)
+// queue counts what waits. It reports false if there is no room for that.
+func (l *sourceLog) queue() bool {
+	need := 0
+	if len(l.early) == 0 {
+		l.early = nil
 	}
+	for i := range l.early {
+		need += cap(l.early[i].unseen) * spanOfBytes
+	}
+	need += cap(l.early) * statusBytes
+	if more := need - l.queued; more <= 0 {
+		l.memory.forget(-more)
+	} else if !l.memory.grow(more) {
+		return false
+	}
+	l.bytes += need - l.queued
+	l.queued = need
+	return true
+}
+
+// follows reports whether no status before s is missing, as far as one can tell.
+func (l *sourceLog) follows(s *status) bool { return l.told == 0 || s.since <= l.told }
+
+// follow takes in the next status. A source that is heard for the first time has
+// seen nothing before its watermark, and a status can say nothing of what comes
+// after it.
+func (l *sourceLog) follow(s *status) {
 	for _, u := range s.unseen {
-		l.MarkUnseen(u)
+		l.MarkUnseen(stall.Span{Start: u.Start, End: min(u.End, s.at)})
 	}
 	l.Advance(s.watermark)
 	l.told = max(l.told, s.at)
