@@ -124,7 +124,7 @@ func (w *writer) conclude(win *window, o *outcome) {
 	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
 		w.tell(win, o)
 	}
-	if w.h.sink.Traces == nil {
+	if !w.h.written() {
 		return
 	}
 	m := win.span.Attributes()
@@ -145,7 +145,7 @@ func (w *writer) conclude(win *window, o *outcome) {
 func (w *writer) tell(win *window, o *outcome) {
 	if w.told.ResourceLogs().Len() == 0 {
 		rl := w.told.ResourceLogs().AppendEmpty()
-		w.h.spans.ResourceSpans().At(0).Resource().CopyTo(rl.Resource())
+		w.h.spans.Resource().CopyTo(rl.Resource())
 		rl.ScopeLogs().AppendEmpty().Scope().SetName(scopeName)
 	}
 	r := w.told.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()

@@ -22,7 +22,9 @@ type Sink struct {
 
 // held are the spans of one resource.
 type held struct {
-	spans ptrace.Traces
+	spans ptrace.ResourceSpans
+	whole ptrace.Traces // that has them and nothing else, if they are of no batch
+	batch *Batch        // that they are of, nil if they leave by the sink
 	id    identity
 	n     int
 	bytes int
@@ -49,10 +51,11 @@ func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
 	for _, rs := range td.ResourceSpans().All() {
 		h := newHeld(rs, sink, now.Add(a.config.Wait))
 		if h.bytes >= 0 && a.account.hold(h.n, h.bytes) {
-			if h.spans = ptrace.NewTraces(); sink.Traces != nil {
-				rs.MoveTo(h.spans.ResourceSpans().AppendEmpty())
+			h.whole = ptrace.NewTraces()
+			if h.spans = h.whole.ResourceSpans().AppendEmpty(); sink.Traces != nil {
+				rs.MoveTo(h.spans)
 			} else {
-				rs.CopyTo(h.spans.ResourceSpans().AppendEmpty())
+				rs.CopyTo(h.spans)
 			}
 			a.held.put(h)
 			continue
@@ -70,6 +73,9 @@ func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
 		sink.Traces(past)
 	}
 }
+
+// written reports whether somebody gets the spans with their attributes.
+func (h *held) written() bool { return h.batch != nil || h.sink.Traces != nil }
 
 // newHeld returns what is to be known of spans, without them. Spans that lie too
 // deep to be measured take less than no bytes.

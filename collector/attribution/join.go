@@ -30,7 +30,7 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	if w.pid == 0 && v.process != nil {
 		w.pid = v.process.id.number
 	}
-	resource := h.spans.ResourceSpans().At(0).Resource().Attributes()
+	resource := h.spans.Resource().Attributes()
 	if text(resource, stall.AttrBootID) == "" {
 		w.boot = v.boot
 	}
@@ -39,14 +39,16 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	} else {
 		w.joined(v)
 	}
-	a.sums.add(resource, &j.sums)
+	if h.batch == nil {
+		a.sums.add(serviceOf(resource), &j.sums)
+	}
 	return told
 }
 
 // joined concludes spans of a host that is known.
 func (w *writer) joined(v *view) {
 	j := w.j
-	j.put(v, w.h.spans.ResourceSpans().At(0))
+	j.put(v, w.h.spans)
 	for rest := j.windows; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].vague == rest[0].vague {
@@ -83,7 +85,7 @@ func (w *writer) join(v *view, windows []window) {
 
 // unknown concludes spans of whose host nobody told anything.
 func (w *writer) unknown() {
-	for _, ss := range w.h.spans.ResourceSpans().At(0).ScopeSpans().All() {
+	for _, ss := range w.h.spans.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
 			win := window{span: s}
 			win.End = stall.Instant(duration(s))

@@ -45,7 +45,7 @@ func (a *Attributor) ready(now time.Time, all bool) (ready []*held) {
 		waiting = waiting[len(some):]
 		a.mu.Lock()
 		for _, h := range some {
-			if !now.Before(h.due) || a.known.settled(h) {
+			if h.overdue(now) || a.known.settled(h) {
 				ready = append(ready, h)
 			} else {
 				kept = append(kept, h)
@@ -55,6 +55,11 @@ func (a *Attributor) ready(now time.Time, all bool) (ready []*held) {
 	}
 	a.held.put(kept...)
 	return ready
+}
+
+// overdue reports whether nobody waits any longer.
+func (h *held) overdue(now time.Time) bool {
+	return !now.Before(h.due) || h.batch != nil && h.batch.hurried.Load()
 }
 
 // settled reports whether nothing more is to come about h.
@@ -89,10 +94,14 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 	}
 	d := a.attribute(j, h, &v)
 	if h.sink.Traces != nil {
-		h.sink.Traces(h.spans)
+		h.sink.Traces(h.whole)
 	}
 	if h.sink.Slow != nil && d.LogRecordCount() > 0 {
 		h.sink.Slow(d)
+	}
+	if h.batch != nil {
+		h.batch.joined(h, &j.sums) // who waits for it hands on
+		return
 	}
 	a.account.handOn(h.n, h.bytes)
 }

@@ -55,22 +55,28 @@ type sums struct {
 	order    []serviceName
 }
 
-// others is the name under which services beyond the bound are counted.
-const others = "otelgc.other_services"
+// otherServices is the name under which services beyond the bound are counted.
+var otherServices = serviceName{name: "otelgc.other_services"}
 
 func (s *sums) init(most int) { s.most, s.services = most, make(map[serviceName]*serviceSums) }
 
-// add adds the sums of spans of one resource to those of its service, and clears
-// them.
-func (s *sums) add(resource pcommon.Map, more *serviceSums) {
-	if more.some == [numBuckets][2]bool{} {
+// serviceOf returns the service that a resource is of.
+func serviceOf(resource pcommon.Map) serviceName {
+	return serviceName{text(resource, "service.namespace"), text(resource, "service.name")}
+}
+
+// none reports whether nothing was counted.
+func (t *serviceSums) none() bool { return t.some == [numBuckets][2]bool{} }
+
+// add adds the sums of spans of one service, and clears them.
+func (s *sums) add(name serviceName, more *serviceSums) {
+	if more.none() {
 		return
 	}
-	name := serviceName{text(resource, "service.namespace"), text(resource, "service.name")}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.services[name]; !ok && len(s.order) >= s.most {
-		name = serviceName{name: others}
+		name = otherServices
 	}
 	t := s.services[name]
 	if t == nil {

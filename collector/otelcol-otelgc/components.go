@@ -7,6 +7,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/loadbalancingexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/resourceprocessor"
 	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/exporter"
@@ -28,6 +29,7 @@ import (
 // stall are also in the stock otelcol-contrib, under the same component names.
 func components() (otelcol.Factories, error) {
 	extensions, errExt := otelcol.MakeFactoryMap[extension.Factory](
+		filestorage.NewFactory(),
 		healthcheckextension.NewFactory(),
 	)
 	receivers, errRecv := otelcol.MakeFactoryMap[receiver.Factory](

@@ -15,6 +15,10 @@ type Config struct {
 	attribution.Config `mapstructure:",squash"`
 	// MetricsInterval is the time between two exports of the sums.
 	MetricsInterval time.Duration `mapstructure:"metrics_interval"`
+	// WaitForResult makes those who send spans wait until they were handed on,
+	// and gives them the result, so that what is held here is theirs to keep:
+	// spans come out at least once, whatever happens to this Collector.
+	WaitForResult bool `mapstructure:"wait_for_result"`
 
 	_ struct{}
 }

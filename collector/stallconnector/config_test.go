@@ -19,6 +19,7 @@ func TestSettings(t *testing.T) {
 	given := map[string]any{
 		"wait": "3s", "max_bytes": 1, "max_spans": 2, "max_hosts": 3, "max_processes": 4, "max_services": 5,
 		"slow_span": "1s", "count": "attached", "metrics_interval": "7s",
+		"wait_for_result": true,
 	}
 	got := createDefaultConfig().(*Config)
 	if err := confmap.NewFromStringMap(given).Unmarshal(got); err != nil {
@@ -30,6 +31,7 @@ func TestSettings(t *testing.T) {
 			SlowSpan: time.Second, Count: attribution.CountAttached,
 		},
 		MetricsInterval: 7 * time.Second,
+		WaitForResult:   true,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Config{})); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

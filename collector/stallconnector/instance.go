@@ -2,6 +2,7 @@ package stallconnector
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -23,7 +24,8 @@ func (o outputs) none() bool { return o.traces == nil && o.metrics == nil && o.l
 // instance is the connector between two signals.
 type instance struct {
 	*state
-	out outputs
+	out       outputs
+	consuming sync.WaitGroup // of callers that wait; none is added once it has stopped
 }
 
 // Capabilities says that spans are changed where they are handed on.
@@ -34,8 +36,9 @@ func (i *instance) Capabilities() consumer.Capabilities {
 // Start starts what the instances share.
 func (i *instance) Start(context.Context, component.Host) error { return i.state.start() }
 
-// Shutdown hands on what is held, with what is known.
-func (i *instance) Shutdown(context.Context) error { return i.state.stop(i) }
+// Shutdown hands on what is held, with what is known. No caller waits any longer
+// when it returns, or ctx is over.
+func (i *instance) Shutdown(ctx context.Context) error { return i.state.stop(ctx, i) }
 
 // ConsumeLogs learns from the events among the records, if it is this instance
 // that does.
@@ -46,8 +49,12 @@ func (i *instance) ConsumeLogs(_ context.Context, ld plog.Logs) error {
 	return nil
 }
 
-// ConsumeTraces holds the spans, if it is this instance that does.
-func (i *instance) ConsumeTraces(_ context.Context, td ptrace.Traces) error {
+// ConsumeTraces holds the spans, if it is this instance that does. It returns at
+// once, or with [Config.WaitForResult] when they were handed on.
+func (i *instance) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	if i.config.WaitForResult && i.out.traces != nil {
+		return i.deliver(ctx, td)
+	}
 	if sink, mine := i.state.sink(i); mine {
 		i.attributor.Hold(td, sink, time.Now())
 	}

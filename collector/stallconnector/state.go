@@ -2,6 +2,7 @@ package stallconnector
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -115,6 +116,20 @@ func (s *state) learns(i *instance) bool {
 func (s *state) sink(i *instance) (sink attribution.Sink, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.sinkLocked(i)
+}
+
+// enter is sink for a caller that will wait. It counts it, for stop to see.
+func (s *state) enter(i *instance) (sink attribution.Sink, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sink, mine = s.sinkLocked(i); mine {
+		i.consuming.Add(1)
+	}
+	return sink, mine
+}
+
+func (s *state) sinkLocked(i *instance) (sink attribution.Sink, mine bool) {
 	if s.leader() != i {
 		return sink, false
 	}
@@ -172,25 +187,30 @@ func (s *state) export(now time.Time) {
 	instances := s.instances
 	s.mu.Unlock()
 	for _, i := range instances {
-		if i.out.metrics == nil {
-			continue
-		}
-		if md, ok := s.attributor.Metrics(s.began, now, s.name); ok {
-			s.complain("metrics", i.out.metrics.ConsumeMetrics(context.Background(), md))
-		}
+		s.exportTo(i, now)
+	}
+}
+
+func (s *state) exportTo(i *instance, now time.Time) {
+	if i.out.metrics == nil {
+		return
+	}
+	if md, ok := s.attributor.Metrics(s.began, now, s.name); ok {
+		s.complain("metrics", i.out.metrics.ConsumeMetrics(context.Background(), md))
 	}
 }
 
 // stop hands on all that is held, while whoever is behind i still takes it. With
 // the last instance it ends the goroutine.
-func (s *state) stop(i *instance) error {
-	s.attributor.Flush()
-	if i.out.metrics != nil {
-		s.export(time.Now())
-	}
+func (s *state) stop(ctx context.Context, i *instance) error {
 	s.mu.Lock()
 	// Who stands behind i stops next: nothing may be sent there any more.
 	s.instances = slices.DeleteFunc(slices.Clone(s.instances), func(o *instance) bool { return o == i })
+	s.mu.Unlock()
+	err := s.drain(ctx, i)
+	s.exportTo(i, time.Now())
+
+	s.mu.Lock()
 	s.running = max(0, s.running-1) // it may never have been started
 	last, quit, done := s.running == 0, s.quit, s.done
 	if last {
@@ -198,7 +218,7 @@ func (s *state) stop(i *instance) error {
 	}
 	s.mu.Unlock()
 	if !last {
-		return nil
+		return err
 	}
 	if quit != nil {
 		close(quit)
@@ -206,7 +226,26 @@ func (s *state) stop(i *instance) error {
 	}
 	s.all.forget(s.id)
 	s.telemetry.Shutdown()
-	return nil
+	return err
+}
+
+// drain releases all that is held, and waits for those who hand it on.
+func (s *state) drain(ctx context.Context, i *instance) error {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		i.consuming.Wait()
+	}()
+	for {
+		s.attributor.Flush()
+		select {
+		case <-gone:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("hand on spans: %w", context.Cause(ctx))
+		case <-time.After(tick): // one may just have come in
+		}
+	}
 }
 
 func (a *states) forget(id component.ID) {

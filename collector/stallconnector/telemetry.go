@@ -66,6 +66,8 @@ func (t telemetry) refused(what string) {
 	t.ConnectorStallRefused.Add(context.Background(), 1, item(what))
 }
 
+func (t telemetry) abandoned() { t.ConnectorStallAbandoned.Add(context.Background(), 1) }
+
 func why(s string) metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String(stall.AttrErrorType, s))
 }

@@ -28,6 +28,7 @@ type TelemetryBuilder struct {
 	meter                           metric.Meter
 	mu                              sync.Mutex
 	registrations                   []metric.Registration
+	ConnectorStallAbandoned         metric.Int64Counter
 	ConnectorStallEventsDropped     metric.Int64ObservableCounter
 	ConnectorStallForgotten         metric.Int64ObservableCounter
 	ConnectorStallHeldBytes         metric.Int64ObservableGauge
@@ -150,6 +151,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ConnectorStallAbandoned, err = builder.meter.Int64Counter(
+		"otelcol_connector_stall_abandoned",
+		metric.WithDescription("Batches whose sender did not wait for the result; they went on, and may come again (with wait_for_result). [Alpha]"),
+		metric.WithUnit("{batch}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ConnectorStallEventsDropped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_connector_stall_events_dropped",
 		metric.WithDescription("Events that were not taken, by why; those that were there already among them, and those that came late, which count for the spans that still wait. [Alpha]"),

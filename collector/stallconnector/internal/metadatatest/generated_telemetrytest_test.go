@@ -40,7 +40,11 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	tb.ConnectorStallAbandoned.Add(context.Background(), 1)
 	tb.ConnectorStallRefused.Add(context.Background(), 1)
+	AssertEqualConnectorStallAbandoned(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualConnectorStallEventsDropped(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
