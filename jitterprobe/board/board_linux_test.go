@@ -150,27 +150,6 @@ func TestReaderThatComesLateHasLostNothing(t *testing.T) {
 	}
 }
 
-// A record that the writer has overwritten but not yet published is lost to a
-// reader that was about to read it.
-func TestRecordOverwrittenBeforeAdvanceIsLost(t *testing.T) {
-	path := testPath(t)
-	w := create(t, path)
-	r := open(t, path)
-	write(t, w, 0, 64)
-	for _, v := range gaps(64, 67) {
-		if err := w.Append(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, status := read(t, r)
-	if diff := cmp.Diff(gaps(3, 64), got); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
-	if status.Lost != 3 || len(status.Unseen) != 1 {
-		t.Errorf("lost %d, unseen %v; want 3 and one span", status.Lost, status.Unseen)
-	}
-}
-
 func TestReaderFollowsANewWriter(t *testing.T) {
 	path := testPath(t)
 	first := create(t, path)

@@ -39,9 +39,13 @@ type Writer struct {
 	lock    *os.File
 	live    live
 	next    uint64 // the record to write next
-	written error  // the first error of Advance
-	buf     [recordSize]byte
+	written error  // of the last Advance
+	held    []byte // the last records before next: they are not in the file yet
 }
+
+// maxHeld bounds the records that wait for the next Advance: 16 KiB. A system
+// call for each would cost more than all else that is done for a gap.
+const maxHeld = 256
 
 // Create puts a new, empty board in the place of the old one. It is
 // [ErrLocked] while another process has one there.
@@ -57,7 +61,7 @@ func Create(o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
 	}
-	w := &Writer{path: o.Path, mask: h.slots - 1, file: file, lock: lock}
+	w := &Writer{path: o.Path, mask: h.slots - 1, file: file, lock: lock, held: make([]byte, 0, maxHeld*recordSize)}
 	w.live.watermark = h.since
 	if err := w.publish(h); err != nil {
 		err = errors.Join(err, file.Close(), os.Remove(file.Name()), lock.Close())
@@ -120,8 +124,10 @@ func newHeader(o WriterOptions) (header, error) {
 	}, nil
 }
 
-// Append writes v, a stall of the machine or what [Watched] tells. Readers see it from the next
-// Advance on. When the ring is full the oldest record goes.
+// Append adds v, a stall of the machine or what [Watched] tells. Readers see it
+// from the next Advance on. When the ring is full the oldest record goes. An
+// error says that v was not taken; of a file that cannot be written it comes
+// only when no more records can be held.
 func (w *Writer) Append(v stall.Interval) error {
 	if err := check(v); err != nil {
 		return fmt.Errorf("append to board: %w", err)
@@ -131,34 +137,50 @@ func (w *Writer) Append(v stall.Interval) error {
 	if w.file == nil {
 		return fmt.Errorf("append to board %s: %w", w.path, os.ErrClosed)
 	}
-	if w.written != nil {
-		return w.written
+	if len(w.held) == cap(w.held) {
+		if err := w.flush(); err != nil {
+			return fmt.Errorf("append to board: %w", err)
+		}
 	}
-	b := encodeRecord(w.buf[:], w.next, v)
-	if _, err := w.file.WriteAt(b, recordsAt+int64(w.next&w.mask)*recordSize); err != nil {
-		return fmt.Errorf("append to board: %w", err)
-	}
+	n := len(w.held)
+	w.held = w.held[:n+recordSize]
+	encodeRecord(w.held[n:], w.next, v)
 	w.next++
+	return nil
+}
+
+// flush writes what is held. What cannot be written stays held.
+func (w *Writer) flush() error {
+	for len(w.held) > 0 {
+		slot := (w.next - uint64(len(w.held)/recordSize)) & w.mask
+		n := min(len(w.held), int(w.mask+1-slot)*recordSize)
+		if _, err := w.file.WriteAt(w.held[:n], recordsAt+int64(slot)*recordSize); err != nil {
+			return err
+		}
+		w.held = w.held[:copy(w.held, w.held[n:])]
+	}
 	return nil
 }
 
 // Advance shows readers all records so far and says that every stall that ended
 // before watermark is among them, but for dropped ones that took droppedTime in
 // all, since the start. A watermark or a count below the last one stays at the
-// last. An error comes out of the next Append, or of Close.
+// last. If the file cannot be written, readers see no progress until a later
+// Advance mends it; else the error comes out of Close.
 func (w *Writer) Advance(watermark stall.Instant, dropped uint64, droppedTime time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.file == nil || w.written != nil {
+	if w.file == nil {
+		return
+	}
+	if w.written = w.flush(); w.written != nil {
 		return
 	}
 	w.live.head = w.next
 	w.live.watermark = max(w.live.watermark, watermark)
 	w.live.dropped = max(w.live.dropped, dropped)
 	w.live.droppedTime = max(w.live.droppedTime, droppedTime)
-	if err := w.writeLive(); err != nil {
-		w.written = fmt.Errorf("advance board: %w", err)
-	}
+	w.written = w.writeLive()
 }
 
 func (w *Writer) writeLive() error {

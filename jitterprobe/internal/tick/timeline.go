@@ -2,7 +2,6 @@ package tick
 
 import (
 	"math"
-	"sort"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -59,7 +58,11 @@ func (t *Timeline) At(ticks uint64) (stall.Instant, time.Duration) {
 	if n < 2 {
 		return 0, math.MaxInt64
 	}
-	i := sort.Search(n, func(i int) bool { return t.anchors[i].Ticks > ticks }) - 1
+	// What is asked about came to light just now, and so does not lie far back.
+	i := n - 1
+	for i >= 0 && t.anchors[i].Ticks > ticks {
+		i--
+	}
 	if i < 0 {
 		return t.outside(t.anchors[0], ticks)
 	}
