@@ -22,7 +22,8 @@ type Cycle struct {
 	End    stall.Instant // zero if Partial
 	// HeapBefore is the last EvHeapAlloc before Begin, Goal the last
 	// EvHeapGoal before it, HeapAfter the last EvHeapAlloc before End: the
-	// bytes marked live.
+	// bytes marked live. There is no Goal with GOGC=off: the runtime then
+	// writes 0, whatever the memory limit (runtime/traceruntime.go, HeapGoal).
 	HeapBefore, Goal, HeapAfter gc.Maybe[gc.Bytes]
 	Trigger                     gc.Trigger // unknown if BeginUnknown
 	// TriggerSite is the function whose allocation, or whose runtime.GC, began
@@ -93,11 +94,23 @@ func (d *decoder) beginCycle(e *cycleEdge) openCycle {
 		Sequence:    e.seq,
 		Begin:       d.clock.instant(e.at),
 		HeapBefore:  d.heap.before(e.at),
-		Goal:        d.goals.before(e.at),
+		Goal:        d.goalAt(e.at),
 		Trigger:     triggerOf(stack),
 		TriggerSite: site,
 		Goroutine:   e.g,
 	}}
+}
+
+// goalAt returns the goal in force at t, if there was one. Runtimes before the
+// mend of go.dev/issue/63864 wrote what remains of a memory limit that nobody
+// set, instead of 0.
+func (d *decoder) goalAt(t ticks) gc.Maybe[gc.Bytes] {
+	const unlimited = 1 << 62
+	goal := d.goals.before(t)
+	if v := goal.Or(0); v == 0 || v >= unlimited {
+		return gc.Maybe[gc.Bytes]{}
+	}
+	return goal
 }
 
 func unknownCycle(seq uint64) openCycle {

@@ -34,9 +34,11 @@ type decoder struct {
 	logs        []userLog
 	transitions transitions
 	thinned     map[uint64]uint32 // goroutines that lost transitions: up to which sequence number
+	callbacks   bool              // of cgo, from threads that Go did not make
 	picker      picker
 	texts       [cachedTexts]string // by string id, see decoder.text
 	frameBuf    []Frame
+	asked       map[uint64][]Frame // by stack id, see decoder.frames
 	heap, goals series
 
 	// To put what is reported in order.

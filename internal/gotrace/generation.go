@@ -68,8 +68,10 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.assists, d.doneAssists = d.assists[:0], d.doneAssists[:0]
 	d.workers, d.logs = d.workers[:0], d.logs[:0]
 	d.transitions.reset()
+	d.callbacks = false
 	clear(d.thinned)
 	d.frameBuf = d.frameBuf[:0]
+	clear(d.asked)
 }
 
 // forgetOpen drops all that had not ended, and is known to no one now.

@@ -25,6 +25,7 @@ func (d *decoder) goroutine(t *thread, typ eventType, at ticks, a [4]uint64) {
 	case evGoCreateBlocked:
 		d.change(a[0], 0, at, createdBlocked, 0)
 	case evGoCreateSyscall:
+		d.callbacks = true
 		d.bind(t, at, a[0], 0)
 		d.change(t.g, 0, at, createdInSyscall, 0)
 	case evGoDestroy, evGoDestroySyscall:

@@ -35,6 +35,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	d := decoder{
 		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", tracking: o.MarkPrefix != "" && !o.NoTracks, rest: o.Breathe,
 		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed), thinned: make(map[uint64]uint32),
+		asked: make(map[uint64][]Frame),
 	}
 	d.names.limit = d.limits.Names
 	s := &Reader{src: newSource(), decoder: d}

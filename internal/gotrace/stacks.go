@@ -38,8 +38,12 @@ func skipStack(data []byte, i int) (int, error) {
 
 // frames returns the stack of an id, innermost call first; nil if the
 // generation does not hold it. Only the few stacks that somebody asks for are
-// ever decoded. The result is valid as long as the Generation.
+// ever decoded, and each of them once. The result is valid as long as the
+// Generation.
 func (d *decoder) frames(id uint64) []Frame {
+	if stack, ok := d.asked[id]; ok {
+		return stack
+	}
 	i, ok := d.stacks.entry(id)
 	if !ok {
 		return nil
@@ -48,6 +52,10 @@ func (d *decoder) frames(id uint64) []Frame {
 	data = data[:cap(data)]
 	n, i := uvarint(data, i)
 	start := len(d.frameBuf)
+	if start+int(n) > d.limits.Records {
+		d.lost.Stacks++
+		return nil
+	}
 	for range n {
 		var function, file, line uint64
 		_, i = uvarint(data, i)
@@ -59,7 +67,8 @@ func (d *decoder) frames(id uint64) []Frame {
 		}
 		d.frameBuf = append(d.frameBuf, Frame{d.text(function), d.text(file), int(line)})
 	}
-	return d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
+	d.asked[id] = d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
+	return d.asked[id]
 }
 
 // runtimePackage is the prefix of functions of package runtime itself; those

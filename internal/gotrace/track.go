@@ -1,6 +1,7 @@
 package gotrace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/otelgc/otelgc/stall"
@@ -80,9 +81,26 @@ func (d *decoder) resolveTracks(g *Generation) {
 	p.run(d.followed, d.thinned, &d.transitions)
 	rest := p.picked
 	for i, n := range p.count {
+		if d.callbacks {
+			d.orderLives(rest[:n])
+		}
 		d.track(g, p.who[i], rest[:n:n])
 		rest = rest[n:]
 	}
+}
+
+// orderLives puts the changes of a goroutine in order that was created more
+// than once. A callback from C has the goroutine of the thread that it borrows,
+// and each C thread that borrows it begins anew: the same id, and sequence
+// numbers from 0 (runtime/proc.go, needm and dropm). No two have it at once, so
+// time tells them apart.
+func (d *decoder) orderLives(picked []uint32) {
+	if !slices.ContainsFunc(picked, func(i uint32) bool { return d.transitions.at(i).change() == createdInSyscall }) {
+		return
+	}
+	slices.SortStableFunc(picked, func(a, b uint32) int {
+		return cmp.Compare(d.transitions.at(a).at, d.transitions.at(b).at)
+	})
 }
 
 // forgetStates makes every followed goroutine's state unknown, since a

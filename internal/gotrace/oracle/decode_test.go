@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"iter"
 	"slices"
 	"testing"
 
@@ -22,11 +23,16 @@ type decoded struct {
 	workers, heap                  int
 }
 
-func decode(t testing.TB, data []byte, prefix string) (*decoded, error) {
+// decode decodes data. It follows the goroutines that leave a mark, and those of
+// follow from the start.
+func decode(t testing.TB, data []byte, prefix string, follow iter.Seq[uint64]) (*decoded, error) {
 	t.Helper()
 	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{MarkPrefix: prefix})
 	if err != nil {
 		return nil, err
+	}
+	for g := range follow {
+		r.Follow(g)
 	}
 	d := &decoded{tracks: map[uint64][]gotrace.TrackSpan{}}
 	open := map[gotrace.RangeKind]map[uint64]span{gotrace.Assist: {}, gotrace.Sweep: {}}
