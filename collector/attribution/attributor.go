@@ -36,7 +36,7 @@ func New(c Config) *Attributor {
 	a := &Attributor{config: c, names: newNames(), account: account{maxBytes: c.MaxBytes, maxSpans: c.MaxSpans}}
 	a.lost.events = make(map[string]uint64)
 	a.known.init(c, &a.lost, &a.account)
-	a.sums.init(c.MaxServices)
+	a.sums.init(c.MaxServices, &a.account)
 	return a
 }
 
@@ -123,7 +123,7 @@ func (a *Attributor) Held() (spans, bytes int) {
 	return spans, bytes
 }
 
-// Known returns about how many bytes is kept of hosts and processes.
+// Known returns about how many bytes is kept of hosts, processes and services.
 func (a *Attributor) Known() (bytes int) {
 	_, _, bytes = a.account.sizes()
 	return bytes

@@ -18,10 +18,12 @@ type Config struct {
 	// an eighth in any case.
 	MaxSpans int `mapstructure:"max_spans"`
 	MaxBytes int `mapstructure:"max_bytes"`
-	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time,
-	// at about 240 kB for a Go process; over them, and over half of MaxBytes, the
-	// one that was silent longest is forgotten. MaxServices bounds the series: over it
-	// services are counted under one name.
+	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time, at
+	// about 13 kB for a quiet Go process and up to 180 kB for a busy one. Over
+	// them, and over half of MaxBytes, who is new takes the place of the one that
+	// was silent longest, if it says nothing any more, or of one of the host that
+	// has most; else it is not known, counted. MaxServices bounds the series, and
+	// so does an eighth of MaxBytes: over it services are counted under one name.
 	MaxHosts     int `mapstructure:"max_hosts"`
 	MaxProcesses int `mapstructure:"max_processes"`
 	MaxServices  int `mapstructure:"max_services"`
@@ -46,8 +48,8 @@ func Default() Config {
 		Wait:         10 * time.Second,
 		MaxSpans:     200_000,
 		MaxBytes:     256 << 20,
-		MaxHosts:     256,
-		MaxProcesses: 1024,
+		MaxHosts:     1024,
+		MaxProcesses: 16_384,
 		MaxServices:  1024,
 		Count:        CountAll,
 	}

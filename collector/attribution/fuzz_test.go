@@ -78,8 +78,8 @@ func FuzzAttributor(f *testing.F) {
 		for _, h := range a.known.hosts {
 			a.known.forgetHost(h)
 		}
-		if k := &a.known; k.processes != 0 || a.Known() != 0 || len(k.index) != 0 || len(k.named) != 0 {
-			t.Fatalf("with every host forgotten: %d processes, %d bytes, %d links, %d names", k.processes, a.Known(), len(k.index), len(k.named))
+		if k := &a.known; k.processes != 0 || a.account.known != 0 || len(k.exact) != 0 || len(k.index) != 0 || len(k.named) != 0 {
+			t.Fatalf("with every host forgotten: %d processes, %d bytes, %d links, %d names", k.processes, a.account.known, len(k.index), len(k.named))
 		}
 	})
 }

@@ -11,14 +11,16 @@ var (
 	errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
 	errTime       = errors.New("time")        // times or sizes that cannot be
 	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
-	errRoom       = errors.New("limit")       // no room for one more source
+	errRoom       = errors.New("limit")       // no room for one more source, or for the stalls of one
 	errLate       = errors.New("late")        // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.
 type Lost struct {
 	// Events by why they were not taken: no_identity, time, cause, limit; or
-	// late: taken, for the spans that still wait.
+	// late: taken, for the spans that still wait. Limit is of those of a source
+	// that found no room, and of stalls that had to go for others of their
+	// source while a span that waits might want them.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64
@@ -30,8 +32,8 @@ type Lost struct {
 	SpansUnknown uint64
 	// SpansAmbiguous could be of several processes: they are of none, coverage 0.
 	SpansAmbiguous uint64
-	// HostsForgotten and ProcessesForgotten were silent longest when there was
-	// no room for another.
+	// HostsForgotten and ProcessesForgotten made way for others when there was
+	// no more room, or told times that cannot be.
 	HostsForgotten, ProcessesForgotten uint64
 }
 

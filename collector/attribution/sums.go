@@ -47,8 +47,11 @@ type serviceSums struct {
 	some [numBuckets][2]bool // which of by are not zero
 }
 
-// sums holds the sums of all services that were seen, up to a bound.
+// sums holds the sums of all services that were seen, up to a bound of services
+// and of memory. A service has at most 720 series: of 8 latency buckets and 2
+// fidelities each, 12 by what delayed its requests, twice, and 21 by owner.
 type sums struct {
+	account  *account
 	mu       sync.Mutex
 	most     int
 	services map[serviceName]*serviceSums
@@ -58,7 +61,19 @@ type sums struct {
 // otherServices is the name under which services beyond the bound are counted.
 var otherServices = serviceName{name: "otelgc.other_services"}
 
-func (s *sums) init(most int) { s.most, s.services = most, make(map[serviceName]*serviceSums) }
+func (s *sums) init(most int, a *account) {
+	s.account, s.most, s.services = a, most, make(map[serviceName]*serviceSums)
+}
+
+// weight returns what the sums of a service take.
+func (n *serviceName) weight() int {
+	return sumsBytes + serviceBytes + 2*textBytes + len(n.namespace) + len(n.name)
+}
+
+// room reports whether another service may have sums of its own.
+func (s *sums) room(name serviceName) bool {
+	return len(s.order) < s.most && s.account.sum(name.weight())
+}
 
 // serviceOf returns the service that a resource is of.
 func serviceOf(resource pcommon.Map) serviceName {
@@ -75,10 +90,11 @@ func (s *sums) add(name serviceName, more *serviceSums) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.services[name]; !ok && len(s.order) >= s.most {
-		name = otherServices
-	}
 	t := s.services[name]
+	if t == nil && !s.room(name) {
+		name = otherServices
+		t = s.services[name]
+	}
 	if t == nil {
 		t = new(serviceSums)
 		s.services[name] = t

@@ -16,6 +16,8 @@ const (
 	// hostBytes is a host with its wall clock.
 	hostBytes  = 4608
 	probeBytes = 640 // a probe of a host, and its names in the index
+	// serviceBytes is a service in the index of sums.
+	serviceBytes = 224
 	// textBytes, of a string beside its length, is the same as in spans.
 )
 
