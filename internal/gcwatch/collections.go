@@ -14,7 +14,7 @@ func (w *Watcher) deliver() {
 	w.reader.read(w.cur)
 	n, now, old := &w.notice, w.cur, w.prev
 	n.reset()
-	n.At = now.end
+	n.At, n.Kind = now.end, w.kind
 	n.Cycles = uint64(now.cycles - old.cycles)
 	n.WallStep, n.Wall = w.reader.wall.step(), w.reader.wall.marks[3]
 
@@ -26,6 +26,9 @@ func (w *Watcher) deliver() {
 		w.ledger.rebase(now, true)
 	}
 
+	if n.Cycles > 0 {
+		w.left = heapLeft{now.live, now.allocBytes, w.lastEnd}
+	}
 	w.differences()
 	w.totals()
 	w.onNotice(n)
@@ -147,7 +150,9 @@ func (w *Watcher) newest(v verdict, k uint64) {
 	if k != 1 || !w.prev.coherent {
 		return // what was in force when the newest began, nobody read
 	}
-	c.Goal = gc.Known(w.prev.goal)
+	if w.prev.goal < noGoal {
+		c.Goal = gc.Known(w.prev.goal)
+	}
 	c.HeapBefore = gc.Known(w.heapBefore(c.Trigger))
 	c.Estimated |= gc.FieldHeapBefore
 	c.CPU = w.cur.cpu.since(&w.prev.cpu)
@@ -159,14 +164,4 @@ func (w *Watcher) newest(v verdict, k uint64) {
 	} else {
 		c.CPU.Pause, c.CPU.Total = gc.Maybe[time.Duration]{}, gc.Maybe[time.Duration]{}
 	}
-}
-
-// heapBefore estimates the heap when the newest cycle began. A cycle that the
-// runtime began itself did so near its goal. A forced one began anywhere below
-// it: then it is what the cycle before had left and was allocated since.
-func (w *Watcher) heapBefore(t gc.Trigger) gc.Bytes {
-	if t != gc.TriggerForced {
-		return w.prev.goal
-	}
-	return min(w.prev.goal, w.prev.live+w.cur.allocBytes-w.prev.allocBytes)
 }

@@ -15,6 +15,8 @@ type Notice struct {
 	// Watermark is how far the watcher has seen: everything that began before
 	// it is in this or an earlier notice, but for what Unseen names.
 	Watermark stall.Instant
+	// Kind is that of every cycle of this process, see [KindOf].
+	Kind gc.Kind
 	// Cycles is the number of cycles that ended since the previous notice;
 	// zero for a poll.
 	Cycles uint64

@@ -46,6 +46,7 @@ type Watcher struct {
 	index     uint64        // cycles counted, of the process
 	automatic uint64        // of index
 	missed    uint64        // cycles of which only the count is known
+	left      heapLeft      // of the newest cycle counted
 	lastEnd   stall.Instant // no cycle counted ended after it, and no later one began before it
 	otherFrom stall.Instant // begin of the last reading in which every other stop was settled
 	born      stall.Instant // when the process began, if bornKnown
@@ -100,6 +101,7 @@ func (w *Watcher) begin() {
 	w.ledger.rebase(w.cur, false)
 	w.index = uint64(w.cur.cycles)
 	w.automatic = uint64(w.cur.cycles - w.cur.forced)
+	w.left = heapLeft{heap: objectsNow(), allocated: w.cur.allocBytes}
 	w.lastEnd, w.otherFrom, w.mark.at = w.cur.begin, w.cur.begin, w.cur.begin
 	if age, ok := processAge(); ok {
 		w.born, w.bornKnown = w.reader.now().Add(-age), true

@@ -24,7 +24,7 @@ var (
 	}
 	suspendDuration = Metric{
 		stall.MetricSuspendDuration, Histogram, "s", []string{stall.AttrGCKind},
-		"Time it took to stop the threads for a pause.",
+		"Time it took to stop the threads for a pause; of a Go process the geometric middle of the runtime's bucket.",
 	}
 	promotedSize = Metric{
 		stall.MetricPromoted, Histogram, "By", []string{stall.AttrGCKind, stall.AttrGCTrigger},
@@ -151,6 +151,17 @@ func (t *Telemetry) CyclePauses(kind gc.Kind, middle float64, count uint64) {
 	t.repeat(ctx, count, func() {
 		t.gc.pause.Record(ctx, middle, t.gc.byPause.record(pauseSeries{kind, gc.PhaseUnknown, stall.Cycle})...)
 	})
+}
+
+// Suspends records count stops for collections of kind whose threads took as
+// long to stop as the geometric middle of the runtime's bucket, in seconds. It
+// is for Go: the runtime counts these times, and does not say whose they are.
+func (t *Telemetry) Suspends(kind gc.Kind, middle float64, count uint64) {
+	ctx := context.Background()
+	if !t.gc.suspend.Enabled(ctx) {
+		return
+	}
+	t.repeat(ctx, count, func() { t.gc.suspend.Record(ctx, middle, t.gc.byKind.record(kind)...) })
 }
 
 // pausesMerged reports whether c's pauses are a placement of the cycle's sum.

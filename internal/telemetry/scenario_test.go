@@ -68,6 +68,7 @@ func play(t *testing.T) *rig {
 		r.Collection(c)
 	}
 	r.CyclePauses(gc.Background, 50e-6, 2)
+	r.Suspends(gc.Background, 1e-6, 1)
 	r.GoPauses(40e-6, 3)
 	r.GoTotals(GoTotals{
 		GCAssist: gc.Known(time.Second), GCDedicated: gc.Known(2 * time.Second), GCIdle: gc.Known(time.Duration(0)),
