@@ -27,6 +27,7 @@ const (
 type wall struct {
 	known [offsets]relation
 	n     int
+	set   bool // meanwhile
 }
 
 type relation struct {
@@ -34,6 +35,10 @@ type relation struct {
 	offset   time.Duration
 	accuracy time.Duration
 }
+
+// instant returns the instant at which the wall clock showed ns, if it was not set
+// meanwhile.
+func (r *relation) instant(ns int64) stall.Instant { return stall.Instant(ns - int64(r.offset)) }
 
 // wallAt returns what the wall clock showed at r.at, Unix ns.
 func (r *relation) wallAt() int64 { return int64(r.at) + int64(r.offset) }
@@ -50,6 +55,10 @@ func (w *wall) learn(s *status) *wall {
 	}
 	more.known[more.n] = relation{s.at, s.offset, s.wallError}
 	more.n++
+	more.set = false
+	for i := range more.n - 1 {
+		more.set = more.set || more.known[i].step(&more.known[i+1]) > 0
+	}
 	return &more
 }
 
@@ -62,22 +71,62 @@ func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 	if w.n == 0 {
 		return 0, 0, false
 	}
-	i := w.n - 1
-	for i > 0 && w.known[i].wallAt() > ns {
-		i--
-	}
-	r := &w.known[i]
-	t := stall.Instant(ns - int64(r.offset))
+	r, step := w.relate(ns)
+	t := r.instant(ns)
 	slack := r.accuracy
 	if away := max(t-r.at, r.at-t); away > stall.Instant(time.Second) {
 		slack += time.Duration(away / drift)
 	}
-	if i+1 < w.n {
-		// The clock may have been set anywhere between the two.
-		next := w.known[i+1]
-		if step := (next.offset - r.offset).Abs(); step > r.accuracy+next.accuracy {
-			slack = max(slack, step)
+	return min(max(t, -farthest/4), farthest/4), min(max(slack, step), farthest/4), true
+}
+
+// relate returns the relation that a wall time is of, and how far it may be off
+// for steps of the clock.
+func (w *wall) relate(ns int64) (r *relation, step time.Duration) {
+	if w.set {
+		if r, step = w.shown(ns); r != nil {
+			return r, step
 		}
 	}
-	return min(max(t, -farthest/4), farthest/4), min(slack, farthest/4), true
+	i := w.n - 1
+	for i > 0 && w.known[i].wallAt() > ns {
+		i--
+	}
+	r = &w.known[i]
+	if i+1 < w.n {
+		step = r.step(&w.known[i+1])
+	}
+	return r, step
+}
+
+// shown looks for when a clock that was set has shown ns: between two statuses,
+// by what either of them says, as it was set anywhere between them. A clock that
+// was set back shows a time twice, and then it may have been the other.
+func (w *wall) shown(ns int64) (r *relation, step time.Duration) {
+	for i := w.n - 1; i >= 0; i-- {
+		from, to := &w.known[i], &w.known[i]
+		until := from.at + silentAfter
+		if i+1 < w.n {
+			to = &w.known[i+1]
+			until = to.at
+		}
+		for _, c := range [...]*relation{from, to} {
+			switch t := c.instant(ns); {
+			case t < from.at || t >= until:
+			case r == nil:
+				r = c
+			default:
+				step = max(step, r.step(c))
+			}
+		}
+	}
+	return r, step
+}
+
+// step returns by how much the clock was set between two relations.
+func (r *relation) step(o *relation) time.Duration {
+	if d := (o.offset - r.offset).Abs(); d > r.accuracy+o.accuracy {
+		return d
+	}
+	return 0
 }
