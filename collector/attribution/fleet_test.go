@@ -81,7 +81,7 @@ func TestFleet(t *testing.T) {
 	a, c := New(Config{MaxBytes: Default().MaxBytes / part}), new(catcher)
 	f := newFleet(hosts, perHost)
 	before := heap()
-	f.tell(a, 5*time.Minute)
+	f.tell(a, 3*time.Minute)
 	if n := a.known.processes; n != hosts*perHost {
 		t.Errorf("%d processes are known, want %d", n, hosts*perHost)
 	}
@@ -155,7 +155,7 @@ func TestDeadAreForgotten(t *testing.T) {
 	f.tell(a, time.Minute)
 	ended := f.procs[0]
 	f.procs = f.procs[1:]
-	f.tell(a, 30*time.Minute)
+	f.tell(a, 20*time.Minute)
 	if a.known.exact[identityOf(ended)] != nil || a.known.processes != 5 {
 		t.Errorf("%d processes are known, want 5 without the one that ended", a.known.processes)
 	}

@@ -48,18 +48,38 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 // reports false if nobody makes way. Then who is new has to do without: if those
 // that are known took turns, all would be forgotten and nothing known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
+	ask := refusal{version: r.version, clock: r.clock}
+	if of != nil {
+		ask.own = of.processes.Len()
+	}
+	if r.refused.holds(ask) {
+		return false
+	}
 	if most := r.fullest(); most != nil {
-		p, own := most.silentest(), 0
-		if of != nil {
-			own = of.processes.Len()
-		}
-		if p != but && (r.silent(p.heard) || most.processes.Len() > own+1) {
+		p := most.silentest()
+		if p != but && (r.silent(p.heard) || most.processes.Len() > ask.own+1) {
 			r.forget(p)
 			r.lost.processesForgotten++
 			return true
 		}
 	}
-	return r.forgetSilentHost(of)
+	if r.forgetSilentHost(of) {
+		return true
+	}
+	r.refused = ask
+	return false
+}
+
+// refusal is when nobody made way for a process of a host that has so many. In
+// a flood the answer is the same until something changes.
+type refusal struct {
+	version uint64
+	clock   time.Duration
+	own     int
+}
+
+func (r refusal) holds(ask refusal) bool {
+	return r.version == ask.version && r.clock == ask.clock && r.own <= ask.own
 }
 
 // fullest returns the host with most processes, nil if there are none.

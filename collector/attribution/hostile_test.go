@@ -167,7 +167,7 @@ func TestMemory(t *testing.T) {
 			var n atomic.Int64
 			sink := Sink{Traces: func(td ptrace.Traces) { n.Add(int64(td.SpanCount())) }}
 			sent := 0
-			for i := range 10_000 {
+			for i := range 3_000 {
 				if i == 400 && sent > 0 {
 					break // spans are many at once
 				}

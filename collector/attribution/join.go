@@ -15,6 +15,9 @@ import (
 // related to the clock.
 const longestSpan = 7 * 24 * time.Hour
 
+// mostWindows is for how many spans of one resource a joiner keeps the memory.
+const mostWindows = 8192
+
 // outcome is what becomes of one span.
 type outcome struct {
 	share    *stall.Share
@@ -58,6 +61,9 @@ func (w *writer) joined(v *view) {
 		rest = rest[n:]
 	}
 	clear(j.windows) // what is handed on is not ours to keep
+	if cap(j.windows) > mostWindows {
+		j.windows, j.bare = nil, nil
+	}
 }
 
 // join concludes spans of which each may be about as far off as the others.

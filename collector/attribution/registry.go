@@ -28,6 +28,7 @@ type registry struct {
 	processes int
 	began     time.Time     // the first tick; zero while nobody ticks
 	clock     time.Duration // since then
+	refused   refusal       // the last
 }
 
 func (r *registry) init(c Config, lost *lost, account *account) {

@@ -36,19 +36,19 @@ func TestWeight(t *testing.T) {
 	for name, tell := range map[string]func(learn func(plog.Logs)){
 		"processes": func(learn func(plog.Logs)) {
 			s := newSender()
-			for s.pid = range int64(2000) {
+			for s.pid = range int64(500) {
 				learn(s.status(stall.GCWatch, 100*sec))
 			}
 		},
 		"processes of a host each": func(learn func(plog.Logs)) {
 			s := newSender()
-			for i := range 1000 {
+			for i := range 400 {
 				s.boot = fmt.Sprintf("7c0e2f6a-52f3-4a70-9d2a-%012d", i)
 				learn(s.status(stall.GCWatch, 100*sec))
 			}
 		},
 		"short names": func(learn func(plog.Logs)) {
-			for i := range int64(1000) {
+			for i := range int64(400) {
 				s := newSender()
 				s.pid, s.with = i+1, m{}
 				names(s, 5)
@@ -56,7 +56,7 @@ func TestWeight(t *testing.T) {
 			}
 		},
 		"long names": func(learn func(plog.Logs)) {
-			for i := range int64(1000) {
+			for i := range int64(400) {
 				s := newSender()
 				s.pid, s.with = i+1, m{}
 				names(s, maxName-24)
@@ -65,13 +65,13 @@ func TestWeight(t *testing.T) {
 		},
 		"both sources": func(learn func(plog.Logs)) {
 			s := newSender()
-			for s.pid = range int64(1000) {
+			for s.pid = range int64(400) {
 				learn(s.status(stall.GCWatch, 100*sec))
 				learn(s.status(stall.GoTrace, 100*sec))
 			}
 		},
 		"probes": func(learn func(plog.Logs)) {
-			for i := range int64(1000) {
+			for i := range int64(400) {
 				s := newSender()
 				s.boot, s.pid, s.with = fmt.Sprint(i/8), i%8+1, m{}
 				names(s, 5)
@@ -80,7 +80,7 @@ func TestWeight(t *testing.T) {
 		},
 		"targets": func(learn func(plog.Logs)) {
 			s := newSender()
-			for s.pid = range int64(1000) {
+			for s.pid = range int64(400) {
 				learn(s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, sec, 2*sec))
 			}
 		},
@@ -94,7 +94,7 @@ func TestWeight(t *testing.T) {
 		},
 		"statuses that wait": func(learn func(plog.Logs)) {
 			s := newSender()
-			for s.pid = 1; s.pid <= 100; s.pid++ {
+			for s.pid = 1; s.pid <= 40; s.pid++ {
 				learn(s.status(stall.GCWatch, 100*sec))
 				for i := range int64(8) {
 					ld := s.status(stall.GCWatch, 102*sec+i*sec/2)
