@@ -31,6 +31,8 @@ func readBatchHeader(s *source, version int) (batchHeader, error) {
 		return h, nil
 	case typ == evExperimentalBatch && version >= go123:
 		h.experiment = true
+	case first[0] == headerPrefix[0]:
+		return h, broken("a second trace begins in the same stream")
 	case typ != evEventBatch:
 		return h, broken("event %d where a batch must begin", typ)
 	}

@@ -1,8 +1,10 @@
 package gotrace_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +88,40 @@ func TestPrefixes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryCut cuts a small trace at each of its bytes, and flips each bit of
+// them: a value or an error with its place, and never a panic.
+func TestEveryCut(t *testing.T) {
+	data := assemble(t, twoGenerations)
+	header := len("go 1.26 trace\x00\x00\x00")
+	const last = "preempted\x34" // the last string of a generation, and the event that ends it
+	first := bytes.Index(data, []byte(last)) + len(last)
+	for n := range data {
+		got, err := firstError(t, data[:n])
+		whole := n == header || n == first
+		if whole != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || (n >= first) != (got == 1) {
+			t.Fatalf("cut at %d: %d generations and error %v, the first ends at %d", n, got, err, first)
+		}
+		for bit := range 8 {
+			flipped := bytes.Clone(data)
+			flipped[n] ^= 1 << bit
+			_, err := firstError(t, flipped)
+			var place *gotrace.Error
+			if err != nil && !errors.As(err, &place) && !errors.Is(err, gotrace.ErrVersion) {
+				t.Fatalf("bit %d of byte %d flipped: %v has no place", bit, n, err)
+			}
+		}
+	}
+}
+
+// TestTwoTracesInOneFile: the second one's header is no batch.
+func TestTwoTracesInOneFile(t *testing.T) {
+	data := assemble(t, twoGenerations)
+	got, err := firstError(t, slices.Concat(data, data))
+	var place *gotrace.Error
+	if got != 2 || !errors.As(err, &place) || place.Offset != int64(len(data)) || !strings.Contains(err.Error(), "a second trace") {
+		t.Errorf("got %d generations and %v, want 2 and an error at byte %d that says so", got, err, len(data))
 	}
 }

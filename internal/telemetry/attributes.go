@@ -73,7 +73,7 @@ func Attributes() []Attribute {
 		{stall.AttrSlowedBy, "string", "what made pauses of at least twice the usual long, if half of what is over it was the machine's for certain: stolen_cpu or paging"},
 
 		{stall.AttrReason, "string", "the runtime's own reason for stopping the world"},
-		{stall.AttrCodeFunction, "string", "the function that asked for the stop (exact)"},
+		{stall.AttrCodeFunction, "string", "who asked for the stop, the runtime's own function first, such as runtime.ReadMemStats < main.agent (exact)"},
 
 		{stall.AttrCause, "string", "what stalled the program, one of the closed list of causes; host.suspended is that the machine slept or, of scope process, that the process was stopped"},
 		{stall.AttrScope, "string", "for whom a gap holds: cpu, target, cgroup, machine; process is that of the probe alone, which was stopped (host.suspended) or held up by its runtime (runtime.unknown)"},
