@@ -55,9 +55,12 @@ func TestDecide(t *testing.T) {
 }
 
 func TestEveryWitnessSpeaks(t *testing.T) {
-	for w := range numWitnesses {
+	for w := range NumWitnesses {
 		if text := (Evidence{Witness: w, Count: 1}).String(); (text == "") != (w == NoWitness) {
 			t.Errorf("witness %d says %q", w, text)
+		}
+		if w.String() == "" {
+			t.Errorf("witness %d has no name", w)
 		}
 	}
 	for r := range numReasons {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Witness says what decided the cause of a gap. The list is closed.
+// Witness says what decided the cause of a gap. The list is closed, and only
+// appended to: recordings hold the numbers.
 type Witness uint8
 
 const (
@@ -25,7 +26,7 @@ const (
 	LateTimer                    // the timer came late, and the thread did not wait for the CPU
 	EveryCPU                     // the gaps of all CPUs have this in common
 	Remainder                    // the thread was not switched out and had no page fault
-	numWitnesses
+	NumWitnesses                 // how many there are, not a witness
 )
 
 // Evidence says what decided the cause of a gap, and how much of the gap it

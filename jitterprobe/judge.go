@@ -50,6 +50,14 @@ func newJudge(root string, s suspect, o Options) *judge {
 
 func (j *judge) close() { _ = j.view.Close() } // nothing to be done about it
 
+// every returns the time between two batches.
+func (j *judge) every() time.Duration {
+	if j.seen {
+		return drainEvery
+	}
+	return sumsEvery
+}
+
 // settle finds the causes of the gaps of one batch.
 func (j *judge) settle(gaps []Gap, b batch) {
 	j.view.Read()

@@ -38,7 +38,7 @@ type Options struct {
 	// Period is the time between two wake-ups of Periodic. Zero is
 	// DefaultPeriod; the bounds are MinPeriod and MaxPeriod.
 	Period time.Duration
-	// Ring is how many gaps are kept between two drains, 50 ms apart. Zero is
+	// Ring is how many gaps are kept between two drains, 100 ms apart. Zero is
 	// DefaultRing; at most MaxRing. It is rounded up to a power of two.
 	Ring int
 	// Clock is the clock of the gaps. The zero Clock means a new one.

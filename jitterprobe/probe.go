@@ -8,9 +8,15 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// drainEvery is the time between two drains: short enough that a gap is known
-// soon and interpolation is exact, long enough to cost nothing.
-const drainEvery = 50 * time.Millisecond
+const (
+	// drainEvery is the time between two drains: short enough that a gap is known
+	// soon and interpolation is exact, long enough to cost next to nothing. Each
+	// wakes the Go runtime, which costs more than ten gaps do.
+	drainEvery = 100 * time.Millisecond
+	// sumsEvery is that of a probe that has only sums to tell its gaps apart by:
+	// the fewer gaps a sum is of, the more it says.
+	sumsEvery = 50 * time.Millisecond
+)
 
 // Probe is a running probe. Its methods may be called from any goroutine.
 type Probe struct {
@@ -97,7 +103,7 @@ func (p *Probe) Note() string {
 func (p *Probe) Limits() []Limit { return slices.Clone(p.judge.limits) }
 
 // Snapshot returns what the probe had seen at its last drain, at most about
-// 50 ms ago.
+// 100 ms ago.
 func (p *Probe) Snapshot() Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +124,7 @@ func (p *Probe) run() {
 	defer close(p.done)
 	defer p.judge.close()
 	defer p.hangUp()
-	ticker := time.NewTicker(drainEvery)
+	ticker := time.NewTicker(p.judge.every())
 	defer ticker.Stop()
 	for {
 		select {

@@ -17,7 +17,7 @@ const (
 	// throttleEvery bounds how old the other end of a difference can be.
 	throttleEvery = time.Second
 	// throttleFresh is how long throttled time waits for its gap.
-	throttleFresh = 3 * drainEvery
+	throttleFresh = 2 * drainEvery
 	// throttleShare is the part of a gap that cpu.stat must account for. Where
 	// it was compared, they agreed within a percent.
 	throttleShare = 0.8
@@ -38,7 +38,7 @@ type throttled struct {
 	next  []cgroup.Throttle
 	spent []spent // per cgroup
 	asked stall.Instant
-	long  []*Gap // of one settle
+	long  []*Gap // of one settle, those that may have been throttled
 }
 
 // newThrottled finds the cgroups. Without any it finds no gaps.
@@ -60,7 +60,13 @@ func (t *throttled) settle(gaps []Gap, may func(*Gap) bool) {
 	if len(t.last) == 0 {
 		return
 	}
-	fresh, due := t.due(gaps)
+	t.long = t.long[:0]
+	for i := range gaps {
+		if g := &gaps[i]; g.Duration() >= throttleFrom && !g.Runtime && may(g) {
+			t.long = append(t.long, g)
+		}
+	}
+	fresh, due := t.due()
 	if !due {
 		return
 	}
@@ -70,28 +76,19 @@ func (t *throttled) settle(gaps []Gap, may func(*Gap) bool) {
 	}
 	t.last, t.next = t.next, t.last
 	// The longest first: what is left over for the others is their bound.
-	t.long = t.long[:0]
-	for i := range gaps {
-		if g := &gaps[i]; g.Duration() >= throttleFrom && !g.Runtime && may(g) {
-			t.long = append(t.long, g)
-		}
-	}
 	slices.SortFunc(t.long, func(a, b *Gap) int { return cmp.Compare(b.Duration(), a.Duration()) })
 	for _, g := range t.long {
 		t.claim(g)
 	}
 }
 
-// due reports whether cpu.stat has to be read: for a long gap, and once a
-// second so that the difference is never of a longer time. It also reports
-// whether the last read was only just before.
-func (t *throttled) due(gaps []Gap) (fresh, due bool) {
+// due reports whether cpu.stat has to be read: for a long gap that may have been
+// throttled, and once a second so that the difference is never of a longer time.
+// It also reports whether the last read was only just before.
+func (t *throttled) due() (fresh, due bool) {
 	now := t.clock.Now()
 	age := now.Sub(t.asked)
-	due = age >= throttleEvery
-	for i := range gaps {
-		due = due || gaps[i].Duration() >= throttleFrom
-	}
+	due = len(t.long) > 0 || age >= throttleEvery
 	if due {
 		t.asked = now
 	}

@@ -118,7 +118,7 @@ func longest(parts []span) (name string) {
 			continue
 		}
 		sum := time.Duration(0)
-		for j := range parts {
+		for j := i; j < len(parts); j++ { // before i there is none of a name that is new
 			if parts[j].kind == interrupt && parts[j].name == parts[i].name {
 				sum += parts[j].Duration()
 			}

@@ -131,7 +131,10 @@ func (c *cpu) leave(vector uint32, at stall.Instant) {
 }
 
 // softirqs are the names of <linux/interrupt.h>, in its order.
-var softirqs = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
+var softirqs = [...]string{
+	"softirq HI", "softirq TIMER", "softirq NET_TX", "softirq NET_RX", "softirq BLOCK",
+	"softirq IRQ_POLL", "softirq TASKLET", "softirq SCHED", "softirq HRTIMER", "softirq RCU",
+}
 
 // maxNames bounds the names of interrupts that are kept.
 const maxNames = 1 << 10
@@ -142,7 +145,7 @@ func (c *cpu) name(p *point, raw []byte) string {
 	}
 	n := binary.LittleEndian.Uint32(raw[p.field:])
 	if p.soft && n < uint32(len(softirqs)) {
-		return "softirq " + softirqs[n]
+		return softirqs[n]
 	}
 	key := uint64(n)
 	if name, ok := c.names[key]; ok {

@@ -12,11 +12,11 @@ import (
 )
 
 // Pages of the rings. A thread has some ten records per preemption and fault,
-// of 40 to 60 bytes; a CPU four per interrupt. They hold what comes in 50 ms of
+// of 40 to 60 bytes; a CPU four per interrupt. They hold what comes in 100 ms of
 // 50,000 preemptions or 25,000 interrupts a second.
 const (
-	threadPages = 32
-	cpuPages    = 128
+	threadPages = 64
+	cpuPages    = 256
 )
 
 // Open opens the records of the thread tid, which is pinned to cpu, and, if

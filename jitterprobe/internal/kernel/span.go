@@ -38,7 +38,7 @@ type turn struct {
 
 const commSize = 16 // TASK_COMM_LEN, <linux/sched.h>
 
-// maxSpans bounds what is kept of one ring: 1.5 MiB. It takes 300,000
+// maxSpans bounds what is kept of one ring: 1.5 MiB. It takes 160,000
 // interrupts a second to fill it between two reads.
 const maxSpans = 1 << 14
 

@@ -17,7 +17,7 @@ const (
 	Loss               // records were lost for want of room
 )
 
-// Record is one record of a ring.
+// Record is one record of a ring. It is overwritten by the next.
 type Record struct {
 	Kind Kind
 	At   stall.Instant // zero if the record is too short to have a time
@@ -30,7 +30,7 @@ type Record struct {
 
 	// Of a Sample.
 	Event uint64 // as Ring.Add returned it
-	Raw   []byte // fields of a tracepoint; overwritten by the next record
+	Raw   []byte // fields of a tracepoint
 
 	// Of a Loss.
 	Lost uint64
@@ -59,18 +59,18 @@ const (
 	sampleSize = headerSize + 32
 )
 
-// decode decodes one whole record. Those that are not known are no error: a
-// later kernel may have them.
-func decode(b []byte) (Record, error) {
+// decode decodes one whole record into r. Those that are not known are no
+// error: a later kernel may have them.
+func (r *Record) decode(b []byte) error {
+	*r = Record{}
 	if len(b) < headerSize {
-		return Record{}, fmt.Errorf("record of %d bytes, a header has %d", len(b), headerSize)
+		return fmt.Errorf("record of %d bytes, a header has %d", len(b), headerSize)
 	}
 	le := binary.LittleEndian
 	kind, misc := le.Uint32(b), le.Uint16(b[4:])
 	if kind == typeSample {
-		return decodeSample(b)
+		return r.decodeSample(b)
 	}
-	var r Record
 	if len(b) >= headerSize+trailerSize {
 		t := b[len(b)-trailerSize:]
 		r.TID, r.At, r.CPU = int32(le.Uint32(t[4:])), stall.Instant(le.Uint64(t[8:])), int32(le.Uint32(t[16:]))
@@ -79,36 +79,34 @@ func decode(b []byte) (Record, error) {
 	switch kind {
 	case typeLost:
 		if len(body) < 16 {
-			return r, fmt.Errorf("record of lost records has %d bytes", len(b))
+			return fmt.Errorf("record of lost records has %d bytes", len(b))
 		}
 		r.Kind, r.Lost = Loss, le.Uint64(body[8:])
 	case typeLostSamples, typeThrottle, typeUnthrottle:
 		r.Kind, r.Lost = Loss, 1
 	case typeSwitch:
 		if r.At == 0 {
-			return r, fmt.Errorf("record of a switch has %d bytes", len(b))
+			return fmt.Errorf("record of a switch has %d bytes", len(b))
 		}
 		r.Kind = Switch
 		r.Out, r.Preempted = misc&miscSwitchOut != 0, misc&miscSwitchOutPreempt != 0
 	}
-	return r, nil
+	return nil
 }
 
-func decodeSample(b []byte) (Record, error) {
+func (r *Record) decodeSample(b []byte) error {
 	if len(b) < sampleSize {
-		return Record{}, fmt.Errorf("sample of %d bytes, want %d or more", len(b), sampleSize)
+		return fmt.Errorf("sample of %d bytes, want %d or more", len(b), sampleSize)
 	}
 	le := binary.LittleEndian
-	r := Record{
-		Kind: Sample, Event: le.Uint64(b[8:]), TID: int32(le.Uint32(b[20:])),
-		At: stall.Instant(le.Uint64(b[24:])), CPU: int32(le.Uint32(b[32:])),
-	}
+	r.Kind, r.Event, r.TID = Sample, le.Uint64(b[8:]), int32(le.Uint32(b[20:]))
+	r.At, r.CPU = stall.Instant(le.Uint64(b[24:])), int32(le.Uint32(b[32:]))
 	if rest := b[sampleSize:]; len(rest) >= 4 {
 		n := le.Uint32(rest)
 		if uint64(n) > uint64(len(rest)-4) {
-			return r, fmt.Errorf("sample of %d bytes with %d bytes of raw data", len(b), n)
+			return fmt.Errorf("sample of %d bytes with %d bytes of raw data", len(b), n)
 		}
 		r.Raw = rest[4 : 4+n]
 	}
-	return r, nil
+	return nil
 }

@@ -10,6 +10,7 @@ type area struct {
 	head, tail *uint64 // bytes ever written by the kernel, ever read by us
 	data       []byte  // a power of two long
 	scratch    []byte  // for a record that wraps
+	one        Record  // that is being read
 }
 
 // nearlyFull is how little room makes it likely that records are being lost: the
@@ -34,12 +35,11 @@ func (a *area) Read(f func(*Record)) (missing bool) {
 			break
 		}
 		tail += n
-		r, err := decode(b)
-		if err != nil {
+		if a.one.decode(b) != nil {
 			missing = true
 			continue
 		}
-		f(&r)
+		f(&a.one)
 	}
 	atomic.StoreUint64(a.tail, tail)
 	return missing

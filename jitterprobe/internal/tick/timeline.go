@@ -7,7 +7,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// maxAnchors is how many anchors a Timeline keeps: at one per 50 ms, 30 s.
+// maxAnchors is how many anchors a Timeline keeps: at one per 100 ms, a minute.
 const maxAnchors = 600
 
 // maxSlew bounds what the kernel does to the rate of CLOCK_MONOTONIC: NTP may
@@ -16,7 +16,7 @@ const maxSlew = 500e-6
 
 // Timeline turns ticks into instants by interpolating between the anchors
 // around them. One calibration at the start would be wrong by a millisecond per
-// minute where NTP steers the clock; between anchors 50 ms apart nothing has
+// minute where NTP steers the clock; between anchors 100 ms apart nothing has
 // time to go wrong.
 type Timeline struct {
 	anchors []Anchor

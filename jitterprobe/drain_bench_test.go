@@ -1,0 +1,42 @@
+package jitterprobe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/kernel"
+	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// BenchmarkDrain takes a gap out of the ring, on a clock of its own, and tells
+// of it. Nobody has records of it.
+func BenchmarkDrain(b *testing.B) {
+	if err := tick.Usable("/"); err != nil {
+		b.Skip(err)
+	}
+	clock, err := stall.NewClock()
+	if err != nil {
+		b.Fatal(err)
+	}
+	const perDrain = 100
+	f := &feed{
+		ring:     ring.New(new(ring.Control), make([]ring.Record, 1024)),
+		timeline: newTimeline(clock), clock: clock,
+	}
+	told := 0
+	p := &Probe{mode: Spin, snap: newSnapshot(), judge: &judge{view: &kernel.View{}}, onGap: func(Gap) { told++ }}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		now := tick.Now()
+		f.ring.Push(ring.Record{From: now, To: now + uint64(10*time.Microsecond)})
+		f.ring.Last = now
+		if n%perDrain == perDrain-1 {
+			p.drain(f)
+		}
+	}
+	if want := b.N / perDrain * perDrain; told != want {
+		b.Errorf("%d gaps told, want %d", told, want)
+	}
+}
