@@ -10,9 +10,9 @@
 //	u8   kind
 //	...  payload
 //
-// Gaps come by the thousand and are binary, see gap.go; all other payloads are
-// JSON, so that a field can be added without another version. A reader skips
-// kinds that it does not know, and counts them.
+// Gaps come by the thousand and are binary, see gap.go and evidence.go; all other
+// payloads are JSON, so that a field can be added without another version. A
+// reader skips kinds that it does not know, and counts them.
 //
 // A file without an [End] was cut off: by a crash, or it is being written still.
 // What is whole before the cut counts. A Reader takes every length and every
@@ -30,6 +30,8 @@ const (
 	MaxRecord = 1 << 20
 	// MaxGaps is the number of gaps of one record.
 	MaxGaps = 1 << 14
+	// MaxName is the length of a name in evidence, in bytes; longer ones are cut.
+	MaxName = 64
 	// MaxPending is how many records, and how many gaps, wait for the next
 	// flush; more are dropped and counted.
 	MaxPending = 1 << 16

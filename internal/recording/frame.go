@@ -15,13 +15,14 @@ type Kind uint8
 const (
 	KindEnvironment Kind = 1
 	KindTarget      Kind = 2
-	KindGaps        Kind = 3
+	KindBareGaps    Kind = 3 // without evidence, as they were written at first
 	KindCollection  Kind = 4
 	KindSuspension  Kind = 5
 	KindStatus      Kind = 6
 	KindDoctor      Kind = 7
 	KindEnd         Kind = 8
 	KindProbe       Kind = 9
+	KindGaps        Kind = 10
 )
 
 // frameHead is the length of a record's length and checksum.

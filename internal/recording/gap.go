@@ -5,25 +5,40 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // A record of gaps is the ID of their probe, their number, then of each: Start
 // less the Start before it (signed), End less Start, cause and scope (a byte
-// each), CPU (signed). Numbers are varints of encoding/binary.
+// each), CPU (signed), and its evidence, see evidence.go; bare gaps have none.
+// Numbers are varints of encoding/binary.
 
-// minGap is the least that a gap takes.
-const minGap = 5
+const (
+	// minGap is the least that a gap takes, and maxGap the most.
+	minGap = 5
+	maxGap = 2*binary.MaxVarintLen64 + 2 + binary.MaxVarintLen32 + maxEvidence
+	// gapsOfRecord is how many gaps are written as one record, which they do not
+	// make too long whatever their evidence is.
+	gapsOfRecord = MaxGaps / 2
+
+	_ = uint(MaxRecord - 1 - 2*binary.MaxVarintLen32 - gapsOfRecord*maxGap) // is not negative
+)
 
 func appendGaps(b []byte, list Gaps) []byte {
 	b = binary.AppendUvarint(b, uint64(list.Probe))
 	b = binary.AppendUvarint(b, uint64(len(list.List)))
+	var names nameWriter
 	var before stall.Instant
-	for _, g := range list.List {
+	for i := range list.List {
+		g := &list.List[i]
 		b = binary.AppendVarint(b, int64(g.Start-before))
 		b = binary.AppendUvarint(b, uint64(g.End-g.Start))
 		b = append(b, byte(g.Cause), byte(g.Scope))
 		b = binary.AppendVarint(b, int64(g.CPU))
+		if !list.Bare {
+			b = appendEvidence(b, &g.Evidence, &names)
+		}
 		before = g.Start
 	}
 	return b
@@ -32,9 +47,9 @@ func appendGaps(b []byte, list Gaps) []byte {
 // maxInstant keeps sums of a few instants from overflowing.
 const maxInstant = math.MaxInt64 / 4
 
-func parseGaps(b []byte) (Gaps, error) {
+func parseGaps(b []byte, bare bool) (Gaps, error) {
 	p := payload{rest: b}
-	all := Gaps{Probe: int(p.uint(MaxProbes))}
+	all := Gaps{Probe: int(p.uint(MaxProbes)), Bare: bare}
 	n := p.uint(MaxGaps)
 	switch {
 	case p.bad:
@@ -43,19 +58,24 @@ func parseGaps(b []byte) (Gaps, error) {
 		return Gaps{}, fmt.Errorf("%w: %d gaps in %d bytes", ErrFormat, n, len(b))
 	}
 	all.List = make([]Gap, n)
+	var names []string
 	var before int64
 	for i := range all.List {
 		start := before + p.int(maxInstant)
 		end := start + int64(p.uint(maxInstant))
 		cause, scope := stall.Cause(p.byte()), stall.Scope(p.byte())
 		cpu := p.int(math.MaxInt32)
+		var e jitterprobe.Evidence
+		if !bare {
+			e = p.evidence(&names)
+		}
 		switch {
 		case p.bad:
 			return Gaps{}, fmt.Errorf("%w: gap %d of %d is cut off or out of range", ErrFormat, i+1, n)
 		case start < 0 || end > maxInstant || cause >= stall.NumCauses || scope >= stall.NumScopes:
 			return Gaps{}, fmt.Errorf("%w: gap %d from %d to %d, cause %d, scope %d", ErrFormat, i+1, start, end, cause, scope)
 		}
-		all.List[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu)}
+		all.List[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu), e}
 		before = start
 	}
 	if len(p.rest) > 0 {
@@ -100,4 +120,14 @@ func (p *payload) byte() byte {
 	b := p.rest[0]
 	p.rest = p.rest[1:]
 	return b
+}
+
+func (p *payload) text(length uint64) string {
+	if length > uint64(len(p.rest)) {
+		p.fail()
+		return ""
+	}
+	text := string(p.rest[:length])
+	p.rest = p.rest[length:]
+	return text
 }

@@ -104,8 +104,8 @@ func parse(kind Kind, b []byte) (Record, error) {
 		return decode[Environment](b)
 	case KindTarget:
 		return decode[Target](b)
-	case KindGaps:
-		return parseGaps(b)
+	case KindGaps, KindBareGaps:
+		return parseGaps(b, kind == KindBareGaps)
 	case KindCollection:
 		return parseCollection(b)
 	case KindSuspension:

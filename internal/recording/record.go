@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -66,14 +67,26 @@ var RuntimeFacts = map[string][]string{
 type Gaps struct {
 	Probe int // its ID, or AllProbes
 	List  []Gap
+	// Bare says that the file is from before evidence was kept: what decided the
+	// causes is not known.
+	Bare bool
 }
 
-// Gap is one gap of a probe.
+// Gap is one gap of a probe, and what decided its cause.
 type Gap struct {
 	Start, End stall.Instant
 	Cause      stall.Cause
 	Scope      stall.Scope
 	CPU        int32
+	Evidence   jitterprobe.Evidence
+}
+
+// Duration returns the length of g.
+func (g *Gap) Duration() time.Duration { return g.End.Sub(g.Start) }
+
+// GapOf returns what is kept of g.
+func GapOf(g jitterprobe.Gap) Gap {
+	return Gap{g.Start, g.End, g.Cause, g.Scope, g.CPU, g.Evidence}
 }
 
 // Collection is one garbage collection of a target.
@@ -116,9 +129,15 @@ type End struct {
 func (Environment) kind() Kind { return KindEnvironment }
 func (Target) kind() Kind      { return KindTarget }
 func (Probe) kind() Kind       { return KindProbe }
-func (Gaps) kind() Kind        { return KindGaps }
 func (Collection) kind() Kind  { return KindCollection }
 func (Suspension) kind() Kind  { return KindSuspension }
 func (Status) kind() Kind      { return KindStatus }
 func (Doctor) kind() Kind      { return KindDoctor }
 func (End) kind() Kind         { return KindEnd }
+
+func (g Gaps) kind() Kind {
+	if g.Bare {
+		return KindBareGaps
+	}
+	return KindGaps
+}

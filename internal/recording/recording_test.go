@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -28,16 +31,26 @@ var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPr
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// by is a preemption.
+func by(name string, tid int32) jitterprobe.Evidence {
+	return jitterprobe.Evidence{Witness: jitterprobe.SwitchRecord, Time: 20, Count: 1, TID: tid, Name: name, Moved: tid == 7}
+}
+
 // sample is one of each record.
 func sample() []Record {
 	return []Record{
 		Environment{Recorder: "sidecar v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w"},
 		Probe{ID: 2, Mode: "periodic", CPU: -1, Floor: 1000, Target: 1, Note: "n"},
 		Target{ID: 1, PID: 42, Name: "x", Runtime: "go", Facts: map[string]string{"GOGC": "100"}, At: 101},
-		Gaps{2, []Gap{
+		Gaps{Probe: 2, List: []Gap{
 			{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3},
-			{Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1},
+			{Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1, Evidence: jitterprobe.Evidence{Witness: jitterprobe.RuntimeDoor}},
+			{Start: 310, End: 360, Cause: stall.HostPreempted, CPU: 3, Evidence: by("kworker/1:0", 321)},
+			{Start: 400, End: 420, Cause: stall.HostPreempted, CPU: 3, Evidence: by("sshd", 7)},
+			{Start: 450, End: 470, Cause: stall.HostPreempted, CPU: 3, Evidence: by("kworker/1:0", 321)},
+			{Start: 500, End: 900, Cause: stall.HostIRQ, CPU: 3, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Tracepoint, Time: 390, Count: 2, Name: "local_timer"}},
 		}},
+		Gaps{Probe: 1, Bare: true, List: []Gap{{Start: 1000, End: 2000, Cause: stall.HostSteal, Scope: stall.ScopeMachine, CPU: -1}}},
 		Collection{1, gc.Collection{
 			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
 			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),
@@ -144,11 +157,17 @@ func TestRefuse(t *testing.T) {
 		{"long", append([]byte(Magic), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), ErrFormat, "record of 4294967295 bytes, want 1 to"},
 		{"zeros", append([]byte(Magic), make([]byte, 64)...), ErrFormat, "record of 0 bytes"},
 		{"JSON", frame(KindEnd, "{"), ErrFormat, "byte 19"},
+		{"evidence of no witness", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x80"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"evidence of a witness to come", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x7f\x00\x00\x00\x00"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a name that was not said", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x02\x01a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a long name", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x41"+strings.Repeat("a", 65)), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a name that is cut off", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x02a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"bare gaps with evidence", frame(KindBareGaps, "\x01\x01\x02\x01\x01\x01\x01\x00"), ErrFormat, "1 bytes behind"},
 		{"many gaps", frame(KindGaps, "\x01\xff\x7f"), ErrFormat, "16383 gaps in 3 bytes"},
 		{"gaps of nobody", frame(KindGaps, ""), ErrFormat, "0 bytes are not a probe"},
 		{"gaps of a probe of a large number", frame(KindGaps, "\xff\xff\x7f\x00"), ErrFormat, "not a probe of at most 4096"},
-		{"gap backwards", frame(KindGaps, "\x01\x01\x03\x01\x01\x01\x01"), ErrFormat, "gap 1 from"},
-		{"gap of no cause", frame(KindGaps, "\x01\x01\x02\x01\xff\x01\x01"), ErrFormat, "cause 255"},
+		{"gap backwards", frame(KindGaps, "\x01\x01\x03\x01\x01\x01\x01\x00"), ErrFormat, "gap 1 from"},
+		{"gap of no cause", frame(KindGaps, "\x01\x01\x02\x01\xff\x01\x01\x00"), ErrFormat, "cause 255"},
 		{"behind gaps", frame(KindGaps, "\x01\x00\x00"), ErrFormat, "1 bytes behind"},
 		{"kind of collection", frame(KindCollection, `{"kind":"x"}`), ErrFormat, `kind "x"`},
 		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
@@ -205,6 +224,36 @@ func through(t *testing.T, data []byte) {
 	}
 }
 
+// TestEvidenceIsBounded: a name is cut, what cannot be is none, and no evidence
+// makes a record too long to be written.
+func TestEvidenceIsBounded(t *testing.T) {
+	long := strings.Repeat("x", MaxName+1)
+	most := jitterprobe.Evidence{Witness: jitterprobe.NumWitnesses - 1, Time: maxInstant, Count: math.MaxInt32, TID: math.MaxInt32, Moved: true}
+	list := Gaps{Probe: MaxProbes}
+	for i := range gapsOfRecord {
+		e := most
+		e.Name = fmt.Sprintf("%06d%s", i, long)
+		list.List = append(list.List, Gap{Start: stall.Instant(i%2) * maxInstant, End: maxInstant, CPU: math.MaxInt32, Evidence: e})
+	}
+	list.List[0].Evidence = jitterprobe.Evidence{Witness: jitterprobe.Remainder, Time: -1, Count: -1, TID: -1}
+	body, err := encode(nil, list)
+	if err != nil || len(body) >= MaxRecord {
+		t.Fatalf("a record of %d bytes, error %v, want less than %d", len(body), err, MaxRecord)
+	}
+	got, err := parse(KindGaps, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := got.(Gaps).List
+	if want := (jitterprobe.Evidence{Witness: jitterprobe.Remainder}); back[0].Evidence != want {
+		t.Errorf("got %+v, want %+v", back[0].Evidence, want)
+	}
+	most.Name = ("000001" + long)[:MaxName]
+	if back[1].Evidence != most {
+		t.Errorf("got %+v, want %+v", back[1].Evidence, most)
+	}
+}
+
 func TestWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.rec")
 	records := sample()
@@ -219,7 +268,10 @@ func TestWriter(t *testing.T) {
 	const n = 40_000 // more than one record of gaps
 	wg.Go(func() {
 		for i := range n {
-			w.Gap(i%3, Gap{Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)), Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
+			w.Gap(i%3, Gap{
+				Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)),
+				Cause: stall.HostPreempted, Scope: stall.ScopeCPU, Evidence: by("kworker/1:0", 321),
+			})
 		}
 	})
 	wg.Go(func() {
@@ -258,8 +310,8 @@ func TestWriter(t *testing.T) {
 	if gaps != n || others != 4 {
 		t.Errorf("%d gaps and %d other records, want %d and 4", gaps, others, n)
 	}
-	if perGap := float64(len(data)) / n; perGap > 8 {
-		t.Errorf("%.1f bytes per gap, want 8 or less", perGap)
+	if perGap := float64(len(data)) / n; perGap > 12 {
+		t.Errorf("%.1f bytes per gap, want 12 or less", perGap)
 	}
 }
 

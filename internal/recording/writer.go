@@ -184,8 +184,8 @@ func (w *Writer) appendGaps(gaps []probeGap) {
 	var list []Gap
 	for i := range gaps {
 		list = append(list, gaps[i].Gap)
-		if last := i+1 == len(gaps); last || len(list) == MaxGaps || gaps[i+1].probe != gaps[i].probe {
-			w.append(Gaps{gaps[i].probe, list})
+		if last := i+1 == len(gaps); last || len(list) == gapsOfRecord || gaps[i+1].probe != gaps[i].probe {
+			w.append(Gaps{Probe: gaps[i].probe, List: list})
 			list = list[:0]
 		}
 	}

@@ -111,7 +111,7 @@ func nameOf(name string) string {
 
 func (r *Recorder) startProbe(mode jitterprobe.Mode) error {
 	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Clock: r.clock, OnGap: func(g jitterprobe.Gap) {
-		r.file.Gap(inside, recording.Gap{Start: g.Start, End: g.End, Cause: g.Cause, Scope: g.Scope, CPU: g.CPU})
+		r.file.Gap(inside, recording.GapOf(g))
 	}})
 	if err != nil {
 		return fmt.Errorf("start recording: %w", err)

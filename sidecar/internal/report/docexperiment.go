@@ -45,6 +45,10 @@ type DocGaps struct {
 	Max      time.Duration     `json:"max"`
 	Counts   map[string]uint64 `json:"counts"` // at least so long
 	Causes   map[string]uint64 `json:"causes"`
+	// Evidence holds, by what decided the cause, how many gaps there were: none is
+	// that nothing did, not_recorded that the recording is from before it was kept.
+	Evidence map[string]uint64 `json:"evidence"`
+	Longest  []DocGap          `json:"longest"` // the longest first
 	// Histogram holds, by the power of two of ns that a gap is not shorter
 	// than, how many there were.
 	Histogram map[int]uint64 `json:"histogram"`
@@ -55,6 +59,15 @@ type DocGaps struct {
 	AtMost      bool     `json:"gc_fraction_at_most,omitempty"`
 	Overlapping uint64   `json:"overlapping"`
 	Expected    float64  `json:"overlapping_by_chance"`
+}
+
+// DocGap is one gap.
+type DocGap struct {
+	Start    stall.Instant `json:"start"`
+	End      stall.Instant `json:"end"`
+	Cause    string        `json:"cause"`
+	Scope    string        `json:"scope"`
+	Evidence string        `json:"evidence,omitempty"` // what decided the cause, in words; absent if nothing did
 }
 
 // boundNames are the names of gapBounds.
@@ -86,6 +99,14 @@ func (c *GapCounts) doc(inside bool) DocGaps {
 		Observed: c.Observed, Dropped: c.Dropped, Total: c.Total, Time: c.Time, Max: c.Longest,
 		Counts: map[string]uint64{}, Causes: map[string]uint64{}, Histogram: map[int]uint64{},
 		Over50us: c.Long, Overlapping: c.Overlapping, Expected: c.Expected,
+		Evidence: map[string]uint64{}, Longest: []DocGap{},
+	}
+	for decision, sum := range c.Decided {
+		d.Evidence[decision.by()] += sum.Gaps
+	}
+	for i := range c.Worst {
+		g := &c.Worst[i]
+		d.Longest = append(d.Longest, DocGap{g.Start, g.End, g.Cause.String(), g.Scope.String(), g.Evidence.String()})
 	}
 	for i, name := range boundNames {
 		d.Counts[name] = c.AtLeast[i]

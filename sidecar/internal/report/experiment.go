@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -45,7 +46,8 @@ type Experiment struct {
 	Examined bool
 	Failed   []string
 	// Unrecorded is the number of gaps and records that did not get into the
-	// file; Skipped that of records of a kind that is not known here.
+	// file; Skipped that of records of a kind, or gaps of a probe, that is not
+	// known here.
 	Unrecorded, Skipped uint64
 	// NotReproducible says why nobody can get the same figures again, or they
 	// cannot be believed; empty if all is there.
@@ -187,6 +189,9 @@ func (b *experimentBuilder) end(o Options, err error) error {
 		if c.Incomplete != "" {
 			b.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})
 		}
+	}
+	if b.Skipped > 0 {
+		b.addHole(Hole{Why: page.Many(b.Skipped, "record") + " of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more"})
 	}
 	var damage error
 	switch {

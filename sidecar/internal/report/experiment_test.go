@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -46,6 +47,9 @@ func spinner() recording.Probe {
 // cold is the number of collections within the warm-up.
 const cold = 20
 
+// kworker is the evidence of a preemption.
+var kworker = jitterprobe.Evidence{Witness: jitterprobe.SwitchRecord, Time: 2 * time.Microsecond, Count: 1, TID: 321, Name: "kworker/7:0"}
+
 // experiment has n collections and gaps behind the warm-up, one a millisecond,
 // and some within it that are not to count.
 func experiment(n int) []recording.Record {
@@ -63,7 +67,7 @@ func experiment(n int) []recording.Record {
 		if i%10 == 0 && i >= 0 {
 			list = append(list, recording.Gaps{Probe: 1, List: []recording.Gap{
 				{Start: start.Add(10 * time.Microsecond), End: start.Add(70 * time.Microsecond), Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7},
-				{Start: start.Add(900 * time.Microsecond), End: start.Add(903 * time.Microsecond), Cause: stall.HostPreempted, Scope: stall.ScopeCPU, CPU: 7},
+				{Start: start.Add(900 * time.Microsecond), End: start.Add(903 * time.Microsecond), Cause: stall.HostPreempted, Scope: stall.ScopeCPU, CPU: 7, Evidence: kworker},
 			}})
 		}
 	}
@@ -124,6 +128,14 @@ func TestExperiment(t *testing.T) {
 	}
 	want.Histogram[11], want.Histogram[15] = 1000, 1000
 	want.Causes[stall.HostUnknown], want.Causes[stall.HostPreempted] = 1000, 1000
+	want.Decided = map[Decision]Sum{
+		{Cause: stall.HostUnknown}:                                      {1000, 60 * time.Millisecond},
+		{Cause: stall.HostPreempted, Witness: jitterprobe.SwitchRecord}: {1000, 3 * time.Millisecond},
+	}
+	for i := range worstKept { // all are as long: the first ones stay
+		start := after.Add(time.Duration(10*i)*time.Millisecond + 10*time.Microsecond)
+		want.Worst = append(want.Worst, recording.Gap{Start: start, End: start.Add(60 * time.Microsecond), Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7})
+	}
 	// Pauses of 149.5 us on average each ms, gaps of 60 us: 20.95 % meet by chance.
 	if d := g.Expected - 209.5; d < -0.5 || d > 0.5 {
 		t.Errorf("%v gaps overlap by chance, want 209.5", g.Expected)
@@ -142,6 +154,7 @@ func TestExperimentGolden(t *testing.T) {
 		if g, ok := r.(recording.Gaps); ok && i%4 != 0 { // one in four is the machine's all the same
 			g.List = slices.Clone(g.List)
 			g.List[0].Cause, g.List[0].Scope = stall.RuntimeUnknown, stall.ScopeProcess
+			g.Bare = true // an old recording
 			inside[i] = g
 		}
 	}
@@ -184,7 +197,11 @@ func many(list []recording.Record) []recording.Record {
 	list = slices.Clone(list[:len(list)-1])
 	gap := func(probe int, at, d time.Duration, c stall.Cause, s stall.Scope, cpu int32) recording.Record {
 		start := after.Add(at)
-		return recording.Gaps{Probe: probe, List: []recording.Gap{{Start: start, End: start.Add(d), Cause: c, Scope: s, CPU: cpu}}}
+		e := jitterprobe.Evidence{Witness: jitterprobe.Remainder}
+		if c == stall.RuntimeUnknown {
+			e.Witness = jitterprobe.RuntimeDoor
+		}
+		return recording.Gaps{Probe: probe, List: []recording.Gap{{Start: start, End: start.Add(d), Cause: c, Scope: s, CPU: cpu, Evidence: e}}}
 	}
 	for id := 2; id <= 4; id++ {
 		cpu := id + 2

@@ -30,6 +30,8 @@ type GapCounts struct {
 	AtLeast   [len(gapBounds)]uint64 // by gapBounds
 	Histogram [gapBuckets]uint64     // bucket i: from 2^i ns to below 2^(i+1)
 	Causes    [stall.NumCauses]uint64
+	Decided   map[Decision]Sum // the same by what decided the cause
+	Worst     []recording.Gap  // the longest, the first of them first; at most worstKept
 	// Long is the number of gaps of LongGap or more. Overlapping of them fall
 	// together with a pause for garbage collection: of the probe's own process if
 	// it is inside one, of any process if not. Expected would by chance, if the two
@@ -50,13 +52,14 @@ type longGap struct {
 	runtime bool // it is a stop of the probe's own runtime
 }
 
-func (c *GapCounts) add(g *recording.Gap) {
+func (c *GapCounts) add(g *recording.Gap, bare bool) {
 	d := g.End.Sub(g.Start)
 	c.Total++
 	c.Time += d
 	c.Longest = max(c.Longest, d)
 	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, gapBuckets-1)]++
 	c.Causes[g.Cause]++
+	c.decide(g, bare)
 	for i, bound := range gapBounds {
 		if d >= bound {
 			c.AtLeast[i]++

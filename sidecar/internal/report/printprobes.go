@@ -85,7 +85,7 @@ func (x *Experiment) printProbes(w io.Writer) {
 		if len(x.Probes) > 1 {
 			title = fmt.Sprintf("GAPS, %s %s", strings.ToUpper(printable(p.Mode)), x.place(p.Target))
 		}
-		p.Gaps.print(w, title)
+		p.Gaps.print(w, title, x.At)
 	}
 	x.printOthers(w, rows)
 	page.Heading(w, "GAPS AND GARBAGE COLLECTION", "")
@@ -115,27 +115,23 @@ func (x *Experiment) printOthers(w io.Writer, rows []*Probed) {
 	page.Wrap(w, "  ", "  ", text)
 }
 
-func (c *GapCounts) print(w io.Writer, title string) {
+func (c *GapCounts) print(w io.Writer, title string, since stall.Instant) {
 	page.Heading(w, title, fmt.Sprintf("%s observed, %s dropped", page.Length(c.Observed), page.Many(c.Dropped, "gap")))
 	if c.Total == 0 {
 		fmt.Fprintln(w, "  none")
 		return
 	}
 	fmt.Fprintf(w, "  %s, %s in all, the longest %s\n\n", page.Many(c.Total, "gap"), page.Length(c.Time), page.Length(c.Longest))
-	var bounds, causes page.Table
+	var bounds page.Table
 	bounds.Row("at least", "gaps", "per second")
 	for i, bound := range gapBounds {
 		bounds.Row(page.Length(bound), page.Count(c.AtLeast[i]), fmt.Sprintf("%.3f", float64(c.AtLeast[i])/max(c.Observed.Seconds(), 1e-9)))
 	}
 	bounds.Print(w)
 	fmt.Fprintln(w)
-	causes.Row("cause", "gaps")
-	for cause, n := range c.Causes {
-		if n > 0 {
-			causes.Row(stall.Cause(cause).String(), page.Count(n))
-		}
-	}
-	causes.Print(w)
+	c.printDecided(w)
+	fmt.Fprintln(w)
+	c.printWorst(w, since)
 	fmt.Fprintln(w)
 	c.printHistogram(w)
 }

@@ -50,7 +50,7 @@ func (b *experimentBuilder) gaps(v *recording.Gaps) {
 		g := &v.List[i]
 		b.seen(g.End)
 		if g.Start >= b.Results.Start {
-			counts.add(g)
+			counts.add(g, v.Bare)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (r *recorder) write(g jitterprobe.Gap) {
 	if g.Evidence.Witness == jitterprobe.EveryCPU {
 		id = recording.AllProbes
 	}
-	r.file.Gap(id, recording.Gap{Start: g.Start, End: g.End, Cause: g.Cause, Scope: g.Scope, CPU: g.CPU})
+	r.file.Gap(id, recording.GapOf(g))
 }
 
 // ask records what the doctor says of this machine. His self-test would be in
