@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/accuracy/pin"
 	"github.com/otelgc/otelgc/internal/accuracy/report"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 )
 
 func main() { program().Main() }
@@ -30,6 +31,8 @@ func program() report.Program {
 type bench struct {
 	pairs, few           int
 	warmup, settle, span time.Duration
+	rounds, sessions     int
+	beat                 time.Duration
 	stall, memory        time.Duration
 	targets              int
 	pin                  bool
@@ -41,11 +44,14 @@ type bench struct {
 }
 
 func (b *bench) flags(f *flag.FlagSet) {
-	f.IntVar(&b.pairs, "pairs", 20, "pairs of stretches as the sidecar is run by default")
-	f.IntVar(&b.few, "few", 8, "pairs of stretches of each other setting")
-	f.DurationVar(&b.warmup, "warmup", 20*time.Second, "load before anything is measured, in each process")
-	f.DurationVar(&b.settle, "settle", time.Second, "load before each stretch")
-	f.DurationVar(&b.span, "span", 4*time.Second, "length of a stretch")
+	f.IntVar(&b.pairs, "pairs", 16, "pairs of stretches as the sidecar is run by default")
+	f.IntVar(&b.few, "few", 6, "pairs of stretches of each other setting")
+	f.DurationVar(&b.warmup, "warmup", 10*time.Second, "load before anything is measured, in each process")
+	f.DurationVar(&b.settle, "settle", 500*time.Millisecond, "load before each stretch")
+	f.DurationVar(&b.span, "span", 2*time.Second, "length of a stretch")
+	f.IntVar(&b.rounds, "rounds", 24, "rounds of stretches with many sessions at once; 0 leaves them out")
+	f.IntVar(&b.sessions, "sessions", 40, "the most sessions at once then, of the 64 that a process has")
+	f.DurationVar(&b.beat, "beat", 500*time.Millisecond, "length of a stretch then")
 	f.DurationVar(&b.stall, "stall", 30*time.Second, "how long a reader stalls; 0 leaves it out")
 	f.DurationVar(&b.memory, "memory", 30*time.Second, "how long the sidecar's memory is watched; 0 leaves it out")
 	f.IntVar(&b.targets, "targets", 5, "processes that are watched at once then")
@@ -56,6 +62,9 @@ func (b *bench) flags(f *flag.FlagSet) {
 // all writes the whole section.
 func (b *bench) all(ctx context.Context, s *report.Section, log io.Writer) error {
 	b.log = log
+	if most := dotnetipc.MaxSessions - 4; b.sessions < 4 || b.sessions > most || b.sessions%2 != 0 {
+		return fmt.Errorf("-sessions %d: want an even number from 4 to %d", b.sessions, most)
+	}
 	end, err := b.prepare(ctx)
 	if err != nil {
 		return err
@@ -108,6 +117,9 @@ func (b *bench) say(format string, args ...any) {
 func (b *bench) measure(ctx context.Context, s *report.Section) error {
 	if err := b.measureCost(ctx, s); err != nil {
 		return err
+	}
+	if err := b.measureAmplified(ctx, s); err != nil {
+		return fmt.Errorf("many sessions: %w", err)
 	}
 	if b.memory > 0 {
 		if err := b.measureMemory(ctx, s); err != nil {

@@ -18,12 +18,12 @@ func TestRun(t *testing.T) {
 		t.Skip(err)
 	}
 	var out, log bytes.Buffer
-	args := strings.Fields("-pairs 1 -few 0 -warmup 1ms -settle 1ms -span 100ms -memory 500ms -targets 1 -stall 2s -pin=false")
+	args := strings.Fields("-pairs 1 -few 0 -warmup 1ms -settle 1ms -span 100ms -rounds 1 -sessions 4 -beat 50ms -memory 500ms -targets 1 -stall 2s -pin=false")
 	if err := program().Run(t.Context(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
 	for _, want := range []string{
-		"| `--target NAME` |", "with 1 such service at once",
+		"| `--target NAME` |", "| many collections | 4 | 1 |", "**All parts of one session:**", "with 1 such service at once",
 		"| a flood of events that nobody reads |", ", 0 missing among their numbers, 0 incomplete, 0 events lost.",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -24,7 +24,7 @@ func (b *bench) measureMemory(ctx context.Context, s *report.Section) (err error
 		}
 	}()
 	for range b.targets {
-		v, err := b.start(ctx, "DOTNET_GCgen0size=40000")
+		v, err := b.startWarm(ctx, b.warmup/5, "DOTNET_GCgen0size=40000")
 		if err != nil {
 			return err
 		}

@@ -19,22 +19,32 @@ func serviceName() string { return "shop" + strconv.Itoa(os.Getpid()) }
 
 // service is a .NET process under load: one request at a time, each as soon as
 // the one before was answered.
-type service struct{ *azmcp.Process }
+type service struct {
+	*azmcp.Process
+	own []string // threads that write sessions which it has with itself
+}
 
 // start starts a process that has been under load for the warm-up.
 func (b *bench) start(ctx context.Context, env ...string) (*service, error) {
+	return b.startWarm(ctx, b.warmup, env...)
+}
+
+func (b *bench) startWarm(ctx context.Context, warmup time.Duration, env ...string) (*service, error) {
 	p, err := azmcp.Start(azmcp.Options{
 		Name: serviceName(), Env: env, Around: func(start func() error) error { return pin.Around(b.service, start) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &service{p}
+	s := &service{Process: p}
 	if err := p.Initialize(); err != nil {
 		p.Kill()
 		return nil, err
 	}
-	if _, err := s.load(ctx, b.warmup); err != nil {
+	if _, err = s.load(ctx, warmup); err == nil {
+		s.own, err = streamingThreads(p.PID())
+	}
+	if err != nil {
 		p.Kill()
 		return nil, err
 	}

@@ -22,8 +22,8 @@ func (b *bench) measureStall(ctx context.Context, s *report.Section) error {
 		return err
 	}
 	defer service.Kill()
-	table := [][]string{{"requests answered in " + b.stall.String(), "number", "p50", "p99", "longest"}}
-	before, err := service.load(ctx, b.stall)
+	table := [][]string{{"requests answered", "for", "number/s", "p50", "p99", "longest"}}
+	before, err := service.load(ctx, b.stall/3)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (b *bench) measureStall(ctx context.Context, s *report.Section) error {
 		return err
 	}
 	table = append(table, flooded.row("a flood of events that nobody reads"))
-	after, err := service.load(ctx, b.stall)
+	after, err := service.load(ctx, b.stall/3)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,8 @@ func (b *bench) measureStall(ctx context.Context, s *report.Section) error {
 
 func (l *stretch) row(name string) []string {
 	ms := func(q float64) string { return fmt.Sprintf("%.1f ms", spread.Quantile(l.answers, q)) }
-	return []string{name, fmt.Sprint(len(l.answers)), ms(0.5), ms(0.99), ms(1)}
+	rate := float64(len(l.answers)) / l.wall.Seconds()
+	return []string{name, l.wall.Round(time.Second).String(), fmt.Sprintf("%.0f", rate), ms(0.5), ms(0.99), ms(1)}
 }
 
 // stopSidecar stops the sidecar in its tracks while it watches.
