@@ -81,8 +81,7 @@ func (d *decoder) assistEdge(typ eventType, g uint64, seq uint32, at ticks) {
 func (d *decoder) resolveAssists(g *Generation) {
 	for i := range d.doneAssists {
 		a := &d.doneAssists[i]
-		span := stall.Span{Start: d.clock.instant(a.begin), End: d.clock.instant(a.end)}
-		g.Ranges = append(g.Ranges, Range{Span: span, Goroutine: a.g})
+		g.Ranges = append(g.Ranges, Range{Span: moment{at: a.begin}.until(a.end, &d.clock), Goroutine: a.g})
 	}
 	slices.SortFunc(d.assists, func(a, b assistEdge) int {
 		return cmp.Or(cmp.Compare(a.g, b.g), cmp.Compare(a.seq, b.seq), cmp.Compare(a.order, b.order))

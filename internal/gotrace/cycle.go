@@ -79,7 +79,7 @@ func (d *decoder) resolveCycles(g *Generation) {
 			if !d.cycle.open {
 				d.cycle = unknownCycle(e.seq)
 			}
-			d.cycle.End = d.clock.instant(e.at)
+			d.cycle.End = max(d.cycle.Begin, d.cycle.Active, d.clock.instant(e.at))
 			d.cycle.HeapAfter = d.heap.before(e.at)
 			g.Cycles = append(g.Cycles, d.cycle.Cycle)
 			d.cycle = openCycle{}

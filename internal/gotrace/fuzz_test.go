@@ -95,6 +95,16 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 			t.Fatalf("range %+v ends before it starts", r)
 		}
 	}
+	for _, w := range g.Workers {
+		if w.End < w.Start || w.Kind == gotrace.NoWorker {
+			t.Fatalf("worker %+v is not coherent", w)
+		}
+	}
+	for _, c := range g.Cycles {
+		if !c.Partial && c.End < max(c.Begin, c.Active) {
+			t.Fatalf("collection %+v ends before it begins", c)
+		}
+	}
 	for _, tr := range g.Tracks {
 		at := g.Start
 		for s := range tr.Spans {

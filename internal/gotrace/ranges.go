@@ -75,7 +75,7 @@ func (d *decoder) resolveSweeps(g *Generation) {
 	for i := range d.sweeps {
 		s := &d.sweeps[i]
 		g.Ranges = append(g.Ranges, Range{
-			Span:      stall.Span{Start: s.begin.instant(&d.clock), End: d.clock.instant(s.end)},
+			Span:      s.begin.until(s.end, &d.clock),
 			Goroutine: s.g, Kind: Sweep, Swept: s.swept, Reclaimed: s.reclaimed,
 		})
 	}

@@ -78,7 +78,7 @@ func (d *decoder) resolveStops(g *Generation) {
 			reason = d.text(s.reason)
 		}
 		out := Stop{
-			Span:      stall.Span{Start: s.begin.instant(&d.clock), End: d.clock.instant(s.end)},
+			Span:      s.begin.until(s.end, &d.clock),
 			Reason:    reason,
 			GC:        strings.HasPrefix(reason, reasonGCPrefix),
 			Phase:     phaseOf(reason),

@@ -18,6 +18,14 @@ func (m moment) instant(c *clock) stall.Instant {
 	return c.instant(m.at)
 }
 
+// until returns the span from m to end. Each generation relates ticks to the
+// clock by a snapshot of its own: what crosses two may seem to end before it
+// began.
+func (m moment) until(end ticks, c *clock) stall.Span {
+	start := m.instant(c)
+	return stall.Span{Start: start, End: max(start, c.instant(end))}
+}
+
 // carried returns m as it stands in the next generation.
 func (m moment) carried(c *clock) moment {
 	return moment{since: m.instant(c), older: true}

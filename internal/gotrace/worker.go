@@ -80,8 +80,7 @@ func (d *decoder) resolveWorkers(g *Generation) {
 	for i := range d.workers {
 		w := &d.workers[i]
 		if kind := d.workerKind(&w.openWorker); kind != NoWorker {
-			span := stall.Span{Start: w.begin.instant(&d.clock), End: d.clock.instant(w.end)}
-			g.Workers = append(g.Workers, Worker{Span: span, Kind: kind, Goroutine: w.g})
+			g.Workers = append(g.Workers, Worker{Span: w.begin.until(w.end, &d.clock), Kind: kind, Goroutine: w.g})
 		}
 	}
 }
