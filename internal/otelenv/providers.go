@@ -35,6 +35,10 @@ type Options struct {
 	// host: the resource is these attributes and the host's. Nothing is read of
 	// this process, and of the environment only how to export.
 	Other []attribute.KeyValue
+	// UniqueKeys says that no event will have two attributes of one key: the SDK
+	// does not search each for them, which costs about as much as all else that it
+	// does for an event.
+	UniqueKeys bool
 	// LogQueue is how many events may wait to be exported if the environment
 	// does not say (OTEL_BLRP_MAX_QUEUE_SIZE); 2048 if zero. The queue's memory
 	// is taken at once.
@@ -74,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Providers, error) {
 		stop()
 		return nil, err
 	}
-	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx, o.LogQueue), p.startTraces(ctx, o))
+	err = errors.Join(p.startMetrics(ctx), p.startLogs(ctx, o), p.startTraces(ctx, o))
 	if err == nil {
 		err = p.countLosses()
 	}
@@ -109,8 +113,11 @@ const (
 	defaultBatch = 512
 )
 
-func (p *Providers) startLogs(ctx context.Context, room int) error {
+func (p *Providers) startLogs(ctx context.Context, o Options) error {
 	options := []sdklog.LoggerProviderOption{sdklog.WithResource(p.Resource)}
+	if o.UniqueKeys {
+		options = append(options, sdklog.WithAllowKeyDuplication())
+	}
 	how, err := choose(logs)
 	if err != nil {
 		return err
@@ -120,7 +127,7 @@ func (p *Providers) startLogs(ctx context.Context, room int) error {
 		if err != nil {
 			return fmt.Errorf("make log exporter: %w", err)
 		}
-		queue := size("OTEL_BLRP_MAX_QUEUE_SIZE", cmp.Or(room, defaultQueue))
+		queue := size("OTEL_BLRP_MAX_QUEUE_SIZE", cmp.Or(o.LogQueue, defaultQueue))
 		batch := min(queue, size("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", defaultBatch))
 		p.logs.tally.room = uint64(queue + batch)
 		batcher := sdklog.NewBatchProcessor(countedLogs{e, &p.logs},

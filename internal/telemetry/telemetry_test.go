@@ -231,18 +231,3 @@ func TestConcurrent(t *testing.T) {
 		t.Errorf("sent and lost %d events together, want at least %d", got, least)
 	}
 }
-
-func BenchmarkGap(b *testing.B) {
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
-	logs := sdklog.NewLoggerProvider(sdklog.WithProcessor(&recorder{}))
-	tel, err := New(Options{Meter: meters.Meter("otelgc"), Logger: logs.Logger("otelgc")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	tel.Gap(gapAt(1, 49*time.Microsecond, stall.ProbeSpin), nothing)
-	v := gapAt(1, 10*time.Microsecond, stall.ProbeSpin)
-	b.ReportAllocs()
-	for b.Loop() {
-		tel.Gap(v, nothing)
-	}
-}

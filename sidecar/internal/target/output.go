@@ -35,7 +35,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 		}
 	}
 	p.summary.Service, p.summary.CommandLine, p.summary.Runtime = serviceName(env, info), info.CommandLine, info.Version
-	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, containerAttributes(p.proc, p.id), env, info), LogQueue: logQueue})
+	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, containerAttributes(p.proc, p.id), env, info), LogQueue: logQueue, UniqueKeys: true})
 	if err != nil {
 		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
 	}

@@ -98,7 +98,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	s.probe.Clock = clock
 	otel.SetErrorHandler(newComplaints(s.log))
-	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar"})
+	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
 		return nil, fmt.Errorf("start export: %w", err)
 	}
