@@ -115,7 +115,7 @@ func TestRunTellsTheTarget(t *testing.T) {
 }
 
 func TestRunWithATargetThatIsNotThere(t *testing.T) {
-	stdout, stderr, code := sidecar(t, []string{"OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none", "OTEL_TRACES_EXPORTER=none"},
+	stdout, stderr, code := sidecar(t, withoutExport,
 		"run", "--mode", "periodic", "--board", "off", "--target", "4194305")
 	if code != 2 || stdout != "" || !strings.Contains(stderr, "--target 4194305") {
 		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and the target", code, stdout, stderr)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/otelgc/otelgc/internal/race"
 )
 
 // binary is the sidecar, built once.
@@ -18,6 +20,10 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if race.Enabled {
+		fmt.Println("skipped: all that these tests do is run a binary that is built without the race detector")
+		return 0
+	}
 	dir, err := os.MkdirTemp("", "otelgc-sidecar-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -31,6 +37,13 @@ func testMain(m *testing.M) int {
 	}
 	return m.Run()
 }
+
+// withoutCollector has a sidecar whose Collector is not there: port 9 is discard.
+// withoutExport has one that does not wait for it when it ends.
+var (
+	withoutCollector = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}
+	withoutExport    = []string{"OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none", "OTEL_TRACES_EXPORTER=none"}
+)
 
 // sidecar runs the binary with its temporary files in a directory of the test.
 func sidecar(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {

@@ -68,13 +68,13 @@ func checkProbe(t *testing.T, d gaps.Document) {
 	}
 }
 
-// TestRun runs two sidecars on one board, with a Collector that is not there,
-// and ends them by signal.
+// TestRun runs two sidecars on one board, the first with a Collector that is not
+// there, and ends them by signal.
 func TestRun(t *testing.T) {
 	board := filepath.Join(t.TempDir(), "otelgc", "board")
-	first := startRun(t, board)
+	first := startRun(t, board, withoutCollector)
 	first.awaitLog("writing the board")
-	second := startRun(t, board)
+	second := startRun(t, board, withoutExport)
 	second.awaitLog("running without the board")
 	second.terminate()
 	if _, err := os.Stat(board); err != nil {
@@ -88,10 +88,9 @@ func TestRun(t *testing.T) {
 
 type running struct{ *background }
 
-func startRun(t *testing.T, board string) running {
+func startRun(t *testing.T, board string, environment []string) running {
 	t.Helper()
-	// Port 9 is discard: nobody listens on it.
-	return running{startSidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--json", "--board", board)}
+	return running{startSidecar(t, environment, "run", "--json", "--board", board)}
 }
 
 // awaitLog waits until the log holds text.

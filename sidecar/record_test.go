@@ -14,12 +14,11 @@ import (
 // missing is named.
 func TestRecord(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.rec")
-	environment := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"} // nobody listens there
 	run := []string{"run", "--board=off", "--mode=periodic", "--threshold=100us", "--duration=1500ms", "--record", file, "--workload", "none"}
-	if _, stderr, code := sidecar(t, environment, run...); code != 0 {
+	if _, stderr, code := sidecar(t, withoutExport, run...); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	_, stderr, code := sidecar(t, environment, run...)
+	_, stderr, code := sidecar(t, withoutExport, run...)
 	if code != 2 || !strings.Contains(stderr, file+": file already exists: name another, or remove it") {
 		t.Errorf("a second run into one file: exit %d, %s", code, stderr)
 	}
@@ -48,7 +47,7 @@ func TestRecord(t *testing.T) {
 // its own, with what they were seen against.
 func TestRecordOfEveryCPU(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.rec")
-	_, stderr, code := sidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--board=off", "--mode=periodic",
+	_, stderr, code := sidecar(t, withoutExport, "run", "--board=off", "--mode=periodic",
 		"--threshold=1us", "--cpu=0", "--watch-cpus=0-1", "--record", file, "--duration=1500ms")
 	if code == 2 && strings.Contains(stderr, "not allowed") {
 		t.Skip("needs CPUs 0 and 1")
@@ -78,7 +77,7 @@ func TestRecordOfEveryCPU(t *testing.T) {
 // there.
 func TestRecordSurvivesAKill(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.rec")
-	r := startSidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--board=off", "--mode=periodic", "--record", file)
+	r := startSidecar(t, withoutExport, "run", "--board=off", "--mode=periodic", "--record", file)
 	var sizes []int64 // of the flushes
 	r.await("three flushes of the recording", func() bool {
 		info, err := os.Stat(file)

@@ -19,7 +19,7 @@ func TestRecordTarget(t *testing.T) {
 	server := dotnettest.Start(t, dotnettest.Options{Env: []string{"OTEL_SERVICE_NAME=shop", "DOTNET_GCgen0size=80000", "DOTNET_gcConcurrent=1"}})
 	server.Initialize()
 	file := filepath.Join(t.TempDir(), "x.rec")
-	r := startSidecar(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9"}, "run", "--board=off", "--mode=periodic", "--json",
+	r := startSidecar(t, withoutExport, "run", "--board=off", "--mode=periodic", "--json",
 		"--workload=lists", "--record", file, "--target", fmt.Sprint(server.PID()))
 	r.await("it watches", func() bool { return strings.Contains(r.log(), "watching a .NET process") })
 	for i := range 40 {

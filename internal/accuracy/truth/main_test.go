@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/spread"
+	"github.com/otelgc/otelgc/internal/race"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -34,6 +35,9 @@ const (
 // any machine. What is named first is asked of those alone that the machine did
 // not hold up and that the monitor did not lose, counted.
 func TestTruth(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector slows all that is injected: TestSums and TestRun run the same code for it")
+	}
 	e := experiment{affected: 30, limit: 2 * time.Second, log: t.Output()}
 	for _, c := range classes() {
 		t.Run(c.name, func(t *testing.T) {
