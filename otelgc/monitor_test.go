@@ -131,8 +131,8 @@ func TestCollectionsMatchTheRuntime(t *testing.T) {
 				e.watch(m)
 				waitForSlice(t, m)
 			}
-			collect(1500, 1)
-			collect(500, runtime.GOMAXPROCS(0))
+			collect(800, 1) // more than the runtime remembers
+			collect(200, runtime.GOMAXPROCS(0))
 			if budget > 0 {
 				until(t, "a thousand exact cycles", func() bool { runtime.GC(); return e.count() >= 1000 })
 				e.check(t)
