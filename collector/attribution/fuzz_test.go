@@ -48,8 +48,11 @@ func FuzzAttributor(f *testing.F) {
 			return
 		}
 		want := td.SpanCount()
-		a, c := New(Config{MaxHosts: 4, MaxProcesses: 4, SlowSpan: 1}), new(catcher)
+		limit := []int{1 << 20, 16 << 10}[len(events)%2]
+		a, c := New(Config{MaxHosts: 4, MaxProcesses: 4, SlowSpan: 1, MaxBytes: limit}), new(catcher)
+		a.Tick(start)
 		a.Learn(ld)
+		checkKnown(t, a, limit)
 		a.Hold(td, c.sink(), start)
 		a.Tick(start.Add(time.Second))
 		a.Flush()

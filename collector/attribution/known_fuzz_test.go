@@ -1,0 +1,174 @@
+package attribution
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// tale turns bytes into events of few hosts and processes.
+type tale struct {
+	rest []byte
+	s    *sender
+}
+
+func (r *tale) next(n int) int64 {
+	if len(r.rest) == 0 {
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return int64(int(b) % n)
+}
+
+// event makes the next event: of any source, and mostly of a time near now.
+func (r *tale) event(now int64) plog.Logs {
+	s := r.s
+	s.boot, s.pid, s.with = strconv.Itoa(int(r.next(4))), 1+r.next(6), m{}
+	if c := r.next(4); c > 0 {
+		s.with[attrContainerID] = strconv.Itoa(int(c))
+	}
+	if r.next(3) == 0 {
+		s.with[stall.AttrHostName] = strconv.Itoa(int(r.next(3)))
+	}
+	source := stall.Source(1 + r.next(int(stall.NumSources)-1))
+	at := max(1, now-r.next(8)*r.next(3)*sec)
+	if r.next(64) == 0 {
+		at = now * (1 + r.next(1000))
+	}
+	switch r.next(4) {
+	case 0:
+		s.told[teller{s.boot, s.pid, source}] = max(0, at-r.next(5)*sec)
+		ld := s.status(source, at)
+		attributes(ld).PutInt(stall.AttrTargetPID, r.next(3))
+		return ld
+	case 1:
+		ld := s.gap(source, stall.HostSteal, stall.Scope(r.next(int(stall.NumScopes))), at, at+r.next(9)*ms)
+		attributes(ld).PutInt(stall.AttrTargetPID, 1+r.next(3))
+		attributes(ld).PutInt(stall.AttrTargetCreated, r.next(3))
+		return ld
+	}
+	ld := s.collection(source, r.next(99), at, at+r.next(9)*ms, 0)
+	for range r.next(200) {
+		at += r.next(3) * ms
+		s.collection(source, r.next(99), at, at+ms, 0).ResourceLogs().MoveAndAppendTo(ld.ResourceLogs())
+	}
+	return ld
+}
+
+// FuzzKnown: whatever is told in whatever order while time passes, what is
+// counted is what is kept, no limit is passed, and every index agrees.
+func FuzzKnown(f *testing.F) {
+	random := rand.New(rand.NewPCG(13, 14))
+	for range 50 {
+		b := make([]byte, 300)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := &tale{b, newSender()}
+		limit := []int{32 << 10, 128 << 10, 1 << 20}[r.next(3)]
+		a := New(Config{MaxBytes: limit, MaxHosts: 3, MaxProcesses: 8})
+		now := 1000 * sec
+		for len(r.rest) > 0 {
+			switch r.next(8) {
+			case 0:
+				now += r.next(20) * r.next(20) * sec
+				a.Tick(time.Unix(0, now))
+			default:
+				a.Learn(r.event(now))
+			}
+			checkKnown(t, a, limit)
+		}
+		a.Tick(time.Unix(0, now))
+		a.Tick(time.Unix(0, now+3600*sec))
+		if k := &a.known; len(k.hosts)+len(k.exact)+len(k.index)+len(k.named)+k.processes > 0 || a.account.known != 0 {
+			t.Fatalf("after an hour of silence %d hosts, %d links, %d names are known, %d bytes are counted",
+				len(k.hosts), len(k.index), len(k.named), a.account.known)
+		}
+	})
+}
+
+func checkKnown(t *testing.T, a *Attributor, limit int) {
+	t.Helper()
+	k := &a.known
+	bytes, processes, exact := 0, 0, 0
+	for boot, h := range k.hosts {
+		bytes += hostBytes + textBytes + len(boot)
+		for i := range h.probes {
+			bytes += h.probes[i].weight()
+			checkLog(t, h.probes[i].sourceLog)
+		}
+		for e := h.processes.Front(); e != nil; e = e.Next() {
+			p := e.Value.(*process)
+			processes++
+			bytes += p.weight() + p.owned()
+			checkProcess(t, k, p)
+			if !p.target {
+				exact++
+			}
+		}
+		for _, name := range h.names() {
+			if !slices.Contains(k.named[name], h) {
+				t.Fatalf("host %s is not known as %s", boot, name)
+			}
+		}
+	}
+	if bytes != a.account.known || bytes > limit/mostKnown {
+		t.Fatalf("%d bytes are kept, %d counted of %d", bytes, a.account.known, limit/mostKnown)
+	}
+	if processes != k.processes || processes > k.config.MaxProcesses || len(k.hosts) > k.config.MaxHosts {
+		t.Fatalf("%d hosts, %d processes, counted %d", len(k.hosts), processes, k.processes)
+	}
+	if exact != len(k.exact) || k.recent.Len() != len(k.hosts) {
+		t.Fatalf("%d identities of %d, %d hosts of %d", len(k.exact), exact, k.recent.Len(), len(k.hosts))
+	}
+}
+
+func checkProcess(t *testing.T, k *registry, p *process) {
+	t.Helper()
+	switch {
+	case p.target && p.host.targets[p.outer] != p, !p.target && k.exact[p.id] != p:
+		t.Fatalf("process %+v is not found", p.id)
+	case p.runtime == (logs{}):
+		t.Fatalf("process %+v is known and has no source", p.id)
+	case p.pauses.bytes != cap(p.pauses.list)*pauseBytes || len(p.pauses.list) > mostPauses:
+		t.Fatalf("%d pauses with room for %d, %d bytes", len(p.pauses.list), cap(p.pauses.list), p.pauses.bytes)
+	case !slices.IsSortedFunc(p.pauses.list, func(a, b pause) int { return int(a.Start - b.Start) }):
+		t.Fatalf("pauses out of order: %v", p.pauses.list)
+	}
+	for _, l := range p.id.links() {
+		if l.how != 0 && !p.target && !slices.Contains(k.index[l], p) {
+			t.Fatalf("process %+v is not found by %+v", p.id, l)
+		}
+	}
+	for _, l := range p.runtime {
+		if l != nil {
+			checkLog(t, l)
+		}
+	}
+}
+
+func checkLog(t *testing.T, l *sourceLog) {
+	t.Helper()
+	_, room := l.Size()
+	waiting := 0
+	for i := range l.early {
+		waiting += cap(l.early[i].unseen) * spanOfBytes
+	}
+	waiting += cap(l.early) * statusBytes
+	if room < firstStalls || room > mostStalls || waiting != l.queued || l.bytes != logBytes+(room-firstStalls)*stallBytes+waiting {
+		t.Fatalf("room for %d, %d bytes of statuses that wait, counted %d of %d", room, waiting, l.queued, l.bytes)
+	}
+	if len(l.early) > keptEarly+1 {
+		t.Fatalf("%d statuses wait", len(l.early))
+	}
+}
