@@ -22,8 +22,8 @@
 // have come from disk while another thread ran, are not covered: then the
 // program may have been held up unseen.
 //
-// Without these rights there are totals only, from /proc and the cgroup, and
-// nothing is covered.
+// Without these rights, and outside of the initial PID namespace, there are
+// totals only, from /proc and the cgroup, and nothing is covered.
 //
 // What no kernel event shows, a hypervisor that says nothing of what it takes,
 // or firmware, is not seen here; a probe on the same machine sees it.

@@ -49,3 +49,19 @@ func TestRights(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherPIDNamespace: where the kernel has another id for the process, its
+// scheduler is not followed. Nothing would be heard of it, and nothing is what a
+// machine does that leaves it alone.
+func TestOtherPIDNamespace(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), roleVariable+"=follow")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Skipf("cannot make a PID namespace: %v: %s", err, out)
+	}
+	if got, want := strings.TrimSpace(string(out)), "false <nil> "+errOtherPIDs.Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -29,9 +30,26 @@ type scheduler struct {
 	record      ringbuf.Record
 }
 
+// initialPIDs is the inode of the initial PID namespace (PROC_PID_INIT_INO,
+// include/linux/proc_ns.h).
+const initialPIDs = 0xEFFFFFFC
+
+// errOtherPIDs: a program in the kernel knows a process by its id in the initial
+// namespace. By another id it would see nothing of it, or somebody else, and
+// silence is taken for a machine that left the process alone.
+var errOtherPIDs = errors.New("this PID namespace is not the initial one, so that the kernel has another id for the process: share the host's (hostPID: true)")
+
 // followScheduler attaches to the scheduler. It needs CAP_BPF and CAP_PERFMON
-// (capabilities(7)), and a kernel with type information, from Linux 5.18 on.
+// (capabilities(7)), the initial PID namespace, and a kernel with type
+// information, from Linux 5.18 on.
 func followScheduler(process int) (*scheduler, error) {
+	var self unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &self); err != nil {
+		return nil, fmt.Errorf("find PID namespace: %w", err)
+	}
+	if self.Ino != initialPIDs {
+		return nil, errOtherPIDs
+	}
 	l, err := findLayout()
 	if err != nil {
 		return nil, err
