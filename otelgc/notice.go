@@ -46,6 +46,9 @@ func (m *Monitor) onNotice(n *gcwatch.Notice) {
 	for _, b := range n.GCPauses {
 		m.tel.GoPauses(b.Middle, b.Count)
 	}
+	for _, b := range n.GCStopping {
+		m.tel.Suspends(n.Kind, b.Middle, b.Count)
+	}
 	c.buckets = append(c.buckets, n.GCPauses...)
 	if len(n.Collections) > 0 {
 		m.reconciler.hold(n.Collections, c.buckets)

@@ -128,7 +128,7 @@ func checkMetrics(t *testing.T, got map[string]metricdata.Aggregation) {
 	t.Helper()
 	for _, name := range []string{
 		stall.MetricGoPauseDuration, stall.MetricGoCycles, stall.MetricGoCPUTime, stall.MetricGoAllocated,
-		stall.MetricPauseDuration, stall.MetricPauseTime, "otelgc.gc.pause.utilization",
+		stall.MetricPauseDuration, stall.MetricPauseTime, stall.MetricSuspendDuration, "otelgc.gc.pause.utilization",
 		stall.MetricPromoted, stall.MetricHeapBefore, stall.MetricSuspensionDuration,
 		stall.MetricObservedTime, stall.MetricCoverage,
 		stall.MetricLastPrefix + "index", stall.MetricLastPrefix + "promoted", stall.MetricLastPrefix + "heap.before",
