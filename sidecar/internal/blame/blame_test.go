@@ -240,7 +240,7 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
 			[]string{"To blame for p99: not known; 100 %"}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
-			[]string{"the machine, with 80 %", "next the program or the machine (nobody watched which), with 20 %"}, nil},
+			[]string{"the machine (host.throttled: the CPU quota was used up), with 80 %", "next the program or the machine (nobody watched which), with 20 %"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,6 +25,33 @@ func charged(causes ...stall.Cause) func(*stall.Share) time.Duration {
 	}
 }
 
+// name says who it is in a sentence about s.
+func (p *party) name(s *stall.Share) string {
+	if p.rest || p.head != "host" {
+		return p.says
+	}
+	first := stall.NoCause
+	for c := range stall.NumCauses {
+		if c.IsHost() && s.Charged[c] > s.Charged[first] {
+			first = c
+		}
+	}
+	if why := machineDid[first]; why != "" {
+		return p.says + " (" + first.String() + ": " + why + ")"
+	}
+	return p.says
+}
+
+// machineDid says in words what the machine did.
+var machineDid = map[stall.Cause]string{
+	stall.HostThrottled: "the CPU quota was used up",
+	stall.HostPreempted: "others had the CPU",
+	stall.HostIRQ:       "the CPU served interrupts",
+	stall.HostSteal:     "the hypervisor had the CPU",
+	stall.HostFault:     "pages came from disk",
+	stall.HostSuspended: "it slept, or the process was stopped",
+}
+
 // parties lists them in the order of precedence. Together they have all of a
 // share's time.
 var parties = []party{

@@ -34,13 +34,13 @@ func (r *Report) blame() string {
 	if unseen >= mostUnseen || first == nil {
 		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
 		if first != nil {
-			s += fmt.Sprintf(", and of the rest the most, %s, went to %s", percent(t.Of(first.of(&t.Share))), first.says)
+			s += fmt.Sprintf(", and of the rest the most, %s, went to %s", percent(t.Of(first.of(&t.Share))), first.name(&t.Share))
 		}
 		return s + t.garbage(cycle) + "."
 	}
-	s := fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.says, percent(t.Of(first.of(&t.Share))), whose)
+	s := fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.name(&t.Share), percent(t.Of(first.of(&t.Share))), whose)
 	if second != nil && t.Of(second.of(&t.Share)) >= 0.05 {
-		s += fmt.Sprintf("; next %s, with %s", second.says, percent(t.Of(second.of(&t.Share))))
+		s += fmt.Sprintf("; next %s, with %s", second.name(&t.Share), percent(t.Of(second.of(&t.Share))))
 	}
 	if unseen >= muchUnseen {
 		s += fmt.Sprintf("; %s was unseen", percent(unseen))

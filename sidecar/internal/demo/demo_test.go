@@ -121,6 +121,21 @@ func TestSlowed(t *testing.T) {
 	}
 }
 
+// TestShortOfForces: fewer collections than were to be forced are said, with what
+// is known of the reason; enough of them are not.
+func TestShortOfForces(t *testing.T) {
+	const want = "The service was to force 62 collections a second, and came to 45: its threads waited 9.00 s for a CPU, all in all, in 10.0 s."
+	for forced, said := range map[uint64]bool{450: true, 499: true, 500: false, 620: false} {
+		r := runner{Options: Options{Inject: InjectForcedGC}, served: 10 * time.Second}
+		r.account.farewell.Forced = forced
+		r.followed.over, r.followed.totals.RunDelay = r.served, 9*time.Second
+		notes := r.warnings(&blame.Report{Injected: r.injected()}, jitterprobe.Summary{}, 0, 0)
+		if (len(notes) > 0) != said || forced == 450 && notes[0] != want {
+			t.Errorf("%d forced: %q, want a note: %v", forced, notes, said)
+		}
+	}
+}
+
 func TestGapAttribution(t *testing.T) {
 	gap := func(start, end stall.Instant) *stall.Interval {
 		return &stall.Interval{Start: start, End: end, Cause: stall.HostUnknown, Source: stall.ProbePeriodic}

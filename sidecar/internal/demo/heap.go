@@ -10,12 +10,12 @@ type entry struct {
 	text              []byte
 }
 
-// The texts are as long as documents are: a few KiB. The collector visits every
-// entry in each cycle and only notes that its text is alive, since bytes hold no
-// pointers; so it is with most of what caches hold.
+// The texts are as long as documents and pictures are: tens of KiB. The collector
+// visits every entry in each cycle and only notes that its text is alive, since
+// bytes hold no pointers; so it is with most of what caches hold.
 const (
-	shortestText = 1 << 10
-	longestText  = 15 << 10
+	shortestText = 16 << 10
+	longestText  = 112 << 10
 	entrySize    = 64 + 8 // bytes: of the object, a size class of the runtime, and of the pointer in the index
 )
 

@@ -17,7 +17,12 @@ const (
 	mostLate   = 100 * time.Millisecond
 )
 
-const forcesPerSecond = float64(time.Second) / float64(forceEvery)
+const (
+	forcesPerSecond = float64(time.Second) / float64(forceEvery)
+	// enoughForces a second make a service in which the collector is to blame;
+	// where there are fewer it is said.
+	enoughForces = 50
+)
 
 // forcers are the goroutines that force collections. One alone would wait until
 // the last span is swept, for runtime.GC returns no sooner, and yields for each;

@@ -80,7 +80,7 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
 		{Title: "injected", Text: r.injection()},
 		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", page.Many(len(r.Schedule), "request"), page.Length(span))},
-		{Title: "machine", Text: r.sharing(s)},
+		{Title: "machine", Text: r.sharing(s) + r.followed.says()},
 	}
 }
 
@@ -148,8 +148,12 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 	if b.GC.Cycles != b.GC.RuntimeCycles {
 		add("The monitor counted %s, the runtime %s.", page.Many(b.GC.Cycles, "collection"), page.Count(b.GC.RuntimeCycles))
 	}
-	if per, want := b.Injected.PerSecond(), forcesPerSecond; r.Inject == InjectForcedGC && per < 0.8*want {
-		add("The service was to force %.0f collections a second; it had the CPU for %.0f.", want, per)
+	if per := b.Injected.PerSecond(); r.Inject == InjectForcedGC && per < enoughForces {
+		why := r.followed.waited()
+		if why != "" {
+			why = ": " + why
+		}
+		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, per, why)
 	}
 	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
 		add("%s of the service could not be kept.", page.Many(n, "record"))

@@ -72,10 +72,12 @@ type runner struct {
 	outside *watch.Watch
 	board   string
 	gaps    outsideGaps
-	served  time.Duration // from the service's hello to its end, in which it injects
-	account account
-	outcome load.Outcome
-	notes   []string
+	// The machine and the service's threads, as far as they are followed.
+	followed followed
+	served   time.Duration // from the service's hello to its end, in which it injects
+	account  account
+	outcome  load.Outcome
+	notes    []string
 }
 
 // watch starts the probe beside the service.
@@ -98,7 +100,7 @@ func (r *runner) watch(path string) (err error) {
 }
 
 // service runs the service, and the load on it, from beginning to end.
-func (r *runner) service(ctx context.Context, startup, limit time.Duration) error {
+func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err error) {
 	options := childOptions{LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit}
 	child, err := startProcess(ctx, roleService, options, true)
 	if err != nil {
@@ -114,6 +116,8 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) erro
 	if err := awaitService(ctx, child, ready, read, startup); err != nil {
 		return err
 	}
+	r.follow(child.cmd.Process.Pid)
+	defer func() { err = errors.Join(err, r.unfollow()) }()
 	greeted := r.clock.Now()
 	if r.Inject == InjectHog {
 		hog, err := startProcess(ctx, roleHog, options, false)
@@ -132,6 +136,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) erro
 		return context.Cause(ctx)
 	}
 	r.served = r.clock.Now().Sub(greeted)
+	r.followed.mark(r.served)
 	if err := child.stop(endLimit); err != nil {
 		return err
 	}

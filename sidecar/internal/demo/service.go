@@ -10,10 +10,11 @@ import (
 )
 
 // The allocation mix of a request: many small objects that die with it, one
-// that lives for a few seconds, and now and then a large array.
+// that lives for a second or two, and now and then a large array.
 const (
 	smallObjects  = 300
-	sessions      = 4096    // how many of the middle generation are kept
+	sessions      = 2048    // how many of the middle generation are kept
+	linesKept     = 16      // of each
 	largeEvery    = 64      // one request in so many
 	largeBytes    = 100_000 // above 85,000, where other runtimes keep them apart
 	largeKept     = 16
@@ -32,10 +33,18 @@ type service struct {
 	next     uint64
 }
 
+// session is what is kept of a request for a while.
 type session struct {
 	ID    uint64
-	Items []*item
+	Lines []line
 	Tags  map[string]string
+}
+
+// line holds no pointers: so a session is a handful of objects to the collector,
+// and not a hundred.
+type line struct {
+	ID    uint64
+	Price float64
 }
 
 type item struct {
@@ -87,9 +96,9 @@ func smalls(random *rand.Rand) []*item {
 
 // keep puts an object in the place of one that was kept a while ago.
 func (s *service) keep(id uint64, items []*item, random *rand.Rand) {
-	kept := &session{ID: id, Tags: map[string]string{"user": fmt.Sprint(id), "region": "eu"}}
-	for _, i := range items[:16] {
-		kept.Items = append(kept.Items, &item{ID: i.ID, Name: i.Name, Price: i.Price})
+	kept := &session{ID: id, Lines: make([]line, 0, linesKept), Tags: map[string]string{"user": fmt.Sprint(id), "region": "eu"}}
+	for _, i := range items[:linesKept] {
+		kept.Lines = append(kept.Lines, line{i.ID, i.Price})
 	}
 	var large []byte
 	if random.IntN(largeEvery) == 0 {

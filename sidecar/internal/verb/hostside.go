@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -16,18 +17,16 @@ import (
 // does to the threads of one process. A nil hostSide does nothing.
 type hostSide struct {
 	log       *slog.Logger
-	watch     *hostwatch.Watch
-	board     *watch.Watch
+	process   *follow.Process
 	telemetry *telemetry.Telemetry
-	owner     stall.Owner
 
 	// Of the goroutine that watches.
-	records []stall.Interval
-	unseen  []stall.Span // since the last status
-	status  stall.Instant
-	at      stall.Instant // end of the last batch
-	told    hostwatch.Totals
-	totals  hostwatch.Totals
+	owner  stall.Owner
+	unseen []stall.Span // since the last status
+	status stall.Instant
+	at     stall.Instant // end of the last batch
+	told   hostwatch.Totals
+	totals hostwatch.Totals
 }
 
 // startHostSide watches the process pid; 0 is none.
@@ -35,21 +34,16 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	if pid == 0 {
 		return nil, nil
 	}
-	h := &hostSide{log: log, board: board, telemetry: t}
-	ready := make(chan struct{}) // the owner is known when the watch is
-	w, err := hostwatch.Start(hostwatch.Options{PID: pid, Clock: clock, OnBatch: func(b *hostwatch.Batch) {
-		<-ready
-		h.batch(b)
-	}})
+	h := &hostSide{log: log, telemetry: t}
+	p, err := follow.Start(follow.Options{PID: pid, Clock: clock, Board: board, OnBatch: h.batch})
 	if errors.Is(err, hostwatch.ErrTarget) {
 		return nil, wrong("--target %d: %w", pid, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch target: %w", err)
 	}
-	h.watch, h.owner = w, w.Owner()
-	close(ready)
-	if ok, why := w.Exact(); ok {
+	h.process = p
+	if ok, why := p.Exact(); ok {
 		log.Info("following the target's threads", "pid", pid)
 	} else {
 		log.Warn("the target's threads are counted, not followed: add CAP_BPF and CAP_PERFMON", "pid", pid, "why", why)
@@ -62,22 +56,15 @@ func (h *hostSide) followed() *hostwatch.Watch {
 	if h == nil {
 		return nil
 	}
-	return h.watch
+	return h.process.Watch
 }
 
 // batch tells what happened since the last one.
-func (h *hostSide) batch(b *hostwatch.Batch) {
-	h.records = append(h.records[:0], b.Denied...)
+func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
+	h.owner = owner
 	for _, v := range b.Denied {
 		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
 	}
-	for _, s := range b.Covered {
-		h.records = append(h.records, h.watched(s))
-	}
-	// An empty one at the end: the watch is there, and sure of nothing.
-	h.records = append(h.records, h.watched(stall.Span{Start: b.Span.End, End: b.Span.End}))
-	h.board.Append(h.records)
-
 	if h.status == 0 {
 		h.status = b.Span.Start
 	}
@@ -91,13 +78,6 @@ func (h *hostSide) batch(b *hostwatch.Batch) {
 	h.totals, h.at = b.Totals, b.Span.End
 	if h.at.Sub(h.status) >= statusEvery {
 		h.tell()
-	}
-}
-
-// watched says on the board that the process was watched in s.
-func (h *hostSide) watched(s stall.Span) stall.Interval {
-	return stall.Interval{
-		Start: s.Start, End: s.End, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: h.owner,
 	}
 }
 
@@ -133,10 +113,10 @@ func (h *hostSide) stop() {
 	if h == nil {
 		return
 	}
-	err := h.watch.Stop()
+	err := h.process.Stop()
 	switch {
 	case errors.Is(err, hostwatch.ErrTarget):
-		h.log.Warn("the target has ended", "pid", h.owner.PID)
+		h.log.Warn("the target has ended", "pid", h.process.Owner().PID)
 	case err != nil:
 		h.log.Warn("the watch of the target did not end in good order", "error", err)
 	}
@@ -144,7 +124,7 @@ func (h *hostSide) stop() {
 		h.tell()
 	}
 	t := &h.totals
-	h.log.Info("target", "pid", h.owner.PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
+	h.log.Info("target", "pid", h.process.Owner().PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
 		"paged", t.Paged.String(), "undecided", t.Mixed.String(), "covered", t.Covered.String(),
 		"throttled", t.Throttled.String(), "major_faults", t.MajorFaults, "stolen", t.Stolen.String(),
 		"pressure", t.Pressure.String(), "events", t.Events, "dropped", t.Dropped)
@@ -171,9 +151,9 @@ func (h *hostSide) document() *hostDocument {
 	if h == nil {
 		return nil
 	}
-	followed, _ := h.watch.Exact()
+	followed, _ := h.process.Exact()
 	t := &h.totals
 	return &hostDocument{
-		h.owner.PID, followed, t.RunDelay, t.Denied, t.Paged, t.Mixed, t.Covered, t.Throttled, t.MajorFaults, t.Stolen, t.Pressure, t.Dropped,
+		h.process.Owner().PID, followed, t.RunDelay, t.Denied, t.Paged, t.Mixed, t.Covered, t.Throttled, t.MajorFaults, t.Stolen, t.Pressure, t.Dropped,
 	}
 }

@@ -1,0 +1,80 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/sidecar/internal/follow"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
+)
+
+// followed is what the machine did to the service's threads.
+type followed struct {
+	process *follow.Process // nil: nobody looks
+	exact   bool            // its threads are followed; else they are counted
+	// While the load lasted:
+	over   time.Duration
+	totals hostwatch.Totals
+}
+
+// follow has the service learn of what the machine does to its threads, as far
+// as the rights go. Without, what it ran remains the program's or the machine's.
+// Where collections are forced it is only counted: a small machine has no CPU for
+// collector, requests and load at once, and what the collector made requests wait
+// for would be called the machine's.
+func (r *runner) follow(pid int) {
+	count := r.Inject == InjectForcedGC
+	p, err := follow.Start(follow.Options{PID: pid, Clock: r.clock, Board: r.outside, CountersOnly: count})
+	if err == nil {
+		r.followed.process = p
+		r.followed.exact, err = p.Exact()
+	}
+	switch {
+	case err == nil || count:
+	case errors.Is(err, fs.ErrPermission):
+		r.notes = append(r.notes, "The service's threads are not followed, so that what the machine did to them is not told from the rest: give otelgc-sidecar CAP_BPF and CAP_PERFMON.")
+	default:
+		r.notes = append(r.notes, fmt.Sprintf("The service's threads are not followed, so that what the machine did to them is not told from the rest: %v.", err))
+	}
+}
+
+// unfollow ends it; the service may have ended before.
+func (r *runner) unfollow() error {
+	if r.followed.process == nil {
+		return nil
+	}
+	if err := r.followed.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
+		return err
+	}
+	return nil
+}
+
+// mark takes down what was done while the load lasted.
+func (f *followed) mark(over time.Duration) {
+	if f.process != nil {
+		f.over, f.totals = over, f.process.Totals()
+	}
+}
+
+// waited says how long the service's threads waited for a CPU, empty if that is
+// not known.
+func (f *followed) waited() string {
+	if f.over <= 0 || f.totals.RunDelay <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", page.Length(f.totals.RunDelay), page.Length(f.over))
+}
+
+// says tells how well the machine was watched for the service.
+func (f *followed) says() string {
+	switch {
+	case f.process == nil:
+		return ""
+	case f.exact:
+		return "; what it does to the service's threads is followed"
+	}
+	return "; what it does to the service's threads is counted, not followed"
+}
