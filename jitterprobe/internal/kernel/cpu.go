@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"fmt"
+	"sort"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
@@ -173,17 +174,19 @@ func (c *cpu) complete(s stall.Span) bool {
 // ran returns who had the CPU for the longest time in s.
 func (c *cpu) ran(s stall.Span) (who turn, longest time.Duration) {
 	end := s.End
-	for i := len(c.turns) - 1; i >= 0 && end > s.Start; i-- {
+	for i := c.before(end) - 1; i >= 0 && end > s.Start; i-- {
 		t := &c.turns[i]
-		if t.at >= end {
-			continue
-		}
 		if d := end.Sub(max(t.at, s.Start)); d > longest {
 			who, longest = *t, d
 		}
 		end = t.at
 	}
 	return who, longest
+}
+
+// before returns the number of turns that began before t.
+func (c *cpu) before(t stall.Instant) int {
+	return sort.Search(len(c.turns), func(i int) bool { return c.turns[i].at >= t })
 }
 
 // switchWidth is how long before the record of a thread's switch that of its CPU
@@ -193,12 +196,8 @@ const switchWidth = 20 * time.Microsecond
 // halted reports whether the thread that was switched out at t was stopped by a
 // signal or a debugger.
 func (c *cpu) halted(t stall.Instant) bool {
-	for i := len(c.turns) - 1; i >= 0; i-- {
-		if q := &c.turns[i]; q.at <= t {
-			return q.halted && t.Sub(q.at) <= switchWidth
-		}
-	}
-	return false
+	i := c.before(t+1) - 1
+	return i >= 0 && c.turns[i].halted && t.Sub(c.turns[i].at) <= switchWidth
 }
 
 func (c *cpu) forget(t stall.Instant) {
