@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -61,5 +62,33 @@ func TestCrowd(t *testing.T) {
 	}
 	if got, want := strings.Join(left, " "), fmt.Sprintf("%d %d", 1000+maxTargets+1, 1000+maxTargets+2); got != want {
 		t.Errorf("left in the end: %s, want %s", got, want)
+	}
+}
+
+// TestEnded: a process whose stream broke off has a moment to be gone, and any
+// other failure has none.
+func TestEnded(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		failure error
+		looks   int // after which it is gone
+		want    bool
+	}{
+		"gone":                 {dotnetipc.ErrNoProcess, 1, true},
+		"killed":               {fmt.Errorf("read events: %w", io.ErrUnexpectedEOF), 3, true},
+		"ended":                {errStreamEnded, 3, true},
+		"the session only":     {errStreamEnded, 1 << 30, false},
+		"an answer that fails": {dotnetipc.ErrNoAnswer, 3, false},
+	} {
+		looks := 0
+		p := newProcess(Options{Clock: clock, Log: slog.New(slog.DiscardHandler)}, dotnetipc.Identity{PID: 1})
+		p.failure = c.failure
+		p.gone = func() bool { looks++; return looks >= c.looks }
+		if got := p.ended(t.Context()); got != c.want {
+			t.Errorf("%s: ended is %v after %d looks, want %v", name, got, looks, c.want)
+		}
 	}
 }

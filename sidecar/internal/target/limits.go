@@ -37,6 +37,8 @@ const (
 	// of the 64 of the process until its next event.
 	firstDelay = time.Second
 	lastDelay  = time.Minute
+	// endsIn is how long a process may take to be gone when its stream is over.
+	endsIn = 500 * time.Millisecond
 	// stopFor bounds the end of a session, and of a process's providers.
 	stopFor = 2 * time.Second
 )

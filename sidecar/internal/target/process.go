@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strconv"
 	"time"
@@ -60,7 +61,7 @@ func (p *process) run(ctx context.Context) {
 		said := p.failure
 		p.failure = p.session(ctx)
 		p.cover.detach()
-		if ctx.Err() != nil || p.gone() {
+		if ctx.Err() != nil || p.ended(ctx) {
 			break
 		}
 		if p.clock.Now().Sub(began) > lastDelay {
@@ -71,6 +72,19 @@ func (p *process) run(ctx context.Context) {
 		delay = min(2*delay, lastDelay)
 	}
 	p.end(ctx)
+}
+
+// ended reports whether the process is gone. Its stream breaks off a moment
+// before it is: of that nobody need hear.
+func (p *process) ended(ctx context.Context) bool {
+	for end := p.clock.Now().Add(endsIn); !p.gone(); {
+		broke := errors.Is(p.failure, errStreamEnded) || errors.Is(p.failure, io.ErrUnexpectedEOF)
+		if !broke || ctx.Err() != nil || p.clock.Now() > end {
+			return false
+		}
+		time.Sleep(endsIn / 50)
+	}
+	return true
 }
 
 // complain says why the process is not watched, once.
