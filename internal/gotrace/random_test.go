@@ -14,10 +14,12 @@ import (
 // whose bytes are what the format allows and whose events make no sense: a
 // fuzzer that changes bytes rarely gets past the frames.
 func TestRandomTraces(t *testing.T) {
+	r, err := gotrace.NewReader(bytes.NewReader(capture(t)), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for seed := range uint64(500) {
-		data := randomTrace(rand.New(rand.NewPCG(seed, 1)))
-		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o"})
-		if err != nil {
+		if err := r.Reset(bytes.NewReader(randomTrace(rand.New(rand.NewPCG(seed, 1))))); err != nil {
 			t.Fatal(err)
 		}
 		for g := range uint64(4) {

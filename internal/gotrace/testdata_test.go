@@ -98,8 +98,20 @@ func TestEveryCut(t *testing.T) {
 	header := len("go 1.26 trace\x00\x00\x00")
 	const last = "preempted\x34" // the last string of a generation, and the event that ends it
 	first := bytes.Index(data, []byte(last)) + len(last)
+	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{MarkPrefix: "otelgc/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := func(data []byte) (n int, err error) {
+		for err = r.Reset(bytes.NewReader(data)); err == nil; n++ {
+			if _, err = r.Next(); err == io.EOF {
+				return n, nil
+			}
+		}
+		return max(0, n-1), err
+	}
 	for n := range data {
-		got, err := firstError(t, data[:n])
+		got, err := decode(data[:n])
 		whole := n == header || n == first
 		if whole != (err == nil) || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || (n >= first) != (got == 1) {
 			t.Fatalf("cut at %d: %d generations and error %v, the first ends at %d", n, got, err, first)
@@ -107,7 +119,7 @@ func TestEveryCut(t *testing.T) {
 		for bit := range 8 {
 			flipped := bytes.Clone(data)
 			flipped[n] ^= 1 << bit
-			_, err := firstError(t, flipped)
+			_, err := decode(flipped)
 			var place *gotrace.Error
 			if err != nil && !errors.As(err, &place) && !errors.Is(err, gotrace.ErrVersion) {
 				t.Fatalf("bit %d of byte %d flipped: %v has no place", bit, n, err)
