@@ -83,7 +83,7 @@ func (a *Attributor) take(e *event) error {
 	}
 	overtaken := false
 	for _, v := range e.stalls {
-		if h.now > 0 && v.Start > h.now+pastAfter {
+		if h.now > 0 && v.Start > h.horizon(a.known.clock) {
 			return errTime // of the future: it would stay for ever
 		}
 		if !l.add(v, &a.scratch) {
@@ -94,9 +94,12 @@ func (a *Attributor) take(e *event) error {
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
-		if !h.told(&e.status) {
+		ok, wrong := h.told(&e.status, a.known.clock)
+		if wrong {
 			a.known.forgetHost(h)
 			a.lost.hostsForgotten++
+		}
+		if !ok {
 			return errTime
 		}
 		l.learn(&e.status, stall.Instant(a.config.Wait))

@@ -75,7 +75,7 @@ func TestFlood(t *testing.T) {
 			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
 				list := attributes(ld).PutEmptySlice(k)
 				for n := range maxList {
-					list.AppendEmpty().SetInt(200*sec + i*sec + int64(n*16+len(k)))
+					list.AppendEmpty().SetInt(200*sec + i*sec + int64(n*32-len(k)))
 				}
 			}
 			return ld

@@ -17,7 +17,8 @@ type host struct {
 
 	processes list.List          // of *process, the one heard last in front
 	targets   map[int32]*process // by the pid that the sidecar sees
-	behind    int                // statuses in a row that were long past
+	strange   int                // statuses in a row that were far away
+	toldAt    time.Duration      // the last that was not, by registry.clock
 	heard     time.Duration      // the last time, by registry.clock
 	place     *list.Element      // in registry.recent
 }
@@ -42,28 +43,34 @@ const (
 	// silentAfter is how long a source may say nothing before nobody waits for
 	// it: its part of a span is unseen then, as in process.
 	silentAfter = stall.Instant(3e9)
-	// pastAfter is how far a status may be behind the latest of its host.
-	pastAfter = stall.Instant(3600e9)
-	// believeAfter is how many of them in a row show that it was the latest that
-	// was wrong: a time of the future would silence the host for ever.
+	// farAway is how far a status may be from what its host's time should be.
+	farAway = stall.Instant(3600e9)
+	// believeAfter is how many of them in a row show that it is the host's time
+	// that is wrong.
 	believeAfter = 16
 )
 
-// told takes in the clock of a status. It reports false if the host has to be
-// forgotten, for its time cannot be, or that of its stalls: those of the future
-// would stay for ever.
-func (h *host) told(s *status) bool {
-	if h.now == 0 && h.ahead > s.at+pastAfter {
-		return false
+// horizon returns the latest instant that may be told of the host: its time goes
+// on also while nobody tells.
+func (h *host) horizon(clock time.Duration) stall.Instant {
+	return h.now + farAway + stall.Instant(clock-h.toldAt)
+}
+
+// told takes in the clock of a status. It reports false if that cannot be: one
+// of the future would silence the host for ever. If wrong is then true it is what
+// was told before that cannot be, and the host has to be forgotten.
+func (h *host) told(s *status, clock time.Duration) (ok, wrong bool) {
+	if h.now == 0 && h.ahead > s.at+farAway {
+		return false, true // its stalls would stay for ever
 	}
-	if s.at+pastAfter < h.now {
-		h.behind++
-		return h.behind < believeAfter
+	if h.now > 0 && (s.at+farAway < h.now || s.at > h.horizon(clock)) {
+		h.strange++
+		return false, h.strange >= believeAfter
 	}
-	h.behind = 0
+	h.strange, h.toldAt = 0, clock
 	h.now = max(h.now, s.at)
 	h.wall = h.wall.learn(s)
-	return true
+	return true, false
 }
 
 // over reports whether h is an earlier boot of the machine that o is now: h was

@@ -56,30 +56,62 @@ func TestAbsurdSpans(t *testing.T) {
 	}
 }
 
-// TestTimesOfTheFuture: one status of a time that has not come is told from the
-// rest by the rest, and the host is heard again.
+// TestTimesOfTheFuture: a status of a time that has not come is told from the
+// rest, and the host is heard as if it had not been; if it was the first that was
+// heard, as soon as the rest outnumber it.
 func TestTimesOfTheFuture(t *testing.T) {
-	s, a := newSender(), New(Config{})
-	a.Learn(s.status(stall.GCWatch, 99*sec))
-	a.Learn(s.status(stall.GCWatch, 1e6*sec))
-	for i := range int64(believeAfter) {
-		a.Learn(s.status(stall.GCWatch, 100*sec+i))
+	for name, x := range map[string]struct {
+		told      []int64
+		refused   uint64
+		forgotten uint64
+	}{
+		"in the midst": {[]int64{99 * sec, 1e6 * sec, 99*sec + 1}, 1, 0},
+		"first":        {[]int64{1e6 * sec}, believeAfter, 1},
+		"some":         {[]int64{99 * sec, 1e6 * sec, 1e5 * sec, 99*sec + 1, 1e6 * sec}, 3, 0},
+		"of the past":  {[]int64{1e4 * sec, 99 * sec, 98 * sec}, believeAfter, 1},
+	} {
+		s, a := newSender(), New(Config{})
+		for _, at := range x.told {
+			s.told = map[teller]int64{}
+			a.Learn(s.status(stall.GCWatch, at))
+		}
+		for i := range int64(believeAfter + 4) {
+			a.Learn(s.status(stall.GCWatch, 100*sec+i))
+		}
+		a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
+		a.Learn(s.collection(stall.GCWatch, 2, 1e6*sec, 1e6*sec+ms, 0)) // it would stay for ever
+		a.Learn(s.status(stall.GCWatch, 101*sec))
+		c := new(catcher)
+		a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+		a.Tick(start)
+		if len(c.spans) != 1 {
+			t.Errorf("%s: the span waits for a time that does not come", name)
+			continue
+		}
+		if got := floats(c.spans[0].Attributes()); got["otelgc.stall.gc.pause"] != 3e-3 || got["otelgc.stall.coverage"] != 1 {
+			t.Errorf("%s: charges: got %v, want gc.pause of 3 ms and coverage 1", name, got)
+		}
+		if got := a.Lost(); got.Events["time"] != x.refused+1 || got.HostsForgotten != x.forgotten {
+			t.Errorf("%s: lost %+v, want %d statuses and the pause of the future, and %d hosts forgotten", name, got, x.refused, x.forgotten)
+		}
 	}
-	a.Learn(s.status(stall.GCWatch, 100*sec))
-	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
-	a.Learn(s.collection(stall.GCWatch, 2, 1e6*sec, 1e6*sec+ms, 0)) // it would stay for ever
-	a.Learn(s.status(stall.GCWatch, 101*sec))
-	c := new(catcher)
-	a.Hold(s.span(100*sec+10*ms, 100*sec+20*ms), c.sink(), start)
+}
+
+// TestLongSilence: a host that nobody heard for hours is heard again at once, as
+// its time went on.
+func TestLongSilence(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
 	a.Tick(start)
-	if len(c.spans) != 1 {
-		t.Fatal("the span waits for a time that does not come")
-	}
-	if got := floats(c.spans[0].Attributes()); got["otelgc.stall.gc.pause"] != 3e-3 || got["otelgc.stall.coverage"] != 1 {
-		t.Errorf("charges: got %v, want gc.pause of 3 ms and coverage 1", got)
-	}
-	if got := a.Lost(); got.Events["time"] != 2 || got.HostsForgotten != 1 {
-		t.Errorf("lost %+v, want the host forgotten once, and that counted with the pause of the future", got)
+	a.Learn(s.status(stall.GCWatch, 100*sec))
+	a.known.clock += 5 * time.Hour // as by ticks at which it was not forgotten
+	const now = 100*sec + 5*3600*sec
+	a.Learn(s.collection(stall.GCWatch, 1, now-900*ms, now-800*ms, 0))
+	a.Learn(s.status(stall.GCWatch, now))
+	a.Learn(s.status(stall.GCWatch, now+sec))
+	a.Hold(s.span(now-950*ms, now-700*ms), c.sink(), start)
+	a.Flush()
+	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got != 0.1 || len(a.Lost().Events) != 0 {
+		t.Errorf("gc.pause %v, lost %+v; want the pause of 100 ms and nothing lost", got, a.Lost())
 	}
 }
 

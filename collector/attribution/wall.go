@@ -94,7 +94,11 @@ func (w *wall) relate(ns int64) (r *relation, step time.Duration) {
 	}
 	r = &w.known[i]
 	if i+1 < w.n {
-		step = r.step(&w.known[i+1])
+		next := &w.known[i+1]
+		step = r.step(next)
+		if t := r.instant(ns); step == 0 && next.at-t < t-r.at {
+			r = next // the nearer knows better
+		}
 	}
 	return r, step
 }
