@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/race"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -131,8 +132,12 @@ func TestCollectionsMatchTheRuntime(t *testing.T) {
 				e.watch(m)
 				waitForSlice(t, m)
 			}
-			collect(800, 1) // more than the runtime remembers
-			collect(200, runtime.GOMAXPROCS(0))
+			alone, together := 1500, 500
+			if race.Enabled {
+				alone, together = 800, 200 // still more than the runtime remembers
+			}
+			collect(alone, 1)
+			collect(together, runtime.GOMAXPROCS(0))
 			if budget > 0 {
 				until(t, "a thousand exact cycles", func() bool { runtime.GC(); return e.count() >= 1000 })
 				e.check(t)
