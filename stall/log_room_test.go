@@ -1,11 +1,36 @@
 package stall
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// Who keeps the logs of many lets them begin small, and gives them room while
+// there is some.
+func ExampleLog_Resize() {
+	l := NewLog(GCWatch, 1, 64)
+	l.Begin(1)
+	l.Advance(10_000)
+	for at := Instant(1000); at <= 6000; at += 1000 {
+		if kept, room := l.Size(); kept == room && room < 4 {
+			l.Resize(2 * room)
+		}
+		l.Add(Interval{Start: at, End: at + 100, Cause: GCPause})
+	}
+	fmt.Println(l.Size())
+	fmt.Println(l.Seen(nil, Span{1, 10_000})) // two had to go
+	l.Forget(4500)
+	fmt.Println(l.Size())
+	fmt.Println(l.Seen(nil, Span{1, 10_000}))
+	// Output:
+	// 4 4
+	// [{2100 10000}]
+	// 2 4
+	// [{4100 10000}]
+}
 
 func starts(l *Log) (list []Instant) {
 	for _, v := range l.Intervals(nil, Span{math.MinInt64, math.MaxInt64}) {
