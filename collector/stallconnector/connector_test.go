@@ -27,7 +27,7 @@ func settings() connector.Settings {
 }
 
 // lifecycle starts all, and returns what shuts them down.
-func lifecycle(t *testing.T, all ...component.Component) (stop func()) {
+func lifecycle(t testing.TB, all ...component.Component) (stop func()) {
 	t.Helper()
 	for _, c := range all {
 		if err := c.Start(context.Background(), componenttest.NewNopHost()); err != nil {

@@ -21,13 +21,13 @@ const (
 // again at the same site takes the place of the one before.
 type site struct {
 	grpc, http, health, prometheus, self string
-	out                                  string
+	out, storage                         string
 }
 
 func newSite(t *testing.T, out string) *site {
 	t.Helper()
 	a := freeAddresses(t, 5)
-	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], out: out}
+	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], out: out, storage: t.TempDir()}
 }
 
 // Ports that Linux hands out to nobody by itself (ip_local_port_range begins at
@@ -77,6 +77,7 @@ func (s *site) environment() []string {
 		"OTELGC_COLLECTOR_PROMETHEUS=" + s.prometheus,
 		"OTELGC_COLLECTOR_SELF_PORT=" + selfPort,
 		"OTELGC_OUT=" + s.out,
+		"OTELGC_STORAGE=" + s.storage,
 	}
 }
 

@@ -63,6 +63,7 @@ func (m *machine) collection(index int, pause wallSpan) plog.Logs {
 // TestLateEvents: events that come 8 s after what they tell of, twice, and in no
 // order, charge through both tiers as if they had come in time, and once.
 func TestLateEvents(t *testing.T) {
+	t.Parallel()
 	const requests = 30
 	n := newTiers(t, time.Minute) // late is the events, not this machine
 	m := &machine{"11111111-0000-4000-8000-000000000000", 1_700_000_000_000_000_000}

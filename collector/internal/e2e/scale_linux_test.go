@@ -13,6 +13,7 @@ import (
 // less takes it out, and told to end. Its machines go to another gateway, and
 // under load not one span is lost on the way, nor comes twice.
 func TestScaleDown(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	n := &tiers{agent: newSite(t, ""), wait: briefly}
 	_, port, _ := strings.Cut(freeAddresses(t, 1)[0], ":")
@@ -24,7 +25,7 @@ func TestScaleDown(t *testing.T) {
 	names := &hosts{filepath.Join(dir, "hosts")}
 	names.write(t, "127.0.0.1", "127.0.0.2")
 	n.running[2] = n.agent.healthy(t, names.start(t,
-		append(n.agent.environment(), `OTELGC_GATEWAYS={dns: {hostname: gateways.test, port: "`+port+`", interval: 1s}}`),
+		append(n.agent.environment(), n.patience(), `OTELGC_GATEWAYS={dns: {hostname: gateways.test, port: "`+port+`", interval: 1s}}`),
 		programs(t).collector, "--config", agentConfig))
 	ids := filepath.Join(dir, "spans.jsonl")
 	plain := start(t, n.agent.senderEnv("e2e-plain", "grpc", "off"), programs(t).plain,

@@ -9,7 +9,6 @@ import (
 	"os"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -41,16 +40,24 @@ const briefly = 5 * time.Second
 func newTiers(t *testing.T, wait time.Duration) *tiers {
 	t.Helper()
 	n := &tiers{agent: newSite(t, ""), wait: wait}
-	var names []string
 	for i := range n.gateways {
 		n.gateways[i], n.backends[i] = newSite(t, ""), newBackend(t)
-		names = append(names, n.gateways[i].grpc)
 		n.gateway(t, i)
 	}
-	n.running[2] = n.agent.collectBy(t, agentConfig,
-		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s]}}", strings.Join(names, ", ")))
+	n.startAgent(t)
 	return n
 }
+
+// startAgent starts the agent, or starts it again at the same place.
+func (n *tiers) startAgent(t *testing.T) {
+	t.Helper()
+	n.running[2] = n.agent.collectBy(t, agentConfig, n.patience(),
+		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s, %s]}}", n.gateways[0].grpc, n.gateways[1].grpc))
+}
+
+// patience is that of the agent for a gateway: as long as spans may be held, and
+// as much again.
+func (n *tiers) patience() string { return "OTELGC_TIMEOUT=" + (2 * n.wait).String() }
 
 // gateway starts a gateway, or starts it again at the same place.
 func (n *tiers) gateway(t *testing.T, i int) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -160,4 +161,39 @@ func (o *objects) checkEndpoint(t *testing.T, w *workload, endpoint string) {
 		}
 	}
 	t.Errorf("%s: endpoint %s: service %s has no such port", w.name, endpoint, host)
+}
+
+// TestStorage: what OTELGC_STORAGE names is a volume that outlives the container,
+// and of a gateway the pod.
+func TestStorage(t *testing.T) {
+	claimed := map[string]bool{}
+	for _, doc := range build(t, "kubernetes") {
+		obj, err := external(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := obj.(*appsv1.StatefulSet); ok {
+			for _, c := range s.Spec.VolumeClaimTemplates {
+				claimed[s.Name+" "+c.Name] = true
+			}
+		}
+	}
+	for _, w := range workloads(t, build(t, "kubernetes")) {
+		c := w.pod.Spec.Containers[0]
+		i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OTELGC_STORAGE" })
+		if i < 0 {
+			if strings.HasPrefix(w.name, "otelgc-agent") || strings.HasPrefix(w.name, "otelgc-gateway") {
+				t.Errorf("%s has no OTELGC_STORAGE", w.name)
+			}
+			continue
+		}
+		k := slices.IndexFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == c.Env[i].Value && !m.ReadOnly })
+		if k < 0 {
+			t.Errorf("%s: %s is no volume", w.name, c.Env[i].Value)
+			continue
+		}
+		if name := c.VolumeMounts[k].Name; w.name == "otelgc-gateway" && !claimed[w.name+" "+name] {
+			t.Errorf("%s: volume %s dies with the pod", w.name, name)
+		}
+	}
 }
