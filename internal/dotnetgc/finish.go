@@ -10,11 +10,19 @@ import (
 
 // finishReady hands out the collections of which everything is there.
 func (m *Model) finishReady() {
-	for _, c := range m.list() {
-		if c.stopsOver() && c.lacks() == "" {
-			m.finish(c)
+	for i := 0; i < len(m.open); {
+		if c := m.open[i]; c.told() && c.stopsOver() && c.lacks() == "" {
+			m.finish(c) // takes it out
+		} else {
+			i++
 		}
 	}
+}
+
+// told reports whether all events but those of the stops are there. It is asked
+// after every event, before what is missing is put in words.
+func (c *collection) told() bool {
+	return c.end != 0 && c.stats != nil && c.global != nil && c.heaps >= c.global.heaps
 }
 
 // lacks says what is missing of a collection; empty if nothing is.
