@@ -17,17 +17,18 @@ type HTML struct {
 }
 
 const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#222;background:#fff}
-h2{font-size:1em;margin:2em 0 .3em}h2 small{font-weight:normal;color:#777;margin-left:1em}
-p{margin:.1em 0 .1em 1em}p b{display:inline-block;min-width:9em;font-weight:600}
-table{border-collapse:collapse;margin:.3em 0 .3em 1em;font-variant-numeric:tabular-nums}
+h2{font-size:1em;margin:2em 0 .3em}h2 small{font-weight:normal;color:#707070;margin-left:1em}
+p{margin:.1em 0 .1em 1em}p.n{display:grid;grid-template-columns:minmax(9em,max-content) 1fr;gap:.6em}p b{font-weight:600}
+table{display:block;width:fit-content;max-width:calc(100% - 1em);overflow-x:auto;border-collapse:collapse;margin:.3em 0 .3em 1em;font-variant-numeric:tabular-nums}
 td{padding:.05em .8em;text-align:right;white-space:nowrap;border-bottom:1px solid #8882}td.l{text-align:left}
 i{display:inline-block;height:.8em;background:#c60}
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}`
+@media(max-width:45em){p.n{display:block}td{padding:.05em .5em}}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}h2 small{color:#999}}`
 
 // NewHTML begins a page.
 func NewHTML(to io.Writer, title string) *HTML {
 	h := &HTML{out: bufio.NewWriter(to)}
-	h.printf("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(title), style)
+	h.printf("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(title), style)
 	return h
 }
 
@@ -75,10 +76,11 @@ func (h *HTML) heading(title, remark string) {
 
 // sentence sets text behind a name, which may be empty.
 func (h *HTML) sentence(name, text string) {
+	class := ""
 	if name = strings.Trim(name, " -"); name != "" {
-		name = "<b>" + html.EscapeString(name) + "</b> "
+		class, name = ` class="n"`, "<b>"+html.EscapeString(name)+"</b> "
 	}
-	h.printf("<p>%s%s</p>\n", name, html.EscapeString(strings.Join(strings.Fields(text), " ")))
+	h.printf("<p%s>%s%s</p>\n", class, name, html.EscapeString(strings.Join(strings.Fields(text), " ")))
 }
 
 // barWidth is that of one # of a bar, in pixels.

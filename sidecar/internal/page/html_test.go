@@ -28,7 +28,7 @@ func TestHTML(t *testing.T) {
 	want := `<h2>WHAT x&amp;y STOPPED FOR</h2>
 <p>nothing at all</p>
 <h2>GAPS<small>10 s &lt;observed&gt;</small></h2>
-<p><b>machine</b> one of many</p>
+<p class="n"><b>machine</b> one of many</p>
 <p>a note</p>
 <table>
 <tr><td class="l">from</td><td>gaps</td><td class="l"></td></tr>
