@@ -36,7 +36,7 @@ func (b *bench) amplifiers() []amplifier {
 	return []amplifier{
 		{usual, b.rounds, levels, nil, request()},
 		{many, b.rounds, levels, []string{"DOTNET_GCgen0size=40000"}, request()},
-		{usual + ", `--allocations`", b.rounds / 3, levels, nil, allocatingRequest()},
+		{usual + ", `--allocations`", b.rounds * 2 / 5, levels, nil, allocatingRequest()},
 	}
 }
 

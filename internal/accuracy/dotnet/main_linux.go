@@ -44,12 +44,12 @@ type bench struct {
 }
 
 func (b *bench) flags(f *flag.FlagSet) {
-	f.IntVar(&b.pairs, "pairs", 16, "pairs of stretches as the sidecar is run by default")
+	f.IntVar(&b.pairs, "pairs", 14, "pairs of stretches as the sidecar is run by default")
 	f.IntVar(&b.few, "few", 6, "pairs of stretches of each other setting")
-	f.DurationVar(&b.warmup, "warmup", 10*time.Second, "load before anything is measured, in each process")
+	f.DurationVar(&b.warmup, "warmup", 8*time.Second, "load before anything is measured, in each process")
 	f.DurationVar(&b.settle, "settle", 500*time.Millisecond, "load before each stretch")
 	f.DurationVar(&b.span, "span", 2*time.Second, "length of a stretch")
-	f.IntVar(&b.rounds, "rounds", 24, "rounds of stretches with many sessions at once; 0 leaves them out")
+	f.IntVar(&b.rounds, "rounds", 16, "rounds of stretches with many sessions at once; 0 leaves them out")
 	f.IntVar(&b.sessions, "sessions", 40, "the most sessions at once then, of the 64 that a process has")
 	f.DurationVar(&b.beat, "beat", 500*time.Millisecond, "length of a stretch then")
 	f.DurationVar(&b.stall, "stall", 30*time.Second, "how long a reader stalls; 0 leaves it out")
