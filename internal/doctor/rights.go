@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,12 @@ type rights struct {
 	cpu        error
 	tracefs    string // where it is, empty if nowhere
 	btf        bool
+	otherPIDs  bool // this PID namespace is not the initial one
 }
+
+// initialPIDs is the initial PID namespace (PROC_PID_INIT_INO,
+// include/linux/proc_ns.h), whose ids the kernel has.
+const initialPIDs = "pid:[4026531836]"
 
 func (r *rights) has(capability uint) bool {
 	return r.caps&(1<<capability) != 0
@@ -52,6 +58,8 @@ func (m *machine) rights() rights {
 			break
 		}
 	}
+	pids, err := fs.ReadLink(m.FS, "proc/self/ns/pid")
+	r.otherPIDs = err == nil && pids != initialPIDs
 	if f, err := m.Open("sys/kernel/btf/vmlinux"); err == nil {
 		r.btf = true
 		_ = f.Close() // read only
@@ -87,6 +95,8 @@ func (r *rights) bpfCheck() Check {
 		return c.none("no CapEff")
 	case !r.mayTrace():
 		return c.info("no", "what a target's threads wait for is estimated from counters: add CAP_BPF and CAP_PERFMON")
+	case r.otherPIDs:
+		return c.info("CAP_BPF and CAP_PERFMON, in another PID namespace than the kernel's", "what a target's threads wait for is estimated from counters: share the host's PID namespace (hostPID: true)")
 	case !r.btf:
 		return c.info("CAP_BPF and CAP_PERFMON, no BTF", "tracepoints only")
 	}
