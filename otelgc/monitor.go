@@ -113,11 +113,9 @@ func start(c config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if clock.Namespace() != 0 && c.budget > 0 {
-		// Instants of the trace are those of the namespace.
+	if why := untraceable(clock); why != nil && c.budget > 0 {
 		c.budget = 0
-		otel.Handle(fmt.Errorf("otelgc: exact fidelity is off: %w in a time namespace of its own (its monotonic clock is off by %v)",
-			stall.ErrNotSupported, clock.Namespace()))
+		otel.Handle(fmt.Errorf("otelgc: exact fidelity is off: %w", why))
 	}
 	m := newMonitor(c, clock, tel)
 	if err := m.run(c); err != nil {
