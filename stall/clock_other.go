@@ -4,8 +4,12 @@ package stall
 
 import "time"
 
-// newClock counts from one nanosecond at its making: good within this process,
-// and never the zero Instant.
+// begin is one nanosecond before the first Instant of this process: the same for
+// all its clocks, and never changed.
+var begin = time.Now()
+
+// newClock counts from the start of this process: good within it, and never the
+// zero Instant.
 func newClock() (Clock, error) {
-	return Clock{base: time.Now(), offset: 1}, nil
+	return Clock{base: begin, offset: 1}, nil
 }

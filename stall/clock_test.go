@@ -27,6 +27,18 @@ func TestClockAtAgreesWithNow(t *testing.T) {
 	}
 }
 
+// TestClocksOfOneProcessAgree: an Instant of one is an Instant of the other.
+func TestClocksOfOneProcessAgree(t *testing.T) {
+	a := newTestClock(t)
+	b := newTestClock(t)
+	slack := a.Error() + b.Error()
+	before := a.Now().Add(-slack)
+	now := b.Now()
+	if after := a.Now().Add(slack); now < before || now > after {
+		t.Errorf("got %d, want %d to %d", now, before, after)
+	}
+}
+
 func TestClockAtRefusesWallTime(t *testing.T) {
 	c := newTestClock(t)
 	now := time.Now()
