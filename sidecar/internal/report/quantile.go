@@ -55,14 +55,6 @@ func (s *Spread) all() [len(quantiles)]gc.Maybe[time.Duration] {
 	return [...]gc.Maybe[time.Duration]{s.P50, s.P90, s.P99, s.P999}
 }
 
-// Mean returns the mean, zero for none.
-func (s *Spread) Mean() time.Duration {
-	if s.Count == 0 {
-		return 0
-	}
-	return s.Total / time.Duration(s.Count)
-}
-
 // PausesOf returns the distribution of the pauses of the collections of a kind,
 // one sample for each stop of the world.
 func (r *Report) PausesOf(kind gc.Kind) Spread {
