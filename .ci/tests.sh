@@ -12,37 +12,50 @@ step_test() { go test ./...; }
 # The end-to-end test builds a Collector first.
 step_modules() { each_module nested_dirs go test -timeout 20m ./...; }
 
+# step_race: what step_vet has read is not read again.
 step_race() {
 	command -v gcc >/dev/null || { skip "race: there is no C compiler"; return; }
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -vet=off -timeout 20m ./...
 }
 
 step_fuzz() {
-	local dir file target
+	local dir
 	for dir in $(module_dirs); do
-		(cd "$dir" && fuzz_targets "$dir") >>"$SCRATCH/targets"
+		(cd "$dir" && each_holding Fuzz fuzz "$dir")
 	done
-	[ -s "$SCRATCH/targets" ] || { skip "fuzz: there are no targets"; return; }
-	while read -r dir package target; do
-		echo "--- $dir $package $target"
-		(cd "$dir" && go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ_COUNT}x" \
-			-fuzzminimizetime 10x -parallel 2 "$package" </dev/null) >"$SCRATCH/fuzz.log" 2>&1 ||
-			{ cat "$SCRATCH/fuzz.log"; return 1; }
-		tail -1 "$SCRATCH/fuzz.log"
-	done <"$SCRATCH/targets"
 }
 
-# fuzz_targets DIR prints "DIR ./package FuzzName" for the module in the
-# current directory.
-fuzz_targets() {
-	local package
-	go list -f '{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$d}}/{{.}} {{end}}' ./... |
-		tr ' ' '\n' | grep . | xargs -r grep -HoE '^func Fuzz[A-Za-z0-9_]+' |
-		while IFS=: read -r file func; do
-			package=./$(realpath --relative-to=. "$(dirname "$file")")
-			echo "$1 $package ${func#func }"
-		done || true
+# fuzz DIR PACKAGE fuzzes each target of PACKAGE, of the module DIR, which is the
+# current directory. They share one instrumented binary.
+fuzz() {
+	local binary=$SCRATCH/fuzz.test log=$SCRATCH/fuzz.log corpus target
+	corpus=$(go env GOCACHE)/fuzz/$(go list "$2") # where go test has it
+	go test -c -vet=off -fuzz . -o "$binary" "$2"
+	for target in $("$binary" -test.list '^Fuzz'); do
+		echo "--- $1 $2 $target"
+		(cd "$2" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzzcachedir "$corpus" \
+			-test.fuzztime "${FUZZ_COUNT}x" -test.fuzzminimizetime 10x -test.parallel 2 </dev/null) >"$log" 2>&1 ||
+			{ cat "$log"; return 1; }
+		grep elapsed: "$log" | tail -1
+	done
 }
 
-# step_bench: every benchmark runs once, so that none rots.
-step_bench() { each_module module_dirs go test -run '^$' -bench . -benchtime 1x ./...; }
+# step_bench: every benchmark runs once, and briefly, so that none rots.
+step_bench() {
+	local dir
+	for dir in $(module_dirs); do
+		echo "--- $dir"
+		(cd "$dir" && each_holding Benchmark echo | xargs -r go test -vet=off -short -run '^$' -bench . -benchtime 1x)
+	done
+}
+
+# each_holding KIND COMMAND... runs COMMAND with each ./package of the module in
+# the current directory whose tests have functions of the KIND, Fuzz or Benchmark.
+each_holding() {
+	local kind=$1 files package
+	shift
+	files=$(go list -f '{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$d}}/{{.}} {{end}}' ./...)
+	for package in $(xargs -r grep -lE "^func $kind[A-Z]" <<<"$files" | xargs -r dirname | sort -u); do
+		"$@" "./$(realpath --relative-to=. "$package")"
+	done
+}
