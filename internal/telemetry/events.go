@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -107,9 +108,10 @@ func (a *attributes) int(key string, v int64) { *a = append(*a, attribute.Int64(
 
 func (a *attributes) float(key string, v float64) { *a = append(*a, attribute.Float64(key, v)) }
 
+// text adds a text that is known. No exporter sends one that is not valid.
 func (a *attributes) text(key, v string) {
 	if v != "" {
-		*a = append(*a, attribute.String(key, v))
+		*a = append(*a, attribute.String(key, strings.ToValidUTF8(v, "\uFFFD")))
 	}
 }
 

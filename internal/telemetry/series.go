@@ -7,16 +7,16 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// maxSeries bounds the attribute sets that are kept ready for one instrument.
-// Every key is from a closed list in practice, the longest that of causes by
-// fidelity and route; the bound holds if a runtime of a later version has a
-// longer one.
+// maxSeries bounds the attribute sets that are kept ready for one instrument. In
+// practice the longest list is that of causes by fidelity and route; what goes
+// out is bounded by [maxWords].
 const maxSeries = 1024
 
 // series keeps the attribute sets of an instrument ready, so that recording
 // allocates nothing. K is what tells them apart.
 type series[K comparable] struct {
 	attributes func(K) []attribute.KeyValue
+	words      words
 	mu         sync.RWMutex
 	ready      map[K]*readySet
 }
@@ -37,7 +37,7 @@ func (s *series[K]) get(k K) *readySet {
 	if r != nil {
 		return r
 	}
-	option := metric.WithAttributeSet(attribute.NewSet(s.attributes(k)...))
+	option := metric.WithAttributeSet(attribute.NewSet(s.words.bound(s.attributes(k))...))
 	r = &readySet{record: []metric.RecordOption{option}, add: []metric.AddOption{option}}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,117 @@
+package telemetry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// TestSeriesAreBounded: whatever words a source and a companion come with, each
+// attribute of each metric has a bounded number of values, short and valid, and
+// nothing is lost from the sums.
+func TestSeriesAreBounded(t *testing.T) {
+	r := newRig(t, Options{GoMetrics: true, DotnetMetrics: true})
+	const n = 3 * maxWords
+	for i := range n {
+		word := fmt.Sprintf("Reason(%d)", uint32(i)*0x9E3779B9)
+		switch i % 3 {
+		case 1:
+			word += "\xff"
+		case 2:
+			word += strings.Repeat("x", i*maxWordLength)
+		}
+		r.Suspension(stall.Interval{Start: 1, End: 1001, Source: stall.GoTrace}, word, word, stall.Exact)
+		r.Dropped(word, "why", 1, 0)
+		r.Dropped("item", word, 1, 0)
+		r.Collection(&gc.Collection{
+			Cycles: 1, Kind: gc.Background, Trigger: gc.Trigger(word), Source: stall.Dotnet,
+			Promoted: gc.Known(gc.Bytes(1)), HeapBefore: gc.Known(gc.Bytes(1)), Generation: gc.Known(i),
+			Pauses: []gc.Pause{{Start: 1, End: 2}},
+		})
+		r.Request(&Request{Route: strings.ToValidUTF8(word, "?"), Share: &stall.Share{Total: time.Second, Charged: [stall.NumCauses]time.Duration{stall.GCPause: time.Second}}})
+	}
+	count := map[string]int64{}
+	for _, m := range collect(t, r.reader) {
+		values := map[attribute.Key]map[string]bool{}
+		each(m, func(of attribute.Set, n int64) {
+			count[m.Name] += n
+			for i := of.Iter(); i.Next(); {
+				a := i.Attribute()
+				if values[a.Key] == nil {
+					values[a.Key] = map[string]bool{}
+				}
+				values[a.Key][a.Value.Emit()] = true
+			}
+		})
+		for key, of := range values {
+			if len(of) > maxWords+1 {
+				t.Errorf("%s: %d values of %s, want %d at most", m.Name, len(of), key, maxWords+1)
+			}
+			for v := range of {
+				if len(v) > maxWordLength || !utf8.ValidString(v) {
+					t.Errorf("%s: %s is %.40q..., %d bytes", m.Name, key, v, len(v))
+				}
+			}
+		}
+	}
+	for name, want := range map[string]int64{
+		stall.MetricSuspensionDuration: n, stall.MetricDropped: 2 * n, stall.MetricPromoted: n, stall.MetricHeapBefore: n,
+		stall.MetricGoCycles: n, stall.MetricRequests: n, stall.MetricRequestStall: n,
+	} {
+		if count[name] != want {
+			t.Errorf("%s: %d in all its series, want %d", name, count[name], want)
+		}
+	}
+}
+
+// each yields the series of a metric, and how many it has counted.
+func each(m metricdata.Metrics, yield func(attribute.Set, int64)) {
+	switch d := m.Data.(type) {
+	case metricdata.Histogram[float64]:
+		for _, p := range d.DataPoints {
+			yield(p.Attributes, int64(p.Count))
+		}
+	case metricdata.Histogram[int64]:
+		for _, p := range d.DataPoints {
+			yield(p.Attributes, int64(p.Count))
+		}
+	case metricdata.Sum[int64]:
+		for _, p := range d.DataPoints {
+			yield(p.Attributes, p.Value)
+		}
+	case metricdata.Sum[float64]:
+		for _, p := range d.DataPoints {
+			yield(p.Attributes, 0)
+		}
+	}
+}
+
+// TestOther: what is over the bound has the value that says so.
+func TestOther(t *testing.T) {
+	var w words
+	for i := range maxWords {
+		w.bound([]attribute.KeyValue{attribute.Int("n", i), attribute.String(stall.AttrErrorType, fmt.Sprint(i)), attribute.String(stall.AttrReason, fmt.Sprint(i))})
+	}
+	got := w.bound([]attribute.KeyValue{attribute.Int("n", -1), attribute.String(stall.AttrErrorType, "x"), attribute.String(stall.AttrReason, "7")})
+	if got[0].Value.AsInt64() != -1 || got[1].Value.AsString() != "_OTHER" || got[2].Value.AsString() != "7" {
+		t.Errorf("got %v, want -1, _OTHER and 7", got)
+	}
+}
+
+// TestTextIsValid: a name that a stream got wrong does not keep the events of the
+// others from being sent.
+func TestTextIsValid(t *testing.T) {
+	var a attributes
+	a.text(stall.AttrCodeFunction, "main\xff.f")
+	if got, want := a[0].Value.AsString(), "main\uFFFD.f"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
