@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -69,6 +70,9 @@ type freshConns struct {
 }
 
 func (l *freshConns) add(c net.Conn, now stall.Instant) *fresh {
+	if !reflect.ValueOf(c).Comparable() {
+		return nil // a struct of some listener's own, that no map can hold
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.of) >= maxFresh {
@@ -82,6 +86,9 @@ func (l *freshConns) add(c net.Conn, now stall.Instant) *fresh {
 // spend says that the first request of c is over, be it one of a handler that is
 // not measured.
 func (l *freshConns) spend(c net.Conn) {
+	if !reflect.ValueOf(c).Comparable() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if f := l.of[c]; f != nil {

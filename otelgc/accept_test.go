@@ -104,3 +104,22 @@ func TestFreshConns(t *testing.T) {
 	var none *Monitor
 	none.AcceptArrivals(&http.Server{})
 }
+
+// sliced is a connection of a listener's own that no map can hold.
+type sliced struct {
+	net.Conn
+	ahead []byte
+}
+
+// TestAcceptArrivalsOfAnyConn: what a listener makes of its connections is its
+// own affair.
+func TestAcceptArrivalsOfAnyConn(t *testing.T) {
+	m := startTest(t, WithExactBudget(0))
+	var srv http.Server
+	m.AcceptArrivals(&srv)
+	c := sliced{ahead: []byte("GET ")}
+	if ctx := srv.ConnContext(t.Context(), c); ctx != t.Context() {
+		t.Error("a connection that cannot be told from others has an arrival")
+	}
+	srv.ConnState(c, http.StateClosed)
+}
