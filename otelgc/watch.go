@@ -77,7 +77,8 @@ func (m *Monitor) release(k Mark, at stall.Instant) bool {
 // Resolve has tell called when it is known who owns the time of w, up to a few
 // seconds from now, on one goroutine off anybody's path: tell must not block and
 // not keep its arguments. The window counts as no request, in no metric. It is
-// over: what of it lies after now is cut off. k is released; a window without
+// over: what of it lies after now is cut off, and before the machine was booted,
+// and one that ends before it begins is empty. k is released; a window without
 // a mark has no goroutine, and of fidelity exact only what covers all of the
 // process. The window's Place is filled in.
 //
@@ -89,8 +90,10 @@ func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stal
 	}
 	now := m.now()
 	inForce := m.release(k, now)
+	start := clamp(w.Start, 1, now)
 	e := ended{
-		start: min(w.Start, now), end: min(w.End, now), arrival: w.Arrival, receipt: min(w.Receipt, now),
+		start: start, end: clamp(w.End, start, now),
+		arrival: clamp(w.Arrival, 0, now), receipt: clamp(w.Receipt, 0, now),
 		held: k.at, slot: noSlot, tell: tell,
 	}
 	if inForce {
@@ -98,6 +101,8 @@ func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stal
 	}
 	return m.watched.push(e)
 }
+
+func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }
 
 // ResolveNow resolves the windows of [Monitor.Resolve] that have ended with what
 // is known by now; what the sources have not passed is unseen. It returns when
