@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
@@ -59,8 +60,10 @@ func (b *bench) measureAmplified(ctx context.Context, s *report.Section) error {
 // told says what one session costs with all its parts at the usual rate of
 // collections, by a service that has many.
 func (a *amplified) told(at *amplified) string {
-	factor := at.rate() / a.rate()
-	v := a.more(1)
+	factor, v := at.rate()/a.rate(), a.more(1)
+	if !(factor > 0) || math.IsInf(factor, 0) {
+		return "**All parts of one session:** n/a, too few collections were seen."
+	}
 	return fmt.Sprintf("**All parts of one session:** where collections are many, the row of one session has both parts, and there are %.1f times as many collections in a second of the "+
 		"service's CPU as with the default heap. Divided by that, one session costs **%.3f %%** of the CPU per request with the default heap (%s). That assumes that the cost is one of "+
 		"collections, which all of the sidecar's events are of; the 10 wake-ups a second of the session's thread are in the column of that.",
