@@ -67,6 +67,42 @@ func TestRunOnABoardThatIsNone(t *testing.T) {
 	}
 }
 
+// TestRunOnWhatIsNotThere fails before anything starts, in one line.
+func TestRunOnWhatIsNotThere(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none", "x.rec")
+	for want, args := range map[string][]string{
+		"--target 4194305: no such process":                              {"--target", "4194305"},
+		"--record " + none + ": stat " + filepath.Dir(none):              {"--record", none},
+		"--record " + binary + ": file already exists: name another, or": {"--record", binary},
+	} {
+		stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"}, append([]string{"run", "--board", "off", "--duration", "1s"}, args...)...)
+		if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: exit %d, stdout %q, stderr %q, want exit 2 and one line with %q", args, code, stdout, stderr, want)
+		}
+	}
+}
+
+// TestRecordOnAFullDisk: the run goes on, says when the recording ended, and
+// fails.
+func TestRecordOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
+		t.Skipf("skipped: no small disk to be had: %v", err)
+	}
+	defer func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(dir, "x.rec")
+	stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"},
+		"run", "--mode", "periodic", "--board", "off", "--record", path, "--duration", "2s", "--json")
+	want := "otelgc-sidecar: run: the recording is not whole: write recording: write " + path + ": no space left on device\n"
+	if code != 1 || !strings.HasPrefix(stdout, "{") || !strings.HasSuffix(stderr, want) || !strings.Contains(stderr, "the recording ends here") {
+		t.Errorf("exit %d, stdout %.40q, stderr %q, want exit 1, a document, and %q", code, stdout, stderr, want)
+	}
+}
+
 // TestRunWithoutTheRight to write its board fails if the board was asked for, in
 // one line.
 func TestRunWithoutTheRight(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -52,6 +53,20 @@ func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) *re
 		return nil
 	}
 	return &recorder{path: path, workload: workload, clock: clock, log: log}
+}
+
+// checkRecord finds out before anything starts whether there can be such a file.
+func checkRecord(path string) error {
+	if path == "" {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return wrong("--record %s: %w: name another, or remove it", path, fs.ErrExist)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return wrong("--record %s: %w", path, err)
+	}
+	return nil
 }
 
 // begin makes the file, once it is known how the probes run.
@@ -219,7 +234,7 @@ func (r *recorder) close(s jitterprobe.Snapshot, at stall.Instant) error {
 	r.tell(at, watchedBy(&s))
 	r.file.Add(recording.End{At: at})
 	if err := r.file.Close(); err != nil {
-		return fmt.Errorf("end recording: %w", err)
+		return fmt.Errorf("the recording is not whole: %w", err)
 	}
 	return nil
 }

@@ -64,13 +64,16 @@ func run(e env, args []string) error {
 	if *workload != "" && *record == "" {
 		return wrong("--workload: want --record, too")
 	}
+	if err := checkRecord(*record); err != nil {
+		return err
+	}
 	s.recordTo, s.workload = *record, *workload
 	s.targets, s.keep = targets, *asJSON
 	report, err := s.run(*duration)
-	if err != nil || !*asJSON {
-		return err
+	if report != nil && *asJSON {
+		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen}))
 	}
-	return printJSON(e, runDocument{report.Document(), s.side.document(), s.seen})
+	return err
 }
 
 // sidecar is a run.
@@ -148,12 +151,12 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}
-	failed := record.begin(w, threshold(s.probe, w.Probe().Mode()))
-	if failed == nil {
-		wait(s.env, duration)
+	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
+		_, stopped := s.end(w, x, providers, record)
+		return nil, errors.Join(err, stopped)
 	}
-	report, err := s.end(w, x, providers, record)
-	return report, errors.Join(failed, err)
+	wait(s.env, duration)
+	return s.end(w, x, providers, record)
 }
 
 // startBeside starts the probe of a CPU that does not have the first one. Its
@@ -162,7 +165,8 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 	return start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock, OnGap: onGap})
 }
 
-// end stops everything, and does not wait for a Collector that is dead.
+// end stops everything, and does not wait for a Collector that is dead. The error
+// is of the recording: what it was made for was not reached.
 func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
 	s.side.stop()
 	var others sync.WaitGroup
@@ -181,14 +185,12 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 		s.log.Warn("not all telemetry was exported", "error", err)
 	}
 	others.Wait()
-	if err := record.close(summary.Snapshot, at); err != nil {
-		s.log.Warn("the recording is not whole", "error", err)
-	}
+	err = record.close(summary.Snapshot, at)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
 	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
 		"longest", r.Longest.Duration().String(), "dropped", r.Dropped)
-	return r, nil
+	return r, err
 }
 
 func (s *sidecar) shutdown(p *otelenv.Providers) error {

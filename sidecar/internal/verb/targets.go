@@ -1,8 +1,12 @@
 package verb
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
 
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
@@ -33,7 +37,20 @@ func (f *targetFlags) check() (err error) {
 	if f.selector, err = target.Parse(f.target); err != nil {
 		return wrong("--target %s: %w", f.target, err)
 	}
+	if pid := f.selector.PID(); pid != 0 && missing(pid) {
+		return wrong("--target %s: no such process", f.target)
+	}
 	return nil
+}
+
+// missing reports whether there is certainly no process of that number.
+func missing(pid int) bool {
+	_, err := os.Stat("/proc/self")
+	if err != nil {
+		return false // nobody can tell
+	}
+	_, err = os.Stat("/proc/" + strconv.Itoa(pid))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // start attaches to the .NET processes; it returns nil if none is to be.
