@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/otelgc/otelgc/internal/telemetry"
 )
 
 // Window is the time of one piece of work: a message of a queue, a run of a cron
@@ -19,68 +17,53 @@ import (
 // what exact fidelity follows. Do not copy a Window that has begun: the copy
 // would end as a window of its own. The zero Window is over.
 type Window struct {
-	w    window
-	open bool
+	w window // over if it has no home
 }
 
 // Begin opens a window on the calling goroutine. It takes the span of ctx, for
-// exemplars, and keeps nothing else of it. It does not allocate.
-func (m *Monitor) Begin(ctx context.Context) (w Window) {
+// exemplars, and keeps nothing else of it; of the span, once the window has
+// ended, its ids alone. It does not allocate.
+func (m *Monitor) Begin(ctx context.Context) Window {
 	if m == nil {
-		return w
+		return Window{}
 	}
-	w.w.about.spanOf(ctx)
-	w.open = true
+	span := trace.SpanFromContext(ctx)
+	if m.exact.marking() {
+		return m.beginMarked(span)
+	}
+	return Window{window{&m.outside, m.now(), span}}
+}
+
+func (m *Monitor) beginMarked(span trace.Span) (w Window) {
+	w.w.span = span
 	w.w.begin(m)
-	w.w.mark()
+	w.w.mark(0)
 	return w
 }
 
 // End closes the window; it counts as one request. A second End does nothing.
 func (w *Window) End() {
-	if !w.open {
-		return
+	if h := w.w.home; h != nil {
+		w.w.home = nil
+		w.w.end(h, 0)
 	}
-	w.open = false
-	w.w.end()
 }
 
 // EndAnywhere is [Window.End] for who may not be on the goroutine that began the
 // window. A window that is older than the slice of exact tracing has no
 // goroutine then, for nobody marked it.
 func (w *Window) EndAnywhere() {
-	if !w.open {
-		return
+	if h := w.w.home; h != nil {
+		w.w.home = nil
+		w.w.endAnywhere(h)
 	}
-	w.open = false
-	w.w.endAnywhere()
 }
 
 // SetRoute names the kind of the work, for the attribute http.route of the
 // window's metrics. Names are bounded in number as those of [WithRoute] are. It
 // is to be called before End.
-func (w *Window) SetRoute(name string) { w.w.about.route = name }
-
-// about is what is known of a window besides its time. It holds no pointer but
-// the route's, so that queues of windows are cheap to scan.
-type about struct {
-	trace trace.TraceID
-	span  trace.SpanID
-	flags trace.TraceFlags
-	route string
-}
-
-// spanOf takes the span of ctx, never ctx: that would be kept alive.
-func (a *about) spanOf(ctx context.Context) {
-	s := trace.SpanFromContext(ctx).SpanContext()
-	a.trace, a.span, a.flags = s.TraceID(), s.SpanID(), s.TraceFlags()
-}
-
-func (a *about) request() telemetry.Request {
-	return telemetry.Request{
-		Span: trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: a.trace, SpanID: a.span, TraceFlags: a.flags,
-		}),
-		Route: a.route,
+func (w *Window) SetRoute(name string) {
+	if h := w.w.home; h != nil {
+		w.w.home = h.on(h.m.routes.id(name))
 	}
 }

@@ -119,17 +119,21 @@ func TestWindowsOfNobody(t *testing.T) {
 // TestCopiesShareNoSlot: a copy of a window that has ended must not give its
 // slot to two others.
 func TestCopiesShareNoSlot(t *testing.T) {
-	s := newSlots()
+	s := newSlots(nil)
 	slot := s.take()
-	turn := s.turn[slot].Load()
-	if !s.claim(slot, turn) {
+	const held = 7
+	s.publish(openWindow{slot: slot, held: held, start: held})
+	if !s.claim(slot, held) {
 		t.Fatal("a window cannot claim its slot")
 	}
 	s.give(slot, 1)
-	if s.claim(slot, turn) {
-		t.Error("a slot was claimed twice in one turn")
+	if s.claim(slot, held) {
+		t.Error("a slot was claimed twice by one window")
 	}
-	if s.claim(noSlot, 0) {
+	if s.publish(openWindow{slot: slot, held: held + 1}); s.claim(slot, held) {
+		t.Error("a slot was claimed by the window before")
+	}
+	if s.claim(noSlot, held) {
 		t.Error("no slot was claimed")
 	}
 }
@@ -140,7 +144,7 @@ func TestReclaim(t *testing.T) {
 	m := startTest(t, WithExactBudget(1))
 	waitMarking(t, m)
 	old := m.Begin(context.Background())
-	if old.w.slot == noSlot {
+	if old.w.home.slot == noSlot {
 		t.Fatal("the first window has no slot")
 	}
 	later := m.clock.Now().Add(2 * longHeld)
@@ -151,7 +155,7 @@ func TestReclaim(t *testing.T) {
 	for range slotCount - 1 {
 		marks = append(marks, m.Mark())
 	}
-	if w := m.Begin(context.Background()); w.w.slot != noSlot {
+	if w := m.Begin(context.Background()); w.w.home.slot != noSlot {
 		t.Error("a slot too many")
 	}
 	if n := m.slots.reclaim(m.clock.Now()); n != 0 {

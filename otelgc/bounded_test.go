@@ -41,8 +41,8 @@ func TestBoundedAtAnyRate(t *testing.T) {
 				checkBounds(t, p)
 			}
 			if hung.cycle || hung.exact {
-				if lost == 0 || uint64(told)+lost+uint64(p.pending.n) != seconds*rate {
-					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.pending.n, seconds*rate)
+				if lost == 0 || uint64(told)+lost+p.pending.came()-p.pending.went() != seconds*rate {
+					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.pending.came()-p.pending.went(), seconds*rate)
 				}
 			} else if lost != 0 || told != seconds*rate {
 				t.Errorf("%d windows told and %d lost, want all %d told", told, lost, seconds*rate)
@@ -68,8 +68,8 @@ func TestBoundedAtAnyRate(t *testing.T) {
 
 func checkBounds(t *testing.T, p *played) {
 	t.Helper()
-	if n := len(p.pending.ring); n > maxPending {
-		t.Fatalf("room for %d windows that wait, want at most %d", n, maxPending)
+	if n := len(p.pending.live) + len(p.pending.spare); n > maxBlocks+spareBlocks {
+		t.Fatalf("%d blocks of windows that wait, want at most %d", n, maxBlocks+spareBlocks)
 	}
 	if n := len(p.book.live); n > chapters {
 		t.Fatalf("%d chapters are kept, want at most %d", n, chapters)
@@ -87,7 +87,7 @@ func TestLongsAreForgotten(t *testing.T) {
 		w := p.open(p.now + 1)
 		p.learnUnseen(p.now.Add(cutSeldom))
 		p.see(p.now.Add(cutSeldom))
-		p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
+		p.slots.claim(w.slot, w.held)
 		if i%2 == 0 {
 			p.slots.give(w.slot, p.now)
 		}

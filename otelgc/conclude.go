@@ -1,6 +1,9 @@
 package otelgc
 
-import "github.com/otelgc/otelgc/stall"
+import (
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+)
 
 // conclude tells of a window whose share is known: to who asked for it, or as a
 // request.
@@ -9,14 +12,16 @@ func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 		safely(func() { e.tell(w, s) })
 		return
 	}
-	q := e.about.request()
-	q.Share, q.Collections, q.Kind = s, s.Collections, m.kind
+	q := telemetry.Request{
+		Share: s, Collections: s.Collections, Kind: m.kind,
+		Span: e.span.context(), Route: m.routes.name(e.route),
+	}
 	m.tel.Request(&q)
 	if m.slow.is(s) {
 		m.tellSlow(&q, w)
 	}
 	if m.onWindow != nil {
-		m.onWindow(w, s)
+		safely(func() { m.onWindow(w, s) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime/trace"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
 )
 
 type joinKey struct{}
@@ -20,10 +21,15 @@ type joinPoint struct {
 // join it, by [Join]. Outside of a slice of exact tracing it is ctx itself, as
 // nobody could follow them.
 func (w *Window) Context(ctx context.Context) context.Context {
-	if !w.open || w.w.slot == noSlot {
+	if w.w.home == nil || w.w.home.slot == noSlot {
 		return ctx
 	}
-	return context.WithValue(ctx, joinKey{}, &joinPoint{w.w.m, w.w.slot, w.w.turn})
+	m, slot := w.w.home.m, w.w.home.slot
+	turn := m.slots.turn[slot].Load()
+	if stall.Instant(m.slots.opened[slot].held.Load()) != w.w.start {
+		return ctx // another has the slot by now
+	}
+	return context.WithValue(ctx, joinKey{}, &joinPoint{m, slot, turn})
 }
 
 // Join says that the calling goroutine works for the window whose

@@ -32,19 +32,21 @@ type long struct {
 // A cut is made at an instant that all sources have passed. The windows that are
 // open then are settled up to it; those that have ended since are in the queues,
 // and need the chapters before the cut until they are resolved: when the sources
-// have passed the instant at which the cut was made.
+// have passed the instant at which the cut was made, and the queues have given up
+// what had come by then.
 type longs struct {
 	m    *Monitor
 	of   map[int16]*long
 	cut  stall.Instant
 	made stall.Instant // when the cut was; 0 when everything before it is given back
+	came arrivals      // by then
 	open []openWindow
 }
 
 // settle makes a cut if it is time for one. The windows that ended by due have
 // been resolved.
 func (l *longs) settle(r *resolver, now, due stall.Instant) {
-	if l.made != 0 && due > l.made {
+	if l.made != 0 && due > l.made && l.m.took(l.came) {
 		l.giveBack()
 	}
 	if l.made != 0 || due.Sub(l.cut) < cutEvery {
@@ -67,7 +69,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 			r.pace.breathe()
 		}
 	}
-	l.cut, l.made = at, now
+	l.cut, l.made, l.came = at, now, l.m.came()
 }
 
 // begin returns where the first piece begins.

@@ -54,7 +54,7 @@ func (p *played) open(start stall.Instant) openWindow {
 
 // end ends it and leaves it to be resolved.
 func (p *played) end(w openWindow, end stall.Instant) {
-	p.slots.claim(w.slot, p.slots.turn[w.slot].Load())
+	p.slots.claim(w.slot, w.held)
 	p.slots.give(w.slot, end)
 	p.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
 }

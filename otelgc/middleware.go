@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/http"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,10 +25,10 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var w window
 		w.begin(m)
-		w.arrival = m.arrivalOf(r, w.start)
-		w.about.spanOf(r.Context())
-		w.mark()
-		defer m.served(&w, r)
+		arrival := m.arrivalOf(r, w.start)
+		w.span = trace.SpanFromContext(r.Context())
+		w.mark(arrival)
+		defer m.served(&w, r, arrival)
 		next.ServeHTTP(rw, r)
 	})
 }
@@ -39,7 +41,6 @@ func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant 
 }
 
 // served ends the window of a request, whose route is known by now.
-func (m *Monitor) served(w *window, r *http.Request) {
-	w.about.route = m.routeOf(r)
-	w.end()
+func (m *Monitor) served(w *window, r *http.Request, arrival stall.Instant) {
+	w.end(w.home.on(m.routeOf(r)), arrival)
 }

@@ -55,12 +55,14 @@ type Monitor struct {
 	inner       inProbe
 	records     records
 
+	outside  home // of windows without a slot
 	slots    *slots
 	pending  pending     // windows of requests
 	watched  pending     // windows of others, see Resolve
 	hasten   atomic.Bool // resolve watched with what is known
 	begins   begins
 	route    routeNamer
+	routes   routes
 	slow     slowRequests
 	unmarked atomic.Uint64 // windows without a slot
 	resolver resolver
@@ -135,11 +137,12 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		book:   newBook(now, clock),
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.board, clock),
-		slots:  newSlots(),
 		kicked: make(chan struct{}, 1),
 		turns:  make(chan chan struct{}),
 		quit:   make(chan struct{}),
 	}
+	m.outside = home{m: m, slot: noSlot}
+	m.slots = newSlots(m)
 	m.exporter, _ = c.meters.(exporter)
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
@@ -149,6 +152,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.hosts = newHostSide(m.host, clock)
 	m.reconciler.host = m.hosts
 	m.book.begins, m.book.slots = &m.begins, m.slots
+	m.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since = m, now

@@ -1,94 +1,110 @@
 package otelgc
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
-// maxPending bounds the windows that have ended and are not resolved. At 20,000
-// requests a second it is three seconds' worth.
-const maxPending = 1 << 16
+const (
+	// maxPending bounds the windows that have ended and are not resolved. At
+	// 20,000 requests a second it is three seconds' worth.
+	maxPending = 1 << 16
+	maxBlocks  = maxPending / blockCells
+	// spareBlocks is how many are kept for the next windows, one megabyte.
+	spareBlocks = 64
+)
 
-// ended is a window that waits for the watermarks of the sources.
-type ended struct {
-	start, end, arrival stall.Instant
-	receipt             stall.Instant
-	held                stall.Instant // since when it had the slot
-	slot                int16
-	about               about
-	tell                func(*stall.Window, *stall.Share) // instead of counting it as a request
-}
-
-// pending is a queue of ended windows, by their ends but for the race between
-// two that end at the same time.
+// pending is a queue of ended windows. Any goroutine adds to it, without a lock
+// but once per block; one takes from it. Windows are in the order in which they
+// reserved their cells, which is that of their ends but for those that end while
+// another does.
 type pending struct {
-	mu      sync.Mutex
-	ring    []ended
-	head, n int
-	dropped uint64
-	closed  bool
+	tail    atomic.Pointer[block] // where cells are reserved; nil before the first window
+	full    atomic.Bool           // there is to be no other tail for now
+	dropped atomic.Uint64
+	asks    bool // windows have somebody to be told
+
+	mu     sync.Mutex
+	live   []*block // the oldest first, the last is the tail
+	taken  int      // cells of the oldest
+	gone   uint64   // cells of the blocks before
+	spare  []*block
+	closed bool
+	last   int // cells of the tail that were reserved before it closed
 }
 
-// push keeps w, or counts it as dropped if too many wait.
-func (p *pending) push(w ended) bool {
+// reserve returns a cell of the queue's own, to be written and published at
+// once: who takes waits for it. If too many windows wait there is none, and the
+// window is counted as dropped.
+func (p *pending) reserve() (*block, uint64) {
+	if b := p.tail.Load(); b != nil {
+		if i := b.reserved.Add(1) - 1; i < blockCells {
+			return b, i
+		}
+	}
+	return p.reserveMore()
+}
+
+// reserveMore is reserve where the block is full.
+func (p *pending) reserveMore() (*block, uint64) {
+	for !p.full.Load() && p.extend() {
+		b := p.tail.Load()
+		if i := b.reserved.Add(1) - 1; i < blockCells {
+			return b, i
+		}
+	}
+	p.dropped.Add(1)
+	return nil, 0
+}
+
+// extend makes room for more windows. It reports false if there may be none.
+func (p *pending) extend() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.next()
-	if e != nil {
-		*e = w
+	if tail := p.tail.Load(); tail != nil && tail.reserved.Load() < blockCells {
+		return true // somebody else has
 	}
-	return e != nil
-}
-
-// end is push for those on the path of a request: the window is written where it
-// is kept, and the lock not held for more.
-func (p *pending) end(w *window, end, held stall.Instant) {
-	p.mu.Lock()
-	if e := p.next(); e != nil {
-		e.start, e.end, e.arrival, e.held, e.slot = w.start, end, w.arrival, held, w.slot
-		e.about = w.about
-	}
-	p.mu.Unlock()
-}
-
-// next returns where to keep one more window, which is empty, or counts one as
-// dropped if too many wait.
-func (p *pending) next() *ended {
-	if p.closed || p.n == len(p.ring) && !p.grow() {
-		p.dropped++
-		return nil
-	}
-	e := &p.ring[(p.head+p.n)&(len(p.ring)-1)]
-	p.n++
-	return e
-}
-
-// close has push take nothing from now on: nobody would resolve it.
-func (p *pending) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-}
-
-// grow doubles the ring. Rings stay powers of two.
-func (p *pending) grow() bool {
-	if len(p.ring) >= maxPending {
+	if p.closed || len(p.live) >= maxBlocks {
+		p.full.Store(true)
 		return false
 	}
-	bigger := make([]ended, max(1024, 2*len(p.ring)))
-	for i := range p.n {
-		bigger[i] = p.ring[(p.head+i)&(len(p.ring)-1)]
+	var b *block
+	if n := len(p.spare); n > 0 {
+		b, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		b = newBlock(p.asks)
 	}
-	p.ring, p.head = bigger, 0
+	p.live = append(p.live, b)
+	b.open()
+	p.tail.Store(b)
 	return true
 }
 
-// takeAtOnce bounds what is copied under the lock: requests that end meanwhile
-// wait for it.
+// push keeps e, or counts it as dropped if too many wait.
+func (p *pending) push(e ended) bool {
+	b, i := p.reserve()
+	if b == nil {
+		return false
+	}
+	if b.asked != nil {
+		b.asked[i] = asked{e.receipt, e.tell}
+	}
+	c := &b.cells[i]
+	c.start, c.arrival, c.held, c.span, c.route = e.start, e.arrival, e.held, e.span, e.route
+	c.publish(e.end, e.slot, b.turn)
+	return true
+}
+
+// takeAtOnce bounds what is copied under the lock: who needs a new block
+// meanwhile waits for it.
 const takeAtOnce = 128
 
-// take moves to dst the windows that ended at or before t, at most limit.
+// take moves to dst the windows that ended at or before t, at most limit, up to
+// the first that did not or that is being written.
 func (p *pending) take(dst []ended, t stall.Instant, limit int) []ended {
 	for limit > 0 {
 		n := len(dst)
@@ -105,31 +121,106 @@ func (p *pending) take(dst []ended, t stall.Instant, limit int) []ended {
 func (p *pending) takeSome(dst []ended, t stall.Instant, limit int) []ended {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.n > 0 && limit > 0 && p.ring[p.head].end <= t {
-		dst = append(dst, p.ring[p.head])
-		p.ring[p.head] = ended{} // what it points to is not kept
-		p.head = (p.head + 1) & (len(p.ring) - 1)
-		p.n--
-		limit--
+	for limit > 0 && len(p.live) > 0 {
+		b := p.live[0]
+		if p.taken == blockCells {
+			p.retire()
+			continue
+		}
+		switch e, ok := b.read(p.taken); {
+		case ok && e.end > t:
+			return dst
+		case ok:
+			dst = append(dst, e)
+			b.forget(p.taken)
+			limit--
+		case !p.closed || p.unreserved():
+			return dst
+		default:
+			p.dropped.Add(1) // was not written in time, see close
+		}
+		p.taken++
 	}
 	return dst
 }
 
-// oldest returns the end of the window that has waited longest.
-func (p *pending) oldest() (stall.Instant, bool) {
+// retire puts away the oldest block, which is empty.
+func (p *pending) retire() {
+	if len(p.spare) < spareBlocks && !p.closed {
+		p.spare = append(p.spare, p.live[0])
+	}
+	p.live = slices.Delete(p.live, 0, 1)
+	p.taken, p.gone = 0, p.gone+blockCells
+	p.full.Store(p.closed)
+}
+
+// unreserved reports whether all cells that are reserved are taken.
+func (p *pending) unreserved() bool { return len(p.live) == 1 && p.taken >= p.inTail() }
+
+// inTail returns how many cells of the tail are reserved.
+func (p *pending) inTail() int {
+	if p.closed {
+		return p.last
+	}
+	return int(min(p.tail.Load().reserved.Load(), blockCells))
+}
+
+// came returns how many windows were ever added, those that are being written
+// included.
+func (p *pending) came() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.n == 0 {
-		return 0, false
+	n := p.gone
+	if blocks := len(p.live); blocks > 0 {
+		n += uint64((blocks-1)*blockCells + p.inTail())
 	}
-	return p.ring[p.head].end, true
+	return n
+}
+
+// went returns how many of them were ever taken.
+func (p *pending) went() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gone + uint64(p.taken)
 }
 
 // lost returns how many windows were dropped since the last call.
-func (p *pending) lost() uint64 {
+func (p *pending) lost() uint64 { return p.dropped.Swap(0) }
+
+// publishWait is how long close waits for those who are adding a window just
+// then, which takes some nanoseconds unless they lose their CPU.
+const publishWait = 100 * time.Millisecond
+
+// close has the queue take nothing from now on: nobody would resolve it.
+func (p *pending) close() {
+	p.mu.Lock()
+	if tail := p.tail.Load(); tail != nil && !p.closed {
+		p.last = int(min(tail.reserved.Add(blockCells)-blockCells, blockCells))
+	}
+	p.closed, p.spare = true, nil
+	p.mu.Unlock()
+	for deadline := time.Now().Add(publishWait); p.writing() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// writing reports whether a window is being added.
+func (p *pending) writing() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := p.dropped
-	p.dropped = 0
-	return n
+	for n, b := range p.live {
+		from, to := 0, blockCells
+		if n == 0 {
+			from = p.taken
+		}
+		if n == len(p.live)-1 {
+			to = p.inTail()
+		}
+		for i := from; i < to; i++ {
+			if _, ok := b.read(i); !ok {
+				return true
+			}
+		}
+	}
+	return false
 }

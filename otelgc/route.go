@@ -24,16 +24,16 @@ type routeNamer struct {
 	panics atomic.Uint64
 }
 
-// routeOf returns the name of the route of r, empty without a namer.
-func (m *Monitor) routeOf(r *http.Request) (route string) {
+// routeOf returns the route of r, none without a namer.
+func (m *Monitor) routeOf(r *http.Request) (route routeID) {
 	if m.route.name == nil {
-		return ""
+		return noRoute
 	}
 	defer func() {
 		if recover() != nil {
 			m.route.panics.Add(1)
-			route = ""
+			route = noRoute
 		}
 	}()
-	return m.route.name(r)
+	return m.routes.id(m.route.name(r))
 }

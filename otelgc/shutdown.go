@@ -3,8 +3,6 @@ package otelgc
 import (
 	"context"
 	"time"
-
-	"github.com/otelgc/otelgc/stall"
 )
 
 // Flush waits until every collection and every window that has ended by now is
@@ -14,10 +12,10 @@ func (m *Monitor) Flush(ctx context.Context) error {
 		return nil
 	}
 	m.watcher.Flush()
-	now := m.clock.Now()
+	now, came := m.clock.Now(), m.came()
 	tick := time.NewTicker(resolveEvery / 4)
 	defer tick.Stop()
-	for m.unsettled(now) {
+	for !m.took(came) || m.reconciler.waiting(now) {
 		m.kick()
 		select {
 		case <-tick.C:
@@ -31,13 +29,14 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	return m.turned(ctx)
 }
 
-func (m *Monitor) unsettled(t stall.Instant) bool {
-	for _, queue := range []*pending{&m.pending, &m.watched} {
-		if oldest, ok := queue.oldest(); ok && oldest <= t {
-			return true
-		}
-	}
-	return m.reconciler.waiting(t)
+// arrivals are how many windows ever came to each queue.
+type arrivals struct{ pending, watched uint64 }
+
+func (m *Monitor) came() arrivals { return arrivals{m.pending.came(), m.watched.came()} }
+
+// took reports whether the windows that had come by then are taken.
+func (m *Monitor) took(by arrivals) bool {
+	return m.pending.went() >= by.pending && m.watched.went() >= by.watched
 }
 
 // Shutdown stops watching. It ends a slice that is being traced, resolves what

@@ -22,6 +22,7 @@ type slots struct {
 	begin, end, over [slotCount]string
 	turn             [slotCount]atomic.Uint32 // how many windows had the slot
 	opened           [slotCount]opened
+	homes            [slotCount]home
 
 	mu   sync.Mutex
 	free [slotCount]int16 // a ring: the slot that was given back first is taken first
@@ -35,9 +36,10 @@ type slots struct {
 // once, are left alone: few names are found fast, by the tracer too.
 const spacing = 64
 
-func newSlots() *slots {
+func newSlots(m *Monitor) *slots {
 	s := new(slots)
 	for i := range int16(slotCount) {
+		s.homes[i] = home{m: m, slot: i}
 		s.begin[i], s.end[i], s.over[i] = gotrace.WindowBegin.Key(i), gotrace.WindowEnd.Key(i), gotrace.WindowOver.Key(i)
 	}
 	return s
@@ -70,14 +72,14 @@ func (s *slots) give(slot int16, ended stall.Instant) {
 	s.n++
 }
 
-// claim takes a slot from the window that has it in the given turn, so that it
-// may be marked once more and given back. It reports false if the slot is the
+// claim takes a slot from the window that has had it since then, so that it may
+// be marked once more and given back. It reports false if the slot is the
 // window's no longer.
-func (s *slots) claim(slot int16, turn uint32) bool {
-	if slot == noSlot || !s.turn[slot].CompareAndSwap(turn, turn+1) {
+func (s *slots) claim(slot int16, held stall.Instant) bool {
+	if slot == noSlot || held == 0 || !s.opened[slot].held.CompareAndSwap(int64(held), 0) {
 		return false
 	}
-	s.opened[slot].held.Store(0)
+	s.turn[slot].Add(1)
 	return true
 }
 
@@ -95,9 +97,8 @@ func (s *slots) reclaim(now stall.Instant) (n uint64) {
 		return 0
 	}
 	for i := range s.opened {
-		turn := s.turn[i].Load()
 		held := stall.Instant(s.opened[i].held.Load())
-		if held != 0 && now.Sub(held) > longHeld && s.claim(int16(i), turn) {
+		if held != 0 && now.Sub(held) > longHeld && s.claim(int16(i), held) {
 			s.give(int16(i), now)
 			n++
 		}

@@ -12,7 +12,6 @@ import (
 // of windows himself, such as a span processor. The zero Mark says nothing.
 type Mark struct {
 	at   stall.Instant
-	turn uint32
 	slot int16
 	ok   bool
 }
@@ -45,7 +44,7 @@ func (m *Monitor) MarkFrom(start stall.Instant) Mark {
 		m.unmarked.Add(1)
 		return Mark{}
 	}
-	k := Mark{at: m.now(), turn: m.slots.turn[slot].Load(), slot: slot, ok: true}
+	k := Mark{at: m.now(), slot: slot, ok: true}
 	if start > k.at || start < k.at.Add(-maxArrivalAge) {
 		start = k.at
 	}
@@ -64,7 +63,7 @@ func (m *Monitor) Release(k Mark) {
 
 // release reports whether the mark was still in force.
 func (m *Monitor) release(k Mark, at stall.Instant) bool {
-	if !k.ok || !m.slots.claim(k.slot, k.turn) {
+	if !k.ok || !m.slots.claim(k.slot, k.at) {
 		return false
 	}
 	if m.exact.marking() && m.exact.shared() {

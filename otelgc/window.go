@@ -5,25 +5,46 @@ import (
 	"runtime/trace"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
-// window is one open window. It lives on the stack of who opened it.
+// window is one open window. It lives on the stack of who opened it. It has four
+// words: one more, and the compiler would copy it through memory, which costs as
+// much as a lock.
 type window struct {
-	m       *Monitor
-	start   stall.Instant
-	arrival stall.Instant
-	slot    int16
-	turn    uint32 // of the slot
-	about   about
+	home  *home
+	start stall.Instant
+	span  oteltrace.Span
 }
 
-// begin opens the window, where it lies: it is too big to be copied for nothing.
-// Who has more to say of it does so before it is marked.
+// home is where a window lies: in a monitor, and in a slot of its or in none. It
+// is never changed.
+type home struct {
+	m     *Monitor
+	slot  int16
+	route routeID
+}
+
+// on returns the same place for windows of a route.
+func (h *home) on(route routeID) *home {
+	if h.route == route {
+		return h
+	}
+	if h.slot == noSlot {
+		return h.m.routes.home(h.m, route)
+	}
+	return &home{h.m, h.slot, route}
+}
+
+// begin opens the window. Who has more to say of it does so before it is marked.
 func (w *window) begin(m *Monitor) {
-	w.m, w.slot = m, noSlot
+	w.home = &m.outside
 	if m.exact.marking() {
-		w.takeSlot()
+		if slot := m.slots.take(); slot != noSlot {
+			w.home = &m.slots.homes[slot]
+		}
 	}
 	w.start = m.now()
 }
@@ -32,82 +53,88 @@ func (w *window) begin(m *Monitor) {
 // which is an eighth of what a reading costs.
 func (m *Monitor) now() stall.Instant { return m.epoch.Add(time.Since(m.base)) }
 
-// mark says in the trace on which goroutine the window is, if it has a slot.
-func (w *window) mark() {
-	if w.slot != noSlot {
-		w.markBegin()
+// mark says in the trace on which goroutine the window is, if it has a slot. The
+// marks lie inside the window, and a slot is held for longer than its window: so a
+// mark with the slot's name between start and end is ours.
+func (w *window) mark(arrival stall.Instant) {
+	m, slot := w.home.m, w.home.slot
+	if slot != noSlot {
+		m.slots.publish(openWindow{slot: slot, held: w.start, start: w.start, arrival: arrival})
+		trace.Log(context.Background(), m.slots.begin[slot], "")
 	}
 }
 
-// markBegin marks the begin. The marks lie inside the window, and a slot is held
-// for longer than its window: so a mark with the slot's name between start and
-// end is ours.
-func (w *window) markBegin() {
-	w.m.slots.publish(openWindow{slot: w.slot, held: w.start, start: w.start, arrival: w.arrival})
-	trace.Log(context.Background(), w.m.slots.begin[w.slot], "")
-}
-
-// end closes the window and leaves it to be resolved.
-func (w *window) end() {
-	if m := w.m; w.slot == noSlot && !m.exact.marking() {
-		m.pending.end(w, m.now(), w.start) // nearly always
+// end closes the window, which had that home, and leaves it to be resolved. It
+// arrived at arrival, 0 if that is not known. While the clock is read, the cell is
+// on its way from another CPU.
+func (w *window) end(h *home, arrival stall.Instant) {
+	m := h.m
+	if h.slot != noSlot || m.exact.marking() {
+		w.endMarked(h, arrival)
 		return
 	}
-	w.endMarked()
+	if b, i := m.pending.reserve(); b != nil { // nearly always
+		c := &b.cells[i]
+		c.start, c.arrival, c.held, c.route = w.start, arrival, w.start, h.route
+		c.spanOf(w.span)
+		c.publish(m.now(), noSlot, b.turn)
+	}
 }
 
 // endMarked closes a window that has a slot, or gives it one for its end. That a
 // window has ended we know without a mark: it is for others who read the trace.
-func (w *window) endMarked() {
-	m := w.m
+func (w *window) endMarked(h *home, arrival stall.Instant) {
+	m, slot := h.m, h.slot
 	marking, held := m.exact.marking(), w.start
 	mark := marking && m.exact.shared()
-	if !m.slots.claim(w.slot, w.turn) {
-		w.slot = noSlot // it never had one, or another window has it by now
+	if !m.slots.claim(slot, held) {
+		slot = noSlot // it never had one, or another window has it by now
 		if marking {
 			// A window older than the slice finds its goroutine by its end.
-			held, mark = w.lateSlot(), true
+			slot, held = m.lateSlot(held)
+			mark = true
 		}
 	}
-	if mark && w.slot != noSlot {
-		trace.Log(context.Background(), m.slots.end[w.slot], "")
+	if mark && slot != noSlot {
+		trace.Log(context.Background(), m.slots.end[slot], "")
 	}
-	w.close(held)
+	w.close(h, slot, arrival, held)
 }
 
 // endAnywhere closes the window from any goroutine.
-func (w *window) endAnywhere() {
-	m := w.m
-	if !m.slots.claim(w.slot, w.turn) {
-		w.slot = noSlot
+func (w *window) endAnywhere(h *home) {
+	m, slot := h.m, h.slot
+	if !m.slots.claim(slot, w.start) {
+		slot = noSlot
 	} else if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.slots.over[w.slot], "")
+		trace.Log(context.Background(), m.slots.over[slot], "")
 	}
-	w.close(w.start)
+	w.close(h, slot, 0, w.start)
 }
 
 // close gives the slot back, which is claimed, and queues the window.
-func (w *window) close(held stall.Instant) {
-	m := w.m
+func (w *window) close(h *home, slot int16, arrival, held stall.Instant) {
+	m := h.m
+	b, i := m.pending.reserve()
 	end := m.now()
-	if w.slot != noSlot {
-		m.slots.give(w.slot, end)
+	if slot != noSlot {
+		m.slots.give(slot, end)
 	}
-	m.pending.end(w, end, held)
+	if b != nil {
+		c := &b.cells[i]
+		c.start, c.arrival, c.held, c.route = w.start, arrival, held, h.route
+		c.spanOf(w.span)
+		c.publish(end, slot, b.turn)
+	}
 }
 
-// lateSlot takes a slot for the end of the window alone, and returns when.
-func (w *window) lateSlot() (held stall.Instant) {
-	if w.takeSlot(); w.slot == noSlot {
-		w.m.unmarked.Add(1)
-		return w.start
+// lateSlot takes a slot for the end of a window alone, and returns since when it
+// has it: start if there is none.
+func (m *Monitor) lateSlot(start stall.Instant) (slot int16, held stall.Instant) {
+	if slot = m.slots.take(); slot == noSlot {
+		m.unmarked.Add(1)
+		return noSlot, start
 	}
-	w.m.slots.claim(w.slot, w.turn)
-	return w.m.now()
-}
-
-func (w *window) takeSlot() {
-	if w.slot = w.m.slots.take(); w.slot != noSlot {
-		w.turn = w.m.slots.turn[w.slot].Load()
-	}
+	m.slots.turn[slot].Add(1)
+	return slot, m.now()
 }

@@ -40,8 +40,8 @@ func TestPendingGivesBackInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%.500s", diff)
 	}
-	if _, ok := p.oldest(); ok {
-		t.Error("an empty queue has an oldest window")
+	if came, went := p.came(), p.went(); came != uint64(next-1) || went != came {
+		t.Errorf("%d windows came and %d went, want %d", came, went, next-1)
 	}
 }
 
@@ -60,8 +60,11 @@ func TestPendingIsBounded(t *testing.T) {
 	if got := len(p.take(nil, math.MaxInt64, 2*maxPending)); got != maxPending {
 		t.Errorf("kept %d windows, want %d", got, maxPending)
 	}
-	if oldest, ok := p.oldest(); ok {
-		t.Errorf("still holds %d", oldest)
+	if n := p.came() - p.went(); n != 0 {
+		t.Errorf("still holds %d", n)
+	}
+	if !p.push(ended{end: 1}) {
+		t.Error("took no window though there is room again")
 	}
 }
 
@@ -73,13 +76,13 @@ func TestPendingTakesWhatIsDue(t *testing.T) {
 	if got := len(p.take(nil, 20, 10)); got != 2 {
 		t.Errorf("took %d windows that ended by 20, want 2", got)
 	}
-	if oldest, ok := p.oldest(); !ok || oldest != 30 {
-		t.Errorf("oldest: got %d %v, want 30", oldest, ok)
+	if n := p.came() - p.went(); n != 1 {
+		t.Errorf("still holds %d, want 1", n)
 	}
 }
 
 func TestSlotsAreHeldByOne(t *testing.T) {
-	s := newSlots()
+	s := newSlots(nil)
 	taken := map[int16]bool{}
 	for range slotCount {
 		slot := s.take()
@@ -101,7 +104,7 @@ func TestSlotsAreHeldByOne(t *testing.T) {
 // TestSlotsAreSpaced: one that was given back is not taken at once, and no more
 // slots are used than that takes.
 func TestSlotsAreSpaced(t *testing.T) {
-	s := newSlots()
+	s := newSlots(nil)
 	taken := map[int16]int{}
 	for i := range 10 * slotCount {
 		slot := s.take()
@@ -117,7 +120,7 @@ func TestSlotsAreSpaced(t *testing.T) {
 }
 
 func TestSlotsRace(t *testing.T) {
-	s := newSlots()
+	s := newSlots(nil)
 	var held [slotCount]sync.Mutex
 	var wg sync.WaitGroup
 	for range 8 {

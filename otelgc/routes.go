@@ -1,0 +1,102 @@
+package otelgc
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/otelgc/otelgc/internal/telemetry"
+)
+
+// routeID stands for the name of a route in a window that waits: so the queue
+// holds no memory of the program's, which a name may be a small part of.
+type routeID uint16
+
+const (
+	noRoute routeID = iota
+	otherRoute
+	firstRoute
+)
+
+// maxRouteNames bounds the names that slow requests are told with; the metrics
+// tell fewer apart, see telemetry.MaxRoutes.
+const maxRouteNames = 256
+
+// routes are the names of routes that were seen, at most maxRouteNames. What is
+// kept for the windows of each is made once.
+type routes struct {
+	known atomic.Pointer[routeTable]
+	mu    sync.Mutex // of who changes known
+	homes [firstRoute + maxRouteNames]atomic.Pointer[home]
+}
+
+// routeTable is never changed.
+type routeTable struct {
+	ids   map[string]routeID
+	names []string // from firstRoute on
+}
+
+// id returns what stands for name: otherRoute if there are too many, or it is too
+// long.
+func (r *routes) id(name string) routeID {
+	if name == "" {
+		return noRoute
+	}
+	t := r.known.Load()
+	if t != nil {
+		if id, ok := t.ids[name]; ok {
+			return id
+		}
+	}
+	if len(name) > telemetry.MaxRouteLength || t != nil && len(t.names) >= maxRouteNames {
+		return otherRoute
+	}
+	return r.add(name)
+}
+
+func (r *routes) add(name string) routeID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var now routeTable
+	if t := r.known.Load(); t != nil {
+		now = *t
+	}
+	if id, ok := now.ids[name]; ok {
+		return id
+	}
+	if len(now.names) >= maxRouteNames {
+		return otherRoute
+	}
+	name, id := strings.Clone(name), firstRoute+routeID(len(now.names))
+	valid := strings.ToValidUTF8(name, "\uFFFD") // or else no exporter sends it
+	now.ids = maps.Clone(now.ids)
+	if now.ids == nil {
+		now.ids = map[string]routeID{telemetry.OtherRoute: otherRoute}
+	}
+	now.ids[name] = id
+	now.names = append(now.names[:len(now.names):len(now.names)], valid)
+	r.known.Store(&now)
+	return id
+}
+
+// name returns the name that id stands for.
+func (r *routes) name(id routeID) string {
+	switch id {
+	case noRoute:
+		return ""
+	case otherRoute:
+		return telemetry.OtherRoute
+	}
+	return r.known.Load().names[id-firstRoute]
+}
+
+// home returns where windows of a route lie that have no slot.
+func (r *routes) home(m *Monitor, id routeID) *home {
+	h := r.homes[id].Load()
+	if h == nil {
+		h = &home{m, noSlot, id}
+		r.homes[id].Store(h)
+	}
+	return h
+}
