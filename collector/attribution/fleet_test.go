@@ -74,10 +74,10 @@ func (f *fleet) tell(a *Attributor, d time.Duration) {
 	}
 }
 
-// TestFleet: a sixteenth of the default memory knows a sixteenth of 5,000 quiet
+// TestFleet: a part of the default memory knows as great a part of 5,000 quiet
 // processes, and of each as far back as a span may want to know.
 func TestFleet(t *testing.T) {
-	const part, hosts, perHost = 16, 16, 20
+	const part, hosts, perHost = 32, 8, 20
 	a, c := New(Config{MaxBytes: Default().MaxBytes / part}), new(catcher)
 	f := newFleet(hosts, perHost)
 	before := heap()

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-var flood = flag.Int("flood", 5_000, "events of each flood")
+var flood = flag.Int("flood", 3_000, "events of each flood")
 
 // TestFlood: whatever is sent in whatever number, one process that was known
 // before stays known, no memory is taken beyond the limit, and what is not kept

@@ -37,42 +37,64 @@ type pause struct {
 func (p *pauses) note(stalls []stall.Interval, index int64, kind gc.Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	fresh := 0
 	for i := range stalls {
-		v := pause{stalls[i].Span(), index, kind}
-		if _, found := p.search(v.Start); found || v.Empty() {
+		if p.fresh(&stalls[i]) {
+			fresh++
+		}
+	}
+	p.makeRoom(fresh)
+	for i := range stalls {
+		if !p.fresh(&stalls[i]) {
 			continue
 		}
-		room := len(p.list) < cap(p.list) || p.makeRoom()
-		at, _ := p.search(v.Start)
-		if !room {
+		at, _ := p.search(stalls[i].Start)
+		if len(p.list) == cap(p.list) {
 			if at == 0 {
 				continue // it is the oldest, and goes
 			}
 			p.list = slices.Delete(p.list, 0, 1)
 			at--
 		}
-		p.list = slices.Insert(p.list, at, v)
+		p.list = slices.Insert(p.list, at, pause{stalls[i].Span(), index, kind})
 	}
 }
 
-// makeRoom makes room for one more. It reports false if the oldest has to go.
-func (p *pauses) makeRoom() bool {
-	n := len(p.list)
-	switch {
-	case n == 0:
-		return p.resize(firstPauses)
-	case p.memory.plenty() && p.resize(2*n):
-		return true
+// fresh reports whether a stall is one, and not kept yet.
+func (p *pauses) fresh(v *stall.Interval) bool {
+	_, found := p.search(v.Start)
+	return !found && !v.Span().Empty()
+}
+
+// makeRoom makes room for so many more, if need be in place of the oldest.
+func (p *pauses) makeRoom(more int) {
+	if more == 0 || len(p.list)+more <= cap(p.list) {
+		return
 	}
-	old, _ := p.search(p.list[n-1].Start - p.memory.back)
-	p.list = slices.Delete(p.list, 0, old)
-	switch n = len(p.list); {
-	case n == cap(p.list):
-		return p.resize(2 * n)
+	if p.memory.plenty() && p.grow(more) {
+		return
+	}
+	if n := len(p.list); n > 0 {
+		old, _ := p.search(p.list[n-1].Start - p.memory.back)
+		p.list = slices.Delete(p.list, 0, old)
+	}
+	switch n := len(p.list) + more; {
+	case n > cap(p.list):
+		if !p.grow(more) {
+			p.list = slices.Delete(p.list, 0, min(len(p.list), n-cap(p.list)))
+		}
 	case n <= cap(p.list)/4:
 		p.resize(max(firstPauses, cap(p.list)/2))
 	}
-	return true
+}
+
+// grow makes room for so many more. It reports false if there is none.
+func (p *pauses) grow(more int) bool {
+	n := max(firstPauses, cap(p.list))
+	for n < len(p.list)+more {
+		n *= 2
+	}
+	return p.resize(n)
 }
 
 // resize makes room for so many, if there is that much.
