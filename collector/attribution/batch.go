@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -25,16 +26,20 @@ type Batch struct {
 // with Done.
 type Parcel struct {
 	Spans ptrace.Traces
+	// Slow has an event for each span of Config.SlowSpan or longer, for when the
+	// spans were taken. Those that find no room go to the Sink at once.
+	Slow plog.Logs
 
 	a        *Attributor
 	n, bytes int // of the account
 	sums     map[serviceName]*serviceSums
 }
 
-// What a batch takes beside its spans: of the one who waits for it, and of the
-// sums of one service.
+// What a batch takes beside its spans: who waits for it, what is told of them, and
+// the sums of one service.
 const (
 	waiterBytes = 16 << 10
+	slowBytes   = 4 << 10 // of an event of a slow span
 	sumsBytes   = int(unsafe.Sizeof(serviceSums{}))
 )
 
@@ -68,7 +73,7 @@ func (a *Attributor) HoldBatch(td ptrace.Traces, sink Sink, due time.Time) *Batc
 }
 
 func (b *Batch) newParcel() *Parcel {
-	return &Parcel{Spans: ptrace.NewTraces(), a: b.a, sums: make(map[serviceName]*serviceSums)}
+	return &Parcel{Spans: ptrace.NewTraces(), Slow: plog.NewLogs(), a: b.a, sums: make(map[serviceName]*serviceSums)}
 }
 
 // More yields when there is something to take.
@@ -86,11 +91,21 @@ func (b *Batch) Take() (p *Parcel, all bool) {
 // Hurry makes all of the batch ready by the next Tick, with what is known.
 func (b *Batch) Hurry() { b.hurried.Store(true) }
 
-// joined puts the spans of h into the parcel, and their sums, which it clears.
-func (b *Batch) joined(h *held, more *serviceSums) {
+// joined puts the spans of h into the parcel, what there is to tell of them, and
+// their sums, which it clears.
+func (b *Batch) joined(h *held, more *serviceSums, told plog.Logs) {
+	toldBytes := told.LogRecordCount() * slowBytes
+	room := b.a.account.hold(0, toldBytes)
+	if !room && h.sink.Slow != nil {
+		h.sink.Slow(told)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.parcel
+	if room {
+		p.bytes += toldBytes
+		told.ResourceLogs().MoveAndAppendTo(p.Slow.ResourceLogs())
+	}
 	p.count(serviceOf(h.spans.Resource().Attributes()), more)
 	h.spans.MoveTo(p.Spans.ResourceSpans().AppendEmpty())
 	p.n += h.n

@@ -55,6 +55,9 @@ func TestBatch(t *testing.T) {
 	if n, _ := a.Held(); n != 2 || requested(a) != 0 {
 		t.Errorf("%d spans held, %d requests; want 2 and none: nothing was handed on", n, requested(a))
 	}
+	if got := p.Slow.LogRecordCount(); got != 1 {
+		t.Errorf("%d events of slow spans with the first, want 1", got)
+	}
 	p.Done(true)
 	if n, _ := a.Held(); n != 1 || requested(a) != 1 {
 		t.Errorf("%d spans held, %d requests; want 1 of each", n, requested(a))
@@ -68,8 +71,8 @@ func TestBatch(t *testing.T) {
 	if n, bytes := a.Held(); n != 0 || bytes != 0 || requested(a) != 1 {
 		t.Errorf("%d spans held in %d bytes, %d requests; want 0, 0, and 1: the other was not taken", n, bytes, requested(a))
 	}
-	if len(c.spans) != 0 || len(c.slow) != 2 {
-		t.Errorf("the sink got %d spans and %d events, want none and 2", len(c.spans), len(c.slow))
+	if len(c.spans) != 0 || len(c.slow) != 0 {
+		t.Errorf("the sink got %d spans and %d events, want none: they go back", len(c.spans), len(c.slow))
 	}
 }
 
@@ -106,6 +109,26 @@ func TestBatchOverTheLimit(t *testing.T) {
 	}
 	if _, all := a.HoldBatch(ptrace.NewTraces(), Sink{}, start).Take(); !all {
 		t.Error("a batch of nothing is never over")
+	}
+}
+
+// TestBatchSlow: events of slow spans for which there is no room do not wait.
+func TestBatchSlow(t *testing.T) {
+	const spans = 400 // of which the events take more than the rest of the room
+	s, a, c := newSender(), New(Config{MaxBytes: 1 << 20, SlowSpan: 1}), new(catcher)
+	td := ptrace.NewTraces()
+	for range spans {
+		td = both(td, s.span(100*sec, 100*sec+ms))
+	}
+	b := a.HoldBatch(td, c.sink(), start)
+	a.Tick(start)
+	p, all := b.Take()
+	if kept := p.Slow.LogRecordCount(); !all || kept == 0 || len(c.slow) == 0 || kept+len(c.slow) != spans {
+		t.Errorf("all: %v, %d events wait, %d went on; want some of each, %d", all, kept, len(c.slow), spans)
+	}
+	p.Done(true)
+	if _, bytes := a.Held(); bytes != 0 {
+		t.Errorf("%d bytes held after all", bytes)
 	}
 }
 

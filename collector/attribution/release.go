@@ -92,16 +92,16 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 	case !settled:
 		a.lost.timedOut.Add(uint64(h.n))
 	}
-	d := a.attribute(j, h, &v)
+	told := a.attribute(j, h, &v)
+	if h.batch != nil {
+		h.batch.joined(h, &j.sums, told) // who waits for it hands on
+		return
+	}
 	if h.sink.Traces != nil {
 		h.sink.Traces(h.whole)
 	}
-	if h.sink.Slow != nil && d.LogRecordCount() > 0 {
-		h.sink.Slow(d)
-	}
-	if h.batch != nil {
-		h.batch.joined(h, &j.sums) // who waits for it hands on
-		return
+	if h.sink.Slow != nil && told.LogRecordCount() > 0 {
+		h.sink.Slow(told)
 	}
 	a.account.handOn(h.n, h.bytes)
 }

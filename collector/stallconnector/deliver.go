@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/collector/attribution"
@@ -37,21 +38,22 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 			continue
 		}
 		p, all := b.Take()
-		err = better(err, i.handOn(ctx, p))
+		err = better(err, i.handOn(ctx, p, sink.Slow))
 		if all {
 			return err
 		}
 	}
 }
 
-func (i *instance) handOn(ctx context.Context, p *attribution.Parcel) error {
-	if p.Spans.ResourceSpans().Len() == 0 {
-		p.Done(true)
-		return nil
+// handOn hands on a parcel, and tells of its slow spans once they were taken.
+func (i *instance) handOn(ctx context.Context, p *attribution.Parcel, tell func(plog.Logs)) (err error) {
+	if p.Spans.ResourceSpans().Len() > 0 {
+		err = i.out.traces.ConsumeTraces(ctx, p.Spans)
 	}
-	err := i.out.traces.ConsumeTraces(ctx, p.Spans)
 	if err != nil {
 		i.telemetry.refused("spans")
+	} else if tell != nil && p.Slow.LogRecordCount() > 0 {
+		tell(p.Slow)
 	}
 	p.Done(err == nil)
 	return err

@@ -45,7 +45,9 @@ func held(t *testing.T, c connector.Traces, want int) {
 // TestWaitForResult: who sends spans has an answer when they were handed on, with
 // their charges, and not before.
 func TestWaitForResult(t *testing.T) {
-	w, stop := newWhole(t, waiting())
+	config := waiting()
+	config.SlowSpan = 10 * time.Millisecond
+	w, stop := newWhole(t, config)
 	defer stop()
 	answer := make(chan error)
 	go func() { answer <- w.traces.ConsumeTraces(context.Background(), request()) }()
@@ -67,6 +69,9 @@ func TestWaitForResult(t *testing.T) {
 	m := w.toTraces.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 	if v, _ := m.Get("otelgc.stall.gc.pause"); v.Double() != 3e-3 {
 		t.Errorf("gc.pause: got %v s, want 0.003", v.Double())
+	}
+	if got := w.toLogs.LogRecordCount(); got != 1 {
+		t.Errorf("%d events of slow spans came before the answer, want 1", got)
 	}
 	// The instances that hand on no spans hold none.
 	for _, c := range []connector.Traces{w.slow, w.metrics} {
@@ -91,19 +96,21 @@ func (r *refusing) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 }
 
 // TestResult: an error of who comes next is the sender's; what it sends again
-// counts once, when it was taken.
+// counts and is told once, when it was taken.
 func TestResult(t *testing.T) {
 	ctx, f, tel := context.Background(), NewFactory(), componenttest.NewTelemetry()
-	next, sums := &refusing{err: errors.New("queue is full")}, new(consumertest.MetricsSink)
+	next, sums, slow := &refusing{err: errors.New("queue is full")}, new(consumertest.MetricsSink), new(consumertest.LogsSink)
 	next.refuse.Store(2)
 	settings, config := metadatatest.NewSettings(tel), waiting()
+	config.SlowSpan = 10 * time.Millisecond
 	traces, err1 := f.CreateTracesToTraces(ctx, settings, config, next)
 	metrics, err2 := f.CreateTracesToMetrics(ctx, settings, config, sums)
 	events, err3 := f.CreateLogsToTraces(ctx, settings, config, consumertest.NewNop())
-	if err := errors.Join(err1, err2, err3); err != nil {
+	logs, err4 := f.CreateTracesToLogs(ctx, settings, config, slow)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
-	stopTraces, stop := lifecycle(t, traces), lifecycle(t, metrics, events)
+	stopTraces, stop := lifecycle(t, traces), lifecycle(t, metrics, logs, events)
 	if err := events.ConsumeLogs(ctx, watched()); err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +129,8 @@ func TestResult(t *testing.T) {
 	}
 	stop()
 	all := sums.AllMetrics()
-	if got := requests(t, all[len(all)-1]).IntValue(); got != 1 || next.SpanCount() != 1 {
-		t.Errorf("%d requests, %d spans; want 1 of each", got, next.SpanCount())
+	if got := requests(t, all[len(all)-1]).IntValue(); got != 1 || next.SpanCount() != 1 || slow.LogRecordCount() != 1 {
+		t.Errorf("%d requests, %d spans, %d of them slow; want 1 of each", got, next.SpanCount(), slow.LogRecordCount())
 	}
 	if err := tel.Shutdown(ctx); err != nil {
 		t.Error(err)
