@@ -53,6 +53,15 @@ func FuzzAttributor(f *testing.F) {
 		a.Tick(start)
 		a.Learn(ld)
 		checkKnown(t, a, limit)
+		same := ptrace.NewTraces()
+		td.CopyTo(same)
+		b := a.HoldBatch(same, c.sink(), start)
+		a.Tick(start)
+		p, all := b.Take()
+		if got := p.Spans.SpanCount(); got != want || !all {
+			t.Fatalf("%d spans went in, %d came back, all: %v", want, got, all)
+		}
+		p.Done(true)
 		a.Hold(td, c.sink(), start)
 		a.Tick(start.Add(time.Second))
 		a.Flush()
