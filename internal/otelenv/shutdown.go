@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,9 +33,18 @@ func (p *Providers) Shutdown(ctx context.Context) error {
 		p.logs.tally.over.Store(true)
 		p.spans.tally.over.Store(true)
 		defer p.metrics.tally.over.Store(true)
-		p.err = Join(err, named("end metrics", finish(ctx, p.Meter, provider.Shutdown)))
+		p.err = asked(Join(err, named("end metrics", finish(ctx, p.Meter, provider.Shutdown))))
 	})
 	return p.err
+}
+
+// asked adds to an error of time what is behind it most often: the SDK's says
+// only that it was over.
+func asked(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: does the Collector at OTEL_EXPORTER_OTLP_ENDPOINT answer?", err)
 }
 
 // provider is what the three of the SDK have in common.
@@ -96,7 +106,8 @@ func oneLine(err error) error {
 type lineError struct{ error }
 
 func (e lineError) Error() string {
-	return strings.Join(strings.FieldsFunc(e.error.Error(), func(r rune) bool { return r == '\n' }), "; ")
+	lines := strings.FieldsFunc(e.error.Error(), func(r rune) bool { return r == '\n' })
+	return strings.Join(slices.Compact(lines), "; ") // three signals may say the same
 }
 
 func (e lineError) Unwrap() error { return e.error }
