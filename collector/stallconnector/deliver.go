@@ -27,6 +27,8 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 		select {
 		case <-b.More():
 		case <-gone:
+		}
+		if gone != nil && ctx.Err() != nil {
 			// Nobody says that the sender will try again. So they go on, and
 			// may come twice, rather than not at all.
 			gone = nil
@@ -35,7 +37,6 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.config.Wait)
 			defer cancel()
 			ctx = detached
-			continue
 		}
 		p, all := b.Take()
 		err = better(err, i.handOn(ctx, p, sink.Slow))
