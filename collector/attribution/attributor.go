@@ -120,6 +120,9 @@ func (a *Attributor) take(e *event) error {
 	return nil
 }
 
+// Wait returns for how long spans are held at most.
+func (a *Attributor) Wait() time.Duration { return a.config.Wait }
+
 // Held returns how many spans are held, and about how many bytes they take.
 func (a *Attributor) Held() (spans, bytes int) {
 	spans, bytes, _ = a.account.sizes()

@@ -22,7 +22,7 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 		return errStopped
 	}
 	defer i.consuming.Done()
-	b := i.attributor.HoldBatch(td, sink, dueFor(ctx, time.Now(), i.config.Wait))
+	b := i.attributor.HoldBatch(td, sink, dueFor(ctx, time.Now(), i.attributor.Wait()))
 	for gone := ctx.Done(); ; {
 		select {
 		case <-b.More():
@@ -34,7 +34,7 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 			gone = nil
 			i.telemetry.abandoned()
 			b.Hurry()
-			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.config.Wait)
+			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.attributor.Wait())
 			defer cancel()
 			ctx = detached
 		}

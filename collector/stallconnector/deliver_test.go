@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelgc/otelgc/collector/attribution"
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -186,6 +187,17 @@ func TestDueFor(t *testing.T) {
 		if got := dueFor(ctx, now, x.wait).Sub(now); got != x.want {
 			t.Errorf("deadline %v, wait %v: held for %v, want %v", x.deadline, x.wait, got, x.want)
 		}
+	}
+}
+
+// TestWaitOfNothing: a wait of 0s is the default, also for those who wait.
+func TestWaitOfNothing(t *testing.T) {
+	config := waiting()
+	config.Wait = 0
+	w, stop := newWhole(t, config)
+	defer stop()
+	if got, want := w.traces.(*instance).attributor.Wait(), attribution.Default().Wait; got != want {
+		t.Errorf("spans are held for %v, want %v", got, want)
 	}
 }
 
