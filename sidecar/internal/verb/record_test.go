@@ -13,8 +13,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// TestRecorderTellsProbesApart: a gap is its probe's, and what all CPUs have in
-// common is nobody's.
+// TestRecorderTellsProbesApart: a gap is its probe's, with what decided its cause,
+// and what all CPUs have in common is nobody's.
 func TestRecorderTellsProbesApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.rec")
 	file, err := recording.Create(path, recording.Environment{})
@@ -22,10 +22,11 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &recorder{file: file, byCPU: map[int32]int{3: 1, 0: 2}}
+	quiet := jitterprobe.Evidence{Witness: jitterprobe.Silence, Time: 9}
 	slept := jitterprobe.Evidence{Witness: jitterprobe.BootClock}
 	every := jitterprobe.Evidence{Witness: jitterprobe.EveryCPU}
 	for _, g := range []jitterprobe.Gap{
-		{Start: 10, End: 20, CPU: 3, Cause: stall.HostSteal, Scope: stall.ScopeCPU},
+		{Start: 10, End: 20, CPU: 3, Cause: stall.HostSteal, Scope: stall.ScopeCPU, Evidence: quiet},
 		{Start: 12, End: 19, CPU: 0, Cause: stall.HostSteal, Scope: stall.ScopeCPU},
 		{Start: 12, End: 19, CPU: -1, Cause: stall.HostSteal, Scope: stall.ScopeMachine, Evidence: every},
 		{Start: 30, End: 40, CPU: 3, Cause: stall.HostSuspended, Scope: stall.ScopeMachine, Evidence: slept},
@@ -43,16 +44,20 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[int][]stall.Instant{}
+	type gap struct {
+		Start    stall.Instant
+		Evidence jitterprobe.Evidence
+	}
+	got := map[int][]gap{}
 	for record, err := in.Next(); err == nil; record, err = in.Next() {
 		if gaps, ok := record.(recording.Gaps); ok {
 			for _, g := range gaps.List {
-				got[gaps.Probe] = append(got[gaps.Probe], g.Start)
+				got[gaps.Probe] = append(got[gaps.Probe], gap{g.Start, g.Evidence})
 			}
 		}
 	}
-	want := map[int][]stall.Instant{recording.AllProbes: {12}, 1: {10, 30}, 2: {12}}
+	want := map[int][]gap{recording.AllProbes: {{12, every}}, 1: {{10, quiet}, {30, slept}}, 2: {{12, jitterprobe.Evidence{}}}}
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("starts of gaps by probe (-want +got):\n%s", d)
+		t.Errorf("gaps by probe (-want +got):\n%s", d)
 	}
 }

@@ -141,6 +141,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		providers.Discard() // of what did not start nobody need hear
 		return nil, err
 	}
+	s.relax(w.Probe().Mode())
 	s.sayStart(w)
 	x.begin(w)
 	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry); err != nil {
