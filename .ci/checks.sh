@@ -59,12 +59,8 @@ step_assembly() {
 
 step_vet() { each_module module_dirs go vet ./...; }
 
-step_staticcheck() {
-	need staticcheck
-	each_module module_dirs staticcheck ./...
-}
-
-# step_lint also reads the files of other systems, for the laws alone.
+# step_lint has staticcheck among its linters. It also reads the files of other
+# systems, for the laws alone.
 step_lint() {
 	need golangci-lint
 	each_module module_dirs golangci-lint run --config "$ROOT/.golangci.yml" ./...

@@ -1,6 +1,5 @@
 # The tools, at pinned versions, and the system packages. Sourced by .ci/run.
 
-STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK=golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
@@ -93,12 +92,8 @@ install() {
 step_tools() {
 	PATH="$PATH:$(go env GOPATH)/bin"
 	mkdir -p "$TOOLS"
-	install "$STATICCHECK"
 	install "$GOLANGCI"
-	local name
-	for name in staticcheck golangci-lint; do
-		[ -e "$TOOLS/$name" ] || ln -sf "$(command -v $name)" "$TOOLS/$name"
-	done
+	[ -e "$TOOLS/golangci-lint" ] || ln -sf "$(command -v golangci-lint)" "$TOOLS/golangci-lint"
 }
 
 # need TOOL installs the tools when a step is asked for on its own.
