@@ -2,6 +2,7 @@ package jitterprobe
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -46,35 +47,36 @@ type Evidence struct {
 }
 
 // String says it in one line, such as "preempted by kworker/1:0 (thread 321)
-// for 48µs". Empty if nothing decided.
+// for 48µs". Empty if nothing decided. Hundreds of gaps a second are asked.
 func (e Evidence) String() string {
 	d := e.Time.Round(100 * time.Nanosecond)
 	switch e.Witness {
 	case RuntimeDoor:
 		return "on the way out of the Go runtime or back into it"
 	case CgroupStat:
-		return fmt.Sprintf("cpu.stat: throttled for %v", d)
+		return "cpu.stat: throttled for " + d.String()
 	case IdleCPU:
-		return fmt.Sprintf("ready to run while its CPU was idle for %v", d)
+		return "ready to run while its CPU was idle for " + d.String()
 	case RealtimeLimit:
 		return fmt.Sprintf("real-time limit: %v each second", d.Round(time.Millisecond))
 	case BootClock:
 		return fmt.Sprintf("the machine slept for %v", d.Round(time.Millisecond))
 	case SwitchRecord:
+		text := "preempted" + e.by() + " for " + d.String()
 		if e.Moved {
-			return fmt.Sprintf("preempted%s for %v, and moved to another CPU", e.by(), d)
+			text += ", and moved to another CPU"
 		}
-		return fmt.Sprintf("preempted%s for %v", e.by(), d)
+		return text
 	case RunDelay:
-		return fmt.Sprintf("schedstat: waited for the CPU for %v", d)
+		return "schedstat: waited for the CPU for " + d.String()
 	case FaultRecord:
-		return fmt.Sprintf("%s in %v", count(e.Count, strings.TrimSpace(e.Name+" page fault")), d)
+		return count(e.Count, strings.TrimSpace(e.Name+" page fault")) + " in " + d.String()
 	case StopRecord:
-		return fmt.Sprintf("stopped for %v by a signal, a debugger or a freezer", d)
+		return "stopped for " + d.String() + " by a signal, a debugger or a freezer"
 	case Tracepoint:
-		return fmt.Sprintf("%s in %v, most of it %s", count(e.Count, "interrupt"), d, e.Name)
+		return count(e.Count, "interrupt") + " in " + d.String() + ", most of it " + e.Name
 	case Silence:
-		return fmt.Sprintf("the kernel did nothing for %v", d)
+		return "the kernel did nothing for " + d.String()
 	case LateTimer:
 		return fmt.Sprintf("the timer was %v late, and the thread did not wait for its CPU", d)
 	case EveryCPU:
@@ -89,9 +91,9 @@ func (e Evidence) String() string {
 func (e Evidence) by() string {
 	switch {
 	case e.Name != "":
-		return fmt.Sprintf(" by %s (thread %d)", e.Name, e.TID)
+		return " by " + e.Name + " (thread " + strconv.Itoa(int(e.TID)) + ")"
 	case e.TID != 0:
-		return fmt.Sprintf(" by thread %d", e.TID)
+		return " by thread " + strconv.Itoa(int(e.TID))
 	}
 	return ""
 }
@@ -100,5 +102,5 @@ func count(n int32, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return strconv.Itoa(int(n)) + " " + what + "s"
 }
