@@ -114,7 +114,7 @@ func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
 		from, to = to-int64(130*time.Millisecond), to-int64(30*time.Millisecond)
 		return nil
 	}, ps...)
-	wall, mono := time.Now().UnixNano(), monotonic(t)
+	toMono := -wallOffset(t)
 	ld := plog.NewLogs()
 	rl := ld.ResourceLogs().AppendEmpty()
 	rl.Resource().Attributes().PutStr("service.name", "e2e-probe")
@@ -127,8 +127,8 @@ func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
 	a.PutStr("otelgc.cause", "host.steal")
 	a.PutStr("otelgc.jitter.scope", "machine")
 	a.PutInt("process.pid", int64(ps[0].cmd.Process.Pid))
-	a.PutInt("otelgc.start", from-wall+mono)
-	a.PutInt("otelgc.end", to-wall+mono)
+	a.PutInt("otelgc.start", from+toMono)
+	a.PutInt("otelgc.end", to+toMono)
 	n.tell(t, ld)
 	return wallSpan{from, to}
 }
