@@ -49,8 +49,8 @@ func (j *Judgement) delays() *page.Table {
 		return nil
 	}
 	g := &page.Table{}
-	g.Row("", "fide-", "", "of", "of their", "of all", "by", "by", "full", "two in", "their first")
-	g.Row("latency", "lity", "affected", "all %", "time %", "time %", "one", "several", "block.", "a stop", "stall")
+	g.Row("", "fide-", "", "of", "their", "of all", "by", "by", "full", "two in", "their first")
+	g.Row("latency", "lity", "delayed", "all %", "time %", "time %", "one", "more", "block.", "a stop", "stall")
 	for i := range j.Rows {
 		if j.Rows[i].Affected > 0 {
 			g.Row(j.Rows[i].delayCells()...)

@@ -116,9 +116,9 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	if err := awaitService(ctx, child, ready, read, startup); err != nil {
 		return err
 	}
+	greeted := r.clock.Now()
 	r.follow(child.cmd.Process.Pid)
 	defer func() { err = errors.Join(err, r.unfollow()) }()
-	greeted := r.clock.Now()
 	if r.Inject == InjectHog {
 		hog, err := startProcess(ctx, roleHog, options, false)
 		if err != nil {
