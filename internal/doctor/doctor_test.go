@@ -30,7 +30,7 @@ type fake struct {
 	options map[string]string
 }
 
-func readFake(t *testing.T, path string) *fake {
+func readFake(t testing.TB, path string) *fake {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
