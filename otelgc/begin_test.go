@@ -97,6 +97,47 @@ func TestWindowsAreRequests(t *testing.T) {
 	}
 }
 
+// TestOnWindowPanics: what the program's function does is its own affair.
+func TestOnWindowPanics(t *testing.T) {
+	metrics, provider := newSums()
+	m := startTest(t, provider, WithExactBudget(0), WithOnWindow(func(*stall.Window, *stall.Share) { panic("mine") }))
+	for range 2 {
+		w := m.Begin(t.Context())
+		w.End()
+	}
+	flush(t, m)
+	if got := metrics.total(t, stall.MetricRequests); got != 2 {
+		t.Errorf("%v requests, want 2", got)
+	}
+}
+
+// TestRouteOfAWindow: a route that is given while a slice is traced is told as
+// one that is given outside, and the slot is given back all the same.
+func TestRouteOfAWindow(t *testing.T) {
+	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
+		t.Run(name, func(t *testing.T) {
+			metrics, provider := newSums()
+			m := startTest(t, provider, WithExactBudget(budget))
+			if budget > 0 {
+				waitMarking(t, m)
+			}
+			left := m.slots.left()
+			w := m.Begin(t.Context())
+			w.SetRoute("first")
+			w.SetRoute("second")
+			w.End()
+			w.SetRoute("late")
+			flush(t, m)
+			if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute); got["second"] != 1 || len(got) != 1 {
+				t.Errorf("requests by route %v, want one of the second", got)
+			}
+			if n := m.slots.left(); n != left {
+				t.Errorf("%d slots are left, want %d", n, left)
+			}
+		})
+	}
+}
+
 // TestWindowsOfNobody: the zero Window and those of no Monitor do nothing.
 func TestWindowsOfNobody(t *testing.T) {
 	var zero Window
