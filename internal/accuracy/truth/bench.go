@@ -84,7 +84,7 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 	t = newTally(c, p99)
 	for until := time.Now().Add(e.limit); ctx.Err() == nil; {
 		b.round(round, c.around)
-		if b.affected(t.least) >= e.affected || time.Now().After(until) {
+		if n, alone := b.affected(t.least); n >= e.affected && alone >= e.alone || time.Now().After(until) {
 			break
 		}
 	}

@@ -25,6 +25,7 @@ func program() report.Program {
 // experiment is what the flags say.
 type experiment struct {
 	affected int
+	alone    int // of them those that the machine left alone
 	limit    time.Duration
 	only     string
 	sums     int

@@ -38,7 +38,7 @@ func TestTruth(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector slows all that is injected: TestSums and TestRun run the same code for it")
 	}
-	e := experiment{affected: 30, limit: 2 * time.Second, log: t.Output()}
+	e := experiment{affected: 30, alone: enough, limit: 3 * time.Second, log: t.Output()}
 	for _, c := range classes() {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := e.class(t.Context(), c)
