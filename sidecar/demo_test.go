@@ -82,7 +82,7 @@ func checkSum(t *testing.T, what string, share map[string]float64) {
 func TestDemo(t *testing.T) {
 	begin := time.Now()
 	d := runDemo(t, nil, "--duration", "10s")
-	// Its parts are bounded to 27 s in all.
+	// Its parts are bounded to 29 s in all.
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v, want at most 30 s", took)
 	}

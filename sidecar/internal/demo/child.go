@@ -92,10 +92,12 @@ func (c *child) run(ctx context.Context) error {
 	farewell.ProbeSeen = int64(summary.Observed())
 	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
 	// What is open still gets its account: the farewell comes after it.
-	err = m.Shutdown(ctx)
+	if err := c.shutdown(ctx); err != nil {
+		farewell.Notes = append(farewell.Notes, "the monitor did not end in good order: "+err.Error())
+	}
 	farewell.Windows = c.windows.Load()
 	farewell.Notes = append(farewell.Notes, c.complaints.list()...)
-	return errors.Join(err, c.out.Farewell(&farewell), c.out.Flush())
+	return errors.Join(c.out.Farewell(&farewell), c.out.Flush())
 }
 
 // watch starts the monitor, and returns how many cycles there had been: none ends
@@ -171,6 +173,15 @@ func (c *child) untilDone(ctx context.Context) (injected uint64) {
 			}
 		}
 	}
+}
+
+// shutdownLimit is what is left of the time to end, see endLimit.
+const shutdownLimit = 2 * time.Second
+
+func (c *child) shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownLimit)
+	defer cancel()
+	return c.monitor.Shutdown(ctx)
 }
 
 func (c *child) stopServer(s *http.Server) {

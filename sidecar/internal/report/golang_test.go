@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -35,13 +36,24 @@ func TestGoTrace(t *testing.T) {
 // shared is what recorded returns.
 var shared struct {
 	sync.Once
-	data []byte
+	data   []byte
+	forced int // collections while it was recorded, as the runtime counted them
+}
+
+func forcedCycles() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // recorded returns a trace of this process of two generations or more.
 func recorded(t *testing.T) []byte {
 	t.Helper()
-	shared.Do(func() { shared.data = gotracetest.Record(t, 2200*time.Millisecond) })
+	shared.Do(func() {
+		before := forcedCycles()
+		shared.data = gotracetest.Record(t, 2200*time.Millisecond)
+		shared.forced = int(forcedCycles() - before)
+	})
 	if shared.data == nil {
 		t.Skip("skipped: nothing could be recorded")
 	}
@@ -133,8 +145,9 @@ func TestRecordedTrace(t *testing.T) {
 			whole++
 		}
 	}
-	if forced < 6 || whole < forced {
-		t.Errorf("%d forced collections, %d with first and last pause, want 6 or more, and all", forced, whole)
+	// One at either end of the trace may not be in it as a whole.
+	if forced == 0 || forced > shared.forced || forced < shared.forced-2 || whole < forced {
+		t.Errorf("%d forced collections, %d with first and last pause, want the %d that the runtime counted", forced, whole, shared.forced)
 	}
 	if !slices.ContainsFunc(r.Suspensions, func(s Suspension) bool {
 		return s.Reason == "read mem stats" && strings.HasPrefix(s.Caller, "runtime.ReadMemStats < ")
