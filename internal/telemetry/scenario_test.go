@@ -61,7 +61,7 @@ func cycleCollection() gc.Collection {
 // play records one of everything and returns the rig.
 func play(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t, Options{BootID: bootID, PID: 42, GoMetrics: true})
+	r := newRig(t, Options{BootID: bootID, PID: 42, GoMetrics: true, GapCPU: true})
 	blocking, exact, cycle := exactCollection(), exactCollection(), cycleCollection()
 	blocking.Index, blocking.Kind, blocking.Trigger = 6, gc.FullBlocking, gc.TriggerPeriodic
 	for _, c := range []*gc.Collection{&blocking, &exact, &cycle} {

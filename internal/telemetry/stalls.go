@@ -17,8 +17,8 @@ var (
 		"Stop-the-world that was not for garbage collection.",
 	}
 	gapDuration = Metric{
-		stall.MetricGapDuration, Histogram, "s", []string{stall.AttrCause, stall.AttrScope, stall.AttrMode},
-		"Stretches in which a probe did not run.",
+		stall.MetricGapDuration, Histogram, "s", []string{stall.AttrCause, stall.AttrScope, stall.AttrMode, stall.AttrCPU},
+		"Stretches in which a probe did not run. The CPU is opt-in.",
 	}
 	observedTime = Metric{
 		stall.MetricObservedTime, Counter, "s", []string{stall.AttrMode},
@@ -46,6 +46,7 @@ type gapSeries struct {
 	cause stall.Cause
 	scope stall.Scope
 	mode  stall.Source
+	cpu   int32 // -1 for none
 }
 
 type stallInstruments struct {
@@ -66,11 +67,15 @@ func newStallInstruments(m *maker) stallInstruments {
 			return []attribute.KeyValue{attribute.String(stall.AttrReason, reason)}
 		}),
 		byCause: newSeries(func(k gapSeries) []attribute.KeyValue {
-			return []attribute.KeyValue{
+			a := attributes{
 				attribute.String(stall.AttrCause, k.cause.String()),
 				attribute.String(stall.AttrScope, k.scope.String()),
 				attribute.String(stall.AttrMode, GapMode(k.mode)),
 			}
+			if k.cpu >= 0 {
+				a.int(stall.AttrCPU, int64(k.cpu))
+			}
+			return a
 		}),
 		byMode: newSeries(func(s stall.Source) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.String(stall.AttrMode, GapMode(s))}
@@ -108,7 +113,11 @@ func (t *Telemetry) Gap(v stall.Interval, evidence func() string) {
 	ctx := context.Background()
 	d := v.Duration()
 	if t.stalls.gap.Enabled(ctx) {
-		t.stalls.gap.Record(ctx, d.Seconds(), t.stalls.byCause.record(gapSeries{v.Cause, v.Scope, v.Source})...)
+		k := gapSeries{v.Cause, v.Scope, v.Source, -1}
+		if t.o.GapCPU {
+			k.cpu = gapCPU(v)
+		}
+		t.stalls.gap.Record(ctx, d.Seconds(), t.stalls.byCause.record(k)...)
 	}
 	over := d >= t.o.GapEventThreshold
 	// The commonest gap is short and not the longest: the cheap test first.
@@ -132,9 +141,8 @@ func gapAttributes(v stall.Interval, evidence string) []attribute.KeyValue {
 	a.text(stall.AttrCause, v.Cause.String())
 	a.text(stall.AttrScope, v.Scope.String())
 	a.text(stall.AttrMode, GapMode(v.Source))
-	// CPU 0 of another scope may mean that the CPU does not matter.
-	if v.CPU > 0 || v.Scope == stall.ScopeCPU && v.CPU == 0 {
-		a.int(stall.AttrCPU, int64(v.CPU))
+	if cpu := gapCPU(v); cpu >= 0 {
+		a.int(stall.AttrCPU, int64(cpu))
 	}
 	a.text(stall.AttrEvidence, evidence)
 	if v.Owner.Cgroup != 0 {
@@ -145,6 +153,15 @@ func gapAttributes(v stall.Interval, evidence string) []attribute.KeyValue {
 		a.int(stall.AttrTargetCreated, asInt64(v.Owner.Created))
 	}
 	return a
+}
+
+// gapCPU is the CPU of a gap, -1 if it is of none: CPU 0 of another scope may
+// mean that the CPU does not matter.
+func gapCPU(v stall.Interval) int32 {
+	if v.CPU > 0 || v.Scope == stall.ScopeCPU && v.CPU == 0 {
+		return v.CPU
+	}
+	return -1
 }
 
 // Observed adds d to the time that the probe source watched.

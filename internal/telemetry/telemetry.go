@@ -34,6 +34,9 @@ type Options struct {
 	// its pause time: otelgc.gc.pause.time is left out.
 	DotnetMetrics bool
 
+	// GapCPU has cpu.logical_number on otelgc.jitter.gap.duration: a series for
+	// each CPU that is probed.
+	GapCPU bool
 	// GapEventThreshold is the shortest gap that is an event; 50 us if zero.
 	// The longest gap of each second is one whatever its length.
 	GapEventThreshold time.Duration

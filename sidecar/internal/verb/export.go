@@ -41,14 +41,14 @@ type probing struct {
 	told     jitterprobe.Snapshot // what the instruments know of
 }
 
-func newExport(p *otelenv.Providers, clock stall.Clock) (*export, error) {
+func newExport(p *otelenv.Providers, clock stall.Clock, gapCPU bool) (*export, error) {
 	boot, err := stall.BootID()
 	if err != nil {
 		boot = "" // a system without one: instants are good in this process only
 	}
 	t, err := telemetry.New(telemetry.Options{
 		Meter: p.Meter.Meter(scopeName), Logger: p.Logger.Logger(scopeName),
-		BootID: boot, PID: os.Getpid(), Clock: clock,
+		BootID: boot, PID: os.Getpid(), Clock: clock, GapCPU: gapCPU,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make instruments: %w", err)

@@ -37,6 +37,7 @@ func run(e env, args []string) error {
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
 	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
+	gapCPU := set.Bool("gap-cpu", false, "put cpu.logical_number on the metric otelgc.jitter.gap.duration: a series for each CPU that is probed")
 	var targets targetFlags
 	targets.add(set)
 	asJSON := set.Bool("json", false, "print one JSON document at the end")
@@ -68,7 +69,7 @@ func run(e env, args []string) error {
 		return err
 	}
 	s.recordTo, s.workload = *record, *workload
-	s.targets, s.keep = targets, *asJSON
+	s.targets, s.keep, s.gapCPU = targets, *asJSON, *gapCPU
 	report, err := s.run(*duration)
 	if report != nil && *asJSON {
 		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen}))
@@ -86,6 +87,7 @@ type sidecar struct {
 	needBoard bool
 	gaps      gaps.Log
 	keep      bool // the gaps, for the document
+	gapCPU    bool // on the metric of gaps, too
 	targets   targetFlags
 	side      *hostSide
 	dotnet    *target.Watcher // nil for none
@@ -105,7 +107,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start export: %w", err)
 	}
-	x, err := newExport(providers, clock)
+	x, err := newExport(providers, clock, s.gapCPU)
 	if err != nil {
 		providers.Discard()
 		return nil, err
