@@ -2,6 +2,8 @@ package otelgc
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"testing"
 	"time"
@@ -231,18 +233,11 @@ func TestJoin(t *testing.T) {
 			m := startTest(t, WithExactBudget(1), WithOnWindow(got.add))
 			waitMarking(t, m)
 			w, opened := m.Begin(context.Background()), time.Now()
-			ctx, done := w.Context(context.Background()), make(chan struct{})
-			go func() {
-				defer close(done)
-				if join {
-					defer Join(ctx)()
-				}
-				// Longer than it took to get a CPU, however long that was.
-				begin := time.Now()
-				for least := 50*time.Millisecond + 3*begin.Sub(opened); time.Since(begin) < least; {
-				}
-			}()
-			<-done
+			ctx := context.Background()
+			if join {
+				ctx = w.Context(ctx)
+			}
+			computeBeside(ctx, opened)
 			w.End()
 			flush(t, m)
 			s := got.all[0].s
@@ -254,6 +249,50 @@ func TestJoin(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestJoinRequest: a goroutine that a handler starts joins by the context of its
+// request, for who asks for that; else the request is handed on as it came.
+func TestJoinRequest(t *testing.T) {
+	for name, opts := range map[string][]Option{"joinable": {WithJoinableRequests()}, "not asked for": nil} {
+		t.Run(name, func(t *testing.T) {
+			var got shares
+			m := startTest(t, append(opts, WithExactBudget(1), WithOnWindow(got.add))...)
+			waitMarking(t, m)
+			asked := httptest.NewRequest(http.MethodGet, "/", nil)
+			opened := time.Now()
+			m.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if len(opts) == 0 && r != asked {
+					t.Error("the request is another one")
+				}
+				computeBeside(r.Context(), opened)
+			})).ServeHTTP(httptest.NewRecorder(), asked)
+			flush(t, m)
+			s := got.all[0].s
+			if s.Unseen > s.Total/2 {
+				t.Skipf("the slice ended: %s", s.Explain())
+			}
+			// What waits for its own doing is the program's, and what computes
+			// on a machine that nobody watches may be the host's.
+			if joined := s.AppOrHost > s.App; joined != (len(opts) > 0) {
+				t.Errorf("joined %v: %s", joined, s.Explain())
+			}
+		})
+	}
+}
+
+// computeBeside has a goroutine compute that joins the window of ctx, for longer
+// than it took to get a CPU, however long that was.
+func computeBeside(ctx context.Context, opened time.Time) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer Join(ctx)()
+		begin := time.Now()
+		for least := 50*time.Millisecond + 3*begin.Sub(opened); time.Since(begin) < least; {
+		}
+	}()
+	<-done
 }
 
 func waitMarking(t *testing.T, m *Monitor) {

@@ -21,19 +21,27 @@ type joinPoint struct {
 // join it, by [Join]. Outside of a slice of exact tracing it is ctx itself, as
 // nobody could follow them.
 func (w *Window) Context(ctx context.Context) context.Context {
-	if w.w.home == nil || w.w.home.slot == noSlot {
+	if w.w.home == nil {
 		return ctx
 	}
-	m, slot := w.w.home.m, w.w.home.slot
+	return w.w.context(ctx)
+}
+
+func (w *window) context(ctx context.Context) context.Context {
+	m, slot := w.home.m, w.home.slot
+	if slot == noSlot {
+		return ctx
+	}
 	turn := m.slots.turn[slot].Load()
-	if stall.Instant(m.slots.opened[slot].held.Load()) != w.w.start {
+	if stall.Instant(m.slots.opened[slot].held.Load()) != w.start {
 		return ctx // another has the slot by now
 	}
 	return context.WithValue(ctx, joinKey{}, &joinPoint{m, slot, turn})
 }
 
 // Join says that the calling goroutine works for the window whose
-// [Window.Context] ctx comes from, until leave is called on it:
+// [Window.Context] ctx comes from, or whose request has ctx (see
+// [WithJoinableRequests]), until leave is called on it:
 //
 //	go func() {
 //		defer otelgc.Join(ctx)()

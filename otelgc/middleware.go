@@ -10,8 +10,8 @@ import (
 )
 
 // Middleware returns a handler that measures a window around each request of
-// next. It touches neither the request nor the response, so it can stand
-// inside or outside of other middleware. Outermost it sees most; inside of the
+// next. It touches neither the request, but for [WithJoinableRequests], nor the
+// response, so it can stand inside or outside of other middleware. Outermost it sees most; inside of the
 // one that makes the span, the window knows its span, for exemplars and for the
 // trace id of a slow request.
 //
@@ -28,6 +28,9 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		arrival := m.arrivalOf(r, w.start)
 		w.span = trace.SpanFromContext(r.Context())
 		w.mark(arrival)
+		if m.joinable && w.home.slot != noSlot {
+			r = r.WithContext(w.context(r.Context()))
+		}
 		defer m.served(&w, r, arrival)
 		next.ServeHTTP(rw, r)
 	})

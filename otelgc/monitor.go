@@ -38,6 +38,7 @@ type Monitor struct {
 	arrival   arrivalHeader
 	accepting atomic.Bool // a server tells of its connections, see AcceptArrivals
 	pause     pauseHook
+	joinable  bool // requests have their windows in their contexts
 	onWindow  func(*stall.Window, *stall.Share)
 	place     *stall.Place
 	first     uint64  // index of the last collection before Start
@@ -130,7 +131,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	now := clock.Now()
 	m := &Monitor{
 		clock: clock, tel: tel,
-		arrival: c.arrival, pause: c.pause, onWindow: c.onWindow,
+		arrival: c.arrival, pause: c.pause, joinable: c.joinable, onWindow: c.onWindow,
 		route: routeNamer{name: c.route}, slow: c.slow,
 		place:  board.Here(),
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),

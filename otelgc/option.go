@@ -38,6 +38,7 @@ type config struct {
 	withProbe   bool
 	arrival     arrivalHeader
 	pause       pauseHook
+	joinable    bool
 	onWindow    func(*stall.Window, *stall.Share)
 	route       func(*http.Request) string
 	slow        slowRequests
@@ -155,6 +156,14 @@ func WithOnPause(threshold time.Duration, f func(gc.Collection)) Option {
 		c.pause = pauseHook{threshold: threshold, call: f}
 		return c
 	})
+}
+
+// WithJoinableRequests has [Monitor.Middleware] put the window of a request into
+// the request's context, so that goroutines which its handler starts can [Join]
+// it. It costs a copy of the request, while exact fidelity traces. Without it the
+// request is handed on as it came.
+func WithJoinableRequests() Option {
+	return optionFunc(func(c config) config { c.joinable = true; return c })
 }
 
 // WithOnWindow calls f for each window when it is known who owns its time, up

@@ -12,7 +12,7 @@
 // written, so the window sees that goroutine's stalls. A stream is one window
 // from its begin to its end. What gRPC does before, on the goroutine of the
 // transport, is not in the window; nor is the work of goroutines that the method
-// starts, unless they join it by [otelgc.Join].
+// starts, unless they join it by [otelgc.Join] with a context of [Context].
 //
 // A call that no method answers (unimplemented) has no window.
 package gcgrpc
@@ -73,14 +73,35 @@ type handler struct {
 	routes bool
 }
 
-// callKey finds the call of one handler: a program may have several.
+// callKey finds the call of one handler, for a program may have several; of nil
+// it finds that of the last.
 type callKey struct{ h *handler }
 
-// call is one call under way. gRPC orders Begin before End; nothing else
-// touches it.
+// call is one call under way, and its context. gRPC orders Begin before End;
+// nothing else touches it but the method itself, which runs in between.
 type call struct {
+	context.Context
+	h      *handler
 	method string
 	window otelgc.Window
+}
+
+func (c *call) Value(key any) any {
+	if k, ok := key.(callKey); ok && (k.h == nil || k.h == c.h) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// Context returns a context of ctx with which goroutines that a server's method
+// starts can join its call's window, by [otelgc.Join]. Ctx is the method's, and
+// Context is to be called on the method's goroutine. Elsewhere than in a call,
+// and while exact fidelity does not trace, it is ctx itself.
+func Context(ctx context.Context) context.Context {
+	if c, ok := ctx.Value(callKey{}).(*call); ok && !c.h.client {
+		return c.window.Context(ctx)
+	}
+	return ctx
 }
 
 // TagRPC opens nothing yet: a call that no method answers never ends.
@@ -88,7 +109,7 @@ func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Co
 	if h.m == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, callKey{h}, &call{method: info.FullMethodName})
+	return &call{Context: ctx, h: h, method: info.FullMethodName}
 }
 
 func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
