@@ -21,8 +21,8 @@ type Window struct {
 }
 
 // Begin opens a window on the calling goroutine. It takes the span of ctx, for
-// exemplars, and keeps nothing else of it; of the span, once the window has
-// ended, its ids alone. It does not allocate.
+// exemplars, which it holds until End, and nothing else of ctx. It does not
+// allocate.
 func (m *Monitor) Begin(ctx context.Context) Window {
 	if m == nil {
 		return Window{}
@@ -46,6 +46,7 @@ func (w *Window) End() {
 	if h := w.w.home; h != nil {
 		w.w.home = nil
 		w.w.end(h, 0)
+		w.w.span = nil
 	}
 }
 
@@ -56,6 +57,7 @@ func (w *Window) EndAnywhere() {
 	if h := w.w.home; h != nil {
 		w.w.home = nil
 		w.w.endAnywhere(h)
+		w.w.span = nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -224,6 +225,40 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// broken is a span of which nothing can be asked.
+type broken struct{ trace.Span }
+
+// TestBrokenSpan: the panic of a span is the program's own; the windows after
+// that one are told all the same.
+func TestBrokenSpan(t *testing.T) {
+	for name, budget := range map[string]float64{"outside": 0, "inside": 1} {
+		t.Run(name, func(t *testing.T) {
+			var got shares
+			m := startTest(t, WithExactBudget(budget), WithOnWindow(got.add))
+			if budget > 0 {
+				waitMarking(t, m)
+			}
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the span did not panic")
+					}
+				}()
+				w := m.Begin(trace.ContextWithSpan(context.Background(), broken{}))
+				defer w.End()
+			}()
+			for range 10 {
+				w := m.Begin(context.Background())
+				w.End()
+			}
+			flush(t, m)
+			if len(got.all) != 10 {
+				t.Errorf("%d windows, want 10", len(got.all))
+			}
+		})
+	}
+}
+
 // TestJoin: the time of a window that waits for a child that joined is the
 // child's; without joining, waiting is the program's own doing.
 func TestJoin(t *testing.T) {
@@ -265,8 +300,12 @@ func TestJoinRequest(t *testing.T) {
 				if len(opts) == 0 && r != asked {
 					t.Error("the request is another one")
 				}
+				r.Pattern = "GET /orders"
 				computeBeside(r.Context(), opened)
 			})).ServeHTTP(httptest.NewRecorder(), asked)
+			if asked.Pattern != "GET /orders" {
+				t.Errorf("who stands outside is told pattern %q", asked.Pattern)
+			}
 			flush(t, m)
 			s := got.all[0].s
 			if s.Unseen > s.Total/2 {

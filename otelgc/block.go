@@ -73,10 +73,11 @@ func (b *block) open() {
 	b.reserved.Store(0)
 }
 
-// spanOf takes the name of a span.
-func (c *cell) spanOf(s trace.Span) {
+// askName asks the span for its name. It is somebody's code, which may wait or
+// panic: nobody calls it who holds a cell or a slot.
+func askName(s trace.Span) spanName {
 	x := s.SpanContext()
-	c.span.trace, c.span.span, c.span.flags = x.TraceID(), x.SpanID(), x.TraceFlags()
+	return spanName{x.TraceID(), x.SpanID(), x.TraceFlags()}
 }
 
 // publish completes a cell of which all else is written.

@@ -11,9 +11,9 @@ import (
 
 // Middleware returns a handler that measures a window around each request of
 // next. It touches neither the request, but for [WithJoinableRequests], nor the
-// response, so it can stand inside or outside of other middleware. Outermost it sees most; inside of the
-// one that makes the span, the window knows its span, for exemplars and for the
-// trace id of a slow request.
+// response, so it can stand inside or outside of other middleware. Outermost it
+// sees most; inside of the one that makes the span, the window knows its span,
+// for exemplars and for the trace id of a slow request.
 //
 // The window ends when next returns or panics. What net/http does after that,
 // the flush of the last bytes, is not in it, nor is what a hijacked connection
@@ -29,12 +29,18 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		w.span = trace.SpanFromContext(r.Context())
 		w.mark(arrival)
 		if m.joinable && w.home.slot != noSlot {
-			r = r.WithContext(w.context(r.Context()))
+			inner := r.WithContext(w.context(r.Context()))
+			defer passPattern(r, inner)
+			r = inner
 		}
 		defer m.served(&w, r, arrival)
 		next.ServeHTTP(rw, r)
 	})
 }
+
+// passPattern tells who stands outside which pattern the request had: a mux notes
+// it in the request that it gets.
+func passPattern(outer, inner *http.Request) { outer.Pattern = inner.Pattern }
 
 // arrivalOf returns when a request arrived, or zero. That the connection has had
 // its first request is noted though a header says it better.

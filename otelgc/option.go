@@ -161,8 +161,9 @@ func WithOnPause(threshold time.Duration, f func(gc.Collection)) Option {
 
 // WithJoinableRequests has [Monitor.Middleware] put the window of a request into
 // the request's context, so that goroutines which its handler starts can [Join]
-// it. It costs a copy of the request, while exact fidelity traces. Without it the
-// request is handed on as it came.
+// it. It costs a copy of the request, while exact fidelity traces: who stands
+// outside of the middleware is told its Pattern, and nothing else that is done to
+// the copy. Without the option the request is handed on as it came.
 func WithJoinableRequests() Option {
 	return optionFunc(func(c config) config { c.joinable = true; return c })
 }

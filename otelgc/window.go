@@ -73,10 +73,10 @@ func (w *window) end(h *home, arrival stall.Instant) {
 		w.endMarked(h, arrival)
 		return
 	}
+	name := askName(w.span)
 	if b, i := m.pending.reserve(); b != nil { // nearly always
 		c := &b.cells[i]
-		c.start, c.arrival, c.held, c.route = w.start, arrival, w.start, h.route
-		c.spanOf(w.span)
+		c.start, c.arrival, c.held, c.route, c.span = w.start, arrival, w.start, h.route, name
 		c.publish(m.now(), noSlot, b.turn)
 	}
 }
@@ -84,7 +84,7 @@ func (w *window) end(h *home, arrival stall.Instant) {
 // endMarked closes a window that has a slot, or gives it one for its end. That a
 // window has ended we know without a mark: it is for others who read the trace.
 func (w *window) endMarked(h *home, arrival stall.Instant) {
-	m, slot := h.m, h.slot
+	m, slot, name := h.m, h.slot, askName(w.span)
 	marking, held := m.exact.marking(), w.start
 	mark := marking && m.exact.shared()
 	if !m.slots.claim(slot, held) {
@@ -98,22 +98,22 @@ func (w *window) endMarked(h *home, arrival stall.Instant) {
 	if mark && slot != noSlot {
 		trace.Log(context.Background(), m.slots.end[slot], "")
 	}
-	w.close(h, slot, arrival, held)
+	w.close(h, slot, arrival, held, name)
 }
 
 // endAnywhere closes the window from any goroutine.
 func (w *window) endAnywhere(h *home) {
-	m, slot := h.m, h.slot
+	m, slot, name := h.m, h.slot, askName(w.span)
 	if !m.slots.claim(slot, w.start) {
 		slot = noSlot
 	} else if m.exact.marking() && m.exact.shared() {
 		trace.Log(context.Background(), m.slots.over[slot], "")
 	}
-	w.close(h, slot, 0, w.start)
+	w.close(h, slot, 0, w.start, name)
 }
 
 // close gives the slot back, which is claimed, and queues the window.
-func (w *window) close(h *home, slot int16, arrival, held stall.Instant) {
+func (w *window) close(h *home, slot int16, arrival, held stall.Instant, name spanName) {
 	m := h.m
 	b, i := m.pending.reserve()
 	end := m.now()
@@ -122,8 +122,7 @@ func (w *window) close(h *home, slot int16, arrival, held stall.Instant) {
 	}
 	if b != nil {
 		c := &b.cells[i]
-		c.start, c.arrival, c.held, c.route = w.start, arrival, held, h.route
-		c.spanOf(w.span)
+		c.start, c.arrival, c.held, c.route, c.span = w.start, arrival, held, h.route, name
 		c.publish(end, slot, b.turn)
 	}
 }

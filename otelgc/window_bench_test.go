@@ -82,7 +82,7 @@ func BenchmarkWindowsAtOnce(b *testing.B) {
 		var wg sync.WaitGroup
 		for range procs {
 			wg.Go(func() {
-				for range min(left, rounds) / procs {
+				for range (min(left, rounds) + procs - 1) / procs {
 					w := m.Begin(span)
 					w.End()
 				}

@@ -44,7 +44,7 @@ func gapCPUs(t *testing.T, r *rig) map[string]bool {
 		}
 		for _, p := range m.Data.(metricdata.Histogram[float64]).DataPoints {
 			if v, ok := p.Attributes.Value(stall.AttrCPU); ok {
-				cpus[v.Emit()] = true
+				cpus[v.String()] = true
 			} else {
 				cpus["none"] = true
 			}

@@ -7,10 +7,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// maxSeries bounds the attribute sets that are kept ready for one instrument. In
-// practice the longest list is that of causes by fidelity and route; what goes
-// out is bounded by [maxWords].
-const maxSeries = 1024
+// maxSeries bounds the attribute sets that are kept ready for one instrument;
+// over it they are made for each value. In practice the longest lists are those
+// of causes by fidelity and route, and of gaps by CPU for who asks for that; what
+// goes out is bounded by [maxWords], and by the number of CPUs.
+const maxSeries = 4096
 
 // series keeps the attribute sets of an instrument ready, so that recording
 // allocates nothing. K is what tells them apart.

@@ -46,7 +46,8 @@ func (w *words) word(key attribute.Key, s string) string {
 	if known, ok := w.known[key][s]; ok {
 		return known
 	}
-	if len(s) > maxWordLength || len(w.known[key]) >= maxWords {
+	valid := strings.ToValidUTF8(s, "\uFFFD") // or else no exporter sends it
+	if len(valid) > maxWordLength || len(w.known[key]) >= maxWords {
 		return other(key)
 	}
 	if w.known == nil {
@@ -55,8 +56,7 @@ func (w *words) word(key attribute.Key, s string) string {
 	if w.known[key] == nil {
 		w.known[key] = make(map[string]string)
 	}
-	s = strings.Clone(s)                               // it may be a small part of something large
-	w.known[key][s] = strings.ToValidUTF8(s, "\uFFFD") // or else no exporter sends it
+	w.known[key][strings.Clone(s)] = strings.Clone(valid) // each may be a small part of something large
 	return w.known[key][s]
 }
 

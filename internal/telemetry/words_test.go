@@ -48,7 +48,7 @@ func TestSeriesAreBounded(t *testing.T) {
 				if values[a.Key] == nil {
 					values[a.Key] = map[string]bool{}
 				}
-				values[a.Key][a.Value.Emit()] = true
+				values[a.Key][a.Value.String()] = true
 			}
 		})
 		for key, of := range values {
