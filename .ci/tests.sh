@@ -4,7 +4,8 @@
 # machine checks as much as a fast one.
 FUZZ_COUNT=${FUZZ_COUNT:-10000}
 
-# step_test is the README's command.
+# step_test is the README's command, without cgo but where it is set otherwise;
+# step_race has it.
 step_test() { go test ./...; }
 
 # step_modules: the tests of the nested modules, the end-to-end test of the
@@ -28,10 +29,12 @@ step_fuzz() {
 # fuzz DIR PACKAGE fuzzes each target of PACKAGE, of the module DIR, which is the
 # current directory. They share one instrumented binary.
 fuzz() {
-	local binary=$SCRATCH/fuzz.test log=$SCRATCH/fuzz.log corpus target
+	local binary=$SCRATCH/fuzz.test log=$SCRATCH/fuzz.log corpus target targets
 	corpus=$(go env GOCACHE)/fuzz/$(go list "$2") # where go test has it
 	go test -c -vet=off -fuzz . -o "$binary" "$2"
-	for target in $("$binary" -test.list '^Fuzz'); do
+	targets=$("$binary" -test.list '^Fuzz')
+	[ -n "$targets" ] || { echo "$2: no fuzz target is listed" >&2; return 1; }
+	for target in $targets; do
 		echo "--- $1 $2 $target"
 		(cd "$2" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzzcachedir "$corpus" \
 			-test.fuzztime "${FUZZ_COUNT}x" -test.fuzzminimizetime 10x -test.parallel 2 </dev/null) >"$log" 2>&1 ||
