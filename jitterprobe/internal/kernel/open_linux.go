@@ -11,9 +11,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Pages of the rings. A thread has some ten records per preemption and fault,
-// of 40 to 60 bytes; a CPU four per interrupt. They hold what comes in 100 ms of
-// 50,000 preemptions or 25,000 interrupts a second.
+// Pages of the rings, of 4 KiB. A thread has two records per preemption and one
+// per fault, of 40 to 60 bytes; a CPU some four per interrupt. They hold what
+// comes in 100 ms of 25,000 preemptions or 40,000 interrupts a second.
 const (
 	threadPages = 64
 	cpuPages    = 256

@@ -57,13 +57,30 @@ func open(tid, cpu, pages int, first uint64) (*Ring, error) {
 	}
 	r.events = []int{fd}
 	page := os.Getpagesize()
-	r.mem, err = unix.Mmap(fd, 0, (1+pages)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	r.mem, err = asMany(pages, func(pages int) ([]byte, error) {
+		return unix.Mmap(fd, 0, (1+pages)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("map ring of %d pages: %w", pages, err), r.Close())
+		return nil, errors.Join(fmt.Errorf("map ring of %d pages: %w (kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK bound them)", pages, err), r.Close())
 	}
 	head := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.mem[0]))
 	r.area = area{head: &head.Data_head, tail: &head.Data_tail, data: r.mem[page:]}
 	return r, nil
+}
+
+// leastPages is the smallest ring that is of use.
+const leastPages = 8
+
+// asMany maps a ring of as many pages as wanted, a power of two, or of half as
+// many, and so on: a user may lock so much memory, whoever else has some of it.
+// A smaller ring overflows sooner, which it tells.
+func asMany(pages int, mapped func(pages int) ([]byte, error)) (mem []byte, err error) {
+	for ; pages >= leastPages; pages /= 2 {
+		if mem, err = mapped(pages); !errors.Is(err, unix.EPERM) {
+			break
+		}
+	}
+	return mem, err
 }
 
 // AddSoftware adds one of the software events to the ring, and returns what

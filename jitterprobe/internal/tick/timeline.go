@@ -7,7 +7,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// maxAnchors is how many anchors a Timeline keeps: at one per 100 ms, a minute.
+// maxAnchors is how many anchors a Timeline keeps: at one per 50 ms, half a minute.
 const maxAnchors = 600
 
 // maxSlew bounds what the kernel does to the rate of CLOCK_MONOTONIC: NTP may
