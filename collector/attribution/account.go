@@ -15,7 +15,7 @@ type account struct {
 
 const (
 	// What is known may take half of the memory, and an eighth is never lent
-	// to spans: they can wait for nothing if no host is known.
+	// to spans and sums: spans can wait for nothing if no host is known.
 	mostKnown  = 2
 	leastKnown = 8
 	// mostSummed is the part that the sums may take.
@@ -26,12 +26,17 @@ const (
 func (a *account) hold(spans, bytes int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if spans > a.maxSpans-a.spans || bytes > a.maxBytes-a.held-a.summed-max(a.known, a.maxBytes/leastKnown) {
+	if spans > a.maxSpans-a.spans || bytes > a.free() {
 		return false
 	}
 	a.spans += spans
 	a.held += bytes
 	return true
+}
+
+// free returns how much nobody has, without what is left to what is known.
+func (a *account) free() int {
+	return a.maxBytes - a.held - a.summed - max(a.known, a.maxBytes/leastKnown)
 }
 
 // handOn counts off spans that are held no more.
@@ -87,7 +92,7 @@ func (a *account) forget(bytes int) {
 func (a *account) sum(bytes int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if bytes > a.maxBytes/mostSummed-a.summed || bytes > a.maxBytes-a.held-a.known-a.summed {
+	if bytes > a.maxBytes/mostSummed-a.summed || bytes > a.free() {
 		return false
 	}
 	a.summed += bytes

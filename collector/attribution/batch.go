@@ -95,7 +95,7 @@ func (b *Batch) Hurry() { b.hurried.Store(true) }
 // their sums, which it clears.
 func (b *Batch) joined(h *held, more *serviceSums, told plog.Logs) {
 	toldBytes := told.LogRecordCount() * slowBytes
-	room := b.a.account.hold(0, toldBytes)
+	room := toldBytes == 0 || b.a.account.hold(0, toldBytes)
 	if !room && h.sink.Slow != nil {
 		h.sink.Slow(told)
 	}

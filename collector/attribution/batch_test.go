@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
@@ -129,6 +130,17 @@ func TestBatchSlow(t *testing.T) {
 	p.Done(true)
 	if _, bytes := a.Held(); bytes != 0 {
 		t.Errorf("%d bytes held after all", bytes)
+	}
+}
+
+// TestBatchNothingSlow: a sink is not told of nothing, even where no room is left.
+func TestBatchNothingSlow(t *testing.T) {
+	s, a := newSender(), New(Config{SlowSpan: time.Hour})
+	b := a.HoldBatch(s.span(100*sec, 100*sec+ms), Sink{Slow: func(plog.Logs) { t.Error("no span was slow, and the sink was told") }}, start)
+	a.account.maxBytes = 0
+	a.Tick(start)
+	if _, all := b.Take(); !all {
+		t.Fatal("the span waits, and nothing is proven")
 	}
 }
 

@@ -59,24 +59,24 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 	var one *process
 	n := 0
 	for _, p := range list {
-		if !id.found(by, &p.id) {
-			continue
+		if id.found(by, &p.id) {
+			one, n = p, n+1
 		}
-		one, n = p, n+1
 	}
 	if n <= 1 {
 		return one, false
 	}
-	one, n = nil, 0
+	one = nil
 	for _, p := range list {
-		if id.found(by, &p.id) && !silent(p, list) {
-			one, n = p, n+1
+		if !id.found(by, &p.id) || silent(p, list) {
+			continue
 		}
+		if one != nil {
+			return nil, true // at once: each that speaks costs a look at all
+		}
+		one = p
 	}
-	if n == 1 {
-		return one, false
-	}
-	return nil, true
+	return one, one == nil
 }
 
 // silent reports whether p is dead: it says nothing any more, or its host is

@@ -44,9 +44,10 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 
 // makeWay forgets the process that was silent longest on the host that has most,
 // or a host, if it says nothing any more. Of those that are all alive the host
-// with most makes way for one with less: who sends many forgets its own. It
-// reports false if nobody makes way. Then who is new has to do without: if those
-// that are known took turns, all would be forgotten and nothing known of any.
+// with most makes way for one with less, and not for itself: who sends many gets
+// no more in. It reports false if nobody makes way. Then who is new has to do
+// without: if those that are known took turns, all would be forgotten and nothing
+// known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
 	ask := refusal{version: r.version, clock: r.clock}
 	if of != nil {

@@ -31,6 +31,10 @@ func TestMetrics(t *testing.T) {
 	}
 	got := map[string]float64{}
 	rm := md.ResourceMetrics().At(0)
+	// Without it two Collectors would write into one series.
+	if id, _ := rm.Resource().Attributes().Get("collector.instance.id"); id.Str() != "one" {
+		t.Errorf("collector.instance.id %q, want one", id.Str())
+	}
 	for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
 		if m.Description() == "" || m.Unit() == "" {
 			t.Errorf("%s: unit %q, description %q", m.Name(), m.Unit(), m.Description())
