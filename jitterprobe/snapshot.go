@@ -89,8 +89,13 @@ func (s *Snapshot) Observed() time.Duration {
 
 // Merge adds what another probe has seen, or the same one before it was started
 // again. Loop and Balance become means over the time observed; Start becomes the
-// earliest, Watermark the one that both have reached.
+// earliest, Watermark the one that both have reached. Into a zero Snapshot it
+// copies o.
 func (s *Snapshot) Merge(o *Snapshot) {
+	if s.Start == 0 && s.Watermark == 0 && s.Gaps == 0 {
+		*s = *o
+		return
+	}
 	mine, other := s.Observed(), o.Observed()
 	s.Loop = mean(s.Loop, mine, o.Loop, other)
 	s.Balance = mean(s.Balance, mine, o.Balance, other)

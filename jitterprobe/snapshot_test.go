@@ -105,7 +105,11 @@ func TestSnapshotMerge(t *testing.T) {
 	b.keep(gapOf(3*time.Millisecond), 0)
 	b.keep(gapOf(20*time.Microsecond), 0)
 	b.Dropped, b.DroppedTime, b.DroppedMax = 2, 40, 30
-	sum := a
+	var sum Snapshot
+	sum.Merge(&a)
+	if sum != a {
+		t.Errorf("into nothing: got %+v, want %+v", sum, a)
+	}
 	sum.Merge(&b)
 	if sum.Gaps != 3 || sum.GapTime != 4020*time.Microsecond || sum.Longest.Duration() != 3*time.Millisecond {
 		t.Errorf("got %d gaps, %v, longest %v", sum.Gaps, sum.GapTime, sum.Longest.Duration())
