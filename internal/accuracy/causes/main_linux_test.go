@@ -84,6 +84,7 @@ func TestOwns(t *testing.T) {
 	mutual := testCase{from: 10, below: 1000, cover: 70, of: 50}
 	single := testCase{from: 10, below: 1000}
 	ending := testCase{from: 10, below: 1000, cover: 70, ends: true}
+	tailing := testCase{from: 10, below: 1000, cover: 70, ends: true, after: 40}
 	gaps := []seenGap{{Start: 100, End: 200}, {Start: 300, End: 400}, {Start: 410, End: 420}}
 	for _, test := range []struct {
 		name  string
@@ -103,6 +104,8 @@ func TestOwns(t *testing.T) {
 		{"one of two", single, span(300, 400), []stall.Span{span(390, 415)}, false},
 		{"it goes on after the gap", ending, span(100, 200), []stall.Span{span(90, 210)}, false},
 		{"it is over before the gap is", ending, span(100, 200), []stall.Span{span(90, 199)}, true},
+		{"it goes on for a while", tailing, span(100, 200), []stall.Span{span(90, 170)}, true},
+		{"it goes on for too long", tailing, span(100, 200), []stall.Span{span(90, 140)}, false},
 		{"another", single, span(300, 400), []stall.Span{span(150, 151)}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -128,5 +131,17 @@ func TestTally(t *testing.T) {
 	}
 	if x.unknownRate() != 0.2 {
 		t.Errorf("unknown: got %v, want 0.2", x.unknownRate())
+	}
+}
+
+func TestUsual(t *testing.T) {
+	pause := func(at stall.Instant, d time.Duration) stall.Span { return stall.Span{Start: at, End: at.Add(d)} }
+	got := usual([]stall.Span{pause(0, 10), pause(100, 12), pause(200, 48), pause(300, 49), pause(400, 9)})
+	want := []stall.Span{pause(0, 10), pause(100, 12), pause(200, 48), pause(400, 9)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("of a median of 12 (-want +got):\n%s", diff)
+	}
+	if got := usual(nil); got != nil {
+		t.Errorf("of none: %v", got)
 	}
 }

@@ -76,6 +76,9 @@ func (c *testCase) owns(g stall.Span, truth []stall.Span, gaps []seenGap) bool {
 			covered += part
 		}
 	}
+	if hits > 0 && c.after > 0 {
+		d -= min(g.End.Sub(hit.End), c.after)
+	}
 	if c.cover > 0 {
 		return 100*covered >= time.Duration(c.cover)*d
 	}
@@ -119,7 +122,8 @@ func (t *tally) String() string {
 func write(s *report.Section, e *experiment, all []*tally) {
 	s.Para("A probe on CPU %d of this machine, threshold 1 µs, each case for %v. A gap is of known truth where the injector's own record covers it: "+
 		"the cgroup's account for the quota, the competitor's own for when it ran, the signals sent, the thread's count of page faults, "+
-		"the samples of a timer, the way of a packet that the CPU had to receive, the runtime's own account of a pause that the gap outlasts. What is called host.irq_or_steal is wrong unless it was an interrupt.", e.cpu, e.span)
+		"the samples of a timer, the way of a packet that the CPU had to receive, the runtime's own account of a pause that the gap outlasts, by "+restart.String()+" at most, in which the world is started "+
+		"(a pause of more than four times the usual is left out: the machine had a part in it). What is called host.irq_or_steal is wrong unless it was an interrupt.", e.cpu, e.span)
 	rows := [][]string{{"injected", "gaps of known truth", "right", "undecided", "wrong", "called what cannot be", "all gaps", "of them unknown"}}
 	for _, t := range all {
 		if t.left != "" {

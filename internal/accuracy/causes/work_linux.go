@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func collect(clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err e
 	for {
 		select {
 		case <-quit:
-			return truth, nil
+			return usual(truth), nil
 		case <-time.After(time.Millisecond):
 		}
 		runtime.GC()
@@ -163,4 +164,19 @@ func collect(clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err e
 		end := stall.Instant(stats.PauseEnd[0].UnixNano() - int64(wall.Offset))
 		truth = append(truth, stall.Span{Start: end.Add(-stats.Pause[0]), End: end})
 	}
+}
+
+// usual returns the pauses that are at most four times the median: what is longer
+// is the machine's doing as well, and no truth of one cause.
+func usual(pauses []stall.Span) []stall.Span {
+	if len(pauses) == 0 {
+		return nil
+	}
+	var all []time.Duration
+	for _, p := range pauses {
+		all = append(all, p.Duration())
+	}
+	slices.Sort(all)
+	most := 4 * all[len(all)/2]
+	return slices.DeleteFunc(pauses, func(p stall.Span) bool { return p.Duration() > most })
 }

@@ -56,6 +56,7 @@ var settings = []setting{
 	{"`spin` in the service", "spin", ""},
 	{"`runtime` in the service", "runtime", ""},
 	{"`periodic` in the service", "periodic", ""},
+	{"a goroutine that spins", service.Goroutine, ""},
 }
 
 func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {

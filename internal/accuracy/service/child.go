@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -126,6 +127,9 @@ func startProbe(mode string) (note string, stop func(), err error) {
 	if mode == "" {
 		return "", func() {}, nil
 	}
+	if mode == Goroutine {
+		return "", spinGoroutine(), nil
+	}
 	m, err := jitterprobe.ParseMode(mode)
 	if err != nil {
 		return "", nil, err
@@ -135,4 +139,23 @@ func startProbe(mode string) (note string, stop func(), err error) {
 		return "", nil, fmt.Errorf("start probe: %w", err)
 	}
 	return p.Note(), func() { p.Stop() }, nil
+}
+
+// Goroutine is the mode of the probe that nobody should have: see [spinGoroutine].
+const Goroutine = "goroutine"
+
+// spinGoroutine looks at the clock all the time, as a goroutine like any other:
+// whoever stops the world has to interrupt it first.
+func spinGoroutine() (stop func()) {
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		last, longest := time.Now(), time.Duration(0)
+		for !over.Load() {
+			now := time.Now()
+			longest = max(longest, now.Sub(last))
+			last = now
+		}
+	})
+	return func() { over.Store(true); wg.Wait() }
 }

@@ -16,7 +16,7 @@ type Spec struct {
 	LiveMB  int     // size of the long-lived heap
 	Idle    int     // goroutines that do nothing
 	Forced  int     // garbage collections to force per second
-	Probe   string  // mode of a jitter probe in the process, empty for none
+	Probe   string  // mode of a jitter probe in the process, or Goroutine; empty for none
 }
 
 // Part is what the process did in some time.
