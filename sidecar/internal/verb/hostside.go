@@ -3,6 +3,7 @@ package verb
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -43,10 +44,13 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 		return nil, fmt.Errorf("watch target: %w", err)
 	}
 	h.process = p
-	if ok, why := p.Exact(); ok {
+	switch ok, why := p.Exact(); {
+	case ok:
 		log.Info("following the target's threads", "pid", pid)
-	} else {
+	case errors.Is(why, fs.ErrPermission):
 		log.Warn("the target's threads are counted, not followed: add CAP_BPF and CAP_PERFMON", "pid", pid, "why", why)
+	default:
+		log.Warn("the target's threads are counted, not followed", "pid", pid, "why", why)
 	}
 	return h, nil
 }
