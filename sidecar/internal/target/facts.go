@@ -1,6 +1,10 @@
 package target
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
@@ -67,6 +71,15 @@ func (c *Counts) add(g *gc.Collection) {
 	if n, known := g.Generation.Get(); known && n >= 0 && n < int(gc.NumGenerations) {
 		c.Generations[gc.GenerationID(n).String()]++
 	}
+}
+
+// sayCounts says counts in one line, in the order of their names.
+func sayCounts(counts map[string]uint64) string {
+	words := make([]string, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		words = append(words, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(words, ", ")
 }
 
 func (s *Summary) collection(c *gc.Collection) {

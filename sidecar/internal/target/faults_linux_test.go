@@ -144,6 +144,7 @@ func TestAzmcpFaults(t *testing.T) {
 
 func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {
 	const times = 100
+	before := openFiles(t, server.PID())
 	for range times {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", asClient, server.PID()))
@@ -167,6 +168,34 @@ func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 		t.Errorf("after %d clients were killed: %v", times, err)
 	}
 	noLeak(t, server, own)
+	noFileLeak(t, server, before)
+}
+
+// noFileLeak waits until the process has about as many files open as before: it
+// may have opened some of its own meanwhile, not one for every session.
+func noFileLeak(t *testing.T, server *dotnettest.Server, before int) {
+	t.Helper()
+	const spare = 8
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		n := openFiles(t, server.PID())
+		if n <= before+spare {
+			t.Logf("%d files are open, %d were before", n, before)
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d files are open, %d were before", n, before)
+		}
+		server.List(0) // an event to send, for a session whose client is gone
+	}
+}
+
+func openFiles(t *testing.T, pid int) int {
+	t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
 }
 
 // noLeak waits until the process has no more sessions than most: each is a

@@ -153,6 +153,9 @@ func (p *process) sayEnd() {
 		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
 		"gc_threads", s.sayGCThreads(),
 	}
+	if s.Collections.Total > 0 {
+		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds), "generations", sayCounts(s.Collections.Generations))
+	}
 	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
 		facts = append(facts, "allocated_sampled", s.Allocations.String())
 	}
