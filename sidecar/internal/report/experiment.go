@@ -45,6 +45,8 @@ type Experiment struct {
 	// are answers of the doctor at all.
 	Examined bool
 	Failed   []string
+	// Ended says that the recorder closed the file: else it was cut off, or goes on.
+	Ended bool
 	// Unrecorded is the number of gaps and records that did not get into the
 	// file; Skipped that of records of a kind, or gaps of a probe, that is not
 	// known here.
@@ -85,8 +87,7 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 type experimentBuilder struct {
 	*Report
 	*Experiment
-	any   bool
-	ended bool
+	any bool
 }
 
 func (b *experimentBuilder) learn(record recording.Record) {
@@ -111,7 +112,7 @@ func (b *experimentBuilder) learn(record recording.Record) {
 	case recording.Doctor:
 		b.learnDoctor(v.RawMessage)
 	case recording.End:
-		b.ended = true
+		b.Ended = true
 		b.seen(v.At)
 	}
 }
@@ -128,10 +129,12 @@ func (b *experimentBuilder) begin(v recording.Environment) {
 	b.Source.Runtime = v.Recorder
 }
 
-// learnTarget takes a process, or what has become known of it since.
+// learnTarget takes a process, or what has become known of it since. A session
+// with it that was opened again does not make it a new one.
 func (b *experimentBuilder) learnTarget(v recording.Target) {
 	for i := range b.Targets {
 		if b.Targets[i].ID == v.ID {
+			v.At = min(v.At, b.Targets[i].At)
 			b.Targets[i] = v
 			return
 		}

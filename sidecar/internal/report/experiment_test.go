@@ -268,8 +268,11 @@ func TestNotReproducible(t *testing.T) {
 		{"a kind that did not occur", func(*Report, *Experiment) {}, []gc.Kind{gc.FullBlocking}, "no collection of kind full_blocking occurred in process 42"},
 		{"few pauses", func(r *Report, _ *Experiment) { r.Collections = r.Collections[1:] }, nil, "9,999 pauses of kind background in process 42 are too few for p99.9"},
 		{"short", func(_ *Report, x *Experiment) { x.Results.Start = x.Results.End }, nil, "the recording lasts 1m10s, the warm-up 1m0s"},
+		{"no doctor", func(_ *Report, x *Experiment) { x.Examined = false }, nil, "has no answers of the doctor"},
 		{"a failed check", func(_ *Report, x *Experiment) { x.Failed = []string{"clocksource"} }, nil, "cannot be believed: clocksource"},
 		{"lost records", func(_ *Report, x *Experiment) { x.Unrecorded = 7 }, nil, "7 records did not get into the recording"},
+		{"dropped gaps", func(_ *Report, x *Experiment) { p := *x.Probes[0]; p.Gaps.Dropped = 3; x.Probes = []*Probed{&p} }, nil, "the probes had no room for 3 gaps"},
+		{"no end", func(_ *Report, x *Experiment) { x.Ended = false }, nil, "has no end, since a crash cut it off or it goes on still: what came after its first 1m10s is missing"},
 		{"no probe", func(_ *Report, x *Experiment) { x.Probes = nil }, nil, "nobody probed the machine"},
 	}
 	for _, tt := range tests {
@@ -280,6 +283,38 @@ func TestNotReproducible(t *testing.T) {
 			x.judge(&r, tt.claim)
 			if got := x.NotReproducible; len(got) != 1 || !strings.Contains(got[0], tt.want) {
 				t.Errorf("not reproducible: %q, want only %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestWarmupOfEachTarget: a process that appears in the middle brings a warm-up
+// of its own, and one to which a session was opened again does not.
+func TestWarmupOfEachTarget(t *testing.T) {
+	tests := []struct {
+		name   string
+		at     []time.Duration // it was told of, after the beginning
+		warmup time.Duration
+		want   []string
+	}{
+		{"at once", []time.Duration{lateTarget}, warmup, nil},
+		{"late", []time.Duration{50 * time.Second}, warmup, []string{"process 42 was first seen 50s after the beginning: its own warm-up of 1m0s ends within the results"}},
+		{"late, and no warm-up is asked for", []time.Duration{50 * time.Second}, 0, nil},
+		{"again", []time.Duration{0, 50 * time.Second}, warmup, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			whole := experiment(10_000)
+			list := []recording.Record{whole[0]}
+			for _, at := range tt.at {
+				v := goTarget()
+				v.At = begin.Add(at)
+				list = append(list, v)
+			}
+			list = append(list, whole[2:]...)
+			r := readExperiment(t, list, Options{Warmup: tt.warmup})
+			if diff := cmp.Diff(tt.want, r.Experiment.NotReproducible); diff != "" {
+				t.Errorf("not reproducible (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -24,17 +24,37 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 		x.not("the recording lasts %v, the warm-up %v: no results are left", r.Duration().Round(time.Second), x.Warmup)
 		return
 	}
-	for _, t := range x.Targets {
-		x.judgePauses(&t, r.only(t.ID), claimed)
+	for i := range x.Targets {
+		t := &x.Targets[i]
+		x.judgeWarmup(t)
+		x.judgePauses(t, r.only(t.ID), claimed)
 	}
 	if !x.observed() {
 		x.not("nobody probed the machine")
 	}
+	x.judgeWhole(r)
+	switch {
+	case !x.Examined:
+		x.not("the recording has no answers of the doctor: whether numbers of this machine can be believed is not known")
+	case len(x.Failed) > 0:
+		x.not("the doctor says that numbers of this machine cannot be believed: %s", strings.Join(x.Failed, ", "))
+	}
+}
+
+// judgeWhole asks for what was lost.
+func (x *Experiment) judgeWhole(r *Report) {
+	if !x.Ended {
+		x.not("the recording has no end, since a crash cut it off or it goes on still: what came after its first %v is missing", r.Duration().Round(time.Second))
+	}
 	if x.Unrecorded > 0 {
 		x.not("%s did not get into the recording", page.Many(x.Unrecorded, "record"))
 	}
-	if len(x.Failed) > 0 {
-		x.not("the doctor says that numbers of this machine cannot be believed: %s", strings.Join(x.Failed, ", "))
+	dropped := uint64(0)
+	for _, p := range x.Probes {
+		dropped += p.Gaps.Dropped
+	}
+	if dropped > 0 {
+		x.not("the probes had no room for %s", page.Many(dropped, "gap"))
 	}
 }
 
@@ -69,6 +89,18 @@ func (x *Experiment) judgeLines() {
 				x.not("in the runtime line of process %d %s is %s", t.PID, name, strings.ToLower(value))
 			}
 		}
+	}
+}
+
+// lateTarget is how long after the beginning a process may appear that was there
+// from the beginning on: as long as it takes to find it and to open a session.
+const lateTarget = 5 * time.Second
+
+// judgeWarmup asks for a process that was watched for all of the warm-up: what a
+// new one does first is no result.
+func (x *Experiment) judgeWarmup(t *recording.Target) {
+	if late := t.At.Sub(x.At); x.Warmup > 0 && late > lateTarget {
+		x.not("process %d was first seen %v after the beginning: its own warm-up of %v ends within the results", t.PID, late.Round(time.Second), x.Warmup)
 	}
 }
 
