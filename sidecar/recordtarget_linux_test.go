@@ -1,15 +1,20 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/report"
 )
 
@@ -37,6 +42,10 @@ func TestRecordTarget(t *testing.T) {
 			PauseTotal int64 `json:"pause_total"`
 		} `json:"targets"`
 	}](t, r.stdout.String())
+
+	if checks := storedChecks(t, file); !slices.ContainsFunc(checks, func(c doctor.Check) bool { return strings.HasPrefix(c.ID, "target.") }) {
+		t.Errorf("the doctor's answers do not tell of the target: %+v", checks)
+	}
 
 	stdout, stderr, code := sidecar(t, nil, "report", "--warmup=0s", "--json", file)
 	if code != 3 {
@@ -79,5 +88,34 @@ func TestRecordTarget(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("the report lacks %q:\n%s", want, stdout)
 		}
+	}
+}
+
+// storedChecks are the doctor's answers in a recording.
+func storedChecks(t *testing.T, path string) []doctor.Check {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	in, err := recording.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		record, err := in.Next()
+		if err != nil {
+			t.Fatalf("no answers of the doctor: %v", err)
+		}
+		answers, ok := record.(recording.Doctor)
+		if !ok {
+			continue
+		}
+		var report doctor.Report
+		if err := json.Unmarshal(answers.RawMessage, &report); err != nil {
+			t.Fatal(err)
+		}
+		return report.Checks
 	}
 }

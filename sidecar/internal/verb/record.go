@@ -22,6 +22,7 @@ import (
 // recorder writes what a run sees into a file. A nil one does nothing.
 type recorder struct {
 	path, workload string
+	target         int // PID that the doctor is to look at, 0 for none
 	clock          stall.Clock
 	log            *slog.Logger
 
@@ -48,11 +49,11 @@ func watchedBy(s *jitterprobe.Snapshot) watched {
 }
 
 // newRecorder returns nil for no path.
-func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) *recorder {
+func newRecorder(path, workload string, target int, clock stall.Clock, log *slog.Logger) *recorder {
 	if path == "" {
 		return nil
 	}
-	return &recorder{path: path, workload: workload, clock: clock, log: log}
+	return &recorder{path: path, workload: workload, target: target, clock: clock, log: log}
 }
 
 // checkRecord finds out before anything starts whether there can be such a file.
@@ -150,10 +151,10 @@ func (r *recorder) write(g jitterprobe.Gap) {
 	r.file.Gap(id, recording.GapOf(g))
 }
 
-// ask records what the doctor says of this machine. His self-test would be in
+// ask records what the doctor says of this machine, and of the target. His self-test would be in
 // the way of the probe.
 func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe) {
-	report, err := doctor.Run(doctor.Options{Probe: p})
+	report, err := doctor.Run(doctor.Options{Probe: p, Target: r.target})
 	if err != nil {
 		r.log.Warn("the recording has no answers of the doctor", "error", err)
 		return

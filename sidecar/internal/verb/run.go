@@ -112,7 +112,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		providers.Discard()
 		return nil, err
 	}
-	record := newRecorder(s.recordTo, s.workload, clock, s.log)
+	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
 	w, err := watch.Start(watch.Options{
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			o := s.probe
