@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/report"
 )
@@ -78,13 +79,13 @@ func TestRecordOfEveryCPU(t *testing.T) {
 func TestRecordSurvivesAKill(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.rec")
 	r := startSidecar(t, withoutExport, "run", "--board=off", "--mode=periodic", "--record", file)
-	var sizes []int64 // of the flushes
+	var flushes []os.FileInfo // the file after each
 	r.await("three flushes of the recording", func() bool {
 		info, err := os.Stat(file)
-		if err == nil && (len(sizes) == 0 || info.Size() > sizes[len(sizes)-1]) {
-			sizes = append(sizes, info.Size())
+		if err == nil && (len(flushes) == 0 || info.Size() > flushes[len(flushes)-1].Size()) {
+			flushes = append(flushes, info)
 		}
-		return len(sizes) == 4
+		return len(flushes) == 4
 	})
 	_ = r.end(syscall.SIGKILL) // it was killed
 	stdout, stderr, code := sidecar(t, nil, "report", "--json", "--warmup=0s", file)
@@ -94,5 +95,24 @@ func TestRecordSurvivesAKill(t *testing.T) {
 	d := one[report.Document](t, stdout)
 	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "cut off") || d.Experiment.Probes[0].Gaps.Observed <= 0 {
 		t.Errorf("incomplete %+v, %v observed, want a cut and some time", d.Incomplete, d.Experiment.Probes[0].Gaps.Observed)
+	}
+	if why := strings.Join(d.Experiment.NotReproducible, "; "); !strings.Contains(why, "the recording has no end") {
+		t.Errorf("not reproducible: %s, want that there is no end", why)
+	}
+
+	// A second of what was seen waits for the next flush at most: what is in the
+	// file is as old as the last one, and that one comes a second after the one
+	// before. Both are asked of the file, since a loaded machine kills late.
+	rhythm := time.Hour
+	for i := range flushes[1:] {
+		rhythm = min(rhythm, flushes[i+1].ModTime().Sub(flushes[i].ModTime()))
+	}
+	recorded, err := time.Parse(time.RFC3339Nano, d.Source.Recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := flushes[3].ModTime().Sub(recorded) - d.Source.End.Sub(d.Source.Start)
+	if rhythm > 2*time.Second || missing > 2500*time.Millisecond {
+		t.Errorf("flushes come %v after each other at best, and at the last one the file lacks %v, want at most 2s and 2.5s", rhythm, missing)
 	}
 }
