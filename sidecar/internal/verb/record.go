@@ -151,8 +151,8 @@ func (r *recorder) write(g jitterprobe.Gap) {
 	r.file.Gap(id, recording.GapOf(g))
 }
 
-// ask records what the doctor says of this machine, and of the target. His self-test would be in
-// the way of the probe.
+// ask records what the doctor says of this machine, and of the target. His
+// self-test would be in the way of the probe.
 func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe) {
 	report, err := doctor.Run(doctor.Options{Probe: p, Target: r.target})
 	if err != nil {

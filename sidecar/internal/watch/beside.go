@@ -88,11 +88,7 @@ func (b *beside) look() bool {
 			return false
 		}
 		b.each = append(b.each, s)
-		if i == 0 {
-			sum = s
-		} else {
-			sum.Merge(&s)
-		}
+		sum.Merge(&s)
 	}
 	b.merged = sum
 	return true
