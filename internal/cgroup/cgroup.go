@@ -1,6 +1,6 @@
 // Package cgroup finds the cgroups that give any process of this host its CPU
-// time, and reads their quota and their throttling, in v1 and v2 alike: the
-// process's own cgroup and every ancestor that can be seen from here.
+// time, and reads their quota, their throttling and their CPUs, in v1 and v2
+// alike: the process's own cgroup and every ancestor that can be seen from here.
 //
 // All files are read below an fs.FS that is the root of the file system, and
 // no more than [MaxFile] bytes of each.
@@ -23,23 +23,30 @@ const (
 	maxDepth = 64
 )
 
-// Group is one directory of the hierarchy that holds the cpu controller.
+// Group is one directory of a hierarchy.
 type Group struct {
 	Dir string // without the leading slash, such as sys/fs/cgroup/cpu/x
 	V2  bool
 }
 
-// Of returns the cgroup of the process that proc names ("self", or a PID) and
-// its ancestors, own first. It is empty where the controller is not mounted:
-// then nothing is known.
-func Of(root fs.FS, proc string) ([]Group, error) {
-	own, v2, err := ownPath(root, path.Join("proc", proc, "cgroup"))
+// Of returns the cgroup with the cpu controller of the process that proc names
+// ("self", or a PID) and its ancestors, own first. It is empty where the
+// controller is not mounted: then nothing is known.
+func Of(root fs.FS, proc string) ([]Group, error) { return With(root, proc, "cpu") }
+
+// Unified is Of for the v2 hierarchy, whatever controllers it holds: pressure is
+// kept there, whoever limits the CPU.
+func Unified(root fs.FS, proc string) ([]Group, error) { return With(root, proc, "") }
+
+// With is Of for another controller, such as cpuset.
+func With(root fs.FS, proc, controller string) ([]Group, error) {
+	own, v2, err := ownPath(root, path.Join("proc", proc, "cgroup"), controller)
 	if own == "" || err != nil {
 		return nil, err
 	}
 	// The mounts are those of the reader, not of the process: it is the reader
 	// who opens the files.
-	mount, top, err := findMount(root, v2)
+	mount, top, err := findMount(root, v2, controller)
 	if mount == "" || err != nil {
 		return nil, err
 	}
@@ -61,9 +68,9 @@ func Of(root fs.FS, proc string) ([]Group, error) {
 	return groups, nil
 }
 
-// ownPath returns the path in /proc/PID/cgroup of the hierarchy with the cpu
+// ownPath returns the path in /proc/PID/cgroup of the hierarchy with the
 // controller: a v1 one if there is one, else the v2 one (cgroups(7)).
-func ownPath(root fs.FS, file string) (own string, v2 bool, err error) {
+func ownPath(root fs.FS, file, controller string) (own string, v2 bool, err error) {
 	text, err := read(root, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil // no cgroups in this kernel, or no such process
@@ -76,11 +83,13 @@ func ownPath(root fs.FS, file string) (own string, v2 bool, err error) {
 		if len(f) != 3 {
 			continue
 		}
-		if slices.Contains(strings.Split(f[1], ","), "cpu") {
+		switch {
+		case f[1] == "":
+			if f[0] == "0" {
+				own, v2 = f[2], true
+			}
+		case slices.Contains(strings.Split(f[1], ","), controller):
 			return f[2], false, nil
-		}
-		if f[0] == "0" && f[1] == "" {
-			own, v2 = f[2], true
 		}
 	}
 	return own, v2, nil
@@ -88,7 +97,7 @@ func ownPath(root fs.FS, file string) (own string, v2 bool, err error) {
 
 // findMount returns where the hierarchy is mounted and which of its
 // directories is the top of the mount (proc_pid_mountinfo(5)).
-func findMount(root fs.FS, v2 bool) (mount, top string, err error) {
+func findMount(root fs.FS, v2 bool, controller string) (mount, top string, err error) {
 	text, err := read(root, "proc/self/mountinfo")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", "", nil
@@ -102,7 +111,7 @@ func findMount(root fs.FS, v2 bool) (mount, top string, err error) {
 		if !ok || len(l) < 5 || len(r) < 3 {
 			continue
 		}
-		isV1 := r[0] == "cgroup" && slices.Contains(strings.Split(r[2], ","), "cpu")
+		isV1 := r[0] == "cgroup" && slices.Contains(strings.Split(r[2], ","), controller)
 		if (v2 && r[0] == "cgroup2") || (!v2 && isV1) {
 			return unescape(l[4]), unescape(l[3]), nil
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/cgroup"
 )
 
 // Where the kernel says which CPUs it schedules nobody on: those of isolcpus=,
@@ -13,7 +15,7 @@ const (
 	partitionsFile = "sys/fs/cgroup/cpuset.cpus.isolated"
 )
 
-// cpus judges which CPUs this process has, and what the probe's shares.
+// cpus judges which CPUs this process has, and with whom the probe's shares.
 func (m *machine) cpus() []Check {
 	c := about("cpuset", "proc/self/status")
 	list, _ := field(m.status, "Cpus_allowed_list")
@@ -22,7 +24,7 @@ func (m *machine) cpus() []Check {
 	case len(m.allowed) == 0:
 		c = c.none("no Cpus_allowed_list")
 	case !slices.Contains(m.allowed, m.cpu):
-		c = c.fail(fmt.Sprintf("%s, without CPU %d", list, m.cpu), "the probe may not run there: choose another --cpu, or widen the cpuset")
+		c = c.fail(fmt.Sprintf("%s, without CPU %d", list, m.cpu), "the probe may not run there: choose another --cpu, or give it that CPU (taskset, cpuset.cpus)")
 	case len(m.allowed) > 1:
 		c = c.ok(value)
 	case m.spins():
@@ -30,31 +32,29 @@ func (m *machine) cpus() []Check {
 	default:
 		c = c.info(value, "one CPU: no other mode than periodic")
 	}
-	return []Check{c, m.siblings()}
+	return []Check{c, m.cpuset(), m.siblings()}
 }
 
-// siblings judges who shares the core: two hyperthreads slow each other.
-func (m *machine) siblings() Check {
-	file := m.cpuFile("topology/thread_siblings_list")
-	c := about("cpu.siblings", file)
-	cpus, err := m.cpuListOf(file)
+// cpuset judges which CPUs the cgroup leaves to this process at all: taskset
+// widens no further.
+func (m *machine) cpuset() Check {
+	c := about("cpuset.cgroup", "proc/self/cgroup")
+	list, file, err := cgroup.CPUs(m.root, "self")
 	if err != nil {
 		return c.unread(err)
 	}
-	smt, err := m.text("sys/devices/system/cpu/smt/active")
-	cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return cpu == m.cpu })
-	switch {
-	case len(cpus) == 0 && err == nil && smt == "0":
-		return c.ok("none, SMT is off")
-	case len(cpus) == 0:
-		return c.ok("none")
+	if file == "" {
+		return c.none("no cgroup with the cpuset controller to be seen")
 	}
-	return c.warn(fmt.Sprintf("CPU %d shares its core with %s", m.cpu, join(cpus)),
-		"a busy sibling slows the probe, and a spinner the sibling: keep the service off both")
-}
-
-func join(cpus []int) string {
-	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(cpus)), ","), "[]")
+	c.File = "/" + file
+	cpus, err := cpuList(list)
+	switch {
+	case err != nil:
+		return c.none(err.Error())
+	case len(cpus) > 0 && !slices.Contains(cpus, m.cpu):
+		return c.fail(fmt.Sprintf("%s, without CPU %d", list, m.cpu), "taskset cannot give the probe that CPU: choose another --cpu, or widen cpuset.cpus of the cgroup")
+	}
+	return c.ok(list)
 }
 
 // isolation judges whether the kernel keeps its own work off the CPU.

@@ -97,35 +97,3 @@ func (p *goProcess) procs(cpus int, quota float64) int {
 	}
 	return cpus
 }
-
-// maxProcs judges the target's GOMAXPROCS against its quota, and against the
-// CPU that a spinner takes.
-func (m *machine) maxProcs(p *goProcess) Check {
-	c := about("target.gomaxprocs", m.targetFile("environ"))
-	cpus, _, err := m.allowedTo()
-	if err != nil || len(cpus) == 0 {
-		return c.none("the CPUs of the target are not known")
-	}
-	q, err := m.targetLimit()
-	quota, known := q.CPUs, err == nil
-	n := p.procs(len(cpus), quota)
-	value := fmt.Sprintf("%d as started, %s", n, plural(len(cpus), "CPU"))
-	if quota > 0 {
-		value += fmt.Sprintf(", quota %.3g", quota)
-	}
-	left := len(cpus)
-	for _, cpu := range cpus {
-		if cpu == m.cpu && m.spins() {
-			left--
-		}
-	}
-	switch {
-	case quota > 0 && float64(n) > math.Ceil(quota):
-		return c.warn(value, "the workers of a collection use the quota up at once and are throttled in the midst of it: set GOMAXPROCS to the quota")
-	case n > left:
-		return c.warn(value, fmt.Sprintf("the spinner on CPU %d leaves %s for %d Ps: a P without a CPU holds up every stop of the world; set GOMAXPROCS=%d", m.cpu, plural(left, "CPU"), n, max(left, 1)))
-	case !known:
-		return c.info(value, "its quota is not known")
-	}
-	return c.ok(value)
-}

@@ -69,19 +69,7 @@ func (m *machine) competitors() Check {
 	if len(m.threads) == 0 {
 		return c.none("no threads to be seen")
 	}
-	self := 0
-	if text, err := m.text("proc/self/stat"); err == nil {
-		pid, _, _ := strings.Cut(text, " ")
-		self, _ = strconv.Atoi(pid) // 0 is nobody
-	}
-	var names []string
-	for _, t := range m.threads {
-		if t.state == "R" && t.cpu == m.cpu && t.pid != self {
-			names = append(names, fmt.Sprintf("%s (%d)", t.name, t.pid))
-		}
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := m.runnable([]int{m.cpu})
 	note := ""
 	if m.partial {
 		note = fmt.Sprintf(" among the first %d threads", maxThreads)
@@ -90,4 +78,21 @@ func (m *machine) competitors() Check {
 		return c.ok("nobody" + note)
 	}
 	return c.warn(few(names)+note, fmt.Sprintf("runnable on CPU %d: the probe shares it; choose another --cpu, or move them", m.cpu))
+}
+
+// runnable names who runs on the CPUs at this moment, or could, but this process.
+func (m *machine) runnable(cpus []int) []string {
+	self := 0
+	if text, err := m.text("proc/self/stat"); err == nil {
+		pid, _, _ := strings.Cut(text, " ")
+		self, _ = strconv.Atoi(pid) // 0 is nobody
+	}
+	var names []string
+	for _, t := range m.threads {
+		if t.state == "R" && slices.Contains(cpus, t.cpu) && t.pid != self {
+			names = append(names, fmt.Sprintf("%s (%d)", t.name, t.pid))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
@@ -45,9 +44,9 @@ type machine struct {
 
 // counters are what is read before and after the self-test.
 type counters struct {
-	steal    uint64 // of the probe's CPU, clock ticks; stealErr if it could not be read
-	ticks    uint64 // all of that CPU's
-	stealErr error
+	cpu      cpuTime // of the probe's CPU; cpuErr if it could not be read
+	cpuErr   error
+	core     cpuTime // of its siblings
 	throttle []cgroup.Throttle
 	smi      uint64
 	smiErr   error
@@ -107,7 +106,14 @@ func (m *machine) end() { m.after = m.count() }
 
 func (m *machine) count() counters {
 	var c counters
-	c.steal, c.ticks, c.stealErr = m.stealTicks()
+	var own []int
+	if m.cpu >= 0 {
+		own = []int{m.cpu}
+	}
+	c.cpu, c.cpuErr = m.cpuTimes(own...)
+	if cpus, err := m.siblingCPUs(); err == nil && len(cpus) > 0 {
+		c.core, _ = m.cpuTimes(cpus...) // not known then
+	}
 	for _, g := range m.groups {
 		if t, ok := g.Throttle(m.root); ok {
 			c.throttle = append(c.throttle, t)
@@ -115,32 +121,4 @@ func (m *machine) count() counters {
 	}
 	c.smi, c.smiErr = m.smiCount()
 	return c
-}
-
-// stealTicks returns field 8 of the probe's CPU in /proc/stat, and the sum of
-// the first eight: guest time is contained in user time (proc_stat(5)).
-func (m *machine) stealTicks() (steal, all uint64, err error) {
-	text, err := m.text("proc/stat")
-	if err != nil {
-		return 0, 0, err
-	}
-	name := "cpu"
-	if m.cpu >= 0 {
-		name += strconv.Itoa(m.cpu)
-	}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 9 || f[0] != name {
-			continue
-		}
-		for _, s := range f[1:9] {
-			n, err := strconv.ParseUint(s, 10, 63)
-			if err != nil {
-				return 0, 0, fmt.Errorf("holds %.20q, not a number", s)
-			}
-			all, steal = all+n, n
-		}
-		return steal, all, nil
-	}
-	return 0, 0, fmt.Errorf("no line %s with eight numbers", name)
 }

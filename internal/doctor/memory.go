@@ -16,6 +16,7 @@ func (m *machine) pages() []Check {
 		m.daemon("ksm", "sys/kernel/mm/ksm/run", "merged pages are copied at the next write to them: a fault in the service"),
 		m.daemon("damon", "sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "kdamond samples page tables: a few faults, and a kernel thread"),
 		m.numa(),
+		m.node(),
 	}
 }
 
@@ -48,23 +49,6 @@ func (m *machine) daemon(id, file, advice string) Check {
 		return c.ok("0")
 	}
 	return c.info(fmt.Sprint(n), advice)
-}
-
-func (m *machine) numa() Check {
-	const file = "proc/sys/kernel/numa_balancing"
-	c := about("numa", file)
-	n, err := m.number(file)
-	if err != nil {
-		return c.unread(err)
-	}
-	nodes, err := m.cpuListOf("sys/devices/system/node/online")
-	switch {
-	case n == 0:
-		return c.ok("no balancing")
-	case err == nil && len(nodes) == 1:
-		return c.ok("balancing, but one node")
-	}
-	return c.warn("balancing", "hint faults and migrations stall threads: set kernel.numa_balancing=0 and bind the service to a node")
 }
 
 // swapping judges whether memory can be on disk.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -24,6 +25,7 @@ type rights struct {
 	thread     error
 	cpu        error
 	tracefs    string // where it is, empty if nowhere
+	untraced   error  // why it cannot be listed, if it is there
 	btf        bool
 	otherPIDs  bool // this PID namespace is not the initial one
 }
@@ -53,9 +55,13 @@ func (m *machine) rights() rights {
 	r.filtered = mode == "2"
 	r.thread, r.cpu = m.perfThread(), m.perfCPU(max(m.cpu, 0))
 	for _, dir := range []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"} {
-		if _, err := m.list(dir + "/events"); err == nil {
-			r.tracefs = dir
+		_, err := m.list(dir + "/events")
+		if err == nil {
+			r.tracefs, r.untraced = dir, nil
 			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.untraced = err
 		}
 	}
 	pids, err := fs.ReadLink(m.FS, "proc/self/ns/pid")
@@ -70,7 +76,7 @@ func (m *machine) rights() rights {
 // rightsOf judges what may be asked of the kernel about causes.
 func (m *machine) rightsOf() []Check {
 	r := m.rights()
-	return []Check{r.perfCheck(), r.bpfCheck(), r.tracefsCheck(), m.seccompCheck(&r)}
+	return []Check{r.perfCheck(), r.bpfCheck(), m.bpfSwitch(), r.tracefsCheck(), m.seccompCheck(&r)}
 }
 
 func (r *rights) perfCheck() Check {
@@ -103,9 +109,29 @@ func (r *rights) bpfCheck() Check {
 	return c.ok("CAP_BPF and CAP_PERFMON, BTF")
 }
 
+// bpfSwitch tells who may load programs at all
+// (Documentation/admin-guide/sysctl/kernel.rst, unprivileged_bpf_disabled). None
+// of its values lets the scheduler be followed without capabilities.
+func (m *machine) bpfSwitch() Check {
+	const file = "proc/sys/kernel/unprivileged_bpf_disabled"
+	c := about("rights.bpf.switch", file)
+	n, err := m.number(file)
+	switch {
+	case err != nil:
+		return c.unread(err)
+	case n == 0:
+		return c.info("0", "anybody may load BPF programs, but not follow the scheduler: that takes CAP_BPF and CAP_PERFMON all the same")
+	case n == 1:
+		return c.ok("1: CAP_BPF only, until the next boot")
+	}
+	return c.ok(fmt.Sprintf("%d: CAP_BPF only", n))
+}
+
 func (r *rights) tracefsCheck() Check {
 	c := about("rights.tracefs", "sys/kernel/tracing/events")
 	switch {
+	case r.tracefs == "" && r.untraced != nil:
+		return c.info(why(r.untraced), "interrupts cannot be told from the hypervisor: run as root, or give this user a right to read tracefs (mount option gid=)")
 	case r.tracefs == "" && r.has(capSysAdmin):
 		return c.info("not mounted here, CAP_SYS_ADMIN can reach it", "")
 	case r.tracefs == "":

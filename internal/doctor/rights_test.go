@@ -23,3 +23,57 @@ func TestPIDNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoMayLoadBPF: no value of the switch takes the place of capabilities.
+func TestWhoMayLoadBPF(t *testing.T) {
+	for text, want := range map[string]verdict{
+		"0\n": {Info, "0", "CAP_BPF and CAP_PERFMON all the same"},
+		"1\n": {OK, "until the next boot", ""},
+		"2\n": {OK, "2: CAP_BPF only", ""},
+		"x\n": {NA, "not a number", ""},
+		"":    {NA, "no such file", ""},
+	} {
+		files := filesOf()
+		if text != "" {
+			files = filesOf("proc/sys/kernel/unprivileged_bpf_disabled", text)
+		}
+		m := &machine{root: root{files}}
+		want.check(t, m.bpfSwitch())
+	}
+}
+
+// closed is a file system of which one directory may not be read.
+type closed struct {
+	fs.FS
+	name string
+}
+
+func (c closed) Open(name string) (fs.File, error) {
+	if name == c.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return c.FS.Open(name)
+}
+
+// TestTracefs: that it may not be read is told from that it is not there.
+func TestTracefs(t *testing.T) {
+	there := filesOf("sys/kernel/tracing/events/x", "")
+	for _, test := range []struct {
+		name string
+		fs.FS
+		caps string
+		want verdict
+	}{
+		{"readable", there, "0", verdict{OK, "/sys/kernel/tracing", ""}},
+		{"not readable", closed{there, "sys/kernel/tracing/events"}, "0", verdict{Info, "permission denied", "run as root"}},
+		{"not there", filesOf(), "0", verdict{Info, "not to be seen", "mount tracefs"}},
+		{"not there, and can be", filesOf(), "1ffffffffff", verdict{Info, "CAP_SYS_ADMIN can reach it", ""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := &machine{root: root{test.FS}, status: "CapEff:\t" + test.caps + "\n"}
+			m.perfThread, m.perfCPU = func() error { return nil }, func(int) error { return nil }
+			r := m.rights()
+			test.want.check(t, r.tracefsCheck())
+		})
+	}
+}

@@ -1,10 +1,10 @@
 package doctor
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
 	"slices"
+	"strings"
 )
 
 // virtual judges whether there is a hypervisor, and what it takes.
@@ -12,16 +12,16 @@ func (m *machine) virtual() []Check {
 	const file = "proc/cpuinfo"
 	c := about("virtualised", file)
 	flags, err := m.cpuFlags()
-	name := m.hypervisor()
+	name, says := m.hypervisor()
 	is := slices.Contains(flags, "hypervisor") || name != ""
 	if name == "" {
-		name = "hypervisor flag"
+		name, says = "hypervisor flag", file
 	}
 	switch {
-	case err != nil:
+	case err != nil && !is:
 		c = c.unread(err)
 	case is:
-		c = c.info(name, "gaps above 10 us may be the host's: read host.steal as the hypervisor, not as this kernel")
+		c = about("virtualised", says).info(name, "gaps above 10 us may be the host's: read host.steal as the hypervisor, not as this kernel")
 	case len(flags) == 0:
 		c = c.none("no CPU flags")
 	default:
@@ -30,36 +30,29 @@ func (m *machine) virtual() []Check {
 	return []Check{c, m.steal(is)}
 }
 
-// hypervisor names what the machine runs on, if a file does.
-func (m *machine) hypervisor() string {
-	if t, err := m.text("sys/hypervisor/type"); err == nil && t != "" {
-		return t
+// hypervisor names what the machine runs on, if a file does, and that file.
+func (m *machine) hypervisor() (name, file string) {
+	const hypervisor, product = "sys/hypervisor/type", "sys/class/dmi/id/product_name"
+	if t, err := m.text(hypervisor); err == nil && t != "" {
+		return t, hypervisor
 	}
 	known := []string{"KVM", "Virtual Machine", "VMware", "VirtualBox", "HVM domU", "Google Compute Engine", "Standard PC", "Bochs"}
-	product, err := m.text("sys/class/dmi/id/product_name")
-	if err != nil {
-		return ""
+	text, err := m.text(product)
+	if err == nil && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(text, k) }) {
+		return text, product
 	}
-	for _, k := range known {
-		if len(product) >= len(k) && product[:len(k)] == k {
-			return product
-		}
-	}
-	return ""
+	return "", ""
 }
 
 // steal judges what /proc/stat says of time that the host did not give. It
 // counts in ticks of 10 ms and misses what the host does not admit.
 func (m *machine) steal(virtual bool) Check {
 	c := about("steal", "proc/stat")
-	if err := errors.Join(m.before.stealErr, m.after.stealErr); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return c.unread(fs.ErrNotExist)
-		}
-		return c.unread(m.after.stealErr)
+	if err := cmp.Or(m.after.cpuErr, m.before.cpuErr); err != nil {
+		return c.unread(err)
 	}
-	now, all := m.after.steal, m.after.ticks
-	taken := now - min(now, m.before.steal)
+	now, all := m.after.cpu.steal, m.after.cpu.all
+	taken := now - min(now, m.before.cpu.steal)
 	since := fmt.Sprintf("%.2g %% since boot", 100*float64(now)/float64(max(all, 1)))
 	if m.tested {
 		since += fmt.Sprintf(", %d ticks in the self-test", taken)
