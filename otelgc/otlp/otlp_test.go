@@ -2,15 +2,12 @@ package otlp_test
 
 import (
 	"context"
-	"errors"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -79,80 +76,6 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestLastValues: what observed metrics say last is exported, though the program
-// ends long before it is its time.
-func TestLastValues(t *testing.T) {
-	clearEnv(t)
-	r := otlptest.NewHTTP(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
-	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "3600000")
-	m, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0), otelgc.WithBoard(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const requests = 3
-	for range requests {
-		w := m.Begin(context.Background())
-		w.End()
-	}
-	if err := shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	last := map[string]int64{}
-	for _, metric := range r.Metrics() {
-		sum := int64(0)
-		for _, p := range metric.GetSum().GetDataPoints() {
-			sum += p.GetAsInt()
-		}
-		last[metric.GetName()] = max(last[metric.GetName()], sum)
-	}
-	if got := last[stall.MetricRequests]; got != requests {
-		t.Errorf("%s: %d in the last export, want %d; exported: %v", stall.MetricRequests, got, requests, last)
-	}
-}
-
-// TestBurst: all spans of a busy second are exported, with their shares, by a
-// flush and by the shutdown.
-func TestBurst(t *testing.T) {
-	clearEnv(t)
-	r := otlptest.NewHTTP(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
-	_, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0), otelgc.WithBoard(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The flush has all the time that it needs, the shutdown has not.
-	const burst, rest = 5000, 100
-	tracer := otel.Tracer("test")
-	for i := range burst + rest {
-		_, span := tracer.Start(context.Background(), "work")
-		span.End()
-		if i == burst-1 {
-			flusher := otel.GetTracerProvider().(interface{ ForceFlush(context.Context) error })
-			if err := flusher.ForceFlush(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			if n := len(r.Spans()); n != burst {
-				t.Errorf("received %d spans after a flush, want %d", n, burst)
-			}
-		}
-	}
-	if err := shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	got := r.Spans()
-	if len(got) != burst+rest {
-		t.Errorf("received %d spans, want %d", len(got), burst+rest)
-	}
-	for _, s := range got {
-		if otlptest.Attribute(s.GetAttributes(), stall.AttrFidelity) == nil {
-			t.Fatalf("a span has no share: %v", s.GetAttributes())
-		}
-	}
-}
-
 func checkEvents(t *testing.T, r *otlptest.Receiver, boot string) {
 	t.Helper()
 	seen := make(map[string]int)
@@ -187,70 +110,6 @@ func checkMetrics(t *testing.T, r *otlptest.Receiver, boot string) {
 		if samples[want] == 0 {
 			t.Errorf("received no sample of %s, only %v", want, samples)
 		}
-	}
-}
-
-// TestSecondStart: it is refused, and the first goes on.
-func TestSecondStart(t *testing.T) {
-	clearEnv(t)
-	t.Setenv("OTEL_SDK_DISABLED", "true")
-	_, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	meters := otel.GetMeterProvider()
-	if m, _, err := otlp.Start(context.Background()); !errors.Is(err, otelgc.ErrStarted) || m != nil {
-		t.Errorf("second start: got %v, %v, want %v", m, err, otelgc.ErrStarted)
-	}
-	if otel.GetMeterProvider() != meters {
-		t.Error("the refused start set the global provider")
-	}
-	if err := shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStartRefuses(t *testing.T) {
-	clearEnv(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
-	m, _, err := otlp.Start(context.Background())
-	if err == nil || m != nil || strings.Contains(err.Error(), "\n") {
-		t.Fatalf("got %v, %v, want an error of one line", m, err)
-	}
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")
-	t.Setenv("OTEL_SDK_DISABLED", "true")
-	_, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0))
-	if err != nil {
-		t.Fatalf("start after a refusal: %v", err)
-	}
-	if err := shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestDeadCollector: somebody listens and never answers. That shutdown returns
-// is what go test's own limit checks.
-func TestDeadCollector(t *testing.T) {
-	clearEnv(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+l.Addr().String())
-	_, shutdown, err := otlp.Start(context.Background(), otelgc.WithExactBudget(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	runtime.GC()
-	err = shutdown(context.Background())
-	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("got error %v, want one of one line that the time was over", err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if again := shutdown(ctx); again == nil {
-		t.Error("second shutdown: got no error, want the first one's")
 	}
 }
 
