@@ -54,11 +54,11 @@ func (row *Row) attribution() Attribution {
 		HostDuring: fractions(&row.Share.HostDuring, row.Share.Total),
 		Coincident: fractions(&row.Share.Coincident, row.Share.Total),
 	}
-	a.Stalls = names(Stalls(&row.Share))
+	a.Stalls = names(stallsOf(&row.Share))
 	a.GCShare, a.GCShareAffected = row.GCShare()
 	if row.Affected > 0 {
 		a.AffectedShare = whole(&row.AffectedShare)
-		a.AffectedStalls = names(Stalls(&row.AffectedShare))
+		a.AffectedStalls = names(stallsOf(&row.AffectedShare))
 		a.FirstStall = a.AffectedStalls[0]
 	}
 	return a

@@ -8,10 +8,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Stalls returns what stalled the requests of s, the most first. Queue is not
+// stallsOf returns what stalled the requests of s, the most first. Queue is not
 // among them: it is what is left of the way to the handler and back when nothing
 // else explains it, as app is of the handler.
-func Stalls(s *stall.Share) []stall.Cause {
+func stallsOf(s *stall.Share) []stall.Cause {
 	var causes []stall.Cause
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
 		if c != stall.Queue && s.Charged[c] > 0 {
@@ -72,7 +72,7 @@ func (row *Row) delayCells() []string {
 		atMost(cell(fraction(row.Affected, row.Requests))), atMost(cell(ofDelayed)), atMost(cell(ofAll)),
 		number(row.Affected - row.Several), number(row.Several), number(row.FullBlocking), number(row.OneStop),
 	}
-	return append(cells, Stalls(&row.AffectedShare)[0].String())
+	return append(cells, stallsOf(&row.AffectedShare)[0].String())
 }
 
 func number(n int) string {

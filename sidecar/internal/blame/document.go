@@ -92,7 +92,7 @@ func (r *Report) Document() Document {
 			Other: r.Inside.Other, Coincident: r.Inside.Coincident,
 		},
 		Attribution: []Attribution{},
-		Stalls:      names(Stalls(&all.Share)),
+		Stalls:      names(stallsOf(&all.Share)),
 		Affected:    r.Judgement.affected(),
 		GCMatters:   []MatterJSON{},
 		Blame:       r.Sentences(),
@@ -104,8 +104,8 @@ func (r *Report) Document() Document {
 	if l.HasP999 {
 		d.Latency.P999 = &l.P999
 	}
-	for _, m := range r.Judgement.Matters() {
-		d.GCMatters = append(d.GCMatters, MatterJSON{m.Above, m.Requests, m.Verdict().String(), m.Least, m.Most, m.Sched, m.Hidden})
+	for _, m := range r.Judgement.byPercentile() {
+		d.GCMatters = append(d.GCMatters, MatterJSON{m.above, m.requests, m.verdict().String(), m.least, m.most, m.sched, m.hidden})
 	}
 	for i := range r.Judgement.Rows {
 		d.Attribution = append(d.Attribution, r.Judgement.Rows[i].attribution())
@@ -130,7 +130,7 @@ func (j *Judgement) affected() *Affected {
 	if t.Affected == 0 {
 		return nil
 	}
-	stalls := names(Stalls(&t.AffectedShare))
+	stalls := names(stallsOf(&t.AffectedShare))
 	return &Affected{fidelity.String(), t.Affected, stalls[0], stalls, whole(&t.AffectedShare)}
 }
 

@@ -8,56 +8,56 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Matters is the share of the requests' time from which on garbage collection
+// enough is the share of the requests' time from which on garbage collection
 // matters.
-const Matters = 0.10
+const enough = 0.10
 
-// Verdict says whether garbage collection matters.
-type Verdict uint8
+// verdict says whether garbage collection matters.
+type verdict uint8
 
 const (
-	Undecided Verdict = iota // too much of the time was not watched
-	MattersNot
-	DoesMatter
+	undecided verdict = iota // too much of the time was not watched
+	mattersNot
+	matters
 )
 
 var verdictNames = [...]string{"unknown", "no", "yes"}
 
 // String returns the verdict in JSON: yes, no or unknown.
-func (v Verdict) String() string { return verdictNames[min(int(v), len(verdictNames)-1)] }
+func (v verdict) String() string { return verdictNames[min(int(v), len(verdictNames)-1)] }
 
-// Matter is what garbage collection had of the time of the requests above a
+// matter is what garbage collection had of the time of the requests above a
 // percentile.
-type Matter struct {
-	Above    string // "p99"
-	Requests int
-	// Least and Most bound its share of their time: at the least what was charged
+type matter struct {
+	above    string // "p99"
+	requests int
+	// least and most bound its share of their time: at the least what was charged
 	// in fidelity exact, at the most all that was charged, was unseen or is
 	// uncertain.
-	Least, Most float64
-	// Sched is the share of waiting for a CPU while the collector worked. It is an
+	least, most float64
+	// sched is the share of waiting for a CPU while the collector worked. It is an
 	// upper bound and part of neither, but without it the collector is not innocent.
-	Sched float64
-	// Hidden is the share of queue that was watched per cycle only: such waits do
+	sched float64
+	// hidden is the share of queue that was watched per cycle only: such waits do
 	// not show in it.
-	Hidden float64
+	hidden float64
 }
 
-// Verdict says whether the share is Matters or more, whatever the rest was.
-func (m *Matter) Verdict() Verdict {
+// verdict says whether the share is enough, whatever the rest was.
+func (m *matter) verdict() verdict {
 	switch {
-	case m.Least >= Matters:
-		return DoesMatter
-	case m.Most+m.Sched+m.Hidden < Matters:
-		return MattersNot
+	case m.least >= enough:
+		return matters
+	case m.most+m.sched+m.hidden < enough:
+		return mattersNot
 	}
-	return Undecided
+	return undecided
 }
 
-// Matters returns what garbage collection had above each percentile that there
-// is, from p50 up.
-func (j *Judgement) Matters() []Matter {
-	var all []Matter
+// byPercentile returns what garbage collection had above each percentile that
+// there is, from p50 up.
+func (j *Judgement) byPercentile() []matter {
+	var all []matter
 	for _, p := range []struct {
 		name string
 		from Band
@@ -68,35 +68,35 @@ func (j *Judgement) Matters() []Matter {
 		t := j.sum(func(r *Row) bool { return r.Band >= p.from })
 		exact := j.sum(func(r *Row) bool { return r.Band >= p.from && r.Fidelity == stall.Exact })
 		if t.Requests > 0 {
-			all = append(all, Matter{
-				Above: p.name, Requests: t.Requests,
-				Least:  t.Of(exact.Share.GC()),
-				Most:   t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain),
-				Sched:  t.Of(t.Share.Charged[stall.SchedGC]),
-				Hidden: t.Of(t.Share.Charged[stall.Queue] - exact.Share.Charged[stall.Queue]),
+			all = append(all, matter{
+				above: p.name, requests: t.Requests,
+				least:  t.Of(exact.Share.GC()),
+				most:   t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain),
+				sched:  t.Of(t.Share.Charged[stall.SchedGC]),
+				hidden: t.Of(t.Share.Charged[stall.Queue] - exact.Share.Charged[stall.Queue]),
 			})
 		}
 	}
 	return all
 }
 
-// matter says for which of the two highest percentiles garbage collection
+// mattersFor says for which of the two highest percentiles garbage collection
 // matters.
-func (j *Judgement) matter() string {
-	all := j.Matters()
+func (j *Judgement) mattersFor() string {
+	all := j.byPercentile()
 	all = all[max(0, len(all)-2):]
 	slices.Reverse(all)
 	var by [len(verdictNames)][]string
 	sched, hidden := 0.0, 0.0
 	for i := range all {
 		m := &all[i]
-		by[m.Verdict()] = append(by[m.Verdict()], m.Above)
-		sched, hidden = max(sched, m.Sched), max(hidden, m.Hidden)
+		by[m.verdict()] = append(by[m.verdict()], m.above)
+		sched, hidden = max(sched, m.sched), max(hidden, m.hidden)
 	}
 	if len(all) == 0 {
 		return ""
 	}
-	yes, no, open := by[DoesMatter], by[MattersNot], by[Undecided]
+	yes, no, open := by[matters], by[mattersNot], by[undecided]
 	var s string
 	switch {
 	case len(yes) > 0 && len(no) > 0:
@@ -117,22 +117,22 @@ func (j *Judgement) matter() string {
 		s += strings.Join(open, " or ") + " cannot be told"
 	}
 	s += ": it had " + shares(all)
-	if sched >= Matters {
+	if sched >= enough {
 		s += fmt.Sprintf("; waiting for a CPU while it worked had %s, which may be its doing", upTo(sched))
 	}
-	if hidden >= Matters && len(open) > 0 {
+	if hidden >= enough && len(open) > 0 {
 		s += fmt.Sprintf("; %s was queue watched per cycle only, in which a wait for it does not show: run with OTELGC_EXACT_BUDGET=1", upTo(hidden))
 	}
 	return s + "."
 }
 
 // shares writes what garbage collection had above each percentile.
-func shares(all []Matter) string {
+func shares(all []matter) string {
 	var parts []string
 	same := len(all) == 2
 	for i := range all {
 		m := &all[i]
-		parts = append(parts, between(m.Least, m.Most))
+		parts = append(parts, between(m.least, m.most))
 		same = same && parts[i] == parts[0]
 	}
 	if same {
@@ -143,7 +143,7 @@ func shares(all []Matter) string {
 		if i == 0 {
 			of = " of the requests' time above "
 		}
-		parts[i] += of + all[i].Above
+		parts[i] += of + all[i].above
 	}
 	return strings.Join(parts, " and ")
 }
@@ -154,8 +154,10 @@ func between(least, most float64) string {
 	switch {
 	case a == b && least > 0 || most <= 0:
 		return a
-	case most > 0.995:
+	case most > 0.995 && least < 0.001:
 		return "an unknown part"
+	case most > 0.995:
+		return "at least " + a
 	case least < 0.001:
 		return "at most " + strings.TrimPrefix(b, "less than ")
 	}

@@ -46,6 +46,8 @@ func TestMatter(t *testing.T) {
 			"Whether GC matters for p99.9 or p99 cannot be told: it had an unknown part of the requests' time above either."},
 		{"cycle, and the rest is known", tail(0.01, 0.05, stall.Cycle, appOrHost),
 			"GC matters neither for p99.9 nor for p99: it had at most 5.0 % of the requests' time above p99.9 and at most 1.7 % above p99."},
+		{"half was watched", halfUnseen(tail(0.999, 0.999, stall.Exact, app)),
+			"GC matters for p99.9 and p99: it had at least 50 % of the requests' time above either."},
 		{"waits while it worked", withSched(tail(0, 0, stall.Exact, app)),
 			"Whether GC matters for p99.9 or p99 cannot be told: it had 0 % of the requests' time above either; waiting for a CPU while it worked had up to 50 %, which may be its doing."},
 		{"queue, watched per cycle", withQueue(tail(0, 0.05, stall.Cycle, appOrHost)),
@@ -56,11 +58,19 @@ func TestMatter(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			j := judge(tt.cases)
-			if got := j.matter(); got != tt.want {
+			if got := j.mattersFor(); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
 	}
+}
+
+// halfUnseen has every second request watched by nobody.
+func halfUnseen(cases []Case) []Case {
+	for i := 0; i < len(cases); i += 2 {
+		cases[i].Share = share(cases[i].Share.Total, stall.Cycle, unseen, nil)
+	}
+	return cases
 }
 
 func withQueue(cases []Case) []Case {
@@ -85,7 +95,7 @@ func TestStalls(t *testing.T) {
 		stall.Queue: 5 * ms, stall.GCPause: ms, stall.SchedGC: 2 * ms, stall.HostThrottled: ms,
 	})
 	want := []stall.Cause{stall.SchedGC, stall.GCPause, stall.HostThrottled}
-	if diff := cmp.Diff(want, Stalls(&s)); diff != "" {
+	if diff := cmp.Diff(want, stallsOf(&s)); diff != "" {
 		t.Errorf("stalls (-want +got):\n%s", diff)
 	}
 }

@@ -84,7 +84,7 @@ func (r *Report) collector() string {
 	anyCycle := r.Judgement.sum(func(row *Row) bool { return row.Fidelity == stall.Cycle }).Requests > 0
 	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99. %s",
 		page.Many(r.GC.Cycles, "time"), page.Length(r.GC.Pause), page.Length(r.GC.LongestPause),
-		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle), r.Judgement.matter()+r.Judgement.queued())
+		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle), r.Judgement.mattersFor()+r.Judgement.queued())
 }
 
 // muchQueue is the share of the slow requests' time from which on it is said

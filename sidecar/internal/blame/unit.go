@@ -26,6 +26,8 @@ func bound(f float64, atMost bool) string {
 		return percent(f)
 	case f < 0.001:
 		return "at most 0.1 %"
+	case f > 0.995:
+		return "up to 100 %" // that is no bound
 	}
 	return "at most " + percent(f)
 }

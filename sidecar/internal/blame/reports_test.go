@@ -1,0 +1,115 @@
+package blame
+
+import (
+	"flag"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/stall"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const ms = time.Millisecond
+
+// share returns a share that sums to its total; the rest is rest's.
+func share(total time.Duration, f stall.Fidelity, rest func(*stall.Share) *time.Duration, charges map[stall.Cause]time.Duration) stall.Share {
+	s := stall.Share{Total: total, Fidelity: f}
+	if f == stall.Exact {
+		s.Covered = total
+	}
+	left := total
+	for c, d := range charges {
+		s.Charged[c] = d
+		left -= d
+	}
+	*rest(&s) += left
+	return s
+}
+
+func app(s *stall.Share) *time.Duration       { return &s.App }
+func appOrHost(s *stall.Share) *time.Duration { return &s.AppOrHost }
+func unseen(s *stall.Share) *time.Duration    { return &s.Unseen }
+func uncertain(s *stall.Share) *time.Duration { return &s.Uncertain }
+
+// judge makes a judgement of cases whose latency is their share's total.
+func judge(cases []Case) Judgement {
+	for i := range cases {
+		c := &cases[i]
+		c.Latency, c.Known = c.Share.Total, c.Share.Total
+		c.Arrival = stall.Instant(time.Duration(i) * ms)
+	}
+	return Judge(len(cases), 3, func(i int) time.Duration { return cases[i].Latency }, func(i int, c *Case) { *c = cases[i] })
+}
+
+// reports are the synthetic runs that are printed.
+func reports() map[string]*Report {
+	setup := []Line{
+		{"service", "go1.26.8, GOMAXPROCS 1, live heap 64 MiB"},
+		{"load", "12,000 requests in 10s, each at a time fixed in advance"},
+		{"machine", "2 CPUs: the probe has CPU 1 to itself, service and load generator share the other one and take it from each other"},
+	}
+	quiet := Outside{Mode: "spin", CPU: 1, Gaps: 5123, GapTime: 12 * ms, Longest: 1200 * time.Microsecond, Observed: 10 * time.Second, Board: true}
+
+	var exact []Case
+	for i := range 12_000 {
+		d := time.Duration(200+i%50) * time.Microsecond
+		charges := map[stall.Cause]time.Duration{stall.Queue: d / 3}
+		n := 0
+		if i%100 == 7 {
+			n = 1
+			d += time.Duration(1+i/1000) * ms
+			charges = map[stall.Cause]time.Duration{
+				stall.Queue: d / 20, stall.GCPause: d / 10, stall.GCAssist: d / 2, stall.SchedGC: d / 5,
+			}
+		}
+		exact = append(exact, Case{Share: share(d, stall.Exact, appOrHost, charges), Collections: n})
+	}
+
+	var cycle []Case
+	for i := range 500 {
+		d := time.Duration(100+i) * time.Microsecond
+		charges := map[stall.Cause]time.Duration{}
+		n := 0
+		if i > 480 {
+			charges[stall.GCPause] = d / 4
+			n = 1
+		}
+		s := share(d, stall.Cycle, unseen, charges)
+		s.Coincident[stall.HostUnknown] = d / 50
+		cycle = append(cycle, Case{Share: s, Collections: n})
+	}
+
+	var every []Case
+	for c := stall.GCPause; c < stall.NumCauses; c++ {
+		for i, rest := range []func(*stall.Share) *time.Duration{app, appOrHost, unseen, uncertain} {
+			f := stall.Fidelity(i % 2)
+			d := time.Duration(int(c)*10+i+1) * ms
+			every = append(every, Case{Share: share(d, f, rest, map[stall.Cause]time.Duration{c: d / 2}), Collections: i, FullBlocking: i == 1, OneStop: i == 3})
+		}
+	}
+
+	return map[string]*Report{
+		"exact": {
+			Setup: setup, Requests: len(exact), Judgement: judge(exact), Outside: quiet,
+			Injected: Injected{What: "forced-gc", Times: 12, Over: 10 * time.Second},
+			GC:       Collections{Cycles: 12, RuntimeCycles: 12, Pause: 9 * ms, LongestPause: 2 * ms},
+			Inside:   Inside{Mode: "periodic", Over50us: 1312, GC: 47, Coincident: 1012, Other: 253},
+		},
+		"cycle": {
+			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Judgement: judge(cycle),
+			GC:      Collections{Cycles: 1, RuntimeCycles: 1, Pause: 300 * time.Microsecond, LongestPause: 200 * time.Microsecond},
+			Inside:  Inside{Mode: "periodic"},
+			Outside: Outside{Mode: "periodic", CPU: -1, Gaps: 1, GapTime: 4 * time.Second, Longest: 3 * time.Second, Observed: 10 * time.Second, Dropped: 7, Board: true},
+			Notes:   []string{"The probe beside the service does not spin: one CPU: periodic.", "3 requests failed, such as by: connect to service: connection refused."},
+		},
+		"every-cause": {
+			Setup: setup, Requests: len(every), Judgement: judge(every), Outside: quiet,
+			GC: Collections{
+				Cycles: 3, RuntimeCycles: 3, Pause: 9 * ms, LongestPause: 2 * ms,
+				Slowed: slowed.Tally{StolenCPU: 1, Paging: 1, Longest: "collection 2: stolen CPU: paused 6.00 ms, 12 times the usual for its work, 5.20 ms of it without a CPU"},
+			},
+		},
+		"nothing": {Setup: setup, Errors: 12, Notes: []string{"12 of 12 requests were not sent."}},
+	}
+}
