@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,88 +145,6 @@ func TestDemoWithoutGC(t *testing.T) {
 	if d.Affected != nil {
 		t.Errorf("affected by GC: %+v", *d.Affected)
 	}
-}
-
-// TestDemoForcedGC: the collector is first among what stalled the requests that
-// it delayed. The demo gives the service four Ps for it, so that the collector has
-// one to itself while it marks. With one P that holds only where nobody else wants
-// the CPU; on a machine that is short of it, requests wait for a P whose thread
-// was taken away, and the truth is sched.
-func TestDemoForcedGC(t *testing.T) {
-	idle := idleCPU(t)
-	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "4s", "--inject", "forced-gc")
-	a := d.Affected
-	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
-		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)
-	}
-	if !isGC(a.FirstStall) && a.FirstStall != "sched.gc" {
-		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed: %v; %q", a.FirstStall, a.Requests, a.Share, d.Blame)
-	}
-	checkSum(t, "affected", a.Share)
-	checkForced(t, &d, idle())
-}
-
-// wantForced is how many collections a second are forced where there is a CPU
-// for them, and spareCPU the share of the machine's time from which on there was.
-const (
-	wantForced = 50
-	spareCPU   = 0.25
-)
-
-// checkForced: the document says how many collections were forced, at the rate of
-// requests that is the default. They were as many as are wanted, or it is said
-// that they were not; and then the machine, which was idle for a share of the
-// time, had no CPU for more.
-func checkForced(t *testing.T, d *blame.Document, idle float64) {
-	t.Helper()
-	i := d.Injected
-	if i == nil || i.What != "forced-gc" || i.Times == 0 || i.Times > d.Collections {
-		t.Fatalf("injected: %+v, want forced-gc and at most the %d collections that there were", i, d.Collections)
-	}
-	t.Logf("%d forced collections, %.1f a second; the machine was idle for %.0f %% of the time", i.Times, i.PerSecond, 100*idle)
-	said := slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "was to force 62 collections a second") })
-	if said != (i.PerSecond < wantForced) {
-		t.Errorf("%.1f forced collections a second, and that it is short of what was to be is said: %v: %q", i.PerSecond, said, d.Notes)
-	}
-	switch {
-	case i.PerSecond >= wantForced:
-	case idle < spareCPU:
-		t.Logf("%d a second are not asked for: the machine had no CPU for them", wantForced)
-	default:
-		t.Errorf("%.1f forced collections a second, want at least %d: the machine was idle for %.0f %% of the time", i.PerSecond, wantForced, 100*idle)
-	}
-}
-
-// idleCPU returns a function that says for which share of the time since then the
-// CPUs of this machine were idle; zero where that is not known.
-func idleCPU(t *testing.T) func() float64 {
-	t.Helper()
-	idle, all := cpuTicks()
-	return func() float64 {
-		i, a := cpuTicks()
-		return (i - idle) / max(a-all, 1)
-	}
-}
-
-// cpuTicks reads the first line of /proc/stat: user, nice, system, idle, iowait,
-// irq, softirq, steal (proc_stat(5)).
-func cpuTicks() (idle, all float64) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	for i, word := range strings.Fields(line) {
-		n, err := strconv.ParseFloat(word, 64)
-		if err != nil || i > 8 {
-			continue
-		}
-		all += n
-		if i == 4 {
-			idle = n
-		}
-	}
-	return idle, all
 }
 
 func TestDemoHog(t *testing.T) {

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,34 +18,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const us = stall.Instant(time.Microsecond)
-
-// tell writes an account as a service does.
-func tell(t *testing.T, write func(*wire.Writer) []error) *account {
-	t.Helper()
-	a := &account{maxWindows: 100}
-	greeted := false
-	if err := a.read(stream(t, write), func() { greeted = true }); err != nil {
-		t.Fatal(err)
-	}
-	if !greeted || !a.ended {
-		t.Fatalf("greeted: %v, ended: %v, want both", greeted, a.ended)
-	}
-	return a
-}
-
-func stream(t *testing.T, write func(*wire.Writer) []error) *bytes.Buffer {
-	t.Helper()
-	var b bytes.Buffer
-	w := wire.NewWriter(&b)
-	for _, err := range append(write(w), w.Flush()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &b
-}
-
-func hello() *wire.Hello { return &wire.Hello{Address: "127.0.0.1:1", ProbeMode: "periodic"} }
 
 func TestMatch(t *testing.T) {
 	// The handler ran from 110 to 150 us for a request of 100 us, and the client
@@ -133,101 +103,6 @@ func TestShortOfForces(t *testing.T) {
 		if (len(notes) > 0) != said || forced == 450 && notes[0] != want {
 			t.Errorf("%d forced: %q, want a note: %v", forced, notes, said)
 		}
-	}
-}
-
-func TestGapAttribution(t *testing.T) {
-	gap := func(start, end stall.Instant) *stall.Interval {
-		return &stall.Interval{Start: start, End: end, Cause: stall.HostUnknown, Source: stall.ProbePeriodic}
-	}
-	a := tell(t, func(out *wire.Writer) []error {
-		return []error{
-			out.Hello(hello()),
-			out.Gap(gap(1000*us, 1040*us)), // too short to be reported
-			out.Gap(gap(2000*us, 2100*us)), // half of it a pause
-			out.Gap(gap(3000*us, 3100*us)), // less than half a pause, and a gap outside
-			out.Gap(gap(4000*us, 4100*us)), // nothing
-			out.Gap(gap(5000*us, 5100*us)), // a pause whose place is not known well enough
-			out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{
-				{Start: 2050 * us, End: 2200 * us}, {Start: 3000 * us, End: 3049 * us},
-				{Start: 5000 * us, End: 5100 * us, Slack: time.Millisecond},
-			}}),
-			out.Farewell(&wire.Farewell{}),
-		}
-	})
-	m, err := match(nil, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var o outsideGaps
-	o.add(jitterprobe.Gap{Start: 3050 * us, End: 3080 * us})
-	o.add(jitterprobe.Gap{Start: 4050 * us, End: 4060 * us}) // too short to be behind it
-	want := blame.Inside{Mode: "periodic", Over50us: 4, GC: 1, Coincident: 1, Other: 2}
-	if diff := cmp.Diff(want, o.attribute(m)); diff != "" {
-		t.Errorf("attribution (-want +got):\n%s", diff)
-	}
-}
-
-// TestAccountRefuses holds the parent against a child that does not keep to the
-// protocol.
-func TestAccountRefuses(t *testing.T) {
-	tests := []struct {
-		name  string
-		write func(*wire.Writer) []error
-		cut   int
-		want  string
-	}{
-		{"two hellos", func(w *wire.Writer) []error { return []error{w.Hello(hello()), w.Hello(hello())} }, 0,
-			"read account of service: frame 'H' is out of order"},
-		{"a farewell first", func(w *wire.Writer) []error { return []error{w.Farewell(&wire.Farewell{})} }, 0,
-			"read account of service: frame 'F' is out of order"},
-		{"a hello from nowhere", func(w *wire.Writer) []error { return []error{w.Hello(&wire.Hello{})} }, 0,
-			"read account of service: hello without an address"},
-		{"words after the last", func(w *wire.Writer) []error {
-			return []error{w.Hello(hello()), w.Farewell(&wire.Farewell{}), w.Farewell(&wire.Farewell{})}
-		}, 0, "read account of service: frame 'F' is out of order"},
-		{"half a frame", func(w *wire.Writer) []error { return []error{w.Hello(hello())} }, 1,
-			"read account of service: read payload of frame at byte 0: unexpected EOF"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			b := stream(t, tt.write)
-			b.Truncate(b.Len() - tt.cut)
-			a := &account{maxWindows: 1}
-			err := a.read(b, func() {})
-			if err == nil || err.Error() != tt.want {
-				t.Errorf("read: %v, want %q", err, tt.want)
-			}
-		})
-	}
-}
-
-func TestAccountIsBounded(t *testing.T) {
-	w := stall.Window{Start: 1, End: 2}
-	s := stall.Share{Total: 1, Unseen: 1}
-	a := &account{maxWindows: 2}
-	b := stream(t, func(out *wire.Writer) []error {
-		return []error{out.Window(&w, &s), out.Window(&w, &s), out.Window(&w, &s)}
-	})
-	if err := a.read(b, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if len(a.at) != 2 || a.left != 1 {
-		t.Errorf("%d windows kept, %d left out, want 2 and 1", len(a.at), a.left)
-	}
-}
-
-// TestAMatchedWindowThatLies is refused when it is decoded, not believed.
-func TestAMatchedWindowThatLies(t *testing.T) {
-	w := stall.Window{Start: 1, End: 2}
-	s := stall.Share{Total: 1, Unseen: 7}
-	a := &account{maxWindows: 2}
-	b := stream(t, func(out *wire.Writer) []error { return []error{out.Window(&w, &s)} })
-	if err := a.read(b, func() {}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := match(nil, a); err == nil || !strings.Contains(err.Error(), "share sums to 7ns, want its total of 1ns") {
-		t.Errorf("match: %v, want that the share does not sum", err)
 	}
 }
 

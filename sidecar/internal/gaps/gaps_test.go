@@ -62,17 +62,17 @@ func TestReport(t *testing.T) {
 
 func TestLogKeepsTheLongest(t *testing.T) {
 	var l Log
-	const n = 2*MaxKept + 5
+	const n = 2*maxKept + 5
 	for i := range stall.Instant(n) {
 		// The later a gap the longer it is.
 		l.Add(jitterprobe.Gap{Start: i * 1_000_000, End: i*1_000_000 + i + 1})
 	}
 	list, left := l.Gaps()
-	if len(list) != MaxKept || left != n-MaxKept {
-		t.Fatalf("%d gaps kept, %d left out, want %d and %d", len(list), left, MaxKept, n-MaxKept)
+	if len(list) != maxKept || left != n-maxKept {
+		t.Fatalf("%d gaps kept, %d left out, want %d and %d", len(list), left, maxKept, n-maxKept)
 	}
 	for i, g := range list {
-		if want := stall.Instant(n-MaxKept+i) * 1_000_000; g.Start != want {
+		if want := stall.Instant(n-maxKept+i) * 1_000_000; g.Start != want {
 			t.Fatalf("gap %d starts at %d, want %d", i, g.Start, want)
 		}
 	}

@@ -8,37 +8,37 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// MaxKept bounds the gaps that a Log keeps: the longest.
-const MaxKept = 10_000
+// maxKept bounds the gaps that a Log keeps: the longest.
+const maxKept = 10_000
 
 // Log keeps the longest gaps of a run. It is for one goroutine at a time; the
 // zero value is ready.
 type Log struct {
 	kept  []jitterprobe.Gap
 	lost  uint64
-	least time.Duration // gaps up to it are lost: MaxKept are longer
+	least time.Duration // gaps up to it are lost: maxKept are longer
 }
 
-// Add keeps g, or counts it if there are MaxKept that are longer.
+// Add keeps g, or counts it if there are maxKept that are longer.
 func (l *Log) Add(g jitterprobe.Gap) {
 	if g.Duration() <= l.least {
 		l.lost++
 		return
 	}
 	l.kept = append(l.kept, g)
-	if len(l.kept) == 2*MaxKept {
+	if len(l.kept) == 2*maxKept {
 		l.trim()
 	}
 }
 
 func (l *Log) trim() {
-	if len(l.kept) <= MaxKept {
+	if len(l.kept) <= maxKept {
 		return
 	}
 	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(b.Duration(), a.Duration()) })
-	l.lost += uint64(len(l.kept) - MaxKept)
-	l.kept = l.kept[:MaxKept]
-	l.least = l.kept[MaxKept-1].Duration()
+	l.lost += uint64(len(l.kept) - maxKept)
+	l.kept = l.kept[:maxKept]
+	l.least = l.kept[maxKept-1].Duration()
 }
 
 // Gaps returns what is kept, in order of time, and how many shorter ones are

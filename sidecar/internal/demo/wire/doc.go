@@ -6,13 +6,14 @@
 // A stream is a sequence of frames:
 //
 //	type     1 byte   the Kind
-//	length   uvarint  of the payload, at most MaxPayload
+//	length   uvarint  of the payload, at most 64 KiB
 //	payload
 //
 // The payloads of Hello and Farewell are JSON. Those of Window, Collection,
-// Suspension and Gap are varints (zig-zag where a value may be negative), each instant but the
-// first as the difference to the one before it. A window holds its causes as a
-// bit set and then only the causes that are in it: about 30 bytes in all.
+// Suspension and Gap are varints (zig-zag where a value may be negative), each
+// instant but the first as the difference to the one before it. A window holds
+// its causes as a bit set and then only the causes that are in it: about 30 bytes
+// in all.
 //
 // The reader trusts nobody: lengths are checked before anything is allocated,
 // values against their ranges, and a share has to sum to its total.

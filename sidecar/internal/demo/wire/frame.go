@@ -21,8 +21,8 @@ const (
 	KindFarewell   Kind = 'F'
 )
 
-// MaxPayload bounds the payload of a frame, in bytes.
-const MaxPayload = 64 << 10
+// maxPayload bounds the payload of a frame, in bytes.
+const maxPayload = 64 << 10
 
 // Writer writes frames. Its methods may be called by many goroutines.
 type Writer struct {
@@ -33,7 +33,7 @@ type Writer struct {
 }
 
 // NewWriter returns a Writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{to: bufio.NewWriterSize(w, MaxPayload)} }
+func NewWriter(w io.Writer) *Writer { return &Writer{to: bufio.NewWriterSize(w, maxPayload)} }
 
 // write writes one frame whose payload is what fill appends. After an error it
 // does nothing but return it.
@@ -44,8 +44,8 @@ func (w *Writer) write(k Kind, fill func([]byte) []byte) error {
 		return w.err
 	}
 	w.buf = fill(w.buf[:0])
-	if len(w.buf) > MaxPayload {
-		return fmt.Errorf("write frame %q: payload of %d bytes, at most %d", k, len(w.buf), MaxPayload)
+	if len(w.buf) > maxPayload {
+		return fmt.Errorf("write frame %q: payload of %d bytes, at most %d", k, len(w.buf), maxPayload)
 	}
 	var head [1 + binary.MaxVarintLen64]byte
 	head[0] = byte(k)
@@ -79,7 +79,7 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of r.
-func NewReader(r io.Reader) *Reader { return &Reader{from: bufio.NewReaderSize(r, MaxPayload)} }
+func NewReader(r io.Reader) *Reader { return &Reader{from: bufio.NewReaderSize(r, maxPayload)} }
 
 // Next returns the next frame. The payload is good until Next is called again.
 // The error is io.EOF after the last frame, wraps io.ErrUnexpectedEOF in the
@@ -100,8 +100,8 @@ func (r *Reader) Next() (Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("read length of frame at byte %d: %w", at, err)
 	}
-	if n > MaxPayload {
-		return 0, nil, fmt.Errorf("read frame at byte %d: payload of %d bytes, at most %d", at, n, MaxPayload)
+	if n > maxPayload {
+		return 0, nil, fmt.Errorf("read frame at byte %d: payload of %d bytes, at most %d", at, n, maxPayload)
 	}
 	if uint64(cap(r.buf)) < n {
 		r.buf = make([]byte, n)

@@ -11,11 +11,11 @@ import (
 
 // Window writes a window and its share. Receipt and Place are not written.
 func (w *Writer) Window(v *stall.Window, s *stall.Share) error {
-	return w.write(KindWindow, func(b []byte) []byte { return AppendWindow(b, v, s) })
+	return w.write(KindWindow, func(b []byte) []byte { return appendWindow(b, v, s) })
 }
 
-// AppendWindow appends the payload of a frame of KindWindow.
-func AppendWindow(b []byte, v *stall.Window, s *stall.Share) []byte {
+// appendWindow appends the payload of a frame of KindWindow.
+func appendWindow(b []byte, v *stall.Window, s *stall.Share) []byte {
 	start := v.Start
 	if v.Arrival != 0 {
 		start = v.Arrival
@@ -87,7 +87,7 @@ func DecodeWindow(b []byte, v *stall.Window, s *stall.Share) error {
 	for _, list := range lists(s) {
 		p.causes(list)
 	}
-	if sum := Sum(s); sum != s.Total {
+	if sum := sumOf(s); sum != s.Total {
 		p.fail(fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total))
 	}
 	if (s.Collections > 0) != (s.GC() > 0) {
@@ -110,8 +110,8 @@ func (p *payload) causes(list *[stall.NumCauses]time.Duration) {
 	}
 }
 
-// Sum returns the sum of all that has a share of s.Total.
-func Sum(s *stall.Share) time.Duration {
+// sumOf returns the sum of all that has a share of s.Total.
+func sumOf(s *stall.Share) time.Duration {
 	sum := s.Uncertain + s.App + s.AppOrHost + s.Unseen
 	for _, d := range s.Charged {
 		sum += d

@@ -1,18 +1,15 @@
-package wire_test
+package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -37,19 +34,19 @@ func TestStream(t *testing.T) {
 	c := gc.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(stall.Instant(5)), End: gc.Known(stall.Instant(200)), Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
 	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
 	stop := stall.Interval{Start: 300, End: 340, Cause: stall.RuntimeSuspension, Source: stall.GoTrace}
-	hello := wire.Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
-	farewell := wire.Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Slowed: slowed.Tally{Paging: 2, Longest: "y"}, Notes: []string{"x"}}
+	hello := Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
+	farewell := Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Slowed: slowed.Tally{Paging: 2, Longest: "y"}, Notes: []string{"x"}}
 
 	var b bytes.Buffer
-	out := wire.NewWriter(&b)
+	out := NewWriter(&b)
 	for _, err := range []error{out.Hello(&hello), out.Window(&w, &s), out.Collection(&c), out.Gap(&gap), out.Suspension(&stop), out.Farewell(&farewell), out.Flush()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	in := wire.NewReader(&b)
-	next := func(want wire.Kind) []byte {
+	in := NewReader(&b)
+	next := func(want Kind) []byte {
 		t.Helper()
 		k, payload, err := in.Next()
 		if err != nil || k != want {
@@ -57,20 +54,20 @@ func TestStream(t *testing.T) {
 		}
 		return payload
 	}
-	gotHello, err := wire.DecodeHello(next(wire.KindHello))
+	gotHello, err := DecodeHello(next(KindHello))
 	check(t, "hello", hello, gotHello, err)
 	var gotW stall.Window
 	var gotS stall.Share
-	err = wire.DecodeWindow(next(wire.KindWindow), &gotW, &gotS)
+	err = DecodeWindow(next(KindWindow), &gotW, &gotS)
 	check(t, "window", w, gotW, err)
 	check(t, "share", s, gotS, err)
-	gotC, err := wire.DecodeCollection(next(wire.KindCollection))
-	check(t, "collection", wire.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Active: stall.Span{Start: 5, End: 200}, Pauses: c.Pauses}, gotC, err)
-	gotGap, err := wire.DecodeGap(next(wire.KindGap))
+	gotC, err := DecodeCollection(next(KindCollection))
+	check(t, "collection", Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Active: stall.Span{Start: 5, End: 200}, Pauses: c.Pauses}, gotC, err)
+	gotGap, err := DecodeGap(next(KindGap))
 	check(t, "gap", gap, gotGap, err)
-	gotStop, err := wire.DecodeSuspension(next(wire.KindSuspension))
+	gotStop, err := DecodeSuspension(next(KindSuspension))
 	check(t, "suspension", stop, gotStop, err)
-	gotFarewell, err := wire.DecodeFarewell(next(wire.KindFarewell))
+	gotFarewell, err := DecodeFarewell(next(KindFarewell))
 	check(t, "farewell", farewell, gotFarewell, err)
 	if _, _, err := in.Next(); err != io.EOF {
 		t.Errorf("Next() after the last frame: %v, want EOF", err)
@@ -92,38 +89,9 @@ func TestWindowWithoutArrival(t *testing.T) {
 	s := stall.Share{Total: 10, Unseen: 10}
 	var gotW stall.Window
 	var gotS stall.Share
-	err := wire.DecodeWindow(wire.AppendWindow(nil, &w, &s), &gotW, &gotS)
+	err := DecodeWindow(appendWindow(nil, &w, &s), &gotW, &gotS)
 	check(t, "window", w, gotW, err)
 	check(t, "share", s, gotS, err)
-}
-
-func TestReaderErrors(t *testing.T) {
-	tests := []struct {
-		name, in, want string
-		truncated      bool
-	}{
-		{name: "unknown type", in: "Z\x00", want: "read frame at byte 0: unknown type 0x5a"},
-		{name: "no length", in: "W", want: "read length of frame at byte 0: unexpected EOF", truncated: true},
-		{name: "half a payload", in: "W\x05ab", want: "read payload of frame at byte 0: unexpected EOF", truncated: true},
-		{name: "second frame", in: "W\x01aG\x02b", want: "read payload of frame at byte 3: unexpected EOF", truncated: true},
-		{name: "too large", in: "W" + string(binary.AppendUvarint(nil, wire.MaxPayload+1)), want: "read frame at byte 0: payload of 65537 bytes, at most 65536"},
-		{name: "endless length", in: "W" + strings.Repeat("\xff", 11), want: "read length of frame at byte 0: varint is longer than 10 bytes"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := wire.NewReader(strings.NewReader(tt.in))
-			var err error
-			for err == nil {
-				_, _, err = r.Next()
-			}
-			if err.Error() != tt.want {
-				t.Errorf("error %q, want %q", err, tt.want)
-			}
-			if got := errors.Is(err, io.ErrUnexpectedEOF); got != tt.truncated {
-				t.Errorf("errors.Is(err, io.ErrUnexpectedEOF) = %v, want %v", got, tt.truncated)
-			}
-		})
-	}
 }
 
 func TestDecodeWindowRefuses(t *testing.T) {
@@ -149,7 +117,7 @@ func TestDecodeWindowRefuses(t *testing.T) {
 			tt.mend(&w, &s)
 			var gotW stall.Window
 			var gotS stall.Share
-			err := wire.DecodeWindow(wire.AppendWindow(nil, &w, &s), &gotW, &gotS)
+			err := DecodeWindow(appendWindow(nil, &w, &s), &gotW, &gotS)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -159,93 +127,15 @@ func TestDecodeWindowRefuses(t *testing.T) {
 
 func TestDecodeWindowTruncated(t *testing.T) {
 	w, s := sample()
-	whole := wire.AppendWindow(nil, &w, &s)
+	whole := appendWindow(nil, &w, &s)
 	for n := range whole {
-		if err := wire.DecodeWindow(whole[:n], &w, &s); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := DecodeWindow(whole[:n], &w, &s); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("first %d of %d bytes: error %v, want one that wraps io.ErrUnexpectedEOF", n, len(whole), err)
 		}
 	}
 	w, s = sample()
 	want := `decode frame 'W': 1 bytes are left over`
-	if err := wire.DecodeWindow(append(whole, 0), &w, &s); err == nil || err.Error() != want {
+	if err := DecodeWindow(append(whole, 0), &w, &s); err == nil || err.Error() != want {
 		t.Errorf("one byte more: error %v, want %q", err, want)
-	}
-}
-
-// FuzzReader holds the reader to its contract: whatever a child writes, every
-// frame is an error or a value in its range, and a share sums to its total.
-func FuzzReader(f *testing.F) {
-	w, s := sample()
-	var b bytes.Buffer
-	out := wire.NewWriter(&b)
-	_ = out.Hello(&wire.Hello{Address: "a"})
-	_ = out.Window(&w, &s)
-	_ = out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{{Start: 1, End: 2}}})
-	_ = out.Gap(&stall.Interval{Start: 1, End: 2, Cause: stall.HostUnknown})
-	_ = out.Farewell(&wire.Farewell{})
-	_ = out.Flush()
-	f.Add(b.Bytes())
-	f.Add([]byte("W\x05\xff\xff\xff\xff\x0f"))
-	f.Add([]byte("C\x03\x01\x01\xff"))
-	f.Add([]byte("C\x06\x01\x01\x02\x04\x01\x00"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r := wire.NewReader(bytes.NewReader(in))
-		for {
-			k, payload, err := r.Next()
-			if err != nil {
-				return
-			}
-			decode(t, k, payload)
-		}
-	})
-}
-
-func decode(t *testing.T, k wire.Kind, payload []byte) {
-	switch k {
-	case wire.KindWindow:
-		var w stall.Window
-		var s stall.Share
-		if wire.DecodeWindow(payload, &w, &s) == nil && ((s.Collections > 0) != (s.GC() > 0) || wire.Sum(&s) != s.Total || w.End < w.Start) {
-			t.Fatalf("DecodeWindow(%x) = %+v, %+v", payload, w, s)
-		}
-	case wire.KindCollection:
-		c, err := wire.DecodeCollection(payload)
-		if err == nil && (c.Kind >= gc.NumKinds || c.Active.End < c.Active.Start) {
-			t.Fatalf("DecodeCollection(%x) = %+v", payload, c)
-		}
-		for _, p := range c.Pauses {
-			if err == nil && p.End < p.Start {
-				t.Fatalf("DecodeCollection(%x) = %+v", payload, c)
-			}
-		}
-	case wire.KindGap:
-		if v, err := wire.DecodeGap(payload); err == nil && (v.End < v.Start || v.Cause >= stall.NumCauses) {
-			t.Fatalf("DecodeGap(%x) = %+v", payload, v)
-		}
-	case wire.KindHello:
-		_, _ = wire.DecodeHello(payload)
-	case wire.KindFarewell:
-		_, _ = wire.DecodeFarewell(payload)
-	}
-}
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("pipe is gone") }
-
-func TestWriterKeepsItsError(t *testing.T) {
-	w, s := sample()
-	out := wire.NewWriter(full{})
-	if err := out.Window(&w, &s); err != nil {
-		t.Fatal(err)
-	}
-	want := "flush frames: pipe is gone"
-	for range 2 {
-		if err := out.Flush(); err == nil || err.Error() != want {
-			t.Errorf("Flush: %v, want %q", err, want)
-		}
-	}
-	if err := out.Window(&w, &s); err == nil {
-		t.Error("Window after an error: no error")
 	}
 }
