@@ -1,30 +1,15 @@
 package verb
 
 import (
-	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
-	"sync"
-	"time"
 
-	"go.opentelemetry.io/otel"
-
-	"github.com/otelgc/otelgc/internal/otelenv"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
-	"github.com/otelgc/otelgc/sidecar/internal/gaps"
-	"github.com/otelgc/otelgc/sidecar/internal/target"
-	"github.com/otelgc/otelgc/sidecar/internal/watch"
-	"github.com/otelgc/otelgc/stall"
 )
 
 // boardOff is the value of --board that turns the board off.
 const boardOff = "off"
-
-// stopLimit bounds the end of run, whatever the Collector does.
-const stopLimit = 4 * time.Second
 
 // run probes, tells the services of this host on the board, and exports, until
 // it is told to end.
@@ -75,152 +60,4 @@ func run(e env, args []string) error {
 		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen}))
 	}
 	return err
-}
-
-// sidecar is a run.
-type sidecar struct {
-	env
-	log       *slog.Logger
-	probe     jitterprobe.Options
-	beside    []int // CPUs that have a probe of their own
-	board     string
-	needBoard bool
-	gaps      gaps.Log
-	keep      bool // the gaps, for the document
-	gapCPU    bool // on the metric of gaps, too
-	targets   targetFlags
-	side      *hostSide
-	dotnet    *target.Watcher // nil for none
-	seen      []target.Summary
-	recordTo  string // a path, empty for none
-	workload  string
-}
-
-func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
-	clock, err := stall.NewClock()
-	if err != nil {
-		return nil, fmt.Errorf("start clock: %w", err)
-	}
-	s.probe.Clock = clock
-	otel.SetErrorHandler(newComplaints(s.log))
-	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
-	if err != nil {
-		return nil, fmt.Errorf("start export: %w", err)
-	}
-	x, err := newExport(providers, clock, s.gapCPU)
-	if err != nil {
-		providers.Discard()
-		return nil, err
-	}
-	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
-	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			o := s.probe
-			o.OnGap = onGap
-			return start(o)
-		},
-		Beside:      s.beside,
-		StartBeside: s.startBeside,
-		Board:       s.board, NeedBoard: s.needBoard, Clock: clock,
-		OnGap: func(g jitterprobe.Gap) {
-			if s.keep {
-				s.gaps.Add(g)
-			}
-			x.gap(g)
-			record.gap(g)
-		},
-		OnTick: func(snapshot jitterprobe.Snapshot) {
-			x.settled(snapshot)
-			record.settled(snapshot)
-		},
-		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
-			x.settledBeside(together)
-			record.settledBeside(each)
-		},
-	})
-	if err != nil {
-		err = errors.Join(err, x.close())
-		providers.Discard() // of what did not start nobody need hear
-		return nil, err
-	}
-	s.relax(w.Probe().Mode())
-	s.sayStart(w)
-	x.begin(w)
-	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
-	}
-	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
-	}
-	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
-	}
-	wait(s.env, duration)
-	return s.end(w, x, providers, record)
-}
-
-// startBeside starts the probe of a CPU that does not have the first one. Its
-// threshold is that of its mode.
-func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-	return start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock, OnGap: onGap})
-}
-
-// end stops everything, and does not wait for a Collector that is dead. The error
-// is of the recording: what it was made for was not reached.
-func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
-	s.side.stop()
-	var others sync.WaitGroup
-	if s.dotnet != nil {
-		others.Go(func() { s.seen = s.dotnet.Stop() })
-	}
-	summary, err := w.Stop()
-	at := s.probe.Clock.Now()
-	if err != nil {
-		s.log.Warn("the probe did not end in good order", "error", err)
-	}
-	if err := x.close(); err != nil {
-		s.log.Warn("not all events were sent", "error", err)
-	}
-	if err := s.shutdown(p); err != nil {
-		s.log.Warn("not all telemetry was exported", "error", err)
-	}
-	others.Wait()
-	err = record.close(summary.Snapshot, at)
-	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
-	r.Limits = w.Probe().Limits()
-	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
-		"longest", r.Longest.Duration().String(), "dropped", r.Dropped)
-	return r, err
-}
-
-func (s *sidecar) shutdown(p *otelenv.Providers) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	return p.Shutdown(ctx)
-}
-
-func (s *sidecar) sayStart(w *watch.Watch) {
-	p := w.Probe()
-	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
-	if n := p.Note(); n != "" {
-		s.log.Warn("the probe does not run as asked", "why", n)
-	}
-	for _, l := range p.Limits() {
-		s.log.Info("causes", "limit", l.String())
-	}
-	if cpus, all := w.Beside(); len(cpus) > 0 {
-		s.log.Info("probing beside", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
-		if !all {
-			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
-		}
-	}
-	switch ok, why := w.Board(); {
-	case ok:
-		s.log.Info("writing the board", "path", s.board)
-	case s.board != "":
-		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
-	}
 }
