@@ -28,11 +28,11 @@ type Process struct {
 	created   uint64 // field 22 of its stat
 	stat      file
 	machine   file
-	pressure  file
+	pressed   pressed  // of the machine
+	grouped   *pressed // of its own cgroup; nil where that is not told
 	cgroups   *cgroup.Watch
 	throttle  []cgroup.Throttle
 	stole     time.Duration // as it was read last
-	pressed   time.Duration // as it was read last
 	schedstat [64]byte      // scratch
 }
 
@@ -54,7 +54,7 @@ func Open(root fs.FS, pid int) (*Process, error) {
 	p := &Process{root: root, pid: pid}
 	p.stat = file{root: root, name: p.File("stat")}
 	p.machine = file{root: root, name: "proc/stat", first: true}
-	p.pressure = file{root: root, name: "proc/pressure/cpu"}
+	p.pressed = pressedOf(root, "proc/pressure/", "")
 	rest, err := p.rest()
 	if err != nil {
 		p.Close()
@@ -67,6 +67,7 @@ func Open(root fs.FS, pid int) (*Process, error) {
 		return nil, fmt.Errorf("find cgroup of process %d: %w", pid, err)
 	}
 	p.cgroups = cgroup.NewWatch(root, groups)
+	p.grouped = groupPressed(root, strconv.Itoa(pid))
 	return p, nil
 }
 
@@ -74,7 +75,10 @@ func Open(root fs.FS, pid int) (*Process, error) {
 func (p *Process) Close() {
 	p.stat.close()
 	p.machine.close()
-	p.pressure.close()
+	p.pressed.close()
+	if p.grouped != nil {
+		p.grouped.close()
+	}
 }
 
 // Owner names the process in intervals.
@@ -158,19 +162,4 @@ func (p *Process) stolen() time.Duration {
 		p.stole = time.Duration(min(ticks, 1<<62/uint64(tick))) * tick
 	}
 	return p.stole
-}
-
-// Pressure returns the time in which some thread of the machine waited for a
-// CPU (Documentation/accounting/psi.rst), 0 if the kernel never said.
-func (p *Process) Pressure() time.Duration {
-	text, err := p.pressure.read()
-	if err != nil {
-		return p.pressed
-	}
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	_, total, _ := bytes.Cut(first, []byte("total="))
-	if us, ok := number(total); ok {
-		p.pressed = time.Duration(min(us, 1<<62/1000)) * time.Microsecond
-	}
-	return p.pressed
 }

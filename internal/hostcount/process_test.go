@@ -14,35 +14,6 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// machine is a root with process 7, whose name tries to be fields.
-func machine(files map[string]string) fstest.MapFS {
-	root := fstest.MapFS{}
-	for name, text := range map[string]string{
-		"proc/7/stat":                "7 (a) R 1 (b) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 4242 20 21\n",
-		"proc/7/cgroup":              "0::/a/b\n",
-		"proc/self/mountinfo":        "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-		"sys/fs/cgroup/a/b/cpu.stat": "nr_throttled 3\nthrottled_usec 1500\n",
-		"sys/fs/cgroup/a/cpu.stat":   "nr_throttled 1\nthrottled_usec 500\n",
-		"proc/stat":                  "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n",
-		"proc/pressure/cpu":          "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\nfull avg10=0.00 total=5\n",
-		"proc/7/task/7/schedstat":    "100 200 3\n",
-		"proc/7/task/8/schedstat":    "10 50 3\n",
-		"proc/7/task/8/stat":         "8 (w) D 1\n",
-		"proc/9/stat":                "9 (short) S 1\n",
-	} {
-		root[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	for name, text := range files {
-		root[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	return root
-}
-
-func ticking() func() stall.Instant {
-	now := stall.Instant(0)
-	return func() stall.Instant { now++; return now }
-}
-
 func TestRead(t *testing.T) {
 	root := machine(nil)
 	p, err := Open(root, 7)
@@ -67,9 +38,6 @@ func TestRead(t *testing.T) {
 	}
 	if got, err = p.Read(ticking(), 1); err != nil || !got.RunDelay.IsZero() {
 		t.Errorf("run delay of more threads than the limit: got %v, %v, want none", got.RunDelay, err)
-	}
-	if got := p.Pressure(); got != 77*time.Microsecond {
-		t.Errorf("pressure: got %v, want 77µs", got)
 	}
 	if got, err := p.State("8"); got != "D" || err != nil {
 		t.Errorf("state: got %q, %v, want D", got, err)
@@ -135,7 +103,7 @@ func TestMachineThroughAGap(t *testing.T) {
 			}
 		}
 		p.machine.close()
-		p.pressure.close()
+		p.pressed.close()
 		got, err := p.Read(ticking(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -144,8 +112,8 @@ func TestMachineThroughAGap(t *testing.T) {
 		if test.name == "good again" {
 			want += tick
 		}
-		if got.Stolen != want || p.Pressure() != 77*time.Microsecond {
-			t.Errorf("%s: stolen %v, pressure %v, want %v and 77µs", test.name, got.Stolen, p.Pressure(), want)
+		if got.Stolen != want || p.Pressure().CPU != 77*time.Microsecond {
+			t.Errorf("%s: stolen %v, pressure %v, want %v and 77µs", test.name, got.Stolen, p.Pressure().CPU, want)
 		}
 	}
 }
@@ -221,7 +189,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		r, err := p.Read(ticking(), 10)
-		if err == nil && (r.Stolen < 0 || r.Throttled < 0 || r.RunDelay.Or(0) < 0 || p.Pressure() < 0) {
+		if err == nil && (r.Stolen < 0 || r.Throttled < 0 || r.RunDelay.Or(0) < 0 || p.Pressure().CPU < 0) {
 			t.Errorf("%+v", r)
 		}
 	})

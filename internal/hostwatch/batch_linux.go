@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // batch takes in what the machine did since the last one, and gives it away.
@@ -31,7 +32,10 @@ func (w *Watch) batch() error {
 	t.Throttled = max(0, now.Throttled-w.first.Throttled)
 	t.Stolen = max(0, now.Stolen-w.first.Stolen)
 	if slow {
-		t.Pressure = max(0, w.process.Pressure()-w.pressed)
+		t.Pressure = w.process.Pressure().Since(w.pressed)
+		if p, known := w.process.GroupPressure(); known {
+			t.GroupPressure = gc.Known(p.Since(w.grouped))
+		}
 	}
 	w.last = now.Counts
 	w.mu.Lock()

@@ -2,10 +2,8 @@ package hostwatch
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -31,6 +29,8 @@ func TestMain(m *testing.M) {
 		toss()
 	case "page":
 		pageIn()
+	case "rounds":
+		readRounds()
 	case "follow":
 		follow()
 		return
@@ -176,29 +176,4 @@ func start(t *testing.T, o Options, l *log) *Watch {
 		t.Skipf("the scheduler cannot be followed here: %v", why)
 	}
 	return w
-}
-
-// makeQuota makes a cgroup of a twentieth of a CPU.
-func makeQuota(t *testing.T) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("not root: cannot make a cgroup")
-	}
-	for _, top := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"} {
-		dir := filepath.Join(top, fmt.Sprintf("otelgc-hostwatch-%d", os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			continue
-		}
-		// After the child has gone, as cleanups run backward.
-		t.Cleanup(func() { _ = os.Remove(dir) })
-		limit, value := "cpu.cfs_quota_us", "5000"
-		if _, err := os.Stat(filepath.Join(dir, limit)); err != nil {
-			limit, value = "cpu.max", "5000 100000"
-		}
-		if err := os.WriteFile(filepath.Join(dir, limit), []byte(value), 0); err == nil {
-			return dir
-		}
-	}
-	t.Skip("no cgroup with the cpu controller can be made here")
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // ErrTarget says that the process to watch is not there, or that it has ended.
@@ -81,9 +82,10 @@ type Totals struct {
 	// Stolen is what the hypervisor admits to have taken of all CPUs, in
 	// steps of 10 ms.
 	Stolen time.Duration
-	// Pressure is how long some thread of the machine waited for a CPU
-	// (/proc/pressure/cpu).
-	Pressure time.Duration
+	// Pressure is how long some thread of the machine waited, GroupPressure how
+	// long one of the process's own cgroup did, where cgroup v2 tells of it.
+	Pressure      hostcount.Pressure
+	GroupPressure gc.Maybe[hostcount.Pressure]
 	// Events of the scheduler were seen, Dropped were not.
 	Events, Dropped uint64
 	// Threads is how many there are now.

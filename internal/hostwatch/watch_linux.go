@@ -1,12 +1,9 @@
 package hostwatch
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -35,8 +32,9 @@ type Watch struct {
 	dropped  uint64
 	first    hostcount.Counts
 	last     hostcount.Counts
-	delay    time.Duration // run delay when the watch began
-	pressed  time.Duration
+	delay    time.Duration      // run delay when the watch began
+	pressed  hostcount.Pressure // when the watch began, and of the cgroup
+	grouped  hostcount.Pressure
 	slow     stall.Instant // when it was read last
 	asked    bool          // the batch is for somebody who waits for it
 	denied   []stall.Interval
@@ -88,6 +86,7 @@ func Start(o Options) (*Watch, error) {
 		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
 	}
 	w.first, w.last, w.pressed = first.Counts, first.Counts, p.Pressure()
+	w.grouped, _ = p.GroupPressure() // zero where it is not known, then and later
 	w.delay, w.totals.Threads, w.slow = first.RunDelay.Or(0), first.Threads, first.End
 	w.history.Add(first)
 	w.follow()
@@ -96,65 +95,6 @@ func Start(o Options) (*Watch, error) {
 	}
 	go w.run()
 	return w, nil
-}
-
-// follow attaches to the scheduler if it may.
-func (w *Watch) follow() {
-	if w.o.CountersOnly {
-		w.why = errors.New("not wanted")
-		return
-	}
-	w.scheduler, w.why = followScheduler(w.o.PID)
-}
-
-// begin takes stock of the threads, anew after events were lost. What events
-// said of the time before is nobody's business.
-func (w *Watch) begin() (err error) {
-	if w.scheduler == nil {
-		w.mark = w.o.Clock.Now()
-		return nil
-	}
-	states := map[int32]string{}
-	threads, err := w.process.Threads(w.o.MaxThreads, func(tid string) {
-		if id, err := strconv.ParseInt(tid, 10, 32); err == nil {
-			if state, err := w.process.State(tid); err == nil { // else it has ended since
-				states[int32(id)] = state
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	w.totals.Threads = threads
-	mark := w.o.Clock.Now()
-	time.Sleep(2 * holdBack)
-	if w.events, w.dropped, err = w.scheduler.drain(w.events); err != nil {
-		return err
-	}
-	w.timeline.forget()
-	w.takeUntil(mark)
-	for tid, s := range states {
-		// An event is newer than what /proc said of its thread.
-		if s == "R" {
-			w.timeline.put(tid, unknown, mark)
-		} else {
-			w.timeline.put(tid, blocked, mark)
-		}
-	}
-	w.timeline.settle(mark)
-	w.mark = mark
-	return nil
-}
-
-// takeUntil takes in the events before t, in order, and returns their number.
-func (w *Watch) takeUntil(t stall.Instant) int {
-	slices.SortStableFunc(w.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	n := 0
-	for ; n < len(w.events) && w.events[n].at < t; n++ {
-		w.timeline.take(w.events[n])
-	}
-	w.events = w.events[:copy(w.events, w.events[n:])]
-	return n
 }
 
 // Exact reports whether the scheduler is followed, and if not, why.

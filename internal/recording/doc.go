@@ -1,6 +1,6 @@
 // Package recording holds what a sidecar saw, or a service of itself, in a file:
-// gaps of probes, collections and suspensions of processes, what each source
-// watched, the machine, the doctor's answers.
+// gaps of probes, collections and suspensions of processes, what the machine did
+// to their threads, what each source watched, the machine, the doctor's answers.
 //
 // The file is append-only and survives a crash up to its last second. It is the
 // line [Magic], then records. A record is

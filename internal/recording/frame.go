@@ -23,6 +23,7 @@ const (
 	KindEnd         Kind = 8
 	KindProbe       Kind = 9
 	KindGaps        Kind = 10
+	KindHost        Kind = 11
 )
 
 // frameHead is the length of a record's length and checksum.

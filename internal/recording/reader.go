@@ -118,6 +118,8 @@ func parse(kind Kind, b []byte) (Record, error) {
 		return decode[End](b)
 	case KindProbe:
 		return decode[Probe](b)
+	case KindHost:
+		return decode[Host](b)
 	}
 	return nil, nil
 }

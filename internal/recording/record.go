@@ -115,6 +115,7 @@ type Status struct {
 	Watermark   stall.Instant `json:"watermark"`
 	Dropped     uint64        `json:"dropped,omitempty"`
 	DroppedTime time.Duration `json:"dropped_time,omitempty"`
+	Unseen      time.Duration `json:"unseen,omitempty"`     // that a target was not watched, since it first was
 	Unrecorded  uint64        `json:"unrecorded,omitempty"` // records and gaps that did not get into the file
 }
 

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
@@ -20,6 +21,8 @@ type hostSide struct {
 	log       *slog.Logger
 	process   *follow.Process
 	telemetry *telemetry.Telemetry
+	record    func(recording.Record) // nil: nothing is recorded
+	ready     chan struct{}          // closed when process is there
 
 	// Of the goroutine that watches.
 	owner  stall.Owner
@@ -30,12 +33,13 @@ type hostSide struct {
 	totals hostwatch.Totals
 }
 
-// startHostSide watches the process pid; 0 is none.
-func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Watch, t *telemetry.Telemetry) (*hostSide, error) {
+// startHostSide watches the process pid, and tells record of it once a second; 0 is
+// none, and so is a nil record.
+func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Watch, t *telemetry.Telemetry, record func(recording.Record)) (*hostSide, error) {
 	if pid == 0 {
 		return nil, nil
 	}
-	h := &hostSide{log: log, telemetry: t}
+	h := &hostSide{log: log, telemetry: t, record: record, ready: make(chan struct{})}
 	p, err := follow.Start(follow.Options{PID: pid, Clock: clock, Board: board, OnBatch: h.batch})
 	if errors.Is(err, hostwatch.ErrTarget) {
 		return nil, wrong("--target %d: %w", pid, err)
@@ -44,6 +48,7 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 		return nil, fmt.Errorf("watch target: %w", err)
 	}
 	h.process = p
+	close(h.ready)
 	switch ok, why := p.Exact(); {
 	case ok:
 		log.Info("following the target's threads", "pid", pid)
@@ -65,6 +70,7 @@ func (h *hostSide) followed() *hostwatch.Watch {
 
 // batch tells what happened since the last one.
 func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
+	<-h.ready
 	h.owner = owner
 	for _, v := range b.Denied {
 		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
@@ -109,6 +115,9 @@ func (h *hostSide) tell() {
 		Source: stall.TargetWatch, Since: h.status, At: h.at, Watermark: h.at, Unseen: h.unseen,
 		Dropped: telemetry.Loss{Count: now.Dropped}, TargetPID: int(h.owner.PID),
 	})
+	if h.record != nil {
+		h.record(h.seen())
+	}
 	h.told, h.status, h.unseen = *now, h.at, h.unseen[:0]
 }
 
@@ -128,36 +137,42 @@ func (h *hostSide) stop() {
 		h.tell()
 	}
 	t := &h.totals
-	h.log.Info("target", "pid", h.process.Owner().PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
+	facts := []any{
+		"pid", h.process.Owner().PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
 		"paged", t.Paged.String(), "undecided", t.Mixed.String(), "covered", t.Covered.String(),
 		"throttled", t.Throttled.String(), "major_faults", t.MajorFaults, "stolen", t.Stolen.String(),
-		"pressure", t.Pressure.String(), "events", t.Events, "dropped", t.Dropped)
+		"machine_waited", sayPressure(t.Pressure),
+	}
+	if p, known := t.GroupPressure.Get(); known {
+		facts = append(facts, "cgroup_waited", sayPressure(p))
+	}
+	h.log.Info("target", append(facts, "events", t.Events, "dropped", t.Dropped)...)
 }
 
-// hostDocument is what the machine did to the target, in ns.
-type hostDocument struct {
-	PID         int32         `json:"pid"`
-	Followed    bool          `json:"followed"` // else what follows is counted, and nothing is covered
-	RunDelay    time.Duration `json:"run_delay"`
-	Denied      time.Duration `json:"denied"`
-	Paged       time.Duration `json:"paged"`
-	Undecided   time.Duration `json:"undecided"`
-	Covered     time.Duration `json:"covered"`
-	Throttled   time.Duration `json:"throttled"`
-	MajorFaults uint64        `json:"major_faults"`
-	Stolen      time.Duration `json:"stolen"`   // of all CPUs
-	Pressure    time.Duration `json:"pressure"` // of the machine
-	Dropped     uint64        `json:"dropped"`  // events of the scheduler
+// sayPressure says a pressure in one line.
+func sayPressure(p hostcount.Pressure) string {
+	return fmt.Sprintf("for a CPU %v, for memory %v, for disks %v", p.CPU, p.Memory, p.IO)
 }
 
 // document returns what was seen up to the end, nil for no target.
-func (h *hostSide) document() *hostDocument {
+func (h *hostSide) document() *recording.Host {
 	if h == nil {
 		return nil
 	}
+	v := h.seen()
+	v.At = 0 // the end of the run
+	return &v
+}
+
+// seen returns what the machine did to the target so far.
+func (h *hostSide) seen() recording.Host {
 	followed, _ := h.process.Exact()
 	t := &h.totals
-	return &hostDocument{
-		h.process.Owner().PID, followed, t.RunDelay, t.Denied, t.Paged, t.Mixed, t.Covered, t.Throttled, t.MajorFaults, t.Stolen, t.Pressure, t.Dropped,
+	return recording.Host{
+		PID: int(h.process.Owner().PID), Followed: followed, At: h.at,
+		RunDelay: t.RunDelay, Denied: t.Denied, Paged: t.Paged, Undecided: t.Mixed, Covered: t.Covered,
+		Throttled: t.Throttled, MajorFaults: t.MajorFaults, Stolen: t.Stolen,
+		Pressure: t.Pressure.CPU, PressureMemory: t.Pressure.Memory, PressureIO: t.Pressure.IO, CgroupPressure: t.GroupPressure,
+		Dropped: t.Dropped,
 	}
 }

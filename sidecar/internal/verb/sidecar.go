@@ -90,7 +90,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	s.relax(w.Probe().Mode())
 	s.sayStart(w)
 	x.begin(w)
-	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry); err != nil {
+	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry, record.adder()); err != nil {
 		_, stopped := s.end(w, x, providers, record)
 		return nil, errors.Join(err, stopped)
 	}

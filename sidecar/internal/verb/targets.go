@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/stall"
@@ -72,6 +73,6 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*t
 // did to the target, and the .NET processes it attached to.
 type runDocument struct {
 	gaps.Document
-	Host    *hostDocument    `json:"target_host,omitempty"`
+	Host    *recording.Host  `json:"target_host,omitempty"`
 	Targets []target.Summary `json:"targets,omitempty"`
 }

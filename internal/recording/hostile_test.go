@@ -1,0 +1,170 @@
+package recording
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestCrash cuts a recording at every byte: all whole records are read, and the
+// end is a truncation with the place of the record that is not whole.
+func TestCrash(t *testing.T) {
+	var ends []int
+	data := []byte(Magic)
+	for _, r := range sample() {
+		ends = append(ends, len(data))
+		body, err := encode(nil, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = appendFrame(data, r.kind(), body)
+	}
+	for n := len(Magic); n < len(data); n++ {
+		got, err := readAll(t, data[:n])
+		whole := 0
+		for whole+1 < len(ends) && ends[whole+1] <= n {
+			whole++
+		}
+		var placed *Error
+		if len(got) != whole || !errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &placed) || placed.Offset != int64(ends[whole]) {
+			t.Fatalf("cut to %d of %d bytes: %d records and %v, want %d and a truncation at byte %d", n, len(data), len(got), err, whole, ends[whole])
+		}
+	}
+}
+
+// TestDamage turns over every bit: nothing that was not written is read.
+func TestDamage(t *testing.T) {
+	whole := written(t, sample())
+	for i := len(Magic); i < len(whole); i++ {
+		data := bytes.Clone(whole)
+		data[i] ^= 1 << (i % 8)
+		got, err := readAll(t, data)
+		if err == io.EOF {
+			t.Fatalf("byte %d is not as it was, and the end is io.EOF", i)
+		}
+		if diff := cmp.Diff(append([]Record(nil), sample()[:len(got)]...), got, compareMaybe); diff != "" {
+			t.Fatalf("byte %d is not as it was (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	frame := func(kind Kind, body string) []byte { return appendFrame([]byte(Magic), kind, []byte(body)) }
+	tests := []struct {
+		name string
+		data []byte
+		want error
+		text string
+	}{
+		{"nothing", nil, ErrFormat, "does not begin with"},
+		{"other", []byte("hello, world, this is a text"), ErrFormat, "byte 0"},
+		{"version", []byte("otelgc recording 2\n"), ErrVersion, `"otelgc recording 2"`},
+		{"long", append([]byte(Magic), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), ErrFormat, "record of 4294967295 bytes, want 1 to"},
+		{"zeros", append([]byte(Magic), make([]byte, 64)...), ErrFormat, "record of 0 bytes"},
+		{"JSON", frame(KindEnd, "{"), ErrFormat, "byte 19"},
+		{"evidence of no witness", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x80"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"evidence of a witness to come", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x7f\x00\x00\x00\x00"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a name that was not said", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x02\x01a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a long name", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x41"+strings.Repeat("a", 65)), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"a name that is cut off", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x02a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
+		{"bare gaps with evidence", frame(KindBareGaps, "\x01\x01\x02\x01\x01\x01\x01\x00"), ErrFormat, "1 bytes behind"},
+		{"many gaps", frame(KindGaps, "\x01\xff\x7f"), ErrFormat, "16383 gaps in 3 bytes"},
+		{"gaps of nobody", frame(KindGaps, ""), ErrFormat, "0 bytes are not a probe"},
+		{"gaps of a probe of a large number", frame(KindGaps, "\xff\xff\x7f\x00"), ErrFormat, "not a probe of at most 4096"},
+		{"gap backwards", frame(KindGaps, "\x01\x01\x03\x01\x01\x01\x01\x00"), ErrFormat, "gap 1 from"},
+		{"gap of no cause", frame(KindGaps, "\x01\x01\x02\x01\xff\x01\x01\x00"), ErrFormat, "cause 255"},
+		{"behind gaps", frame(KindGaps, "\x01\x00\x00"), ErrFormat, "1 bytes behind"},
+		{"kind of collection", frame(KindCollection, `{"kind":"x"}`), ErrFormat, `kind "x"`},
+		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
+	}
+	for _, tt := range tests {
+		_, err := readAll(t, tt.data)
+		if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want %v with %q", tt.name, err, tt.want, tt.text)
+		}
+	}
+}
+
+func TestKindsOfALaterVersionAreSkipped(t *testing.T) {
+	data := appendFrame([]byte(Magic), 99, []byte("what is to come"))
+	data = append(data, written(t, []Record{End{5}})[len(Magic):]...)
+	r, err := NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Next(); err != nil || got != (End{5}) || r.Unknown() != 1 {
+		t.Errorf("record %v, error %v, %d skipped, want the end and 1", got, err, r.Unknown())
+	}
+}
+
+// FuzzReader takes a file as it is, and a record's kind and payload, which a
+// checksum would keep the fuzzer from.
+func FuzzReader(f *testing.F) {
+	f.Add(written(f, sample()))
+	for _, r := range sample() {
+		body, err := encode(nil, r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append([]byte{byte(r.kind())}, body...))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		through(t, data)
+		if len(data) > 0 {
+			through(t, appendFrame([]byte(Magic), Kind(data[0]), data[1:]))
+		}
+	})
+}
+
+// through reads, writes what was read, and reads again.
+func through(t *testing.T, data []byte) {
+	t.Helper()
+	list, err := readAll(t, data)
+	if err == nil {
+		t.Fatal("no end")
+	}
+	again, _ := readAll(t, written(t, list))
+	if diff := cmp.Diff(list, again, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("read, written, read (-want +got):\n%s", diff)
+	}
+}
+
+// TestEvidenceIsBounded: a name is cut, what cannot be is none, and no evidence
+// makes a record too long to be written.
+func TestEvidenceIsBounded(t *testing.T) {
+	long := strings.Repeat("x", MaxName+1)
+	most := jitterprobe.Evidence{Witness: jitterprobe.NumWitnesses - 1, Time: maxInstant, Count: math.MaxInt32, TID: math.MaxInt32, Moved: true}
+	list := Gaps{Probe: MaxProbes}
+	for i := range gapsOfRecord {
+		e := most
+		e.Name = fmt.Sprintf("%06d%s", i, long)
+		list.List = append(list.List, Gap{Start: stall.Instant(i%2) * maxInstant, End: maxInstant, CPU: math.MaxInt32, Evidence: e})
+	}
+	list.List[0].Evidence = jitterprobe.Evidence{Witness: jitterprobe.Remainder, Time: -1, Count: -1, TID: -1}
+	body, err := encode(nil, list)
+	if err != nil || len(body) >= MaxRecord {
+		t.Fatalf("a record of %d bytes, error %v, want less than %d", len(body), err, MaxRecord)
+	}
+	got, err := parse(KindGaps, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := got.(Gaps).List
+	if want := (jitterprobe.Evidence{Witness: jitterprobe.Remainder}); back[0].Evidence != want {
+		t.Errorf("got %+v, want %+v", back[0].Evidence, want)
+	}
+	most.Name = ("000001" + long)[:MaxName]
+	if back[1].Evidence != most {
+		t.Errorf("got %+v, want %+v", back[1].Evidence, most)
+	}
+}
