@@ -71,6 +71,12 @@ func TestRecordTarget(t *testing.T) {
 	if got := int64(d.Summary.Pause); got != run.Targets[0].PauseTotal {
 		t.Errorf("pauses: the report has %d ns, the run %d", got, run.Targets[0].PauseTotal)
 	}
+	if w := x.Watched[target.ID]; w.Until == 0 || w.Lost != 0 {
+		t.Errorf("watched %+v, want some time and nothing lost", w)
+	}
+	if len(x.Hosts) != 1 || x.Hosts[0].PID != server.PID() || x.Hosts[0].Over <= 0 {
+		t.Errorf("what the machine did to processes: %+v, want it of process %d", x.Hosts, server.PID())
+	}
 	kinds := map[string]uint64{}
 	for i := range d.Collections {
 		kinds[d.Collections[i].Kind]++

@@ -24,6 +24,22 @@ type DocExperiment struct {
 	Common          *DocGaps            `json:"gaps_of_all_cpus,omitempty"` // at once
 	Examined        bool                `json:"doctor_asked"`
 	Failed          []string            `json:"doctor_failed,omitempty"`
+	Warned          []Warning           `json:"doctor_warned,omitempty"`
+	Watched         map[int]DocWatched  `json:"watched,omitempty"` // by id of the runtime: from outside
+	Hosts           []DocHost           `json:"hosts,omitempty"`
+}
+
+// DocHost is what the machine did to the threads of a process behind the warm-up.
+type DocHost struct {
+	recording.Host
+	Over time.Duration `json:"over"`
+}
+
+// DocWatched is how a process was watched behind the warm-up.
+type DocWatched struct {
+	Until  stall.Instant `json:"until"`
+	Unseen time.Duration `json:"unseen"`
+	Lost   uint64        `json:"events_lost"`
 }
 
 // DocPausesOf is the distribution of the pauses of a process, by kind.
@@ -79,7 +95,16 @@ func (r *Report) docExperiment() *DocExperiment {
 		NotReproducible: append([]string{}, x.NotReproducible...), Machine: x.Machine, OS: x.OS,
 		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload,
 		Probes: []DocProbe{}, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
-		Pauses: map[int]DocPausesOf{}, Examined: x.Examined, Failed: x.Failed,
+		Pauses: map[int]DocPausesOf{}, Examined: x.Examined, Failed: x.Failed, Warned: x.Warned,
+	}
+	for _, h := range x.Hosts {
+		d.Hosts = append(d.Hosts, DocHost{h.Host, h.Over})
+	}
+	for id, w := range x.Watched {
+		if d.Watched == nil {
+			d.Watched = make(map[int]DocWatched)
+		}
+		d.Watched[id] = DocWatched{w.Until, w.Unseen, w.Lost}
 	}
 	for _, p := range x.Probes {
 		d.Probes = append(d.Probes, DocProbe{p.Probe, p.Inside(), p.Gaps.doc(p.Inside())})

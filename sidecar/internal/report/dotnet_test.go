@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -21,60 +18,6 @@ const (
 	dotnetFiles = "../../../internal/nettrace/testdata" // streams of real processes
 	dotnetTruth = "../../../internal/dotnetgc/testdata" // what an independent decoder rebuilt of them
 )
-
-// truth is a .gc.json: times are ticks, here nanoseconds.
-type truth struct {
-	Trace struct {
-		SyncQPC stall.Instant `json:"sync_qpc"`
-		PID     int
-		NProc   int
-	}
-	GCs []struct {
-		Number     uint64
-		Gen        int
-		Reason     string
-		Kind       string
-		Start, End stall.Instant
-		Global     struct {
-			Mech    []string
-			MemLoad float64 `json:"mem_load"`
-		}
-		PerHeap []struct {
-			Gens []struct {
-				Before     gc.Bytes `json:"size_before"`
-				ListBefore gc.Bytes `json:"free_list_before"`
-				ObjBefore  gc.Bytes `json:"free_obj_before"`
-				After      gc.Bytes `json:"size_after"`
-				ListAfter  gc.Bytes `json:"free_list_after"`
-				ObjAfter   gc.Bytes `json:"free_obj_after"`
-				Pinned     gc.Bytes `json:"pinned_surv"`
-				Moved      gc.Bytes `json:"npinned_surv"`
-				Budget     gc.Bytes `json:"new_alloc"`
-			}
-		} `json:"per_heap"`
-		HeapStats map[string]uint64 `json:"heap_stats"`
-	}
-	STW []struct {
-		Begin        stall.Instant
-		Suspended    stall.Instant
-		RestartBegin stall.Instant `json:"restart_begin"`
-		RestartEnd   stall.Instant `json:"restart_end"`
-		Reason       string
-		GCs          []uint64
-	}
-}
-
-func readTruth(t *testing.T, path string) (want truth) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
-	return want
-}
 
 // readJSON returns the document of a file as a user gets it.
 func readJSON(t *testing.T, path string) (d Document) {
@@ -118,105 +61,6 @@ func TestCaptures(t *testing.T) {
 			}
 		})
 	}
-}
-
-// ignoreDerived leaves out what is computed from other records.
-var ignoreDerived = cmp.FilterPath(func(p cmp.Path) bool {
-	switch p.Last().String() {
-	case ".Utilization", ".UtilizationSince", ".Allocated", ".TimeInGC":
-		return true
-	}
-	return false
-}, cmp.Ignore())
-
-func (want *truth) collections() []DocCollection {
-	list := make([]DocCollection, 0, len(want.GCs))
-	for i := range want.GCs {
-		list = append(list, DocCollection{Collection: want.collection(i)})
-	}
-	return list
-}
-
-func (want *truth) collection(i int) gcjson.Collection {
-	g := &want.GCs[i]
-	has := func(mechanism string) gc.Maybe[bool] {
-		for _, m := range g.Global.Mech {
-			if m == mechanism {
-				return gc.Known(true)
-			}
-		}
-		return gc.Known(false)
-	}
-	c := gcjson.Collection{
-		Index: g.Number, Cycles: 1, Generation: gc.Known(g.Gen), Trigger: gc.Trigger(g.Reason),
-		Start: gc.Known(g.Start), End: gc.Known(g.End), Pauses: want.pauses(g.Number),
-		Compacting: has("compaction"), Concurrent: has("concurrent"),
-		Pinned: gc.Known(g.HeapStats["pinned"]), Finalizable: gc.Known(g.HeapStats["fin_count"]),
-	}
-	if g.Global.MemLoad > 0 { // no machine has none in use: the field was not filled in
-		c.MemoryLoad = gc.Known(g.Global.MemLoad / 100)
-	}
-	switch {
-	case g.Gen < 2:
-		c.Kind = "ephemeral"
-	case strings.HasPrefix(g.Kind, "FullBlocking"):
-		c.Kind = "full_blocking"
-	default:
-		c.Kind = "background"
-	}
-	var before, after, fragBefore, fragAfter, promoted gc.Bytes
-	for id, name := range []string{"gen0", "gen1", "gen2", "loh", "poh"} {
-		var b, a, fb, fa, survived, budget gc.Bytes
-		for _, h := range g.PerHeap {
-			d := h.Gens[id]
-			b, a, fb, fa = b+d.Before, a+d.After, fb+d.ListBefore+d.ObjBefore, fa+d.ListAfter+d.ObjAfter
-			survived, budget = survived+d.Pinned+d.Moved, budget+d.Budget
-		}
-		part := gcjson.Generation{
-			Gen: name, SizeBefore: gc.Known(b), SizeAfter: gc.Known(a), FragBefore: gc.Known(fb), FragAfter: gc.Known(fa), Budget: gc.Known(budget),
-		}
-		p := gc.Bytes(g.HeapStats["prom"+strings.TrimPrefix(name, "gen")])
-		if old := id >= 2; id <= g.Gen && (old || c.Kind != "background") || old && g.Gen == 2 {
-			part.Survived = gc.Known(survived)
-			if name != "poh" || p > 0 || survived == 0 { // .NET 10 leaves it zero, whatever survived
-				part.Promoted = gc.Known(p)
-			}
-		}
-		c.Generations = append(c.Generations, part)
-		before, fragBefore, fragAfter, promoted = before+b, fragBefore+fb, fragAfter+fa, promoted+p
-		after += gc.Bytes(g.HeapStats[name])
-	}
-	c.HeapBefore, c.HeapAfter, c.Promoted = gc.Known(before), gc.Known(after), gc.Known(promoted)
-	c.FragBefore, c.FragAfter = gc.Known(fragBefore), gc.Known(fragAfter)
-	return c
-}
-
-// pauses returns the stops that are charged to a collection: one that holds two
-// is the ephemeral one's.
-func (want *truth) pauses(number uint64) []gcjson.Pause {
-	list := []gcjson.Pause{}
-	for _, s := range want.STW {
-		if isGC(s.Reason) && len(s.GCs) > 0 && s.GCs[len(s.GCs)-1] == number {
-			list = append(list, gcjson.Pause{
-				Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Suspend: gc.Known(s.Suspended.Sub(s.Begin)), Phase: "unknown",
-			})
-		}
-	}
-	return list
-}
-
-func isGC(reason string) bool { return reason == "ForGC" || reason == "ForGCPrep" }
-
-// suspensions are the stops that are of no collection: one that server GC makes
-// to change its number of heaps is among them.
-func (want *truth) suspensions() []DocSuspension {
-	list := []DocSuspension{}
-	for _, s := range want.STW {
-		if !isGC(s.Reason) || len(s.GCs) == 0 {
-			list = append(list, DocSuspension{Start: s.Begin, End: s.RestartBegin, Reason: s.Reason})
-		}
-	}
-	return list
 }
 
 // TestTimeInGCOfEach says it of every collection but the first: that of the sum is the
@@ -275,84 +119,6 @@ func TestDotnetGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checkGolden(t, filepath.Join(dotnetFiles, name+".nettrace"), name)
 		})
-	}
-}
-
-// TestWindowsTicks gives a capture the clock of a Windows machine: every time is
-// scaled, exactly, and every size the same.
-func TestWindowsTicks(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(dotnetFiles, "loh.nettrace"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const hz = 3_124_099 // a real machine's
-	linux, err := Read("linux", bytes.NewReader(data), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 1e9))
-	binary.LittleEndian.PutUint64(data[at:], hz)
-	windows, err := Read("windows", bytes.NewReader(data), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := windows.Source; s.Tick != hz || s.Clock != clockFile {
-		t.Errorf("clock %q of %d Hz, want the file's own of %d", s.Clock, s.Tick, hz)
-	}
-	scale := func(ticks stall.Instant) stall.Instant {
-		whole, rest := ticks/hz, ticks%hz
-		return whole*1e9 + rest*1e9/hz
-	}
-	if got, want := windows.Start, scale(linux.Start); got != want {
-		t.Errorf("the file starts at %d, want %d", got, want)
-	}
-	for i := range linux.Collections {
-		want, got := linux.Collections[i].Collection, windows.Collections[i].Collection
-		for k, p := range want.Pauses {
-			g := got.Pauses[k]
-			if g.Start != scale(p.Start) || g.End != scale(p.End) || g.EndMax != scale(p.EndMax) {
-				t.Errorf("GC %d: pause %+v, want %+v scaled", got.Index, g, p)
-			}
-		}
-		if got.HeapAfter != want.HeapAfter || got.Kind != want.Kind {
-			t.Errorf("GC %d: kind %v, heap after %v, want %v, %v", got.Index, got.Kind, got.HeapAfter, want.Kind, want.HeapAfter)
-		}
-	}
-}
-
-// TestCutDotnet cuts a capture anywhere.
-func TestCutDotnet(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(dotnetFiles, "collect5.nettrace"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := Read("whole", bytes.NewReader(data), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := map[uint64]gc.Collection{}
-	for _, c := range all.Collections {
-		whole[c.Index] = c.Collection
-	}
-	for n := 0; n < len(data); n += 7 { // a prime: every kind of place is met
-		r, err := Read("cut", bytes.NewReader(data[:n]), Options{})
-		if (r == nil) == (err == nil) {
-			t.Fatalf("cut to %d of %d bytes: report %v, error %v, want one of them", n, len(data), r != nil, err)
-		}
-		if r == nil {
-			continue
-		}
-		if len(r.Incomplete) == 0 {
-			t.Fatalf("cut to %d of %d bytes: nothing is said to be missing", n, len(data))
-		}
-		for _, c := range r.Collections {
-			if c.Incomplete != "" {
-				continue
-			}
-			if diff := cmp.Diff(whole[c.Index], c.Collection, compareMaybe); diff != "" {
-				t.Fatalf("cut to %d bytes: GC %d is called whole (-want +got):\n%s", n, c.Index, diff)
-			}
-		}
 	}
 }
 

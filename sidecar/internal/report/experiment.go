@@ -1,12 +1,9 @@
 package report
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
@@ -35,16 +32,21 @@ type Experiment struct {
 	recording.Environment
 	Targets []recording.Target
 	Probes  []*Probed
-	Warmup  time.Duration
+	// Watched says of targets, by ID, how they were watched.
+	Watched map[int]*Watched
+	// Hosts is what the machine did to processes, targets or not.
+	Hosts  []*Hosted
+	Warmup time.Duration
 	// Results is what is left of the recording behind the warm-up.
 	Results stall.Span
 	// Common are the stretches in which every CPU stood still. They are among the
 	// gaps of the probes.
 	Common GapCounts
-	// Failed names the doctor's checks that failed; Examined says that there
-	// are answers of the doctor at all.
+	// Failed names the doctor's checks that failed, Warned holds those that
+	// warned; Examined says that there are answers of the doctor at all.
 	Examined bool
 	Failed   []string
+	Warned   []Warning
 	// Ended says that the recorder closed the file: else it was cut off, or goes on.
 	Ended bool
 	// Unrecorded is the number of gaps and records that did not get into the
@@ -109,6 +111,8 @@ func (b *experimentBuilder) learn(record recording.Record) {
 		}
 	case recording.Status:
 		b.learnStatus(&v)
+	case recording.Host:
+		b.learnHost(&v)
 	case recording.Doctor:
 		b.learnDoctor(v.RawMessage)
 	case recording.End:
@@ -158,26 +162,6 @@ func (b *experimentBuilder) collection(v *recording.Collection) {
 	}
 }
 
-// learnDoctor takes the names of what failed out of the doctor's document.
-func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
-	var d struct {
-		Checks []struct {
-			ID     string `json:"id"`
-			Status string `json:"status"`
-		} `json:"checks"`
-	}
-	if err := json.Unmarshal(document, &d); err != nil {
-		b.addHole(Hole{Why: "the doctor's answers cannot be read: " + err.Error()})
-		return
-	}
-	b.Examined, b.Failed = true, nil
-	for _, c := range d.Checks {
-		if c.Status == "fail" {
-			b.Failed = append(b.Failed, c.ID)
-		}
-	}
-}
-
 // end closes the report with what the file ended by.
 func (b *experimentBuilder) end(o Options, err error) error {
 	if !b.any {
@@ -188,6 +172,8 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	}
 	b.Results.End = max(b.Results.Start, b.End)
 	b.settleGaps()
+	b.settleWatched()
+	b.settleHosts()
 	for _, c := range b.Collections {
 		if c.Incomplete != "" {
 			b.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})
@@ -208,37 +194,4 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	b.Report.Experiment = b.Experiment
 	b.judge(b.Report, o.Kinds)
 	return damage
-}
-
-// pauseSpans returns the pauses of a target, of all for 0, by Start.
-func (r *Report) pauseSpans(target int) []stall.Span {
-	var list []stall.Span
-	for i := range r.Collections {
-		if target != 0 && r.Collections[i].Target != target {
-			continue
-		}
-		for _, p := range r.Collections[i].Pauses {
-			list = append(list, stall.Span{Start: p.Start, End: p.End})
-		}
-	}
-	slices.SortFunc(list, byStart)
-	return list
-}
-
-func byStart(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) }
-
-// only returns what the recording says of one target.
-func (r *Report) only(target int) *Report {
-	one := &Report{Source: r.Source, Span: r.Span}
-	for i := range r.Collections {
-		if r.Collections[i].Target == target {
-			one.Collections = append(one.Collections, r.Collections[i])
-		}
-	}
-	for _, s := range r.Suspensions {
-		if s.Target == target {
-			one.Suspensions = append(one.Suspensions, s)
-		}
-	}
-	return one
 }

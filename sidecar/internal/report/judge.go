@@ -27,6 +27,7 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	for i := range x.Targets {
 		t := &x.Targets[i]
 		x.judgeWarmup(t)
+		x.judgeWatched(t)
 		x.judgePauses(t, r.only(t.ID), claimed)
 	}
 	if !x.observed() {
@@ -48,6 +49,9 @@ func (x *Experiment) judgeWhole(r *Report) {
 	}
 	if x.Unrecorded > 0 {
 		x.not("%s did not get into the recording", page.Many(x.Unrecorded, "record"))
+	}
+	if n := r.Left.Collections + r.Left.Suspensions; n > 0 {
+		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", page.Count(n))
 	}
 	dropped := uint64(0)
 	for _, p := range x.Probes {
@@ -74,7 +78,7 @@ func (x *Experiment) judgeLines() {
 		}
 	}
 	if len(x.Targets) == 0 {
-		x.not("the line \"runtime\" is missing: no process was watched: record with --target, or have a Go service record itself (otelgc/record)")
+		x.not("the line \"runtime\" is missing: nobody watched a runtime: --target does of .NET processes; a Go service records itself (otelgc/record)")
 	}
 	for _, t := range x.Targets {
 		names, known := recording.RuntimeFacts[t.Runtime]

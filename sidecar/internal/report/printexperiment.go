@@ -45,10 +45,14 @@ func (r *Report) printExperiment(w io.Writer) {
 		t := &x.Targets[i]
 		one := r.only(t.ID)
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))))
+		x.printWatched(w, t)
 		one.printKinds(w)
 		one.printLongest(w)
 		one.printSlowed(w)
 		one.printSuspensions(w)
+	}
+	for _, h := range x.Hosts {
+		h.print(w)
 	}
 	x.printProbes(w)
 	x.printDoctor(w)
@@ -73,16 +77,4 @@ func runtimeLine(t *recording.Target) string {
 		words = append(words, name+" "+printable(value))
 	}
 	return fmt.Sprintf("process %d: %s: %s", t.PID, printable(t.Runtime), strings.Join(words, "; "))
-}
-
-func (x *Experiment) printDoctor(w io.Writer) {
-	page.Heading(w, "THE DOCTOR", "")
-	switch {
-	case !x.Examined:
-		fmt.Fprintln(w, "  was not asked")
-	case len(x.Failed) == 0:
-		fmt.Fprintln(w, "  found nothing that makes these numbers unbelievable")
-	default:
-		page.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
-	}
 }

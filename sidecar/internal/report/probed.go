@@ -59,7 +59,11 @@ func (b *experimentBuilder) learnStatus(v *recording.Status) {
 	b.seen(v.Watermark)
 	b.Unrecorded = max(b.Unrecorded, v.Unrecorded)
 	p := b.probe(v.Probe)
-	if p == nil {
+	switch {
+	case p == nil && v.Target > 0:
+		b.learnTargetStatus(v)
+		return
+	case p == nil:
 		return
 	}
 	p.last = *v

@@ -44,7 +44,7 @@ func TestLossIsSaid(t *testing.T) {
 	if got := v.cover.unseen; got < 3900 || got > 3900+time.Microsecond {
 		t.Errorf("%v unseen, want what lies between 1100 and 5000 ns", got)
 	}
-	v.tellNow(r.o.Clock.Now())
+	v.tellNow(r.o.Clock.Now(), false)
 	v.sayEnd()
 	r.await("events_lost=37", 1)
 	if err := v.output.close(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
@@ -120,70 +119,14 @@ func (p *process) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// end says the last word of the process.
-func (p *process) end(ctx context.Context) {
-	switch {
-	case p.failure != nil && p.summary.Sessions == 0:
-		p.summary.Why = p.failure.Error()
-	case ctx.Err() != nil:
-		p.summary.Why = "told to end"
-	default:
-		p.summary.Why = "the process ended"
-	}
-	if p.output == nil {
-		return
-	}
-	p.host.stop()
-	p.lookAtThreads(p.clock.Now())
-	p.tellNow(p.clock.Now())
-	p.summary.cover(&p.cover)
-	p.sayEnd()
-	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
-		p.log.Warn("not all telemetry was exported", "error", err)
-	}
-}
-
-// sayEnd says what was seen of the process.
-func (p *process) sayEnd() {
-	s := &p.summary
-	facts := []any{
-		"why", s.Why, "collections", s.Collections.Total, "paused", time.Duration(s.PauseTotal).String(),
-		"of_it_to_suspend", time.Duration(s.SuspendTotal).String(), "longest", time.Duration(s.PauseMax).String(),
-		"pause_share", percent(s.PauseShare),
-		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
-		"gc_threads", s.sayGCThreads(),
-	}
-	if s.Collections.Total > 0 {
-		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds), "generations", sayCounts(s.Collections.Generations))
-	}
-	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
-		facts = append(facts, "allocated_sampled", s.Allocations.String())
-	}
-	if slowed := s.Slowed.String(); slowed != "" {
-		facts = append(facts, "slowed_by_the_machine", slowed)
-	}
-	if s.Lost > 0 {
-		facts = append(facts, "events_lost", s.Lost)
-	}
-	p.log.Info("no longer watched", facts...)
-}
-
-// percent writes a share.
-func percent(share gc.Maybe[float64]) string {
-	if v, known := share.Get(); known {
-		return strconv.FormatFloat(100*v, 'f', 3, 64) + "%"
-	}
-	return "n/a"
-}
-
 // tell says how far the process was seen, once a second.
 func (p *process) tell(now stall.Instant) {
 	if p.output != nil && now.Sub(p.status) >= statusEvery {
-		p.tellNow(now)
+		p.tellNow(now, false)
 	}
 }
 
-func (p *process) tellNow(now stall.Instant) {
+func (p *process) tellNow(now stall.Instant, last bool) {
 	mark, spans := p.cover.status(now)
 	p.summary.cover(&p.cover)
 	since := p.status
@@ -196,6 +139,6 @@ func (p *process) tellNow(now stall.Instant) {
 		p.lookAtThreads(now)
 	}
 	p.statuses++
-	p.tape.status(now, p.told, p.summary.Lost)
+	p.tape.status(now, p.told, p.summary.Lost, p.cover.unseen, last)
 	p.status = now
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -100,4 +101,20 @@ func FuzzParseThread(f *testing.F) {
 			t.Errorf("%v of CPU time", got.cpu)
 		}
 	})
+}
+
+// TestTapeOfTheEnd: what only the end cuts off counts as watched.
+func TestTapeOfTheEnd(t *testing.T) {
+	var got []recording.Record
+	v := tape{id: 3, add: func(r recording.Record) { got = append(got, r) }}
+	v.status(10, 9, 1, 0, false)
+	v.status(20, 19, 2, 5, false)
+	v.status(30, 29, 2, 25, true)
+	status := func(at stall.Instant, lost uint64, unseen time.Duration) recording.Record {
+		return recording.Status{Source: "dotnet", Target: 3, At: at, Watermark: at - 1, Dropped: lost, Unseen: unseen}
+	}
+	if diff := cmp.Diff([]recording.Record{status(10, 1, 0), status(20, 2, 5), status(30, 2, 5)}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	(&tape{}).status(10, 9, 1, 0, false) // nothing is recorded
 }

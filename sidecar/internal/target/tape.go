@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
@@ -19,6 +20,7 @@ type tape struct {
 	add    func(recording.Record) // nil: nothing is recorded
 	id     int
 	target recording.Target // as it was told last
+	unseen time.Duration    // as it was told last
 }
 
 // begin says which process it is.
@@ -94,8 +96,15 @@ func (t tape) suspension(s *dotnetgc.Stop) {
 	}
 }
 
-func (t tape) status(now, mark stall.Instant, lost uint64) {
-	if t.add != nil {
-		t.add(recording.Status{Source: stall.Dotnet.String(), Target: t.id, At: now, Watermark: mark, Dropped: lost})
+// status says how far the process was seen. The last one repeats what was not
+// seen up to the one before: what the end itself cuts off, a collection that goes
+// on, is beyond the recording.
+func (t *tape) status(now, mark stall.Instant, lost uint64, unseen time.Duration, last bool) {
+	if t.add == nil {
+		return
 	}
+	if !last {
+		t.unseen = unseen
+	}
+	t.add(recording.Status{Source: stall.Dotnet.String(), Target: t.id, At: now, Watermark: mark, Dropped: lost, Unseen: t.unseen})
 }

@@ -3,12 +3,10 @@ package target
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
@@ -107,128 +105,6 @@ func (w *Watcher) Stop() []Summary {
 	w.left = nil
 	slices.SortStableFunc(w.summaries, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
 	return w.summaries
-}
-
-// scan looks for processes until ctx ends.
-func (w *Watcher) scan(ctx context.Context) {
-	ticker := time.NewTicker(scanEvery)
-	defer ticker.Stop()
-	said := ""
-	for looks := 0; ; looks++ {
-		w.lookAtNamed()
-		found, err := w.o.Proc.Runtimes()
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		for _, id := range found {
-			if w.wanted(id) {
-				w.follow(ctx, id)
-			}
-		}
-		if text == "" && w.count() == 0 && looks == explainAfter {
-			text = w.explain()
-		}
-		if text != "" && text != said {
-			w.o.Log.Warn("no process is watched", "target", w.o.Selector.String(), "why", text)
-			said = text
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// explainAfter is how many looks may find nothing before that is said.
-const explainAfter = 2
-
-// explain says why nothing that was named is there.
-func (w *Watcher) explain() string {
-	if w.o.Selector.name == "" {
-		return "no process has a diagnostics socket that can be seen from here: share the pid namespace, and the user or CAP_SYS_PTRACE"
-	}
-	pids, err := w.o.Proc.Processes()
-	if err != nil {
-		return err.Error()
-	}
-	for _, pid := range pids {
-		if !w.o.Selector.picks(w.o.Proc, pid, nil) {
-			continue
-		}
-		if _, err := w.o.Proc.Locate(pid); err != nil {
-			return err.Error()
-		}
-	}
-	return "no process is called " + w.o.Selector.name
-}
-
-func (w *Watcher) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.known)
-}
-
-// follow watches a process of this machine until it ends.
-func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
-	p := newProcess(w.o, id)
-	p.connect = func() (*dotnetipc.Client, error) {
-		e, err := w.o.Proc.Locate(id.PID)
-		if err != nil {
-			return nil, err
-		}
-		if e.Identity != id {
-			return nil, dotnetipc.ErrNoProcess
-		}
-		return dotnetipc.NewClient(e), nil
-	}
-	p.gone = w.ended(id)
-	if w.o.Selector.pid != 0 {
-		w.name(id)
-	}
-	w.begin(ctx, p, func() {})
-}
-
-// accept watches the processes that dial.
-func (w *Watcher) accept(ctx context.Context) {
-	for {
-		c, err := w.port.Accept(ctx)
-		if err != nil {
-			return
-		}
-		id := dotnetipc.Identity{PID: c.PID}
-		if seen, err := w.o.Proc.Identify(c.PID); err == nil {
-			id = seen
-		}
-		p := newProcess(w.o, id)
-		p.resume = true
-		p.connect = func() (*dotnetipc.Client, error) { return c.Client, nil }
-		// A runtime dials again as soon as a connection is taken: one that does
-		// not is gone.
-		p.gone = func() bool { return errors.Is(p.failure, dotnetipc.ErrNoAnswer) }
-		if id.Created != 0 {
-			p.gone = w.ended(id)
-		}
-		if w.begin(ctx, p, c.Forget) {
-			continue
-		}
-		// It is watched by its socket, or not at all: it must not wait for us.
-		// It is not forgotten while it lives, or it would dial without end.
-		w.work.Go(func() {
-			if err := c.Resume(ctx); err != nil {
-				p.log.Warn("a process that dialled may wait at its start", "error", err)
-			}
-		})
-	}
-}
-
-// ended tells whether a process of this machine has ended.
-func (w *Watcher) ended(id dotnetipc.Identity) func() bool {
-	return func() bool {
-		now, err := w.o.Proc.Identify(id.PID)
-		return errors.Is(err, dotnetipc.ErrNoProcess) || err == nil && now != id
-	}
 }
 
 // begin runs p, and end after it. It reports false if the process is watched

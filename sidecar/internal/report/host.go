@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Hosted is what the machine did to the threads of a process behind the warm-up.
+type Hosted struct {
+	recording.Host
+	Over time.Duration // which it was watched for
+
+	first, last recording.Host // of the warm-up, of all
+	began       stall.Instant
+}
+
+// learnHost takes what the machine did to a process so far.
+func (b *experimentBuilder) learnHost(v *recording.Host) {
+	b.seen(v.At)
+	var h *Hosted
+	for i := range b.Hosts {
+		if b.Hosts[i].PID == v.PID {
+			h = b.Hosts[i]
+		}
+	}
+	if h == nil {
+		if len(b.Hosts) == maxTargets {
+			return
+		}
+		h = &Hosted{Host: recording.Host{PID: v.PID}, began: b.Start}
+		b.Hosts = append(b.Hosts, h)
+	}
+	h.last = *v
+	if v.At <= b.Results.Start {
+		h.first, h.began = *v, v.At
+	}
+}
+
+// settleHosts computes what happened behind the warm-up.
+func (b *experimentBuilder) settleHosts() {
+	for _, h := range b.Hosts {
+		first, last := &h.first, &h.last
+		less := func(a, b time.Duration) time.Duration { return max(0, a-b) }
+		h.Host = recording.Host{
+			PID: last.PID, Followed: last.Followed, At: last.At,
+			RunDelay: less(last.RunDelay, first.RunDelay), Denied: less(last.Denied, first.Denied), Paged: less(last.Paged, first.Paged),
+			Undecided: less(last.Undecided, first.Undecided), Covered: less(last.Covered, first.Covered),
+			Throttled: less(last.Throttled, first.Throttled), Stolen: less(last.Stolen, first.Stolen),
+			MajorFaults: last.MajorFaults - min(first.MajorFaults, last.MajorFaults),
+			Pressure:    less(last.Pressure, first.Pressure), PressureMemory: less(last.PressureMemory, first.PressureMemory),
+			PressureIO: less(last.PressureIO, first.PressureIO), Dropped: last.Dropped - min(first.Dropped, last.Dropped),
+		}
+		if p, known := last.CgroupPressure.Get(); known {
+			h.CgroupPressure = gc.Known(p.Since(first.CgroupPressure.Or(hostcount.Pressure{})))
+		}
+		h.Over = less(last.At.Sub(h.began), 0)
+	}
+}
+
+// print writes it, what the process was kept from running by first.
+func (h *Hosted) print(w io.Writer) {
+	if h.Over == 0 {
+		return
+	}
+	how := "every switch of its threads was followed"
+	if !h.Followed {
+		how = "its threads were counted, not followed"
+	}
+	page.Heading(w, fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), fmt.Sprintf("%s, %s", page.Length(h.Over), how))
+	t := page.Table{Left: map[int]bool{2: true}}
+	share := func(name string, d time.Duration, what string) {
+		t.Row(name, page.Length(d), fmt.Sprintf("%s: %s", percent(float64(d)/float64(h.Over)), what))
+	}
+	if h.Followed {
+		share("held up", h.Denied, "a thread was ready, and none of the process ran")
+		share("paging", h.Paged, "one waited for a page from disk, and none ran")
+		share("not decided", h.Undecided, "one was ready while others ran")
+		share("covered", h.Covered, "held up, paging, or left alone for certain")
+	}
+	t.Row("run delay", page.Length(h.RunDelay), "threads were ready without a CPU, summed over them")
+	t.Row("throttled", page.Length(h.Throttled), "by a quota of its cgroups, summed over CPUs")
+	t.Row("stolen", page.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
+	t.Row("faults", page.Count(h.MajorFaults), "pages came from disk")
+	t.Row("machine", "", waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
+	if p, known := h.CgroupPressure.Get(); known {
+		t.Row("its cgroup", "", waited(p))
+	}
+	t.Print(w)
+	if h.Dropped > 0 {
+		fmt.Fprintf(w, "  %s of the scheduler were lost: that time is not covered\n", page.Many(h.Dropped, "event"))
+	}
+}
+
+// waited says a pressure in words.
+func waited(p hostcount.Pressure) string {
+	return fmt.Sprintf("somebody waited for a CPU for %s, for memory %s, for disks %s", page.Length(p.CPU), page.Length(p.Memory), page.Length(p.IO))
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// hosted is what the machine did to process 42 up to an instant, growing with n.
+func hosted(at time.Duration, n time.Duration) recording.Record {
+	return recording.Host{
+		PID: 42, Followed: true, At: begin.Add(at), RunDelay: 9 * n, Denied: 2 * n, Paged: n, Undecided: 3 * n, Covered: 6 * n,
+		Throttled: 4 * n, MajorFaults: uint64(n / time.Millisecond), Stolen: n, Pressure: 5 * n, PressureMemory: 7 * n,
+		CgroupPressure: gc.Known(hostcount.Pressure{CPU: n}), Dropped: uint64(n / time.Second),
+	}
+}
+
+// TestHost: what the machine did to a process behind the warm-up, though nobody
+// watched its runtime.
+func TestHost(t *testing.T) {
+	whole := experiment(10_000)
+	list := slices.Insert(slices.Clone(whole), len(whole)-1, hosted(59*time.Second, time.Second), hosted(69*time.Second, 3*time.Second))
+	r := readExperiment(t, list, Options{Warmup: warmup})
+	want := []DocHost{{Host: hosted(69*time.Second, 2*time.Second).(recording.Host), Over: 10 * time.Second}}
+	got := r.docExperiment().Hosts
+	if diff := cmp.Diff(want, got, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"WHAT THE MACHINE DID TO PROCESS 42 10.0 s, every switch of its threads was followed",
+		"held up 4.00 s 40.0 %: a thread was ready, and none of the process ran",
+		"paging 2.00 s 20.0 %: one waited for a page from disk, and none ran",
+		"run delay 18.0 s", "throttled 8.00 s", "faults 2,000 pages came from disk",
+		"its cgroup somebody waited for a CPU for 2.00 s, for memory 0 ns, for disks 0 ns",
+		"2 events of the scheduler were lost",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the report", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+	checkWidth(t, out.String())
+}
+
+// TestHostOfCounters: without the right to follow threads there are no lengths of
+// time that are certain, and none is said.
+func TestHostOfCounters(t *testing.T) {
+	h := hosted(65*time.Second, time.Second).(recording.Host)
+	h.Followed = false
+	whole := experiment(20)
+	r := readExperiment(t, slices.Insert(slices.Clone(whole), len(whole)-1, recording.Record(h)), Options{})
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if !strings.Contains(text, "its threads were counted, not followed") || strings.Contains(text, "held up") || !strings.Contains(text, "run delay") {
+		t.Errorf("report:\n%s", text)
+	}
+}

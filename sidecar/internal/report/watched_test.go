@@ -1,0 +1,60 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/recording"
+)
+
+// TestWatched: what was lost, or went unseen, within the warm-up is no loss of the
+// results; behind it, it is.
+func TestWatched(t *testing.T) {
+	whole := experiment(10_000)
+	end := whole[len(whole)-1].(recording.End).At
+	status := func(at time.Duration, lost uint64, unseen time.Duration) recording.Record {
+		return recording.Status{Source: "dotnet", Target: 1, At: begin.Add(at), Watermark: begin.Add(at), Dropped: lost, Unseen: unseen}
+	}
+	results := end.Sub(after)
+	for _, test := range []struct {
+		name     string
+		statuses []recording.Record
+		want     []string
+		says     string
+	}{
+		{"nobody but itself", nil, nil, ""},
+		{"in the warm-up", []recording.Record{status(50*time.Second, 7, time.Second), status(warmup+results, 7, time.Second)}, nil, "watched for 10.0 s of 10.0 s, 0 events lost"},
+		{
+			"behind it", []recording.Record{status(50*time.Second, 7, time.Second), status(warmup+results, 19, 3*time.Second)},
+			[]string{"12 events of process 42 were lost: pauses may be missing, the longest too", "process 42 was not watched for 2.00 s of the results"},
+			"watched for 8.00 s of 10.0 s, 12 events lost",
+		},
+		{
+			"and it ended", []recording.Record{status(warmup+time.Second, 0, 0)},
+			[]string{"process 42 was watched until 9s before the end only: it ended, or was lost sight of"}, "watched for 1.00 s of 10.0 s, 0 events lost",
+		},
+		{
+			"never in the results", []recording.Record{status(time.Second, 0, 0)},
+			[]string{"process 42 was watched until 1m9s before the end only: it ended, or was lost sight of"}, "watched for 0 ns of 10.0 s, 0 events lost",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := readExperiment(t, slices.Insert(slices.Clone(whole), len(whole)-1, test.statuses...), Options{Warmup: warmup})
+			if diff := cmp.Diff(test.want, r.Experiment.NotReproducible); diff != "" {
+				t.Errorf("not reproducible (-want +got):\n%s", diff)
+			}
+			var out bytes.Buffer
+			if err := r.Print(&out); err != nil {
+				t.Fatal(err)
+			}
+			if says := "PROCESS 42 orders\n  " + test.says + "\n"; test.says != "" && !strings.Contains(out.String(), says) {
+				t.Errorf("%q is not in the report:\n%s", says, out.String())
+			}
+		})
+	}
+}

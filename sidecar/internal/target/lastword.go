@@ -1,0 +1,66 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// end says the last word of the process.
+func (p *process) end(ctx context.Context) {
+	switch {
+	case p.failure != nil && p.summary.Sessions == 0:
+		p.summary.Why = p.failure.Error()
+	case ctx.Err() != nil:
+		p.summary.Why = "told to end"
+	default:
+		p.summary.Why = "the process ended"
+	}
+	if p.output == nil {
+		return
+	}
+	p.host.stop()
+	p.lookAtThreads(p.clock.Now())
+	p.tellNow(p.clock.Now(), true)
+	p.summary.cover(&p.cover)
+	p.sayEnd()
+	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
+		p.log.Warn("not all telemetry was exported", "error", err)
+	}
+}
+
+// sayEnd says what was seen of the process.
+func (p *process) sayEnd() {
+	s := &p.summary
+	facts := []any{
+		"why", s.Why, "collections", s.Collections.Total, "paused", time.Duration(s.PauseTotal).String(),
+		"of_it_to_suspend", time.Duration(s.SuspendTotal).String(), "longest", time.Duration(s.PauseMax).String(),
+		"pause_share", percent(s.PauseShare),
+		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
+		"gc_threads", s.sayGCThreads(),
+	}
+	if s.Collections.Total > 0 {
+		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds), "generations", sayCounts(s.Collections.Generations))
+	}
+	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
+		facts = append(facts, "allocated_sampled", s.Allocations.String())
+	}
+	if slowed := s.Slowed.String(); slowed != "" {
+		facts = append(facts, "slowed_by_the_machine", slowed)
+	}
+	if s.Lost > 0 {
+		facts = append(facts, "events_lost", s.Lost)
+	}
+	p.log.Info("no longer watched", facts...)
+}
+
+// percent writes a share.
+func percent(share gc.Maybe[float64]) string {
+	if v, known := share.Get(); known {
+		return strconv.FormatFloat(100*v, 'f', 3, 64) + "%"
+	}
+	return "n/a"
+}

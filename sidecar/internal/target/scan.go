@@ -1,0 +1,67 @@
+package target
+
+import (
+	"context"
+	"time"
+)
+
+// scan looks for processes until ctx ends.
+func (w *Watcher) scan(ctx context.Context) {
+	ticker := time.NewTicker(scanEvery)
+	defer ticker.Stop()
+	said := ""
+	for looks := 0; ; looks++ {
+		w.lookAtNamed()
+		found, err := w.o.Proc.Runtimes()
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		for _, id := range found {
+			if w.wanted(id) {
+				w.follow(ctx, id)
+			}
+		}
+		if text == "" && w.count() == 0 && looks == explainAfter {
+			text = w.explain()
+		}
+		if text != "" && text != said {
+			w.o.Log.Warn("no process is watched", "target", w.o.Selector.String(), "why", text)
+			said = text
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// explainAfter is how many looks may find nothing before that is said.
+const explainAfter = 2
+
+// explain says why nothing that was named is there.
+func (w *Watcher) explain() string {
+	if w.o.Selector.name == "" {
+		return "no process has a diagnostics socket that can be seen from here: share the pid namespace, and the user or CAP_SYS_PTRACE"
+	}
+	pids, err := w.o.Proc.Processes()
+	if err != nil {
+		return err.Error()
+	}
+	for _, pid := range pids {
+		if !w.o.Selector.picks(w.o.Proc, pid, nil) {
+			continue
+		}
+		if _, err := w.o.Proc.Locate(pid); err != nil {
+			return err.Error()
+		}
+	}
+	return "no process is called " + w.o.Selector.name
+}
+
+func (w *Watcher) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.known)
+}

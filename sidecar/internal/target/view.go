@@ -1,0 +1,134 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// view is what is seen of a process in one session.
+type view struct {
+	*process
+	reader *nettrace.Reader
+	model  *dotnetgc.Model
+	by     time.Duration
+	began  stall.Instant
+	quiet  stall.Instant // since when nothing arrives, 0 if something does
+	lost   uint64        // that the output was told of
+}
+
+// read hands the events on until the stream ends.
+func (v *view) read() error {
+	defer v.finish()
+	for {
+		e, err := v.reader.Next()
+		now := v.clock.Now()
+		switch {
+		case err == nil:
+			v.model.Add(e)
+			v.quiet = 0
+			v.cover.saw(v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by))
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			v.idle(now)
+		case err == io.EOF:
+			v.cover.saw(now) // the runtime has written all that it had
+			return errStreamEnded
+		default:
+			return fmt.Errorf("read events of process %d: %w", v.id.PID, err)
+		}
+		v.deliver()
+		v.tell(now)
+	}
+}
+
+// idle says that nothing is in the stream: what happened longer ago than
+// delivery takes was seen.
+func (v *view) idle(now stall.Instant) {
+	if v.quiet == 0 {
+		v.quiet = now
+	}
+	if now.Sub(v.quiet) >= incompleteAfter {
+		v.model.Idle()
+	}
+	if to := now.Add(-deliveredIn); to > v.began {
+		v.cover.saw(to)
+	}
+}
+
+// finish hands out what the end of the stream left.
+func (v *view) finish() {
+	v.model.Close()
+	v.deliver()
+	v.waiting.reset()
+	v.summary.inGC.reset()
+}
+
+// deliver hands on what became known.
+func (v *view) deliver() {
+	out := v.model.Take()
+	for i := range out.Stops {
+		v.stop(&out.Stops[i])
+	}
+	if len(out.Incomplete) > 0 {
+		v.summary.inGC.reset()
+	}
+	for i := range out.Collections {
+		v.tape.latency(out.Collections[i].PauseMode)
+		c := &out.Collections[i].Collection
+		shiftCollection(c, v.by)
+		v.host.tell(c)
+		v.usual.Judge(c)
+		v.summary.collection(c)
+		v.waiting.collection(c.Index)
+		v.collection(c)
+	}
+	for _, h := range out.Incomplete {
+		shiftInstant(&h.Start, v.by)
+		shiftInstant(&h.End, v.by)
+		v.cover.miss(stall.Span{Start: max(h.Start, v.began), End: h.End})
+	}
+	v.waiting.pending = 0
+	if at, ok := v.model.Pending(); ok {
+		v.waiting.pending = at.Add(v.by)
+	}
+	if v.allocations.on {
+		v.allocations.add(v.model.Allocations())
+	}
+	if lost := v.model.Stats().Lost; lost > v.lost {
+		v.summary.Lost += lost - v.lost
+		v.output.lost(lost - v.lost)
+		v.lost = lost
+	}
+}
+
+func (v *view) collection(c *gc.Collection) {
+	v.output.collection(c)
+	v.tape.collection(c)
+}
+
+func (v *view) stop(s *dotnetgc.Stop) {
+	shiftStop(s, v.by)
+	if s.RestartBegin == 0 {
+		return // the model names the span as one that was not seen
+	}
+	if s.Start() < v.told {
+		v.summary.Late++
+	}
+	v.summary.stop(s)
+	switch {
+	case !s.Reason.IsGC():
+		v.output.suspension(s)
+		v.tape.suspension(s)
+	case len(s.Collections) == 0:
+		v.collection(orphan(s))
+	default:
+		v.waiting.stop(s)
+	}
+}
