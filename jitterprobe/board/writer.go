@@ -4,30 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/bits"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
-
-// WriterOptions configure a writer. Source must be set.
-type WriterOptions struct {
-	// Path is where the board is to be. Empty means [Path].
-	Path string
-	// Slots is the number of records in the ring, rounded up to a power of two.
-	// Zero is DefaultSlots; the bounds are MinSlots and MaxSlots.
-	Slots int
-	// Clock is the clock of the intervals. The zero Clock means a new one. It
-	// must be shared between processes.
-	Clock stall.Clock
-	// Source says what probes, CPUs which ones.
-	Source stall.Source
-	CPUs   []int
-	// Since is where the probe's sight begins. Zero means now.
-	Since stall.Instant
-}
 
 // Writer writes the board. Its methods may be called from any goroutine.
 type Writer struct {
@@ -79,49 +61,6 @@ func (w *Writer) publish(h header) error {
 		return err
 	}
 	return os.Rename(w.file.Name(), w.path)
-}
-
-func newHeader(o WriterOptions) (header, error) {
-	if o.Source == stall.NoSource || o.Source >= stall.NumSources {
-		return header{}, fmt.Errorf("source %v cannot be the source of a board", o.Source)
-	}
-	if o.Slots == 0 {
-		o.Slots = DefaultSlots
-	}
-	if o.Slots < MinSlots || o.Slots > MaxSlots {
-		return header{}, fmt.Errorf("%d records are not within %d and %d", o.Slots, MinSlots, MaxSlots)
-	}
-	for _, cpu := range o.CPUs {
-		if cpu < 0 || cpu >= MaxCPUs {
-			return header{}, fmt.Errorf("cpu %d is not within 0 and %d", cpu, MaxCPUs-1)
-		}
-	}
-	boot, err := stall.BootID()
-	if err != nil {
-		return header{}, err
-	}
-	if o.Clock == (stall.Clock{}) {
-		if o.Clock, err = stall.NewClock(); err != nil {
-			return header{}, err
-		}
-	}
-	if !o.Clock.Shared() {
-		return header{}, fmt.Errorf("clock: %w between processes", stall.ErrNotSupported)
-	}
-	now := o.Clock.Now()
-	if o.Since == 0 {
-		o.Since = now
-	}
-	return header{
-		slots:      1 << bits.Len(uint(o.Slots-1)),
-		generation: uint64(now),
-		bootID:     boot,
-		pid:        int32(os.Getpid()),
-		created:    processCreated(),
-		since:      o.Since,
-		source:     o.Source,
-		cpus:       o.CPUs,
-	}, nil
 }
 
 // Append adds v, a stall of the machine or what [Watched] tells. Readers see it

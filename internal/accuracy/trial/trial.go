@@ -38,8 +38,8 @@ func (b *Bench) Flags(f *flag.FlagSet, warmup, span, sliceWait time.Duration) {
 	f.BoolVar(&b.Pin, "pin", true, "run the service on half of the CPUs and the load generator on the others")
 }
 
-// Pins moves this process, which sends the load, to its half of the CPUs.
-func (b *Bench) Pins() error {
+// pins moves this process, which sends the load, to its half of the CPUs.
+func (b *Bench) pins() error {
 	if !b.Pin {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (b *Bench) Begin(log io.Writer) error {
 	b.Log = func(format string, args ...any) {
 		_, _ = fmt.Fprintf(log, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
 	}
-	return b.Pins()
+	return b.pins()
 }
 
 // Placement says where service and load generator run.

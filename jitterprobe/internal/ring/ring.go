@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// MinLen and MaxLen bound the number of records of a ring.
+// minLen and MaxLen bound the number of records of a ring.
 const (
-	MinLen = 1 << 4
+	minLen = 1 << 4
 	MaxLen = 1 << 22
 )
 
@@ -70,7 +70,7 @@ type Ring struct {
 // Len returns the number of records that a ring for n has: the next power of
 // two, within the limits.
 func Len(n int) int {
-	n = min(max(n, MinLen), MaxLen)
+	n = min(max(n, minLen), MaxLen)
 	return 1 << bits.Len(uint(n-1))
 }
 

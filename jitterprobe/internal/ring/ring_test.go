@@ -7,7 +7,7 @@ import (
 )
 
 func TestLen(t *testing.T) {
-	for n, want := range map[int]int{-1: MinLen, 0: MinLen, 16: 16, 17: 32, 1 << 16: 1 << 16, MaxLen + 1: MaxLen} {
+	for n, want := range map[int]int{-1: minLen, 0: minLen, 16: 16, 17: 32, 1 << 16: 1 << 16, MaxLen + 1: MaxLen} {
 		if got := Len(n); got != want {
 			t.Errorf("length for %d: got %d, want %d", n, got, want)
 		}
