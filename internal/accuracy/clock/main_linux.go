@@ -24,12 +24,14 @@ func program() report.Program {
 // experiment is what the flags say.
 type experiment struct {
 	span, part time.Duration
+	after      time.Duration
 	cpu        int
 	mode       jitterprobe.Mode
 }
 
 func (e *experiment) flags(f *flag.FlagSet) {
-	f.DurationVar(&e.span, "span", 70*time.Second, "length of the measurement")
+	f.DurationVar(&e.span, "span", 80*time.Second, "length of the measurement")
+	f.DurationVar(&e.after, "after", time.Minute, "time in which the timestamps may drift: what comes after it is held against as much at the start")
 	f.DurationVar(&e.part, "part", 5*time.Second, "length of the parts that are compared")
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/accuracy/report"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -15,11 +16,11 @@ import (
 // TestRun: it runs and has its lines. What the figures are is no matter of a test.
 func TestRun(t *testing.T) {
 	var out, log bytes.Buffer
-	err := program().Run(t.Context(), []string{"-span", "700ms", "-part", "200ms"}, &out, &log)
+	err := program().Run(t.Context(), []string{"-span", "700ms", "-after", "300ms", "-part", "200ms"}, &out, &log)
 	if errors.Is(err, fs.ErrPermission) || err != nil && strings.Contains(err.Error(), "probe: ") {
 		t.Skip(err)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, report.ErrUnmet) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"## Timestamps of the probe", "| 200ms |", "the least distance changed by"} {
@@ -52,7 +53,27 @@ func TestCompare(t *testing.T) {
 			t.Errorf("part %d: %d samples, %d inside, shortest %v; want %d, %d, %v", i, p.samples, p.inside, p.shortest(), n, n-1, time.Duration(1000+10*i))
 		}
 	}
-	if got := drift(parts); got != 10 {
-		t.Errorf("drift %v, want 10ns", got)
+	if got := drift(parts, 1); got != 20 {
+		t.Errorf("drift from the first part to the last: %v, want 20ns", got)
+	}
+	if got := drift(parts, 2); got != 10 {
+		t.Errorf("drift from the first two parts to the last two: %v, want 10ns", got)
+	}
+}
+
+// TestVerdict: a drift of a microsecond and more is told, and an error.
+func TestVerdict(t *testing.T) {
+	for _, test := range []struct {
+		drift time.Duration
+		word  string
+		err   error
+	}{{time.Microsecond, "1µs; met", nil}, {time.Microsecond + 1, "1µs; not met", report.ErrUnmet}, {-time.Microsecond - 1, "1µs; not met", report.ErrUnmet}} {
+		first, last := 5*time.Microsecond, 5*time.Microsecond+test.drift
+		e := &experiment{span: 15 * time.Second, after: 10 * time.Second, part: 5 * time.Second}
+		s := report.New("A clock")
+		err := write(s, e, []*part{{into: []time.Duration{first}}, {into: []time.Duration{first}}, {into: []time.Duration{last}}})
+		if !errors.Is(err, test.err) || !strings.Contains(s.String(), test.word) {
+			t.Errorf("drift of %v: error %v, want %v, and %q in:\n%s", test.drift, err, test.err, test.word, s)
+		}
 	}
 }

@@ -73,17 +73,20 @@ func least(parts []*part) time.Duration {
 	return d
 }
 
-// drift returns how much longer the distance is in the second half of the parts
-// than in the first, each at its least: in a part the machine may have been busy
-// all the time.
-func drift(parts []*part) time.Duration {
-	half := len(parts) / 2
-	return least(parts[half:]) - least(parts[:half])
+// drift returns how much longer the distance is in the last n parts than in the
+// first n, each at its least: in a part the machine may have been busy all the
+// time.
+func drift(parts []*part, n int) time.Duration {
+	return least(parts[len(parts)-n:]) - least(parts[:n])
 }
 
+// mostDrift is how far the timestamps may drift.
+const mostDrift = time.Microsecond
+
 func write(s *report.Section, e *experiment, parts []*part) error {
-	if len(parts) < 2 {
-		return fmt.Errorf("%d whole parts of %v: want two or more", len(parts), e.part)
+	n := int((e.span - e.after) / e.part)
+	if n < 1 || len(parts) < n+1 {
+		return fmt.Errorf("-span %v -after %v -part %v: %d whole parts, want one after that time and one before", e.span, e.after, e.part, len(parts))
 	}
 	s.Para("A spinning probe on CPU %d, which the kernel interrupts every %v and stamps itself, by CLOCK_MONOTONIC. The stamp lies in the probe's gap, "+
 		"as far from its start as the way into the kernel takes. If the probe's timestamps drifted, that distance would. What else happens on the machine "+
@@ -98,7 +101,15 @@ func write(s *report.Section, e *experiment, parts []*part) error {
 		})
 	}
 	s.Table(rows)
-	s.Para("%d of %d samples (%.2f %%) lie in a gap. From the first half of %v to the second the least distance changed by %+d ns.",
-		inside, all, 100*float64(inside)/float64(max(1, all)), time.Duration(len(parts))*e.part, drift(parts).Nanoseconds())
+	d := drift(parts, n)
+	word := "met"
+	if d.Abs() > mostDrift {
+		word = "not met"
+	}
+	s.Para("%d of %d samples (%.2f %%) lie in a gap. From the first %v to the %v after %v the least distance changed by %+d ns (wanted: at most %v; %s).",
+		inside, all, 100*float64(inside)/float64(max(1, all)), time.Duration(n)*e.part, time.Duration(n)*e.part, e.after, d.Nanoseconds(), mostDrift, word)
+	if d.Abs() > mostDrift {
+		return fmt.Errorf("drift of timestamps in %v is %v: %w", e.after, d, report.ErrUnmet)
+	}
 	return nil
 }

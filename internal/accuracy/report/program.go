@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,9 +17,13 @@ type Program struct {
 	Title string // of the section
 	// Flags defines the flags. It may be nil.
 	Flags func(*flag.FlagSet)
-	// Measure writes what it finds into s, and says on log how far it is.
+	// Measure writes what it finds into s, and says on log how far it is. With
+	// ErrUnmet what it found is written all the same.
 	Measure func(ctx context.Context, s *Section, log io.Writer) error
 }
+
+// ErrUnmet says that a figure is not what it has to be.
+var ErrUnmet = errors.New("bounds not met")
 
 // Main runs p with the arguments of this process, until it is done or
 // interrupted. It exits with 1 if p fails.
@@ -45,8 +50,9 @@ func (p Program) Run(ctx context.Context, args []string, out, log io.Writer) err
 		return err
 	}
 	s := New(p.Title)
-	if err := p.Measure(ctx, s, log); err != nil {
+	err := p.Measure(ctx, s, log)
+	if err != nil && !errors.Is(err, ErrUnmet) {
 		return err
 	}
-	return o.Write(out, s)
+	return errors.Join(err, o.Write(out, s))
 }

@@ -2,7 +2,9 @@ package report
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -63,5 +65,21 @@ func TestProgram(t *testing.T) {
 	}
 	if err := p.Run(t.Context(), []string{"-m"}, io.Discard, &log); err == nil || !strings.Contains(log.String(), "-o file") {
 		t.Errorf("an unknown flag: error %v, log %q, want an error and the flags", err, log.String())
+	}
+}
+
+// TestProgramThatDoesNotMeetItsBounds: the figures are wanted most when they are
+// not what they should be.
+func TestProgramThatDoesNotMeetItsBounds(t *testing.T) {
+	p := Program{Name: "count", Title: "A count", Measure: func(_ context.Context, s *Section, _ io.Writer) error {
+		s.Para("It is too much.")
+		return fmt.Errorf("count: %w", ErrUnmet)
+	}}
+	var out strings.Builder
+	if err := p.Run(t.Context(), nil, &out, io.Discard); !errors.Is(err, ErrUnmet) {
+		t.Errorf("error %v, want %v", err, ErrUnmet)
+	}
+	if !strings.HasSuffix(out.String(), "It is too much.\n") {
+		t.Errorf("section %q", out.String())
 	}
 }
