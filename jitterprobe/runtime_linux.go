@@ -44,9 +44,8 @@ func startRuntime(cpu int, o Options) (_ engine, err error) {
 // the loop: a goroutine that exits locked takes its thread with it.
 func startLocked(cpu int, done chan struct{}, loop func()) (tid int, err error) {
 	ready := make(chan error)
-	go func() {
+	go onOwnThread(func() {
 		defer close(done)
-		runtime.LockOSThread()
 		tid = unix.Gettid()
 		err := pinThread(cpu)
 		if err == nil {
@@ -56,8 +55,27 @@ func startLocked(cpu int, done chan struct{}, loop func()) (tid int, err error) 
 		if err == nil {
 			loop()
 		}
-	}()
+	})
 	return tid, <-ready
+}
+
+// onOwnThread calls f on a thread that ends with it. The first thread of a process
+// does not end, and what is set on it is what others take for the process's own:
+// its affinity, its signals.
+func onOwnThread(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	apart := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(apart)
+		f()
+	}()
+	<-apart // until then this goroutine keeps the first thread from being chosen again
+	runtime.UnlockOSThread()
 }
 
 // signals are those that a thread of this process can do without: whoever sends
