@@ -3,7 +3,9 @@ package jitterprobe
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,8 +21,8 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 	if runtime.NumCPU() == 1 {
 		t.Skip("one CPU: a thread with real-time priority would keep the test itself from running")
 	}
-	if r := newRealtime("/", 1); r.rest < realtimeFrom {
-		t.Skipf("of each %v others get %v: no limit to be seen", r.period, r.rest)
+	if r := newRealtime("/", 1); len(r.shares) == 0 {
+		t.Skip("the kernel keeps no time for threads without real-time priority")
 	}
 	limited := make(chan Gap, 1)
 	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) {
@@ -48,5 +50,34 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 	stop()
 	if g := <-limited; g.Cause != stall.HostThrottled || g.Scope != stall.ScopeCPU {
 		t.Errorf("got %v of scope %v, %q", g.Cause, g.Scope, g.Evidence)
+	}
+}
+
+func TestRealtimeShares(t *testing.T) {
+	const ms = time.Millisecond
+	limit := share{period: time.Second, rest: 20 * ms}
+	for _, test := range []struct {
+		name, release, runtime string
+		want                   []share
+	}{
+		{"by default", "6.1.0-13-amd64", "950000", []share{fairServer}},
+		{"a limit of its own", "5.15.0", "980000", []share{limit}},
+		{"no limit", "6.11.9", "-1", nil},
+		{"no limit, and the server", "6.12-rc1", "-1", []share{fairServer}},
+		{"a limit of its own, and the server", "6.18.44-fc", "980000", []share{limit, fairServer}},
+		{"the next major", "7.0", "-1", []share{fairServer}},
+		{"a kernel that does not say", "", "-1", nil},
+		{"one that says nonsense", "six.twelve", "-1", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := machine(t, map[string]string{
+				"proc/sys/kernel/osrelease":           test.release + "\n",
+				"proc/sys/kernel/sched_rt_period_us":  "1000000\n",
+				"proc/sys/kernel/sched_rt_runtime_us": test.runtime + "\n",
+			})
+			if got := newRealtime(root, 1).shares; !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
 	}
 }

@@ -16,7 +16,7 @@ func TestRealtimeLimitNeedsItsPattern(t *testing.T) {
 		return g
 	}
 	gaps := []Gap{gap(0, 51*ms), gap(300*ms, 20*ms), gap(1004*ms, 54*ms), gap(1500*ms, 50*ms), gap(3000*ms, 50*ms)}
-	r := realtime{tid: 1, period: time.Second, rest: 50 * ms, fixed: func(int) bool { return true }}
+	r := realtime{tid: 1, shares: []share{{period: time.Second, rest: 50 * ms}}, fixed: func(int) bool { return true }}
 	r.settle(gaps)
 	for i, want := range []stall.Cause{stall.HostUnknown, stall.HostUnknown, stall.HostThrottled, stall.HostUnknown, stall.HostUnknown} {
 		if gaps[i].Cause != want {
