@@ -10,9 +10,11 @@ import (
 // A probe of mode Runtime leaves the Go runtime and comes back to it once in
 // 2 us. A gap across either door is the runtime's: a goroutine that leaves while
 // the world is being stopped hands its P over and wakes who waits for it, and
-// one that comes back waits for the world to start. But the machine does not
-// look at which instruction it takes the CPU away, and some of its gaps are
-// across a door by chance.
+// one that comes back waits for the world to start. Without any stop, too: sysmon
+// takes the P of a goroutine that has made nothing but system calls for 10 ms,
+// thousands of times a second, and the goroutine looks for another one. But the
+// machine does not look at which instruction it takes the CPU away, and some of
+// its gaps are across a door by chance.
 
 // stops counts the stops of this process's world.
 type stops struct {
@@ -64,9 +66,10 @@ func (j *judge) acquit(gaps []Gap) {
 
 // isMachines reports whether a gap across a door of the runtime is the
 // machine's. A thread that gave up its CPU of its own accord waited for the
-// runtime, if it is not known to have been stopped. One that did not is the runtime's as well if there was a stop of the
-// world that it may have had to do with, unless what the kernel recorded takes
-// up half of the gap.
+// runtime, if it is not known to have been stopped. Else the gap is the machine's
+// if what the kernel recorded takes up half of it. Of what is left, a stop of the
+// world may have had to do with anything; without one, the runtime does nothing
+// for long without giving up the CPU, and nothing that the kernel records.
 func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
 	d := g.Duration()
 	switch {
@@ -74,8 +77,8 @@ func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
 		return false
 	case a.Blocked > 0 && leastShare*a.Blocked >= d:
 		return a.Halted
-	case !stopped:
+	case 2*(a.Preempted+a.Fault+a.Interrupt) >= d:
 		return true
 	}
-	return 2*(a.Preempted+a.Fault+a.Interrupt) >= d
+	return !stopped && (d >= stealFrom || a.Switches+a.Faults+a.Interrupts > 0)
 }
