@@ -70,3 +70,37 @@ func (d *decoder) breathe() {
 		d.rest()
 	}
 }
+
+// batch hands a batch to whom its first byte names. On an error the index is
+// that of the event at fault.
+func (d *decoder) batch(h batchHeader, data []byte, offset int64) (int, error) {
+	n := h.size
+	if n == 0 || h.experiment {
+		return 0, nil
+	}
+	switch typ := eventType(data[0]); {
+	case typ == evStrings:
+		if !d.strings.keep(data[:n], offset, d.limits.TableBytes) {
+			d.lost.Strings++
+		}
+	case typ == evStacks:
+		if !d.stacks.keep(data[:n], offset, d.limits.TableBytes) {
+			d.lost.Stacks++
+		}
+	case typ == evCPUSamples:
+	case typ == evFrequency && d.version < go125, typ == evSync && d.version >= go125:
+		return 0, d.clock.readSync(data, n, h.base, d.version)
+	default:
+		t, err := d.threads.get(h.thread, h.generation, d.limits.Threads)
+		if err != nil {
+			return 0, err
+		}
+		return d.decodeEvents(t, data, n, h.base)
+	}
+	return 0, nil
+}
+
+// endsAtEOF reports whether the end of the stream can be the end of the
+// generation: before Go 1.26, if the frequency is there, without which nothing
+// can be told. The format then shows no other sign of a truncation.
+func (d *decoder) endsAtEOF() bool { return d.version < go126 && d.clock.frequency != 0 }

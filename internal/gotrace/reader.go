@@ -91,50 +91,57 @@ func (r *Reader) Following() int { return len(r.decoder.followed) }
 // Offset returns the number of bytes that were decoded.
 func (r *Reader) Offset() int64 { return r.src.offset }
 
+// next decodes the batches of one generation.
 func (r *Reader) next() error {
-	started := false
+	h, err := r.nextHeader()
+	if err == io.EOF {
+		return io.EOF
+	}
+	if err != nil {
+		return streamError(r.src.offset, err)
+	}
+	if err := r.begin(h); err != nil {
+		return err
+	}
 	for {
-		h, err := r.nextHeader()
-		if err == io.EOF && !started {
-			return io.EOF
-		}
-		if err == io.EOF && r.decoder.endsAtEOF() {
-			return r.finish()
-		}
-		if err != nil {
-			return streamError(r.src.offset, err)
-		}
-		if h.end {
-			if !started {
-				return streamError(r.src.offset-1, broken("end of a generation that did not begin"))
-			}
-			return r.finish()
-		}
-		if !started {
-			if h.generation <= r.decoder.number {
-				return streamError(r.src.offset, broken("generation %d after %d", h.generation, r.decoder.number))
-			}
-			r.decoder.begin(h.generation, &r.out)
-			started = true
-		}
-		if h.generation != r.decoder.number {
-			if r.decoder.version < go126 && h.generation == r.decoder.number+1 {
-				r.header, r.pending = h, &r.header
-				return r.finish()
-			}
-			return streamError(r.src.offset, broken("batch of generation %d within %d", h.generation, r.decoder.number))
-		}
 		if err := r.batch(h); err != nil {
 			return err
 		}
 		r.decoder.breathe()
+		h, err = r.nextHeader()
+		switch {
+		case err == io.EOF && r.decoder.endsAtEOF(), err == nil && h.end:
+			return r.finish()
+		case err != nil:
+			return streamError(r.src.offset, err)
+		case h.generation != r.decoder.number:
+			return r.endBefore(h)
+		}
 	}
 }
 
-// endsAtEOF reports whether the end of the stream can be the end of the
-// generation: before Go 1.26, if the frequency is there, without which nothing
-// can be told. The format then shows no other sign of a truncation.
-func (d *decoder) endsAtEOF() bool { return d.version < go126 && d.clock.frequency != 0 }
+// begin begins a generation, of which h is the first batch.
+func (r *Reader) begin(h batchHeader) error {
+	switch number := r.decoder.number; {
+	case h.end:
+		return streamError(r.src.offset-1, broken("end of a generation that did not begin"))
+	case h.generation <= number:
+		return streamError(r.src.offset, broken("generation %d after %d", h.generation, number))
+	}
+	r.decoder.begin(h.generation, &r.out)
+	return nil
+}
+
+// endBefore ends the generation by the first batch of the next, as it was until
+// Go 1.26.
+func (r *Reader) endBefore(h batchHeader) error {
+	number := r.decoder.number
+	if r.decoder.version >= go126 || h.generation != number+1 {
+		return streamError(r.src.offset, broken("batch of generation %d within %d", h.generation, number))
+	}
+	r.header, r.pending = h, &r.header
+	return r.finish()
+}
 
 func (r *Reader) nextHeader() (batchHeader, error) {
 	if r.pending != nil {
@@ -171,35 +178,6 @@ func (r *Reader) batch(h batchHeader) error {
 	}
 	r.src.skip(h.size)
 	return nil
-}
-
-// batch hands a batch to whom its first byte names. On an error the index is
-// that of the event at fault.
-func (d *decoder) batch(h batchHeader, data []byte, offset int64) (int, error) {
-	n := h.size
-	if n == 0 || h.experiment {
-		return 0, nil
-	}
-	switch typ := eventType(data[0]); {
-	case typ == evStrings:
-		if !d.strings.keep(data[:n], offset, d.limits.TableBytes) {
-			d.lost.Strings++
-		}
-	case typ == evStacks:
-		if !d.stacks.keep(data[:n], offset, d.limits.TableBytes) {
-			d.lost.Stacks++
-		}
-	case typ == evCPUSamples:
-	case typ == evFrequency && d.version < go125, typ == evSync && d.version >= go125:
-		return 0, d.clock.readSync(data, n, h.base, d.version)
-	default:
-		t, err := d.threads.get(h.thread, h.generation, d.limits.Threads)
-		if err != nil {
-			return 0, err
-		}
-		return d.decodeEvents(t, data, n, h.base)
-	}
-	return 0, nil
 }
 
 // streamError places an error of the stream. Within the stream an end is a
