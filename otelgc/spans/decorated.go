@@ -17,11 +17,16 @@ type decorated struct {
 	sdktrace.ReadOnlySpan
 	p       *processor
 	charged []charge
+	rest    [len(restNames)]time.Duration // as restNames
 	unseen  time.Duration
 	covered float64
 	overlap uint8 // index into names.overlap
 	exact   stall.Fidelity
 }
+
+// restNames are the owners of what is left over, but for unseen, which is always
+// said.
+var restNames = [...]string{"app", "app_or_host", "uncertain"}
 
 // charge is what one cause cost the span.
 type charge struct {
@@ -33,7 +38,7 @@ type charge struct {
 // made when they are asked for: as attributes they are ten times as large.
 func (d *decorated) Attributes() []attribute.KeyValue {
 	own := d.ReadOnlySpan.Attributes()
-	a := make([]attribute.KeyValue, 0, len(own)+len(d.charged)+4+len(d.p.names.identity))
+	a := make([]attribute.KeyValue, 0, len(own)+len(d.charged)+len(d.rest)+4+len(d.p.names.identity))
 	return d.p.names.append(append(a, own...), d)
 }
 
@@ -44,6 +49,7 @@ func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
 			d.charged = append(d.charged, charge{c, s.Charged[c]})
 		}
 	}
+	d.rest = [...]time.Duration{s.App, s.AppOrHost, s.Uncertain}
 	d.unseen, d.covered = s.Unseen, s.Coverage()
 	d.overlap = uint8(min(max(s.Collections, 0), len(d.p.names.overlap)-1))
 	d.exact = min(s.Fidelity, stall.Exact)
@@ -57,6 +63,7 @@ func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
 // names are the attributes that need not be made for each span.
 type names struct {
 	cause    [stall.NumCauses]attribute.Key
+	rest     [len(restNames)]attribute.Key
 	identity []attribute.KeyValue
 	overlap  [3]attribute.KeyValue
 	fidelity [2]attribute.KeyValue
@@ -65,6 +72,9 @@ type names struct {
 func newNames() (n names) {
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
 		n.cause[c] = attribute.Key(stall.AttrStallPrefix + c.String())
+	}
+	for i, name := range restNames {
+		n.rest[i] = attribute.Key(stall.AttrStallPrefix + name)
 	}
 	if id, err := stall.BootID(); err == nil {
 		n.identity = append(n.identity, attribute.String(stall.AttrBootID, id))
@@ -83,6 +93,11 @@ func newNames() (n names) {
 func (n *names) append(a []attribute.KeyValue, d *decorated) []attribute.KeyValue {
 	for _, c := range d.charged {
 		a = append(a, n.cause[c.cause].Float64(c.d.Seconds()))
+	}
+	for i, d := range d.rest {
+		if d > 0 {
+			a = append(a, n.rest[i].Float64(d.Seconds()))
+		}
 	}
 	a = append(a,
 		attribute.Float64(stall.AttrStallPrefix+"unseen", d.unseen.Seconds()),

@@ -7,12 +7,19 @@
 // Each sampled span waits, ended, until the sources have seen all of its time,
 // and then goes on to the next processor with these attributes:
 //
-//	otelgc.stall.<cause>   seconds that the cause cost it, for each that cost any
-//	otelgc.stall.unseen    seconds in which nobody watched the runtime exactly
-//	otelgc.stall.coverage  fraction of it in which somebody did
-//	otelgc.gc.overlap      none, one_collection, several_collections
-//	otelgc.fidelity        exact or cycle
+//	otelgc.stall.<cause>      seconds that the cause cost it, for each that cost any
+//	otelgc.stall.app          seconds of the program's own, if any
+//	otelgc.stall.app_or_host  seconds in which it ran and nobody watched the machine
+//	                          for this process, if any: a Collector that has the
+//	                          machine's gaps takes them from these
+//	otelgc.stall.uncertain    seconds that a stall covers only within its slack, if any
+//	otelgc.stall.unseen       seconds in which nobody watched the runtime exactly
+//	otelgc.stall.coverage     fraction of it in which somebody did
+//	otelgc.gc.overlap         none, one_collection, several_collections
+//	otelgc.fidelity           exact or cycle
 //	otelgc.boot.id, process.pid
+//
+// The seconds sum to its length.
 //
 // A span that starts within a slice of exact tracing has the goroutine that
 // started it followed. Where a span's work moves to another goroutine, that one
