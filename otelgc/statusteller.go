@@ -56,6 +56,7 @@ func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall
 		Source: l.Source(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
 		Unseen:  t.unseen(l, stall.Span{Start: t.since.Add(-sourceDeadline), End: watermark}),
 		Dropped: telemetry.Loss{Count: n, Duration: d},
+		Cgroups: t.m.place.Cgroups,
 	})
 }
 

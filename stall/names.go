@@ -92,6 +92,7 @@ const (
 	AttrTargetPID        = "otelgc.target.pid"
 	AttrTargetCreated    = "otelgc.target.created"
 	AttrCgroupID         = "otelgc.cgroup.id"
+	AttrCgroupIDs        = "otelgc.cgroup.ids"
 	AttrGoCPUState       = "go.cpu.state"
 	AttrGoCPUDetail      = "go.cpu.detailed_state"
 	AttrDotnetGeneration = "dotnet.gc.heap.generation"

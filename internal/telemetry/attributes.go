@@ -81,6 +81,7 @@ func Attributes() []Attribute {
 		{stall.AttrEvidence, "string", "what decided the cause"},
 		{stall.AttrCPU, "int", "logical number of the CPU"},
 		{stall.AttrCgroupID, "int", "inode of the cgroup that a gap of scope cgroup belongs to"},
+		{stall.AttrCgroupIDs, "[]int", "inodes of the process's cgroup and its ancestors, own first: for whom a gap of scope cgroup holds"},
 		{stall.AttrTargetPID, "int", "process that a gap of scope target belongs to, or that a source watches"},
 		{stall.AttrTargetCreated, "int", "when that process was made, clock ticks since boot"},
 

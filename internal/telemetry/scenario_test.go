@@ -131,7 +131,7 @@ func playStatus(r *rig) {
 	r.Status(Status{
 		Source: stall.ProbeSpin, Since: 1, At: 1_000_000_000, Watermark: 999_000_000,
 		Unseen:  []stall.Span{{Start: 100, End: 200}, {Start: 300, End: 450}},
-		Dropped: Loss{4, time.Millisecond}, ProbedCPUs: []int{3}, TargetPID: 99,
+		Dropped: Loss{4, time.Millisecond}, ProbedCPUs: []int{3}, TargetPID: 99, Cgroups: []uint64{30, 3},
 	})
 	r.Status(Status{Source: stall.GCWatch, Since: 1, At: 1_000_000_000})
 }

@@ -19,7 +19,7 @@ var statusEvent = Event{
 	[]string{
 		stall.AttrWatermark, stall.AttrUnseenStart, stall.AttrUnseenEnd,
 		stall.AttrDroppedCount, stall.AttrDroppedDuration,
-		stall.AttrWallOffset, stall.AttrWallError, stall.AttrProbedCPUs, stall.AttrTargetPID,
+		stall.AttrWallOffset, stall.AttrWallError, stall.AttrProbedCPUs, stall.AttrTargetPID, stall.AttrCgroupIDs,
 	},
 	"How far a source has seen, once a second per source, never rate limited: without it silence cannot be told from a dead source.",
 }
@@ -43,6 +43,8 @@ type Status struct {
 	Wall       stall.WallOffset
 	ProbedCPUs []int
 	TargetPID  int // the process that the source watches, zero if its own
+	// Cgroups are those of the process that the source watches, as in stall.Place.
+	Cgroups []uint64
 }
 
 // Status sends the event of s at once. An event that is held holds the
@@ -67,7 +69,7 @@ func (t *Telemetry) Status(s Status) {
 }
 
 func (s *Status) attributes() []attribute.KeyValue {
-	a := make(attributes, 0, 10)
+	a := make(attributes, 0, 11)
 	if s.Watermark != 0 {
 		a.int(stall.AttrWatermark, int64(s.Watermark))
 	}
@@ -87,6 +89,13 @@ func (s *Status) attributes() []attribute.KeyValue {
 	}
 	if s.TargetPID != 0 {
 		a.int(stall.AttrTargetPID, int64(s.TargetPID))
+	}
+	if len(s.Cgroups) > 0 {
+		ids := make([]int64, len(s.Cgroups))
+		for i, id := range s.Cgroups {
+			ids[i] = asInt64(id)
+		}
+		a = append(a, attribute.Int64Slice(stall.AttrCgroupIDs, ids))
 	}
 	return a
 }
