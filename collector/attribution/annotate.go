@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -63,43 +62,6 @@ func (n *names) write(m pcommon.Map, o *outcome) {
 	m.PutStr(stall.AttrFidelity, o.share.Fidelity.String())
 }
 
-// carries returns the share that a span carries from its own process, nil if it
-// carries none.
-func carries(m pcommon.Map) *stall.Share {
-	fidelity := text(m, stall.AttrFidelity)
-	if fidelity == "" {
-		return nil
-	}
-	var s stall.Share
-	if fidelity == stall.Exact.String() {
-		s.Fidelity = stall.Exact
-	}
-	read := func(name string) time.Duration {
-		v, ok := m.Get(name)
-		if !ok || v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() < longestSpan.Seconds()) {
-			return 0
-		}
-		return time.Duration(v.Double() * float64(time.Second))
-	}
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		s.Charged[c] = read(stall.AttrStallPrefix + c.String())
-		s.Total += s.Charged[c]
-	}
-	s.App, s.AppOrHost, s.Uncertain, s.Unseen = read(attrApp), read(attrAppOrHost), read(attrUncertain), read(attrUnseen)
-	s.Total += s.App + s.AppOrHost + s.Uncertain + s.Unseen
-	s.Collections = max(0, slices.Index(overlaps[:], text(m, stall.AttrGCOverlap)))
-	return &s
-}
-
-// carriedCoverage returns the coverage that a span's own process wrote on it.
-func carriedCoverage(m pcommon.Map) (float64, bool) {
-	v, ok := m.Get(stall.AttrCoverage)
-	if !ok || v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() <= 1) {
-		return 0, false
-	}
-	return v.Double(), true
-}
-
 // writer writes down what becomes of the spans of one resource.
 type writer struct {
 	a      *Attributor
@@ -113,7 +75,7 @@ type writer struct {
 
 // counts reports whether the connector is to count a span that is a request.
 func (w *writer) counts(o *outcome) bool {
-	return w.h.sink.Count && !(w.a.config.Count == CountAttached && (w.inside || o.own))
+	return w.h.sink.Count && !(w.a.config.Count == CountAttached && (w.inside || o.own != nil))
 }
 
 // conclude writes down what becomes of one span.
@@ -128,16 +90,13 @@ func (w *writer) conclude(win *window, o *outcome) {
 		return
 	}
 	m := win.span.Attributes()
-	if !o.own {
-		w.a.names.write(m, o)
-		if w.boot != "" {
-			m.PutStr(stall.AttrBootID, w.boot)
-		}
+	if o.own != nil {
+		o.own.write(&w.a.names, m)
 		return
 	}
-	w.a.names.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
-	if _, has := m.Get(attrAppOrHost); has {
-		m.PutDouble(attrAppOrHost, o.share.AppOrHost.Seconds())
+	w.a.names.write(m, o)
+	if w.boot != "" {
+		m.PutStr(stall.AttrBootID, w.boot)
 	}
 }
 

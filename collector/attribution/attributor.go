@@ -105,9 +105,11 @@ func (a *Attributor) take(e *event) error {
 		l.learn(&e.status, stall.Instant(a.config.Wait))
 		if p != nil {
 			p.told = max(p.told, e.status.at)
-			if e.target != 0 {
+			if e.target != 0 && p.outer != e.target {
 				p.outer = e.target
+				a.known.changed(p)
 			}
+			p.move(e.status.cgroups, &a.known.memory)
 		}
 	case stall.EventCollection:
 		if p != nil {

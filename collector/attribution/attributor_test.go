@@ -107,31 +107,6 @@ func TestOverTheLimit(t *testing.T) {
 	}
 }
 
-// TestOwnCharges: what a process charged itself stays, and only the machine's
-// part comes to it, out of the time of which the process could not say.
-func TestOwnCharges(t *testing.T) {
-	s, a, c := newSender(), New(Config{}), new(catcher)
-	td := s.span(100*sec, 100*sec+10*ms)
-	m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-	m.PutStr(stall.AttrFidelity, "exact")
-	m.PutStr(stall.AttrGCOverlap, "one_collection")
-	m.PutDouble("otelgc.stall.gc.assist", 4e-3)
-	m.PutDouble("otelgc.stall.app_or_host", 6e-3)
-	m.PutDouble(stall.AttrCoverage, 1)
-	a.Learn(s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, 100*sec+ms, 100*sec+3*ms))
-	a.Learn(s.gap(stall.ProbeSpin, stall.HostSteal, stall.ScopeCPU, 100*sec+5*ms, 100*sec+7*ms))
-	a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0))
-	a.Learn(s.status(stall.GCWatch, 101*sec))
-	a.Hold(td, c.sink(), start)
-	a.Flush()
-	want := map[string]float64{
-		"otelgc.stall.gc.assist": 4e-3, "otelgc.stall.host.preempted": 2e-3, "otelgc.stall.app_or_host": 4e-3, "otelgc.stall.coverage": 1,
-	}
-	if diff := cmp.Diff(want, floats(c.spans[0].Attributes()), cmpopts.EquateApprox(0, 2e-6)); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
-}
-
 // TestScopes: what a probe saw of one CPU is charged to nobody, what the whole
 // machine suffered to everybody, what a target did to that process alone.
 func TestScopes(t *testing.T) {

@@ -14,6 +14,8 @@ const (
 	// maxList bounds the pauses of one collection and the unseen spans of one
 	// status; the project's own senders stay below.
 	maxList = 128
+	// maxCgroups bounds how deep a process may lie in cgroups.
+	maxCgroups = 64
 	// longest is what one stall may last: what claims more is no stall but a
 	// mistake.
 	longest = stall.Instant(time.Hour)
@@ -43,33 +45,7 @@ type status struct {
 	unseen    []stall.Span
 	offset    time.Duration
 	wallError time.Duration
-}
-
-func parseSource(name string) stall.Source {
-	for s := stall.NoSource + 1; s < stall.NumSources; s++ {
-		if s.String() == name {
-			return s
-		}
-	}
-	return stall.NoSource
-}
-
-func parseScope(name string) (stall.Scope, bool) {
-	for s := stall.ScopeProcess; s < stall.NumScopes; s++ {
-		if s.String() == name {
-			return s, true
-		}
-	}
-	return 0, false
-}
-
-func parseKind(name string) gc.Kind {
-	for k := gc.NoKind + 1; k < gc.NumKinds; k++ {
-		if k.String() == name {
-			return k
-		}
-	}
-	return gc.NoKind
+	cgroups   []uint64 // of the process, nil if it does not say
 }
 
 // parse reads a record. It reports false for a record that is not one of ours,
@@ -159,7 +135,7 @@ func (e *event) readTarget(a pcommon.Map) {
 func (e *event) readPauses(a pcommon.Map) error {
 	e.index, _ = number(a, stall.AttrGCIndex)
 	e.kind = parseKind(text(a, stall.AttrGCKind))
-	starts, ends, slacks := instants(a, stall.AttrPauseStart), instants(a, stall.AttrPauseEnd), instants(a, stall.AttrPauseSlack)
+	starts, ends, slacks := integers(a, stall.AttrPauseStart), integers(a, stall.AttrPauseEnd), integers(a, stall.AttrPauseSlack)
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}
@@ -189,7 +165,8 @@ func (e *event) readStatus(a pcommon.Map) error {
 		return errTime
 	}
 	s.offset, s.wallError = time.Duration(offset), time.Duration(wallError)
-	starts, ends := instants(a, stall.AttrUnseenStart), instants(a, stall.AttrUnseenEnd)
+	s.cgroups = readCgroups(a)
+	starts, ends := integers(a, stall.AttrUnseenStart), integers(a, stall.AttrUnseenEnd)
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}
@@ -201,22 +178,4 @@ func (e *event) readStatus(a pcommon.Map) error {
 		s.unseen = append(s.unseen, span)
 	}
 	return nil
-}
-
-func sane(v stall.Interval) bool {
-	return v.Start > 0 && v.End >= v.Start && v.End <= latest && v.End-v.Start <= longest && v.Slack >= 0 && v.Slack <= maxSlack
-}
-
-func instant(a pcommon.Map, key string) stall.Instant {
-	n, _ := number(a, key)
-	return stall.Instant(n)
-}
-
-// instants returns an attribute that is a list, an empty one if there is none. An
-// element that is no integer reads as zero, which no instant is.
-func instants(a pcommon.Map, key string) pcommon.Slice {
-	if v, ok := a.Get(key); ok && v.Type() == pcommon.ValueTypeSlice {
-		return v.Slice()
-	}
-	return pcommon.NewSlice()
 }

@@ -22,7 +22,8 @@ type joiner struct {
 	seen     []stall.Span
 	pauses   pausesOf
 	place    stall.Place
-	sums     serviceSums // of this resource
+	wide     [stall.NumCauses]bool // a gap of the cause applies, and is of more than the process's threads
+	sums     serviceSums           // of this resource
 }
 
 // window is a span on the clock of its host.
@@ -40,7 +41,7 @@ func vague(off time.Duration) int { return bits.Len64(uint64(off / (16 * time.Mi
 // put puts the spans on the clock of their host, by how far they may be off
 // there and by start.
 func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
-	j.place = stall.Place{PID: v.pid}
+	j.place = stall.Place{PID: v.pid, Cgroups: v.cgroups}
 	j.windows = j.windows[:0]
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
@@ -73,9 +74,20 @@ func (j *joiner) gather(v *view, windows []window) {
 	}
 	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack)}
 	for _, p := range v.probes {
-		e.Host = append(e.Host, j.of(p.sourceLog, all)...)
+		gaps := j.of(p.sourceLog, all)
+		if v.process != nil && p.id == v.process.id {
+			// A probe in the process stops with it: the join inside takes none of
+			// its gaps either.
+			gaps = slices.DeleteFunc(gaps, func(g stall.Interval) bool { return g.Scope == stall.ScopeCgroup })
+		}
+		e.Host = append(e.Host, gaps...)
 	}
 	j.process(v, all)
+	j.wide = [stall.NumCauses]bool{}
+	for i := range e.Host {
+		v := &e.Host[i]
+		j.wide[v.Cause] = j.wide[v.Cause] || v.Scope != stall.ScopeTarget && v.Applies(&j.place)
+	}
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {
 		for i := range list {
 			list[i].Slack += slack

@@ -1,11 +1,14 @@
 package attribution
 
+import "math"
+
 // found is the place that a span's resource names.
 type found struct {
 	host      *host    // nil if it is not known
 	process   *process // nil if it is not known
 	target    *process
-	ambiguous bool // several could be meant: none is
+	contested bool // several could be meant, and time alone may leave one
+	ambiguous bool // it has not: none is
 }
 
 // find returns the place of a span's resource. With a boot id it is on that
@@ -16,13 +19,14 @@ func (r *registry) find(id *identity) (f found) {
 		f.host = r.hosts[id.boot]
 	}
 	if id.boot == "" || f.host != nil {
-		f.process, f.ambiguous = r.findProcess(id)
+		f.process, f.contested = r.findProcess(id)
+		f.ambiguous = f.contested && f.process == nil
 	}
 	switch {
 	case f.process != nil:
 		f.host = f.process.host
 	case f.host == nil && id.boot == "" && !f.ambiguous:
-		f.host = r.findHost(id)
+		f.host, f.contested = r.findHost(id)
 	}
 	if f.host != nil && !f.ambiguous {
 		f.target = f.host.targetOf(id, f.process)
@@ -30,7 +34,7 @@ func (r *registry) find(id *identity) (f found) {
 	return f
 }
 
-func (r *registry) findProcess(id *identity) (_ *process, ambiguous bool) {
+func (r *registry) findProcess(id *identity) (_ *process, contested bool) {
 	exact := r.exact[*id]
 	for _, l := range id.links() {
 		if l.how == 0 || l.how == byHost && id.boot != "" {
@@ -40,8 +44,12 @@ func (r *registry) findProcess(id *identity) (_ *process, ambiguous bool) {
 			return exact, false
 		}
 		p, several := pick(r.index[l], id, l.how)
-		if p != nil && l.how == byHost && r.shared(l.b, p.host) {
-			return nil, true
+		if p != nil && l.how == byHost {
+			shared, others := r.shared(l.b, p.host)
+			if shared {
+				return nil, true
+			}
+			several = several || others
 		}
 		if p != nil || several {
 			return p, several
@@ -67,66 +75,58 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 		return one, false
 	}
 	one = nil
+	boot := int64(math.MinInt64)
 	for _, p := range list {
-		if !id.found(by, &p.id) || silent(p, list) {
+		boot = max(boot, p.host.began())
+	}
+	for _, p := range list {
+		if !id.found(by, &p.id) || p.told+silentAfter < p.host.now || p.host.over(boot) {
 			continue
 		}
 		if one != nil {
-			return nil, true // at once: each that speaks costs a look at all
+			return nil, true
 		}
 		one = p
 	}
-	return one, one == nil
+	return one, true
 }
 
-// silent reports whether p is dead: it says nothing any more, or its host is
-// now in a later boot.
-func silent(p *process, others []*process) bool {
-	if p.told+silentAfter < p.host.now {
-		return true
-	}
-	for _, o := range others {
-		if p.host.over(o.host) {
-			return true
-		}
-	}
-	return false
-}
-
-// shared reports whether another machine goes by a name of h.
-func (r *registry) shared(name string, h *host) bool {
+// shared reports whether another machine goes by a name of h, and whether another
+// host does, which may be an earlier boot of the same.
+func (r *registry) shared(name string, h *host) (shared, others bool) {
 	for _, o := range r.named[name] {
-		if o != h && !o.over(h) && !h.over(o) {
-			return true
+		if o != h {
+			others = true
+			shared = shared || !o.over(h.began()) && !h.over(o.began())
 		}
 	}
-	return false
+	return shared, others
 }
 
 // findHost returns the host of a process that nobody watches, by the name that
 // its probes have for it.
-func (r *registry) findHost(id *identity) *host {
+func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 	for _, name := range [...]string{id.hostID, id.hostName} {
 		if name == "" || len(r.named[name]) == 0 {
 			continue
 		}
 		var one *host
+		boot := int64(math.MinInt64)
 		for _, h := range r.named[name] {
-			over := false
-			for _, o := range r.named[name] {
-				over = over || h.over(o)
-			}
+			boot = max(boot, h.began())
+		}
+		for _, h := range r.named[name] {
 			switch {
-			case over:
+			case h.over(boot):
 			case one != nil:
-				return nil
+				return nil, true
 			default:
 				one = h
 			}
 		}
-		return one
+		return one, len(r.named[name]) > 1
 	}
-	return nil
+	return nil, false
 }
 
 // targetOf returns what is known of what the machine does to a process. The

@@ -31,8 +31,8 @@ func (r *registry) silent(heard time.Duration) bool {
 	return r.began.IsZero() || r.clock-heard > time.Duration(silentAfter)+r.config.Wait
 }
 
-// room counts so many bytes for a process of a host, or for a new host, and
-// makes room for them. It reports false if there is none.
+// room counts so many bytes for a process of a host, or for a host, and makes room
+// for them. It reports false if there is none.
 func (r *registry) room(bytes int, of *host, but *process) bool {
 	for !r.memory.know(bytes) {
 		if !r.makeWay(of, but) {
@@ -44,21 +44,18 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 
 // makeWay forgets the process that was silent longest on the host that has most,
 // or a host, if it says nothing any more. Of those that are all alive the host
-// with most makes way for one with less, and not for itself: who sends many gets
-// no more in. It reports false if nobody makes way. Then who is new has to do
-// without: if those that are known took turns, all would be forgotten and nothing
-// known of any.
+// with most makes way for one with less that stays, and not for itself: who sends
+// many gets no more in. It reports false if nobody makes way. Then who is new has
+// to do without: if those that are known took turns, all would be forgotten and
+// nothing known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
-	ask := refusal{version: r.version, clock: r.clock}
-	if of != nil {
-		ask.own = of.processes.Len()
-	}
+	ask := refusal{r.version, r.clock, of.processes.Len(), r.stays(of)}
 	if r.refused.holds(ask) {
 		return false
 	}
 	if most := r.fullest(); most != nil {
 		p := most.silentest()
-		if p != but && (r.silent(p.heard) || most.processes.Len() > ask.own+1) {
+		if p != but && (r.silent(p.heard) || ask.stays && most.processes.Len() > ask.own+1) {
 			r.forget(p)
 			r.lost.processesForgotten++
 			return true
@@ -77,10 +74,11 @@ type refusal struct {
 	version uint64
 	clock   time.Duration
 	own     int
+	stays   bool
 }
 
 func (r refusal) holds(ask refusal) bool {
-	return r.version == ask.version && r.clock == ask.clock && r.own <= ask.own
+	return r.version == ask.version && r.clock == ask.clock && r.own <= ask.own && (r.stays || !ask.stays)
 }
 
 // fullest returns the host with most processes, nil if there are none.
@@ -119,7 +117,7 @@ func (r *registry) forget(p *process) {
 	}
 	r.processes--
 	r.memory.forget(p.weight() + p.owned())
-	r.version++
+	r.changed(p)
 }
 
 // forgetSilentHost forgets the host that was silent longest, if it says nothing
@@ -149,5 +147,5 @@ func (r *registry) forgetHost(h *host) {
 		bytes += p.weight()
 	}
 	r.memory.forget(bytes)
-	r.version++
+	r.cameOrWent(h)
 }

@@ -32,8 +32,10 @@ type held struct {
 	end   int64 // of the last span, Unix ns
 	sink  Sink
 
-	found   found  // as of
-	version uint64 // of the registry
+	found     found
+	version   uint64    // of the registry, when it was looked for
+	interests interests // by which that may change
+	seen      uint64    // of those changes
 }
 
 // queue holds spans. Those that are being joined count until they are handed on.

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"container/list"
+	"math"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -19,8 +20,10 @@ type host struct {
 	targets   map[int32]*process // by the pid that the sidecar sees
 	strange   int                // statuses in a row that were far away
 	toldAt    time.Duration      // the last that was not, by registry.clock
-	heard     time.Duration      // the last time, by registry.clock
+	since     time.Duration      // it was heard, by registry.clock
+	heard     time.Duration      // the last time, likewise
 	place     *list.Element      // in registry.recent
+	counter   counter            // of registry.changes
 }
 
 func newHost(boot string) *host {
@@ -73,8 +76,15 @@ func (h *host) told(s *status, clock time.Duration) (ok, wrong bool) {
 	return true, false
 }
 
-// over reports whether h is an earlier boot of the machine that o is now: h was
-// last heard before o began.
-func (h *host) over(o *host) bool {
-	return h != o && h.wall.n > 0 && o.wall.n > 0 && h.wall.latest().wallAt() <= int64(o.wall.latest().offset)
+// began returns when the boot began by the wall clock of now, Unix ns; of a host
+// that has told no time long ago.
+func (h *host) began() int64 {
+	if h.wall.n == 0 {
+		return math.MinInt64
+	}
+	return int64(h.wall.latest().offset)
 }
+
+// over reports whether h is an earlier boot of the machine of which one began at
+// boot: it was last heard before. That is never so of its own.
+func (h *host) over(boot int64) bool { return h.wall.n > 0 && h.wall.latest().wallAt() <= boot }

@@ -190,18 +190,3 @@ func (id *identity) found(by how, o *identity) bool {
 	}
 	return by == byContainer || by == byPod || !id.contained() && !o.contained() || id.proves(o)
 }
-
-// text returns a string attribute, empty if it is too long to be what it should.
-func text(m pcommon.Map, key string) string {
-	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= maxName {
-		return v.Str()
-	}
-	return ""
-}
-
-func number(m pcommon.Map, key string) (int64, bool) {
-	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeInt {
-		return v.Int(), true
-	}
-	return 0, false
-}

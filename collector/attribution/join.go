@@ -21,8 +21,8 @@ const mostWindows = 8192
 // outcome is what becomes of one span.
 type outcome struct {
 	share    *stall.Share
-	kind     gc.Kind // the gravest of its collections
-	own      bool    // the charges are those of its own process
+	kind     gc.Kind  // the gravest of its collections
+	own      *carried // the share, where it is that of its own process
 	coverage float64
 }
 
@@ -74,10 +74,8 @@ func (w *writer) join(v *view, windows []window) {
 		win := &windows[i]
 		o := outcome{share: s, coverage: j.coverage(win)}
 		if own := carries(win.span.Attributes()); own != nil {
-			o.share, o.own = withMachine(own, s), true
-			if c, ok := carriedCoverage(win.span.Attributes()); ok {
-				o.coverage = c // of the sources inside, which may be others
-			}
+			own.gain(s, &j.wide)
+			o.bring(own, s.Total)
 			if own.Collections > 0 {
 				_, o.kind = j.pauses.collections(win.Extent())
 			}
@@ -95,31 +93,22 @@ func (w *writer) unknown() {
 		for _, s := range ss.Spans().All() {
 			win := window{span: s}
 			win.End = stall.Instant(duration(s))
-			o := outcome{share: carries(s.Attributes())}
-			o.coverage, _ = carriedCoverage(s.Attributes())
-			if o.own = o.share != nil; !o.own {
-				o.coverage = 0
-				o.share = &stall.Share{Total: duration(s), Unseen: duration(s)}
+			o := outcome{share: &stall.Share{Total: duration(s), Unseen: duration(s)}}
+			if own := carries(s.Attributes()); own != nil {
+				o.bring(own, duration(s))
 			}
 			w.conclude(&win, &o)
 		}
 	}
 }
 
-// withMachine adds the machine's part of a joined share to what a span's own
-// process charged, which is better than what can be said from here, and stays.
-func withMachine(own, joined *stall.Share) *stall.Share {
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		if !c.IsHost() || own.Charged[c] > 0 {
-			continue
-		}
-		// Only of time of which the process could not say whether it was the
-		// machine's.
-		d := min(joined.Charged[c], own.AppOrHost)
-		own.Charged[c] = d
-		own.AppOrHost -= d
+// bring makes the share of a span of that length the one that it brought.
+func (o *outcome) bring(own *carried, length time.Duration) {
+	own.complete(length)
+	o.share, o.own = &own.Share, own
+	if own.coverage >= 0 {
+		o.coverage = own.coverage
 	}
-	return own
 }
 
 // duration returns the length of a span, zero if it makes no sense.

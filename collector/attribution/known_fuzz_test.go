@@ -62,6 +62,25 @@ func (r *tale) event(now int64) plog.Logs {
 	return ld
 }
 
+// waiting makes spans of the same hosts and processes, of which some are told only
+// later, or never.
+func (r *tale) waiting() (all []*held) {
+	some := func(n int) string {
+		if c := r.next(n); c > 0 {
+			return strconv.Itoa(int(c) - 1)
+		}
+		return ""
+	}
+	for range 8 {
+		id := identity{boot: some(5), hostName: some(4), container: some(4), number: int32(r.next(8))}
+		if id.container == "0" { // there is none
+			id.container = ""
+		}
+		all = append(all, &held{id: id})
+	}
+	return all
+}
+
 // FuzzKnown: whatever is told in whatever order while time passes, what is
 // counted is what is kept, no limit is passed, and every index agrees.
 func FuzzKnown(f *testing.F) {
@@ -77,7 +96,7 @@ func FuzzKnown(f *testing.F) {
 		r := &tale{b, newSender()}
 		limit := []int{32 << 10, 128 << 10, 1 << 20}[r.next(3)]
 		a := New(Config{MaxBytes: limit, MaxHosts: 3, MaxProcesses: 8})
-		now := 1000 * sec
+		now, spans := 1000*sec, r.waiting()
 		for len(r.rest) > 0 {
 			switch r.next(8) {
 			case 0:
@@ -87,6 +106,12 @@ func FuzzKnown(f *testing.F) {
 				a.Learn(r.event(now))
 			}
 			checkKnown(t, a, limit)
+			for _, h := range spans {
+				// Who looks only if something changed finds what who looks anew finds.
+				if a.known.look(h); h.found != a.known.find(&h.id) {
+					t.Fatalf("a span of %+v is of %+v, want %+v", h.id, h.found, a.known.find(&h.id))
+				}
+			}
 		}
 		a.Tick(time.Unix(0, now))
 		a.Tick(time.Unix(0, now+3600*sec))

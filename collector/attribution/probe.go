@@ -71,6 +71,7 @@ func (r *registry) spare(h *host, kind stall.Source) []probe {
 func (r *registry) name(h *host) {
 	for _, name := range h.names() {
 		r.named[name] = append(r.named[name], h)
+		r.changes.count(nameLink(name))
 	}
 	r.version++
 }
@@ -81,6 +82,7 @@ func (r *registry) unname(h *host) {
 		if len(r.named[name]) == 0 {
 			delete(r.named, name)
 		}
+		r.changes.count(nameLink(name))
 	}
 }
 

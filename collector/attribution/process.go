@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"container/list"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -17,6 +18,7 @@ type process struct {
 	outer   int32         // the pid that the sidecar sees, 0 if it has not told
 	born    uint64        // of a target: clock ticks since boot, 0 if not told
 	target  bool          // it is in host.targets
+	cgroups []uint64      // as it told; never changed, but replaced
 	runtime logs          // of a target, TargetWatch alone
 	told    stall.Instant // by any of its sources
 	heard   time.Duration // the last time, by registry.clock
@@ -27,6 +29,21 @@ type process struct {
 // inside reports whether a source in the process itself has told of it.
 func (p *process) inside() bool {
 	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
+}
+
+// move takes in the cgroups of a process, if there is room for them.
+func (p *process) move(cgroups []uint64, m *memory) {
+	if len(cgroups) == 0 || slices.Equal(cgroups, p.cgroups) {
+		return
+	}
+	switch more := (len(cgroups) - len(p.cgroups)) * cgroupBytes; {
+	case more <= 0:
+		m.forget(-more)
+	case !m.grow(more):
+		m.crowded()
+		return
+	}
+	p.cgroups = cgroups
 }
 
 // sameBirth reports whether a process made at created, as otelgc tells it, may

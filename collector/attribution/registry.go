@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"container/list"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -24,11 +25,13 @@ type registry struct {
 	index   map[link][]*process
 	named   map[string][]*host // by host.id, and by host.name, as probes say
 	version uint64             // changes with what can be found
+	changes changes            // the same, by what it goes by
 
 	processes int
 	began     time.Time     // the first tick; zero while nobody ticks
 	clock     time.Duration // since then
 	refused   refusal       // the last
+	newcomers newcomers
 }
 
 func (r *registry) init(c Config, lost *lost, account *account) {
@@ -36,6 +39,7 @@ func (r *registry) init(c Config, lost *lost, account *account) {
 	r.memory = memory{account, lost, stall.Instant(c.Wait), stall.Instant(c.Wait + lookBack)}
 	r.hosts, r.exact = make(map[string]*host), make(map[identity]*process)
 	r.index, r.named = make(map[link][]*process), make(map[string][]*host)
+	r.changes.seed = maphash.MakeSeed()
 }
 
 // of returns whose event e is, and where its stalls go. The process is nil for
@@ -68,18 +72,21 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 func (r *registry) host(boot string) *host {
 	h := r.hosts[boot]
 	if h == nil {
+		since := r.since(boot)
 		for len(r.hosts) >= r.config.MaxHosts {
 			if !r.forgetSilentHost(nil) {
 				return nil
 			}
 		}
-		if !r.room(hostBytes+textBytes+len(boot), nil, nil) {
+		if !r.room(hostBytes+textBytes+len(boot), &host{since: since}, nil) {
 			return nil
 		}
 		h = newHost(boot)
+		h.since = since
 		h.place = r.recent.PushFront(h)
+		h.counter = r.changes.counter(hostLink(boot))
 		r.hosts[boot] = h
-		r.version++
+		r.cameOrWent(h)
 	}
 	r.recent.MoveToFront(h.place)
 	h.heard = r.clock
@@ -133,8 +140,9 @@ func (r *registry) target(h *host, e *event) *process {
 		}
 		h.targets[n] = p
 	}
-	if e.born != 0 {
+	if e.born != 0 && p.born != e.born {
 		p.born = e.born
+		r.changed(p)
 	}
 	return p
 }
@@ -153,7 +161,7 @@ func (r *registry) add(h *host, p *process) *process {
 	p.heard = r.clock
 	p.place = h.processes.PushFront(p)
 	r.processes++
-	r.version++
+	r.changed(p)
 	return p
 }
 

@@ -68,14 +68,6 @@ func (r *registry) settled(h *held) bool {
 	return h.found.settled(h.end)
 }
 
-// look finds the place of h, unless it is known and nothing changed. Of several
-// that it may be, all but one fall silent with time alone.
-func (r *registry) look(h *held) {
-	if h.version != r.version || h.found.ambiguous {
-		h.found, h.version = r.find(&h.id), r.version
-	}
-}
-
 // conclude joins the spans of h and hands them on.
 func (a *Attributor) conclude(j *joiner, h *held) {
 	a.mu.Lock()

@@ -14,6 +14,7 @@ type view struct {
 	runtime logs
 	target  *sourceLog // what the machine did to the process
 	pid     int32      // by which the target goes
+	cgroups []uint64   // of the process
 	inside  bool       // otelgc is in the process
 }
 
@@ -28,6 +29,7 @@ func (f *found) view() (v view) {
 	v.boot, v.wall, v.probes = f.host.boot, f.host.wall, f.host.probes
 	if f.process != nil {
 		v.process, v.runtime, v.inside = f.process, f.process.runtime, f.process.inside()
+		v.cgroups = f.process.cgroups
 	}
 	if f.target != nil {
 		v.target, v.pid = f.target.runtime[stall.TargetWatch], f.target.outer

@@ -5,6 +5,7 @@ package attribution
 const (
 	stallBytes  = 64 // of stall.Log, an interval
 	pauseBytes  = 32
+	cgroupBytes = 16 // an id, in a list that may have twice the room
 	statusBytes = 64
 	spanOfBytes = 16 // a stall.Span
 
@@ -42,9 +43,9 @@ func (p *process) weight() int {
 	return n
 }
 
-// owned returns what the sources and pauses of a process take.
+// owned returns what the sources, pauses and cgroups of a process take.
 func (p *process) owned() int {
-	n := p.pauses.bytes
+	n := p.pauses.bytes + len(p.cgroups)*cgroupBytes
 	for _, l := range p.runtime {
 		if l != nil {
 			n += l.bytes

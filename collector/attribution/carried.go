@@ -1,0 +1,142 @@
+package attribution
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// carried is the share that a span brought from its own process. It is better
+// than what can be said from here, and stays as it is: the machine's part alone
+// comes to it, where the process could not say whether it was the machine's.
+type carried struct {
+	stall.Share
+	coverage float64 // of the sources inside, which may be others; below 0 if it does not say
+	untold   time.Duration
+}
+
+// carries returns what a span carries, nil if that is nothing.
+func carries(m pcommon.Map) *carried {
+	fidelity := text(m, stall.AttrFidelity)
+	if fidelity == "" {
+		return nil
+	}
+	o := &carried{coverage: -1}
+	if fidelity == stall.Exact.String() {
+		o.Fidelity = stall.Exact
+	}
+	o.Collections = max(0, slices.Index(overlaps[:], text(m, stall.AttrGCOverlap)))
+	for k, v := range m.All() {
+		if part := o.part(k); part != nil {
+			o.Total -= *part // a key that comes twice counts once
+			*part, _ = seconds(v)
+			o.Total += *part
+		} else if k == stall.AttrCoverage && v.Type() == pcommon.ValueTypeDouble && v.Double() >= 0 && v.Double() <= 1 {
+			o.coverage = v.Double()
+		}
+	}
+	return o
+}
+
+// part returns the share of the owner that an attribute is of, nil for any other.
+func (o *carried) part(key string) *time.Duration {
+	switch key {
+	case attrApp:
+		return &o.App
+	case attrAppOrHost:
+		return &o.AppOrHost
+	case attrUncertain:
+		return &o.Uncertain
+	case attrUnseen:
+		return &o.Unseen
+	case stall.AttrCoverage:
+		return nil
+	}
+	if cause, ours := strings.CutPrefix(key, stall.AttrStallPrefix); ours {
+		if c, err := stall.ParseCause(cause); err == nil {
+			return &o.Charged[c]
+		}
+	}
+	return nil
+}
+
+// seconds returns a duration, and false for what cannot be one of a span.
+func seconds(v pcommon.Value) (time.Duration, bool) {
+	if v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() < longestSpan.Seconds()) {
+		return 0, false
+	}
+	return time.Duration(math.Round(v.Double() * float64(time.Second))), true
+}
+
+// gain adds the machine's part of the share that was joined from here. A cause
+// that the process charged is known to it. Wide has the causes of which a gap is
+// not of the very threads of the process.
+func (o *carried) gain(joined *stall.Share, wide *[stall.NumCauses]bool) {
+	for c := stall.HostThrottled; c <= stall.HostUnknown; c++ {
+		if o.Charged[c] > 0 {
+			continue
+		}
+		d := min(joined.Charged[c]-o.elsewhere(wide[c]), o.AppOrHost+o.Unseen)
+		if d <= 0 {
+			continue
+		}
+		o.Charged[c] = d
+		first := min(d, o.AppOrHost)
+		o.AppOrHost -= first
+		o.Unseen -= d - first
+	}
+}
+
+// elsewhere returns how much of a gap, which is in no stop, may lie in time that
+// the process knows to be no delay by the machine: where its goroutine waited or,
+// for a gap that is not of its threads, where another cause has precedence. When
+// the goroutine was where, the process does not tell; so what may lie there is
+// not charged, and remains app_or_host, which it may be.
+func (o *carried) elsewhere(wide bool) time.Duration {
+	d := o.App + o.Charged[stall.GCWait]
+	if o.Fidelity == stall.Exact {
+		d += o.Uncertain
+	}
+	if wide {
+		d += o.Charged[stall.GCAssist] + o.Charged[stall.GCSweep] + o.Charged[stall.SchedGC] + o.Charged[stall.Sched]
+	}
+	return d
+}
+
+// complete calls unseen what of a span of that length its process did not speak
+// of, so that the parts sum to the length.
+func (o *carried) complete(length time.Duration) {
+	o.untold = max(0, length-o.Total)
+	o.Unseen += o.untold
+	o.Total += o.untold
+}
+
+// write puts what was gained into the attributes, and takes it from where it was.
+func (o *carried) write(n *names, m pcommon.Map) {
+	for c := stall.HostThrottled; c <= stall.HostUnknown; c++ {
+		if d := o.Charged[c]; d > 0 {
+			put(m, n[c], d)
+		}
+	}
+	if _, has := m.Get(attrAppOrHost); has {
+		put(m, attrAppOrHost, o.AppOrHost)
+	}
+	if _, has := m.Get(attrUnseen); has {
+		put(m, attrUnseen, o.Unseen-o.untold)
+	}
+}
+
+// put sets an attribute, unless it says the same: what came stays as it came.
+func put(m pcommon.Map, name string, d time.Duration) {
+	if v, has := m.Get(name); has {
+		if before, ok := seconds(v); ok && before == d {
+			return
+		}
+	}
+	m.PutDouble(name, d.Seconds())
+}
