@@ -3,7 +3,6 @@ package stallconnector
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,13 +10,11 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"github.com/otelgc/otelgc/collector/attribution"
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -164,126 +161,6 @@ func TestSenderGone(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallAbandoned(t, tel, []metricdata.DataPoint[int64]{{Value: 1}}, metricdatatest.IgnoreTimestamp())
 	stop()
 	if err := tel.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDueFor: spans are held for the time that their sender gives, less what it
-// takes to hand them on.
-func TestDueFor(t *testing.T) {
-	now := time.Now()
-	for _, x := range []struct{ deadline, wait, want time.Duration }{
-		{0, 10 * time.Second, 10 * time.Second},
-		{15 * time.Second, 10 * time.Second, 10 * time.Second},
-		{10 * time.Second, 10 * time.Second, 8 * time.Second},
-		{-time.Second, 10 * time.Second, -800 * time.Millisecond},
-	} {
-		ctx := context.Background()
-		if x.deadline != 0 {
-			var cancel func()
-			ctx, cancel = context.WithDeadline(ctx, now.Add(x.deadline))
-			defer cancel()
-		}
-		if got := dueFor(ctx, now, x.wait).Sub(now); got != x.want {
-			t.Errorf("deadline %v, wait %v: held for %v, want %v", x.deadline, x.wait, got, x.want)
-		}
-	}
-}
-
-// TestWaitOfNothing: a wait of 0s is the default, also for those who wait.
-func TestWaitOfNothing(t *testing.T) {
-	config := waiting()
-	config.Wait = 0
-	w, stop := newWhole(t, config)
-	defer stop()
-	if got, want := w.traces.(*instance).attributor.Wait(), attribution.Default().Wait; got != want {
-		t.Errorf("spans are held for %v, want %v", got, want)
-	}
-}
-
-// TestBetter: an error that may pass is the answer, whichever came first.
-func TestBetter(t *testing.T) {
-	final, passing := consumererror.NewPermanent(errors.New("no")), errors.New("not now")
-	for _, x := range []struct{ a, b, want error }{
-		{nil, nil, nil}, {nil, final, final}, {final, nil, final}, {final, passing, passing}, {passing, final, passing}, {passing, nil, passing},
-	} {
-		if got := better(x.a, x.b); !errors.Is(got, x.want) {
-			t.Errorf("of %v and %v: got %v, want %v", x.a, x.b, got, x.want)
-		}
-	}
-}
-
-// TestShutdownReleases: who waits when the connector stops has the spans handed
-// on before it has stopped, and an answer.
-func TestShutdownReleases(t *testing.T) {
-	const senders = 20
-	w, stop := newWhole(t, waiting())
-	var wg sync.WaitGroup
-	for range senders {
-		wg.Go(func() {
-			if err := w.traces.ConsumeTraces(context.Background(), request()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	held(t, w.traces, senders)
-	stop()
-	if got := w.toTraces.SpanCount(); got != senders {
-		t.Errorf("%d spans went on, want %d", got, senders)
-	}
-	wg.Wait()
-}
-
-// TestShutdownWhileTheyCome: senders that still come while the connector stops
-// have their spans handed on or an error, and none waits for ever.
-func TestShutdownWhileTheyCome(t *testing.T) {
-	w, stop := newWhole(t, waiting())
-	var wg sync.WaitGroup
-	var taken atomic.Int64
-	for range 8 {
-		wg.Go(func() {
-			for w.traces.ConsumeTraces(context.Background(), request()) == nil {
-				taken.Add(1)
-			}
-		})
-	}
-	held(t, w.traces, 8)
-	stop()
-	wg.Wait()
-	if got := w.toTraces.SpanCount(); int64(got) != taken.Load() || got < 8 {
-		t.Errorf("%d spans went on, want the %d of which the senders know, at least 8", got, taken.Load())
-	}
-}
-
-// TestShutdownGivesUp: who takes spans and never answers does not keep a
-// connector from stopping for longer than it is given.
-func TestShutdownGivesUp(t *testing.T) {
-	entered, answer := make(chan struct{}), make(chan struct{})
-	next, err := consumer.NewTraces(func(context.Context, ptrace.Traces) error {
-		close(entered)
-		<-answer
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	traces, err := NewFactory().CreateTracesToTraces(context.Background(), settings(), waiting(), next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := traces.Start(context.Background(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	sent := make(chan error)
-	go func() { sent <- traces.ConsumeTraces(context.Background(), request()) }()
-	held(t, traces, 1)
-	go func() { <-entered; cancel() }()
-	if err := traces.Shutdown(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want %v", err, context.Canceled)
-	}
-	close(answer)
-	if err := <-sent; err != nil {
 		t.Error(err)
 	}
 }
