@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"encoding/binary"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -42,20 +43,39 @@ type asked struct {
 // passes the queue by. It begins at a multiple of its size.
 type cell struct {
 	start, end, arrival, held stall.Instant
-	span                      spanName
-	route                     routeID
-	tag                       atomic.Uint32 // slot, and the life of the block in which the cell was written
+	span                      spanIDs
+	tag                       atomic.Uint64 // written last, see tagOf
+}
+
+// Where a tag has the slot (from bit 0), the route, the flags of the span, and the
+// life of the block in which the cell was written.
+const (
+	tagRoute = 16
+	tagFlags = 32
+	tagTurn  = 40
+)
+
+func tagOf(slot int16, route routeID, flags trace.TraceFlags, turn uint8) uint64 {
+	return uint64(uint16(slot)) | uint64(route)<<tagRoute | uint64(flags)<<tagFlags | uint64(turn)<<tagTurn
 }
 
 // spanName is what a window keeps of its span, never the span: that holds much.
+// It is made of words, for the compiler keeps those in registers, and arrays in
+// memory.
 type spanName struct {
-	trace trace.TraceID
-	span  trace.SpanID
+	spanIDs
 	flags trace.TraceFlags
 }
 
+// spanIDs has the bytes of both identifiers, as they lie in memory.
+type spanIDs struct{ traceFirst, traceLast, span uint64 }
+
 func (n *spanName) context() trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: n.trace, SpanID: n.span, TraceFlags: n.flags})
+	c := trace.SpanContextConfig{TraceFlags: n.flags}
+	binary.NativeEndian.PutUint64(c.TraceID[:8], n.traceFirst)
+	binary.NativeEndian.PutUint64(c.TraceID[8:], n.traceLast)
+	binary.NativeEndian.PutUint64(c.SpanID[:], n.span)
+	return trace.NewSpanContext(c)
 }
 
 func newBlock(asks bool) *block {
@@ -76,26 +96,34 @@ func (b *block) open() {
 // askName asks the span for its name. It is somebody's code, which may wait or
 // panic: nobody calls it who holds a cell or a slot.
 func askName(s trace.Span) spanName {
-	x := s.SpanContext()
-	return spanName{x.TraceID(), x.SpanID(), x.TraceFlags()}
+	c := s.SpanContext()
+	t, id := c.TraceID(), c.SpanID()
+	return spanName{spanIDs{
+		binary.NativeEndian.Uint64(t[:8]), binary.NativeEndian.Uint64(t[8:]), binary.NativeEndian.Uint64(id[:]),
+	}, c.TraceFlags()}
 }
 
-// publish completes a cell of which all else is written.
-func (c *cell) publish(end stall.Instant, slot int16, turn uint8) {
+// fill writes what is known of a window before its end.
+func (c *cell) fill(start, arrival, held stall.Instant, span spanIDs) {
+	c.start, c.arrival, c.held, c.span = start, arrival, held, span
+}
+
+// publish completes a cell that was filled.
+func (c *cell) publish(end stall.Instant, tag uint64) {
 	c.end = end
-	c.tag.Store(uint32(uint16(slot)) | uint32(turn)<<16)
+	c.tag.Store(tag)
 }
 
 // read returns the window of a cell, or false if it is not written.
 func (b *block) read(i int) (ended, bool) {
 	c := &b.cells[i]
 	tag := c.tag.Load()
-	if uint8(tag>>16) != b.turn {
+	if uint8(tag>>tagTurn) != b.turn {
 		return ended{}, false
 	}
 	e := ended{
 		start: c.start, end: c.end, arrival: c.arrival, held: c.held,
-		slot: int16(tag), route: c.route, span: c.span,
+		slot: int16(tag), route: routeID(tag >> tagRoute), span: spanName{c.span, trace.TraceFlags(tag >> tagFlags)},
 	}
 	if b.asked != nil {
 		e.receipt, e.tell = b.asked[i].receipt, b.asked[i].tell

@@ -93,8 +93,8 @@ func (p *pending) push(e ended) bool {
 		b.asked[i] = asked{e.receipt, e.tell}
 	}
 	c := &b.cells[i]
-	c.start, c.arrival, c.held, c.span, c.route = e.start, e.arrival, e.held, e.span, e.route
-	c.publish(e.end, e.slot, b.turn)
+	c.fill(e.start, e.arrival, e.held, e.span.spanIDs)
+	c.publish(e.end, tagOf(e.slot, e.route, e.span.flags, b.turn))
 	return true
 }
 

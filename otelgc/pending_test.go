@@ -1,7 +1,6 @@
 package otelgc
 
 import (
-	"encoding/binary"
 	"math"
 	"runtime"
 	"sync"
@@ -41,7 +40,7 @@ func TestQueueOfMany(t *testing.T) {
 		batch = p.take(batch[:0], math.MaxInt64, 1000)
 		for i := range batch {
 			e := &batch[i]
-			g, n := uint64(e.span.flags), binary.LittleEndian.Uint64(e.span.span[:])
+			g, n := uint64(e.span.flags), e.span.span
 			want := ended{
 				start: stall.Instant(n), end: stall.Instant(n + 1), arrival: stall.Instant(g), held: stall.Instant(n ^ g),
 				slot: int16(n % slotCount), span: nameOf(g, n), route: routeID(n),
@@ -76,11 +75,8 @@ func TestQueueOfMany(t *testing.T) {
 }
 
 // nameOf is the span of window i of a goroutine.
-func nameOf(goroutine, i uint64) (n spanName) {
-	binary.LittleEndian.PutUint64(n.trace[8:], i^goroutine)
-	binary.LittleEndian.PutUint64(n.span[:], i)
-	n.flags = trace.TraceFlags(goroutine)
-	return n
+func nameOf(goroutine, i uint64) spanName {
+	return spanName{spanIDs{traceLast: i ^ goroutine, span: i}, trace.TraceFlags(goroutine)}
 }
 
 // TestWindowBeingWritten: who has lost the CPU while it ended a window holds up
@@ -99,7 +95,7 @@ func TestWindowBeingWritten(t *testing.T) {
 			}
 			want := 1
 			if written {
-				b.cells[i].publish(1, noSlot, b.turn)
+				b.cells[i].publish(1, tagOf(noSlot, noRoute, 0, b.turn))
 				want = 2
 			}
 			p.close()
@@ -170,5 +166,18 @@ func TestCellIsALineOfTheCache(t *testing.T) {
 	}
 	if b := newBlock(true); uintptr(unsafe.Pointer(b.cells))%line != 0 || uintptr(unsafe.Pointer(b))%line != 0 {
 		t.Errorf("cells at %p of block at %p, want multiples of %d", b.cells, b, line)
+	}
+}
+
+// TestSpanName: what a window keeps of a span names it.
+func TestSpanName(t *testing.T) {
+	want := trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, SpanID: trace.SpanID{17, 18, 19, 20, 21, 22, 23, 24}, TraceFlags: trace.FlagsSampled | trace.FlagsRandom,
+	})
+	var p pending
+	p.push(ended{end: 1, span: askName(trace.SpanFromContext(trace.ContextWithSpanContext(t.Context(), want)))})
+	got := p.take(nil, 1, 1)
+	if c := got[0].span.context(); !c.Equal(want) {
+		t.Errorf("got %v, want %v", c, want)
 	}
 }

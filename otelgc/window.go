@@ -76,8 +76,8 @@ func (w *window) end(h *home, arrival stall.Instant) {
 	name := askName(w.span)
 	if b, i := m.pending.reserve(); b != nil { // nearly always
 		c := &b.cells[i]
-		c.start, c.arrival, c.held, c.route, c.span = w.start, arrival, w.start, h.route, name
-		c.publish(m.now(), noSlot, b.turn)
+		c.fill(w.start, arrival, w.start, name.spanIDs)
+		c.publish(m.now(), tagOf(noSlot, h.route, name.flags, b.turn))
 	}
 }
 
@@ -122,8 +122,8 @@ func (w *window) close(h *home, slot int16, arrival, held stall.Instant, name sp
 	}
 	if b != nil {
 		c := &b.cells[i]
-		c.start, c.arrival, c.held, c.route, c.span = w.start, arrival, held, h.route, name
-		c.publish(end, slot, b.turn)
+		c.fill(w.start, arrival, held, name.spanIDs)
+		c.publish(end, tagOf(slot, h.route, name.flags, b.turn))
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/otelgc/otelgc/stall"
 )
 
 // rounds is how many windows a benchmark ends before they are resolved: it
@@ -34,13 +32,10 @@ func remote() context.Context {
 // BenchmarkWindow measures Begin and End. Outside of a slice is where a service
 // is nearly always.
 func BenchmarkWindow(b *testing.B) {
-	b.Run("clock", func(b *testing.B) { // what two readings of the clock cost here
-		clock, err := stall.NewClock()
-		if err != nil {
-			b.Fatal(err)
-		}
+	b.Run("clock", func(b *testing.B) { // what its two readings of the clock cost here
+		m := startBench(b, WithExactBudget(0))
 		for b.Loop() {
-			_, _ = clock.Now(), clock.Now()
+			_, _ = m.now(), m.now()
 		}
 	})
 	for _, c := range []struct {
