@@ -59,7 +59,7 @@ type DocGaps struct {
 	Total    uint64            `json:"total"`
 	Time     time.Duration     `json:"gap_time"`
 	Max      time.Duration     `json:"max"`
-	Counts   map[string]uint64 `json:"counts"` // at least so long
+	Counts   map[string]uint64 `json:"counts"` // at least so long; not of lengths below the probe's threshold
 	Causes   map[string]uint64 `json:"causes"`
 	// Evidence holds, by what decided the cause, how many gaps there were: none is
 	// that nothing did, not_recorded that the recording is from before it was kept.
@@ -134,7 +134,9 @@ func (c *GapCounts) doc(inside bool) DocGaps {
 		d.Longest = append(d.Longest, DocGap{g.Start, g.End, g.Cause.String(), g.Scope.String(), g.Evidence.String()})
 	}
 	for i, name := range boundNames {
-		d.Counts[name] = c.AtLeast[i]
+		if gapBounds[i] >= c.floor {
+			d.Counts[name] = c.AtLeast[i]
+		}
 	}
 	for cause, n := range c.Causes {
 		if n > 0 {

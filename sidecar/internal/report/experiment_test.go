@@ -47,7 +47,7 @@ func TestExperiment(t *testing.T) {
 	if d := g.Expected - 209.5; d < -0.5 || d > 0.5 {
 		t.Errorf("%v gaps overlap by chance, want 209.5", g.Expected)
 	}
-	g.Expected = 0
+	g.Expected, g.floor, g.pauses = 0, 0, 0
 	if diff := cmp.Diff(want, g, cmp.AllowUnexported(GapCounts{})); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}

@@ -43,6 +43,8 @@ type GapCounts struct {
 	GC          uint64
 	AtMost      bool
 	Expected    float64
+	floor       time.Duration // the shortest gap that the probe tells of
+	pauses      int           // that the gaps were set against
 	long        []longGap
 	longLeft    uint64
 }
@@ -74,8 +76,12 @@ func (c *GapCounts) add(g *recording.Gap, bare bool) {
 	}
 }
 
+// longFrom returns from which length on gaps are long here.
+func (c *GapCounts) longFrom() time.Duration { return max(LongGap, c.floor) }
+
 // settle sets the long gaps against the pauses, which are in order.
 func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {
+	c.pauses = len(pauses)
 	c.Long = uint64(len(c.long))
 	slices.SortFunc(c.long, func(a, b longGap) int { return byStart(a.Span, b.Span) })
 	c.Overlapping = c.meet(pauses, func(*longGap) bool { return true })

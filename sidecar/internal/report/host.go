@@ -88,9 +88,9 @@ func (h *Hosted) print(w io.Writer) {
 	t.Row("throttled", page.Length(h.Throttled), "by a quota of its cgroups, summed over CPUs")
 	t.Row("stolen", page.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
 	t.Row("faults", page.Count(h.MajorFaults), "pages came from disk")
-	t.Row("machine", "", waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
+	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
 	if p, known := h.CgroupPressure.Get(); known {
-		t.Row("its cgroup", "", waited(p))
+		t.Row("", "", "of its cgroup: "+waited(p))
 	}
 	t.Print(w)
 	if h.Dropped > 0 {
@@ -98,7 +98,7 @@ func (h *Hosted) print(w io.Writer) {
 	}
 }
 
-// waited says a pressure in words.
+// waited says for how long somebody waited, and for what.
 func waited(p hostcount.Pressure) string {
-	return fmt.Sprintf("somebody waited for a CPU for %s, for memory %s, for disks %s", page.Length(p.CPU), page.Length(p.Memory), page.Length(p.IO))
+	return fmt.Sprintf("for a CPU %s, for memory %s, for disks %s", page.Length(p.CPU), page.Length(p.Memory), page.Length(p.IO))
 }

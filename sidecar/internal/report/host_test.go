@@ -45,7 +45,7 @@ func TestHost(t *testing.T) {
 		"held up 4.00 s 40.0 %: a thread was ready, and none of the process ran",
 		"paging 2.00 s 20.0 %: one waited for a page from disk, and none ran",
 		"run delay 18.0 s", "throttled 8.00 s", "faults 2,000 pages came from disk",
-		"its cgroup somebody waited for a CPU for 2.00 s, for memory 0 ns, for disks 0 ns",
+		"pressure of the machine: for a CPU 10.0 s, for memory 14.0 s, for disks 0 ns", "of its cgroup: for a CPU 2.00 s, for memory 0 ns, for disks 0 ns",
 		"2 events of the scheduler were lost",
 	} {
 		if !strings.Contains(text, want) {
@@ -72,5 +72,26 @@ func TestHostOfCounters(t *testing.T) {
 	text := out.String()
 	if !strings.Contains(text, "its threads were counted, not followed") || strings.Contains(text, "held up") || !strings.Contains(text, "run delay") {
 		t.Errorf("report:\n%s", text)
+	}
+}
+
+// TestGapsWithoutPauses: where nobody watched a runtime there is nothing to set
+// gaps against, and no figure is given.
+func TestGapsWithoutPauses(t *testing.T) {
+	var list []recording.Record
+	for _, r := range experiment(100) {
+		switch r.(type) {
+		case recording.Target, recording.Collection, recording.Suspension:
+		default:
+			list = append(list, r)
+		}
+	}
+	var out bytes.Buffer
+	if err := readExperiment(t, list, Options{Warmup: warmup}).Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	if !strings.Contains(text, "No pause was seen that the 10 gaps of 50.0 us or more could be set against.") || strings.Contains(text, "by chance") {
+		t.Errorf("report:\n%s", out.String())
 	}
 }

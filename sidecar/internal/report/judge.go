@@ -90,7 +90,7 @@ func (x *Experiment) judgeLines() {
 			case !there || value == "":
 				x.not("the runtime line of process %d lacks %s", t.PID, name)
 			case isUnknown(value):
-				x.not("in the runtime line of process %d %s is %s", t.PID, name, strings.ToLower(value))
+				x.not("in the runtime line of process %d %s is %s", t.PID, name, strings.ToLower(value[:1])+value[1:])
 			}
 		}
 	}

@@ -101,7 +101,11 @@ func (x *Experiment) printOthers(w io.Writer, rows []*Probed) {
 	}
 	page.Heading(w, "GAPS ON OTHER CPUS", "")
 	var t page.Table
-	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", page.Length(LongGap)+" or more")
+	long := LongGap
+	for _, p := range rows {
+		long = max(long, p.Gaps.longFrom())
+	}
+	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", page.Length(long)+" or more")
 	for _, p := range rows {
 		g := &p.Gaps
 		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), page.Length(g.Observed), page.Count(g.Total), page.Length(g.Time), page.Length(g.Longest), page.Count(g.Long))
@@ -125,6 +129,9 @@ func (c *GapCounts) print(w io.Writer, title string, since stall.Instant) {
 	var bounds page.Table
 	bounds.Row("at least", "gaps", "per second")
 	for i, bound := range gapBounds {
+		if bound < c.floor {
+			continue
+		}
 		bounds.Row(page.Length(bound), page.Count(c.AtLeast[i]), fmt.Sprintf("%.3f", float64(c.AtLeast[i])/max(c.Observed.Seconds(), 1e-9)))
 	}
 	bounds.Print(w)
@@ -158,21 +165,23 @@ func (c *GapCounts) printHistogram(w io.Writer) {
 // printGC says what garbage collection has to do with the long gaps of a probe.
 func (x *Experiment) printGC(w io.Writer, p *Probed) {
 	c := &p.Gaps
-	var text string
+	text, long := "", page.Length(c.longFrom())
 	switch {
 	case c.Long == 0:
-		text = "no gap of " + page.Length(LongGap) + " or more"
+		text = "no gap of " + long + " or more"
+	case c.pauses == 0:
+		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", page.Many(c.Long, "gap"), long)
 	case p.Inside():
 		bound := ""
 		if c.AtMost {
 			bound = "At most "
 		}
 		text = fmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.",
-			bound, page.Count(c.GC), page.Many(c.Long, "gap"), page.Length(LongGap), percent(float64(c.GC)/float64(c.Long)), page.Count(c.Overlapping), c.Expected)
+			bound, page.Count(c.GC), page.Many(c.Long, "gap"), long, percent(float64(c.GC)/float64(c.Long)), page.Count(c.Overlapping), c.Expected)
 	default:
 		text = fmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
 			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.",
-			page.Many(c.Long, "gap"), page.Length(LongGap), none, page.Count(c.Overlapping), c.Expected)
+			page.Many(c.Long, "gap"), long, none, page.Count(c.Overlapping), c.Expected)
 	}
 	first, indent := "  ", "  "
 	if len(x.Probes) > 1 {

@@ -32,7 +32,7 @@ func (x *Experiment) probe(id int) *Probed {
 
 func (b *experimentBuilder) learnProbe(v recording.Probe) {
 	if v.ID > 0 && len(b.Probes) < recording.MaxProbes && b.probe(v.ID) == nil {
-		b.Probes = append(b.Probes, &Probed{Probe: v})
+		b.Probes = append(b.Probes, &Probed{Probe: v, Gaps: GapCounts{floor: v.Floor}})
 	}
 }
 

@@ -113,7 +113,10 @@ func (c *configuration) toggled(name string, trace bool) string {
 	case value == "0":
 		return "off"
 	}
-	return unknown
+	if c.env == nil {
+		return unknown + ": its environment may not be read"
+	}
+	return unknown + ": nobody set DOTNET_" + name
 }
 
 // setting returns what the environment sets, else runtimeconfig.json, empty for

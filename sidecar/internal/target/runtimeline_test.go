@@ -1,6 +1,7 @@
 package target
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestRuntimeLine(t *testing.T) {
 			t.Errorf("%s: %d facts, want 10", tt.name, len(got))
 		}
 		for name, value := range got {
-			if value == unknown {
+			if strings.HasPrefix(value, unknown) {
 				delete(got, name)
 			}
 		}
@@ -117,4 +118,29 @@ func TestTapeOfTheEnd(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	(&tape{}).status(10, 9, 1, 0, false) // nothing is recorded
+}
+
+// TestWhyUnknown: what nobody set says how to have it said, and a background
+// collection proves that they are on.
+func TestWhyUnknown(t *testing.T) {
+	for want, c := range map[string]configuration{
+		"unknown: nobody set DOTNET_gcConcurrent":  {env: map[string]string{}},
+		"unknown: its environment may not be read": {},
+	} {
+		if got := runtimeLine(&c)[factConcurrent]; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	var got []string
+	v := tape{target: recording.Target{Facts: map[string]string{factConcurrent: unknown + ": nobody set it"}}, add: func(r recording.Record) {
+		if told, ok := r.(recording.Target); ok {
+			got = append(got, told.Facts[factConcurrent])
+		}
+	}}
+	for _, kind := range []gc.Kind{gc.Ephemeral, gc.FullBlocking, gc.Background, gc.Background} {
+		v.collection(&gc.Collection{Kind: kind})
+	}
+	if diff := cmp.Diff([]string{"on"}, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
 }

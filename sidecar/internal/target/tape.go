@@ -79,15 +79,27 @@ func (t *tape) latency(mode gc.Maybe[dotnetgc.PauseMode]) {
 	if said != unknown {
 		text = said + then + text
 	}
-	t.target.Facts = maps.Clone(t.target.Facts)
-	t.target.Facts[factLatency] = text
-	t.add(t.target)
+	t.learn(factLatency, text)
 }
 
-func (t tape) collection(c *gc.Collection) {
-	if t.add != nil {
-		t.add(recording.Collection{Target: t.id, GC: *c})
+// factConcurrent is the fact that a background collection proves.
+const factConcurrent = "concurrent"
+
+func (t *tape) collection(c *gc.Collection) {
+	if t.add == nil {
+		return
 	}
+	if c.Kind == gc.Background && strings.HasPrefix(t.target.Facts[factConcurrent], unknown) {
+		t.learn(factConcurrent, "on")
+	}
+	t.add(recording.Collection{Target: t.id, GC: *c})
+}
+
+// learn tells of the process anew, with what has become known.
+func (t *tape) learn(fact, value string) {
+	t.target.Facts = maps.Clone(t.target.Facts)
+	t.target.Facts[fact] = value
+	t.add(t.target)
 }
 
 func (t tape) suspension(s *dotnetgc.Stop) {
