@@ -11,8 +11,8 @@ import (
 )
 
 // TestDemoForcedGC: the collector is first among what stalled the requests that
-// it delayed. The demo gives the service four Ps for it, so that the collector has
-// one to itself while it marks. With one P that holds only where nobody else wants
+// it delayed. The demo gives the service three Ps for it, so that requests go on
+// while it marks. With one P that holds only where nobody else wants
 // the CPU; on a machine that is short of it, requests wait for a P whose thread
 // was taken away, and the truth is sched.
 func TestDemoForcedGC(t *testing.T) {
@@ -47,7 +47,7 @@ func checkForced(t *testing.T, d *blame.Document, idle float64) {
 		t.Fatalf("injected: %+v, want forced-gc and at most the %d collections that there were", i, d.Collections)
 	}
 	t.Logf("%d forced collections, %.1f a second; the machine was idle for %.0f %% of the time", i.Times, i.PerSecond, 100*idle)
-	said := slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "was to force 62 collections a second") })
+	said := slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "was to force 80 collections a second") })
 	if said != (i.PerSecond < wantForced) {
 		t.Errorf("%.1f forced collections a second, and that it is short of what was to be is said: %v: %q", i.PerSecond, said, d.Notes)
 	}

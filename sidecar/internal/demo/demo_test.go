@@ -94,8 +94,8 @@ func TestSlowed(t *testing.T) {
 // TestShortOfForces: fewer collections than were to be forced are said, with what
 // is known of the reason; enough of them are not.
 func TestShortOfForces(t *testing.T) {
-	const want = "The service was to force 62 collections a second, and came to 45: its threads waited 9.00 s for a CPU, all in all, in 10.0 s."
-	for forced, said := range map[uint64]bool{450: true, 499: true, 500: false, 620: false} {
+	const want = "The service was to force 80 collections a second, and came to 45: its threads waited 9.00 s for a CPU, all in all, in 10.0 s."
+	for forced, said := range map[uint64]bool{450: true, 499: true, 500: false, 800: false} {
 		r := runner{Options: Options{Inject: InjectForcedGC}, served: 10 * time.Second}
 		r.account.farewell.Forced = forced
 		r.followed.over, r.followed.totals.RunDelay = r.served, 9*time.Second

@@ -18,7 +18,7 @@ type Inject string
 
 const (
 	InjectNone     Inject = "none"
-	InjectForcedGC Inject = "forced-gc" // runtime.GC, 62 times a second if it can
+	InjectForcedGC Inject = "forced-gc" // runtime.GC, 80 times a second if it can
 	InjectSTW      Inject = "stw"       // runtime.ReadMemStats: stops the world, collects nothing
 	InjectHog      Inject = "cpu-hog"   // other processes on the service's CPUs
 )
