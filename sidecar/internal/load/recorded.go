@@ -58,7 +58,7 @@ func Parse(name string, r io.Reader) (Schedule, error) {
 		return nil, fmt.Errorf("read arrivals %s: %w", name, err)
 	}
 	if len(s) == 0 {
-		return nil, fmt.Errorf("%s:%d: no arrivals: want one number per line", name, line)
+		return nil, fmt.Errorf("%s: no arrivals: want one number per line", name)
 	}
 	return s, nil
 }

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		{name: "no line end", text: "5\n6", want: load.Schedule{0, 1}},
 		{name: "the same instant", text: "7\n7\n7\n8\n", want: load.Schedule{0, 1, 2, 3}},
 		{name: "more digits than nanoseconds", text: "0.0\n0.0000000019\n", want: load.Schedule{0, 1}},
-		{name: "empty", text: "", err: "a.txt:0: no arrivals: want one number per line"},
+		{name: "empty", text: "", err: "a.txt: no arrivals: want one number per line"},
 		{name: "backwards", text: "2\n\n1\n", err: "a.txt:3: arrival 1 is before the one above it: sort the file"},
 		{name: "no number", text: "1\nx\n", err: `a.txt:2: parse arrival "x": want whole nanoseconds, or seconds with a point`},
 		{name: "negative", text: "-1\n", err: `a.txt:1: parse arrival "-1": want whole nanoseconds, or seconds with a point`},

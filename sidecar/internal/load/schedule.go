@@ -21,9 +21,9 @@ func Fixed(rate float64, span time.Duration) (Schedule, error) {
 	n := rate * span.Seconds()
 	switch {
 	case !(rate > 0):
-		return nil, fmt.Errorf("plan arrivals: rate %v is not above zero", rate)
+		return nil, fmt.Errorf("plan arrivals: rate %v: want more than 0", rate)
 	case span <= 0 || span > MaxSpan:
-		return nil, fmt.Errorf("plan arrivals: duration %v is not above zero and at most %v", span, MaxSpan)
+		return nil, fmt.Errorf("plan arrivals: duration %v: want more than 0s and at most %v", span, MaxSpan)
 	case !(n <= MaxArrivals):
 		return nil, fmt.Errorf("plan arrivals: %v/s for %v are %.0f requests, at most %d: lower the rate or the duration", rate, span, n, MaxArrivals)
 	case n < 1:

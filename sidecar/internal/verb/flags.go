@@ -61,14 +61,18 @@ func parseFlags(e env, set *flag.FlagSet, args []string, operands string) error 
 		set.PrintDefaults()
 		return errHelp
 	case err != nil:
-		text := err.Error()
-		if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-			text = "unknown flag --" + name
-		}
-		return wrong("%s (see otelgc-sidecar %s --help)", text, set.Name())
+		return wrong("%s (see otelgc-sidecar %s --help)", twoDashes.Replace(err.Error()), set.Name())
 	}
 	return nil
 }
+
+// twoDashes has the errors of package flag name flags as the other messages do.
+var twoDashes = strings.NewReplacer(
+	"flag provided but not defined: -", "unknown flag --",
+	"flag needs an argument: -", "no value for flag --",
+	" for flag -", " for flag --", // invalid value "x" for flag -cpu: parse error
+	" for -", " for --", // invalid boolean value "x" for -json: parse error
+)
 
 // given reports whether a flag was on the command line.
 func given(set *flag.FlagSet, name string) bool {
