@@ -67,7 +67,7 @@ func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	pauses := func(of func(stall.Source) bool) {
 		for i := range e.Process {
 			v := &e.Process[i]
-			if v.Cause == stall.GCPause && of(v.Source) && !v.Span().Clip(extent).Empty() && !asleepIn(e.Track, v.Span().Clip(extent)) {
+			if v.Cause == stall.GCPause && of(v.Source) && delays(e, v.Span().Clip(extent)) {
 				b.near = append(b.near, v.Start)
 			}
 		}
@@ -103,16 +103,21 @@ func (d *distinct) add(begun, at []stall.Instant) {
 	}
 }
 
-// asleepIn reports whether the goroutine was parked throughout s.
-func asleepIn(track []stall.StateSpan, s stall.Span) bool {
-	for i := range track {
-		t := &track[i]
+// delays reports whether a pause, of which s lies in the window, may have delayed
+// the goroutine: not if it was parked or ran throughout. Its own pauses are
+// counted as its own.
+func delays(e *stall.Evidence, s stall.Span) bool {
+	if s.Empty() {
+		return false
+	}
+	for i := range e.Track {
+		t := &e.Track[i]
 		if t.Start >= s.End {
-			return false
-		}
-		if t.State == stall.StateParked && t.Start <= s.Start && s.End <= t.End {
 			return true
 		}
+		if (t.State == stall.StateParked || t.State == stall.StateRunning) && t.Start <= s.Start && s.End <= t.End {
+			return false
+		}
 	}
-	return false
+	return true
 }

@@ -46,7 +46,21 @@ func TestCollectionsOfAWindow(t *testing.T) {
 			stall.Window{Start: 90, End: 400},
 			stall.Evidence{
 				Process: list(pause(100), pause(300)),
-				Track:   []stall.StateSpan{{Start: 90, End: 200, State: stall.StateRunning}, {Start: 200, End: 400, State: stall.StateParked}},
+				Track:   []stall.StateSpan{{Start: 90, End: 200, State: stall.StateRunnable}, {Start: 200, End: 400, State: stall.StateParked}},
+			}, 1,
+		},
+		"ran on as the second one ended": {
+			stall.Window{Start: 90, End: 400},
+			stall.Evidence{
+				Process: list(pause(100), pause(300)),
+				Track:   []stall.StateSpan{{Start: 90, End: 250, State: stall.StateRunnable}, {Start: 250, End: 400, State: stall.StateRunning}},
+			}, 1,
+		},
+		"made it itself": {
+			stall.Window{Start: 90, End: 200},
+			stall.Evidence{
+				Process: list(pause(100)), Own: list(pause(100)),
+				Track: []stall.StateSpan{{Start: 90, End: 200, State: stall.StateRunning}},
 			}, 1,
 		},
 	} {

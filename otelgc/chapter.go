@@ -32,6 +32,7 @@ type chapter struct {
 	tracks  []track         // by goroutine
 	states  []packed        // the memory of tracks
 	ranges  []gotrace.Range // by goroutine, then start
+	made    []madeStop      // stops of the world by goroutines that are followed
 	workers []stall.Span    // when a worker above idle priority held a P: merged
 }
 
@@ -48,6 +49,7 @@ func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	slices.SortFunc(c.ranges, func(a, b gotrace.Range) int {
 		return cmp.Or(cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.Start, b.Start))
 	})
+	c.learnMade(g.Stops)
 	c.learnWorkers(g.Workers)
 	return lost
 }

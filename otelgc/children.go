@@ -126,6 +126,7 @@ func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) st
 				e.Own = append(e.Own, own(v.Start, v.End, causeOf(r.Kind)))
 			}
 		}
+		e.Own = c.appendMade(e.Own, goroutine, s)
 	}
 	return at
 }

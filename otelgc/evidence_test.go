@@ -41,6 +41,10 @@ func TestFollowAcrossGenerations(t *testing.T) {
 			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 7},
 			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 8},
 		},
+		Stops: []gotrace.Stop{
+			{Span: stall.Span{Start: second + 700, End: second + 800}, Goroutine: 7},
+			{Span: stall.Span{Start: second + 900, End: second + 950}, Goroutine: 8, GC: true},
+		},
 	}, nil)
 	b.learn(&gotrace.Generation{
 		Span:    stall.Span{Start: 2 * second, End: 3 * second},
@@ -58,6 +62,7 @@ func TestFollowAcrossGenerations(t *testing.T) {
 		},
 		Own: []stall.Interval{
 			own(second+500, second+600, stall.GCAssist),
+			own(second+700, second+800, stall.RuntimeSuspension), // of its own making
 			own(2*second, 2*second+1000, stall.Sched),
 			own(2*second+1000, 2*second+2000, stall.SchedGC),
 			own(2*second+2000, 2*second+4000, stall.Sched),

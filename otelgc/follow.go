@@ -42,6 +42,7 @@ func (b *book) follow(e *stall.Evidence, w *stall.Window, slot int16, had stall.
 		for _, r := range c.rangesOf(by.goroutine, s) {
 			e.Own = append(e.Own, own(r.Start, r.End, causeOf(r.Kind)))
 		}
+		e.Own = c.appendMade(e.Own, by.goroutine, s)
 	}
 	b.followChildren(e, slot, stall.Span{Start: max(had.Start, w.Start), End: w.End}, by)
 	slices.SortFunc(e.Own, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })

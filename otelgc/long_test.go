@@ -90,7 +90,8 @@ func TestStreamOfAnHour(t *testing.T) {
 			Span: stall.Span{Start: at, End: at + second},
 			Tracks: []gotrace.Track{
 				gotrace.NewTrack(own,
-					running(at, at+1e6), inState(at+1e6, at+900e6, stall.StateParked), runnable(at+900e6, at+910e6), running(at+910e6, at+second),
+					running(at, at+1e6), inState(at+1e6, at+900e6, stall.StateParked), runnable(at+900e6, at+910e6), running(at+910e6, at+950e6),
+					runnable(at+950e6, at+951e6), running(at+951e6, at+second),
 				),
 				gotrace.NewTrack(child,
 					inState(at, at+400e6, stall.StateParked), running(at+400e6, at+500e6), inState(at+500e6, at+second, stall.StateParked),

@@ -9,8 +9,8 @@ import (
 
 const ms = stall.Instant(time.Millisecond)
 
-// A request of 20 ms whose goroutine ran, waited for the network, and ran
-// again. Of the two pauses, one fell into the waiting and delayed nothing.
+// A request of 20 ms whose goroutine ran, was stopped, waited for the network,
+// and ran again. Of the two pauses, one fell into the waiting and delayed nothing.
 func ExampleJoiner_Join() {
 	w := stall.Window{Start: 100 * ms, End: 120 * ms}
 	e := stall.Evidence{
@@ -22,7 +22,9 @@ func ExampleJoiner_Join() {
 			{Start: 115 * ms, End: 117 * ms, Cause: stall.GCAssist},
 		},
 		Track: []stall.StateSpan{
-			{Start: 100 * ms, End: 105 * ms, State: stall.StateRunning},
+			{Start: 100 * ms, End: 102 * ms, State: stall.StateRunning},
+			{Start: 102 * ms, End: 103 * ms, State: stall.StateRunnable},
+			{Start: 103 * ms, End: 105 * ms, State: stall.StateRunning},
 			{Start: 105 * ms, End: 114 * ms, State: stall.StateParked},
 			{Start: 114 * ms, End: 120 * ms, State: stall.StateRunning},
 		},

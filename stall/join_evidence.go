@@ -23,7 +23,10 @@ func (j *Joiner) addProcess(list []Interval, extent Span, s *Share) {
 func (j *Joiner) addOwn(list []Interval, extent Span) {
 	j.scratch = j.own.overlaps(j.scratch[:0], extent)
 	for _, i := range j.scratch {
-		if v := &list[i]; v.Cause < NumCauses && ownFacts.has(fact(v.Cause)) {
+		switch v := &list[i]; {
+		case v.Cause == GCPause || v.Cause == RuntimeSuspension:
+			j.sweep.add(stopper, v.Span())
+		case v.Cause < NumCauses && ownFacts.has(fact(v.Cause)):
 			j.addClaim(v, fact(v.Cause), doubtfulOwn)
 		}
 	}

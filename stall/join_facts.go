@@ -22,7 +22,8 @@ const (
 	doubtfulStop = inHandler + 7 // a stop covers it within its slack
 	doubtfulOwn  = inHandler + 8
 	doubtfulHost = inHandler + 9
-	numFacts     = inHandler + 10
+	stopper      = inHandler + 10 // the goroutine stops the world
+	numFacts     = inHandler + 11
 )
 
 // facts is a set of facts.
@@ -46,6 +47,13 @@ func (m facts) asleep() bool {
 	return m&(1<<inHandler|1<<parked|1<<running|1<<runnable) == 1<<inHandler|1<<parked
 }
 
+// ran reports whether the goroutine was on a CPU while it did not hold the world
+// stopped. No stop delays it then: either the stop has yet to reach it, or the
+// world is started again and nobody has said so yet.
+func (m facts) ran() bool {
+	return m&(1<<inHandler|1<<parked|1<<running|1<<runnable|1<<stopper) == 1<<inHandler|1<<running
+}
+
 // targets returns the host causes that intervals of scope target claim.
 func (m facts) targets() facts { return m >> target << HostThrottled & hostFacts }
 
@@ -56,8 +64,11 @@ func (m facts) applying() facts { return m&hostFacts | m.targets() }
 func (m facts) certain() Cause {
 	claims := m & claimFacts
 	targets := m.targets()
-	if m.asleep() {
+	switch {
+	case m.asleep():
 		claims, targets = claims&ownFacts, 0
+	case m.ran():
+		claims &^= stopFacts
 	}
 	if targets != 0 {
 		claims = claims&^belowTarget | targets
@@ -69,6 +80,9 @@ func (m facts) certain() Cause {
 func (m facts) doubtful() bool {
 	if m.asleep() {
 		return m.has(doubtfulOwn) || m.has(woke)
+	}
+	if m.ran() {
+		m &^= 1 << doubtfulStop
 	}
 	return m&(1<<doubtfulOwn|1<<doubtfulStop|1<<doubtfulHost) != 0
 }

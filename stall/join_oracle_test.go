@@ -61,7 +61,7 @@ func (o instant) count(s *Share, unit time.Duration) {
 		return
 	}
 	for _, c := range []Cause{GCPause, RuntimeSuspension, RuntimeUnknown} {
-		if o.asleep() && o.any(o.e.Process, c, o.certain) {
+		if (o.asleep() || o.ran()) && o.any(o.e.Process, c, o.certain) {
 			s.Overlapped[c] += unit
 		}
 	}
@@ -96,7 +96,7 @@ func (o instant) charged() Cause {
 			}
 		}
 	}
-	stop := func(c Cause) bool { return !o.asleep() && o.any(o.e.Process, c, o.certain) }
+	stop := func(c Cause) bool { return !o.asleep() && !o.ran() && o.any(o.e.Process, c, o.certain) }
 	own := func(c Cause) bool { return o.any(o.e.Own, c, o.certain) }
 	switch {
 	case stop(GCPause):
@@ -131,7 +131,7 @@ func (o instant) doubtful() bool {
 		}
 	}
 	for _, c := range []Cause{GCPause, RuntimeSuspension, RuntimeUnknown} {
-		if !o.asleep() && o.any(o.e.Process, c, nominal) {
+		if !o.asleep() && !o.ran() && o.any(o.e.Process, c, nominal) {
 			return true
 		}
 		if o.asleep() && o.any(o.e.Process, c, func(v Interval) bool { return nominal(v) && o.wokeAt(v) }) {
@@ -166,6 +166,15 @@ func (o instant) state(want State) bool {
 
 func (o instant) asleep() bool {
 	return o.in(o.w.Start, o.w.End) && o.state(StateParked) && !o.state(StateRunning) && !o.state(StateRunnable)
+}
+
+// ran reports whether the goroutine was on a CPU and did not itself stop the world.
+func (o instant) ran() bool {
+	stops := func(c Cause) bool {
+		return o.any(o.e.Own, c, func(v Interval) bool { return o.in(v.Start, v.End) })
+	}
+	return o.in(o.w.Start, o.w.End) && o.state(StateRunning) && !o.state(StateRunnable) && !o.state(StateParked) &&
+		!stops(GCPause) && !stops(RuntimeSuspension)
 }
 
 func (o instant) any(list []Interval, c Cause, is func(Interval) bool) bool {

@@ -21,7 +21,7 @@ func TestTheOrderOfClaims(t *testing.T) {
 		return list
 	}
 	runJoinCases(t, []joinCase{
-		{name: "pause before all", e: meet(pause, mine(GCAssist, GCWait), throttled), want: parts{"gc.pause": 100, "during: host.throttled": 100, "app_or_host": 900}},
+		{name: "pause before all", e: meet(pause, mine(GCAssist, GCPause, GCWait), throttled), want: parts{"gc.pause": 100, "during: host.throttled": 100, "app_or_host": 900}},
 		{name: "assist, sweep, wait, sched", e: meet(unknown, mine(Sched, GCWait, GCSweep, GCAssist)), want: parts{"gc.assist": 100, "app_or_host": 900}},
 		{name: "target before assist", e: meet(nil, mine(GCAssist), throttled), want: parts{"host.throttled": 100, "app_or_host": 900}},
 		{name: "target before sweep", e: meet(nil, mine(GCSweep), throttled), want: parts{"host.throttled": 100, "app_or_host": 900}},
@@ -40,7 +40,7 @@ func TestTheOrderOfClaims(t *testing.T) {
 			e:    with(seenAll(StateParked), func(e *Evidence) { e.Own, e.Host = mine(GCAssist), []Interval{throttled} }),
 			want: parts{"gc.assist": 100, "during: host.throttled": 100, "app": 900},
 		},
-		{name: "each nanosecond once", e: meet([]Interval{span(GCPause, 1000, 1100), span(GCPause, 1050, 1200)}, nil), want: parts{"gc.pause": 200, "app_or_host": 800}},
+		{name: "each nanosecond once", e: meet([]Interval{span(GCPause, 1000, 1100), span(GCPause, 1050, 1200)}, []Interval{span(GCPause, 1000, 1200)}), want: parts{"gc.pause": 200, "app_or_host": 800}},
 		{name: "a cause in a list where it does not belong", e: meet(mine(GCAssist), pause, span(Sched, 1000, 1100)), want: parts{"app_or_host": 1000}},
 	})
 }

@@ -16,7 +16,7 @@ func (s *Share) settle(m facts, d time.Duration) {
 	case m.doubtful():
 		s.Uncertain += d
 	default:
-		if m.asleep() {
+		if m.asleep() || m.ran() {
 			addEach(&s.Overlapped, m&stopFacts, d)
 		}
 		*s.leftOver(m) += d

@@ -12,9 +12,34 @@ func TestStopsDelayOnlyWhoWantsToRun(t *testing.T) {
 	}
 	runJoinCases(t, []joinCase{
 		{
-			name: "running",
-			e:    with(seenAll(StateRunning), func(e *Evidence) { e.Process = []Interval{span(GCPause, 1200, 1300)} }),
+			name: "running: it is not stopped yet, or runs again",
+			e: with(seenAll(StateUnknown), func(e *Evidence) {
+				e.Process = []Interval{span(GCPause, 1200, 1300), slack(10, span(RuntimeSuspension, 1500, 1600))}
+				e.Track = []StateSpan{state(StateRunning, 0, 1210), state(StateRunnable, 1210, 1280), state(StateRunning, 1280, 9000)}
+			}),
+			want: parts{"gc.pause": 70, "overlapped gc.pause": 30, "overlapped runtime.suspension": 100, "app_or_host": 930},
+		},
+		{
+			name: "running: it stops the world itself",
+			e: with(seenAll(StateRunning), func(e *Evidence) {
+				e.Process = []Interval{span(GCPause, 1200, 1300), span(RuntimeSuspension, 1500, 1600)}
+				e.Own = []Interval{span(GCPause, 1200, 1300), span(RuntimeSuspension, 1500, 1600)}
+			}),
+			want: parts{"gc.pause": 100, "runtime.suspension": 100, "app_or_host": 800},
+		},
+		{
+			name: "a track that contradicts itself is awake",
+			e: with(seenAll(StateRunning), func(e *Evidence) {
+				e.Process = []Interval{span(GCPause, 1200, 1300)}
+				e.Track = append(e.Track, state(StateParked, 1100, 1400))
+			}),
 			want: parts{"gc.pause": 100, "app_or_host": 900},
+		},
+		{
+			name:   "before the handler the goroutine is not at it: in full",
+			window: func(w *Window) { w.Arrival = 700 * us },
+			e:      with(seenAll(StateRunning), func(e *Evidence) { e.Process = []Interval{span(GCPause, 800, 950)} }),
+			want:   parts{"gc.pause": 150, "queue": 150, "app_or_host": 1000},
 		},
 		{
 			name: "runnable: the stop has it, not the scheduler",
@@ -42,7 +67,7 @@ func TestStopsDelayOnlyWhoWantsToRun(t *testing.T) {
 		{
 			name: "parked, woke in the stop",
 			e:    parkedUntil(1250),
-			want: parts{"uncertain": 50, "gc.pause": 50, "app": 100, "app_or_host": 800},
+			want: parts{"uncertain": 50, "overlapped gc.pause": 50, "app": 100, "app_or_host": 850},
 		},
 		{
 			name: "a track out of order, with overlap: the same",

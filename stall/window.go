@@ -61,7 +61,8 @@ type Evidence struct {
 	// runtime.suspension, runtime.unknown.
 	Process []Interval
 	// Own holds what happened to the window's goroutine: gc.assist, gc.sweep,
-	// gc.wait, sched.gc, sched.
+	// gc.wait, sched.gc, sched. A stop in it, gc.pause or runtime.suspension,
+	// is one that the goroutine itself made.
 	Own []Interval
 	// Host holds what probes saw of the machine.
 	Host []Interval
@@ -95,8 +96,8 @@ type Share struct {
 	// Unseen is time in which no exact source followed the window.
 	Unseen time.Duration
 
-	// Overlapped holds stops of the whole process that fell while the
-	// goroutine waited by its own doing: they delayed nothing.
+	// Overlapped holds stops of the whole process that fell while the goroutine
+	// waited by its own doing, or ran: they delayed nothing.
 	Overlapped [NumCauses]time.Duration
 	// HostDuring holds what applicable host intervals cover of the time that
 	// was charged to another cause: why a pause was long. Outside the sum.

@@ -44,8 +44,8 @@ func write(s *report.Section, e *experiment, tallies []*tally) {
 		"gives back and sweeps the spans that its P has cached, wakes a thread for each other P with work, and only then stamps EvSTWEnd " +
 		"(runtime/mgc.go, gcMarkTermination; runtime/proc.go, startTheWorldWithSema and procresize; Go 1.26). " +
 		"A profile of startTheWorldWithSema has most of it in the sweeping (mcache.prepareForSweep): so it is longer where the P that ends the collection allocates, " +
-		"and on one P too, where nobody has to be woken. No goroutine runs meanwhile: the longer time is what goroutines suffer, no earlier event would be true, " +
-		"and the runtime keeps it nowhere: its histogram, /sched/pauses/total/gc, is given the time that was taken behind EvGCEnd. " +
+		"and on one P too, where nobody has to be woken. Where the CPUs are free no goroutine runs meanwhile: the longer time is what goroutines suffer, and no earlier event would be true; " +
+		"the runtime keeps it nowhere: its histogram, /sched/pauses/total/gc, is given the time that was taken behind EvGCEnd. " +
 		"At the begins, EvSTWBegin is stamped before the runtime takes the scheduler's lock, and its pause begins after: where nobody else holds the lock, that is nothing. " +
 		"The tail is of stops whose thread lost its CPU in between.")
 	for _, t := range tallies {

@@ -25,7 +25,7 @@ const (
 	app        owner = "app"
 	appOrHost  owner = "app_or_host"
 	unseen     owner = "unseen"
-	overlapped owner = "overlapped" // not of the sum: stops while the goroutine was parked
+	overlapped owner = "overlapped" // not of the sum: stops while the goroutine was parked or ran
 )
 
 var owners = []owner{
@@ -150,7 +150,8 @@ func (s *scene) owner(t int64) (whose, beside owner) {
 	stop := at(s.stops, t)
 	inHandler := t >= s.w.start
 	parked := state != nil && (state.state == trace.GoWaiting || state.state == trace.GoSyscall)
-	awake := !parked || !inHandler
+	ran := state != nil && state.state == trace.GoRunning && (stop == nil || stop.by != s.w.g)
+	awake := !parked && !ran || !inHandler
 	switch {
 	case stop != nil && awake && isGC(stop.reason):
 		return gcPause, ""
@@ -169,12 +170,14 @@ func (s *scene) owner(t int64) (whose, beside owner) {
 		return sched, ""
 	case s.unpolled(t):
 		return schedGC, ""
-	case stop != nil && state.end.at <= stop.end.at+wakeup:
+	case parked && stop != nil && state.end.at <= stop.end.at+wakeup:
 		return uncertain, ""
 	case !inHandler:
 		return queue, ""
 	case parked && stop != nil:
 		return app, overlapped
+	case ran && stop != nil && inHandler:
+		return appOrHost, overlapped
 	case parked:
 		return app, ""
 	case state != nil && state.state == trace.GoRunning:

@@ -20,6 +20,7 @@ type stretch struct {
 	start, end edge
 	state      trace.GoState // of a goroutine
 	reason     string        // why it left the CPU, or of a stop
+	by         trace.GoID    // who made a stop
 }
 
 // union merges what overlaps.

@@ -176,7 +176,7 @@ func (r *reader) end(ev *trace.Event) {
 func (r *reader) keep(name string, o openRange) {
 	s := stretch{start: o.start, end: r.now}
 	if reason, stop := strings.CutPrefix(name, "stop-the-world ("); stop {
-		s.reason = strings.TrimSuffix(reason, ")")
+		s.reason, s.by = strings.TrimSuffix(reason, ")"), o.g
 		r.stops = append(r.stops, s)
 		return
 	}
