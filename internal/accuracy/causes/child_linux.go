@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -22,7 +19,7 @@ const specEnv = "OTELGC_CAUSES_CHILD"
 // childSpec is what a child does.
 type childSpec struct {
 	Mode string // of the probe; empty for none
-	Work string // what the child injects into itself: "", "calm", "faults", "gc"; or into CPU: "hog", "packets"
+	Work string // what the child injects into itself: "", "calm", "faults", "gc", "gc held"; or into CPU: "hog", "packets"
 	Join string // a cgroup
 	CPU  int    // of who has no probe
 	Away bool   // in a network of its own
@@ -41,6 +38,7 @@ type seen struct {
 	Truth    []stall.Span // what it did to itself, or when a hog ran
 	Observed time.Duration
 	Limits   []string
+	Missing  string // why it cannot do it here
 }
 
 // hello is its first.
@@ -92,10 +90,18 @@ func child(spec childSpec) error {
 	return probing(spec, clock, quit, out)
 }
 
+// work is done to a CPU, or by a process to itself, until quit is closed. It
+// returns what is known of when it took the CPU.
+type work func(cpu int, clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error)
+
 // loads are what a child does to a CPU, works what a probing one does to itself.
 var (
-	loads = map[string]func(int, stall.Clock, <-chan struct{}) ([]stall.Span, error){"hog": hog, "packets": receive}
-	works = map[string]func(stall.Clock, <-chan struct{}) ([]stall.Span, error){"": idle, "calm": idle, "faults": fault, "gc": collect}
+	loads = map[string]work{"hog": hog, "packets": receive}
+	works = map[string]work{
+		"": idle, "calm": taken, "faults": fault,
+		"gc":      collect(func(h *held) []stall.Span { return h.stops }),
+		"gc held": collect((*held).forCollections),
+	}
 )
 
 // maxGaps bounds what a child keeps.
@@ -129,68 +135,18 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	if err := out.Encode(hello{p.CPU()}); err != nil {
 		return err
 	}
-	truth, err := works[spec.Work](clock, quit)
+	truth, err := works[spec.Work](p.CPU(), clock, quit)
 	summary := p.Stop()
 	s.Observed = summary.Observed()
 	s.Truth = truth
+	var missing missingRights
+	if errors.As(err, &missing) {
+		s.Missing, err = missing.Error(), nil
+	}
 	return errors.Join(err, out.Encode(s))
 }
 
-func idle(_ stall.Clock, quit <-chan struct{}) ([]stall.Span, error) {
+func idle(_ int, _ stall.Clock, quit <-chan struct{}) ([]stall.Span, error) {
 	<-quit
 	return nil, nil
-}
-
-// process is a running child, as its parent sees it.
-type process struct {
-	hello  hello
-	cgroup string // that it is in
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *json.Decoder
-}
-
-func startChild(spec childSpec) (*process, error) {
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find own binary: %w", err)
-	}
-	p := &process{cgroup: spec.Join, cmd: exec.Command(self)}
-	p.cmd.Env = append(os.Environ(), specEnv+"="+string(text))
-	p.cmd.Stderr = os.Stderr
-	if spec.Away {
-		p.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
-	}
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start child: %w", err)
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start child: %w", err)
-	}
-	p.out = json.NewDecoder(bufio.NewReader(out))
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start child: %w", err)
-	}
-	if err := p.out.Decode(&p.hello); err != nil {
-		_, endErr := p.end()
-		return nil, errors.Join(fmt.Errorf("read child: %w", err), endErr)
-	}
-	return p, nil
-}
-
-// end has the child say its last word and waits for it.
-func (p *process) end() (s seen, err error) {
-	_ = p.in.Close()
-	if err = p.out.Decode(&s); err != nil {
-		err = fmt.Errorf("read child: %w", err)
-	}
-	if waitErr := p.cmd.Wait(); waitErr != nil {
-		err = errors.Join(err, fmt.Errorf("child: %w", waitErr))
-	}
-	return s, err
 }

@@ -42,6 +42,9 @@ func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writ
 		return err
 	}
 	write(s, e, tallies)
+	if n := unmet(verdicts(tallies)); n > 0 {
+		return fmt.Errorf("causes of gaps: %d %w", n, report.ErrUnmet)
+	}
 	return nil
 }
 
@@ -102,6 +105,9 @@ func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error
 	s, endErr := p.end()
 	if err := errors.Join(err, endErr); err != nil {
 		return nil, err
+	}
+	if s.Missing != "" {
+		return nil, missingRights{errors.New(s.Missing)}
 	}
 	in.truth = append(in.truth, s.Truth...)
 	return newTally(c, s, in.truth), nil

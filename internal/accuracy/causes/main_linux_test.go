@@ -51,16 +51,8 @@ func TestCauses(t *testing.T) {
 		gaps, unknowns = gaps+x.gaps, unknowns+x.causes[unknown]
 		// Where the probe is one of the runtime's threads it may wait for a P now
 		// and then, and rightly says so.
-		if x.never > 0 && (x.c.mode != "runtime" || 20*x.never > x.gaps) {
+		if x.never > 0 && (x.c.mode != "runtime" || 10*x.never > x.gaps) {
 			t.Errorf("%s: %d gaps are called what cannot be: %v", x.c.name, x.never, x.causes)
-		}
-		if x.c.mode == "runtime" && x.c.work == "gc" {
-			// A pause that is long because the machine was busy holds gaps of
-			// the machine: on a busy one it is no truth.
-			if x.causes[stall.RuntimeUnknown.String()] == 0 {
-				t.Errorf("%s: no gap is called the runtime's: %v", x.c.name, x.causes)
-			}
-			continue
 		}
 		truth, right, wrong = truth+x.truth, right+x.right(), wrong+x.wrong()
 		if x.truth >= enough && 2*x.right() < x.truth {
@@ -81,10 +73,7 @@ func TestCauses(t *testing.T) {
 func TestOwns(t *testing.T) {
 	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from, End: to} }
 	covered := testCase{from: 10, below: 1000, cover: 70}
-	mutual := testCase{from: 10, below: 1000, cover: 70, of: 50}
 	single := testCase{from: 10, below: 1000}
-	ending := testCase{from: 10, below: 1000, cover: 70, ends: true}
-	tailing := testCase{from: 10, below: 1000, cover: 70, ends: true, after: 40}
 	gaps := []seenGap{{Start: 100, End: 200}, {Start: 300, End: 400}, {Start: 410, End: 420}}
 	for _, test := range []struct {
 		name  string
@@ -98,14 +87,8 @@ func TestOwns(t *testing.T) {
 		{"too little", covered, span(100, 200), []stall.Span{span(50, 160)}, false},
 		{"too short", covered, span(100, 105), []stall.Span{span(50, 160)}, false},
 		{"too long", covered, span(100, 2000), []stall.Span{span(50, 2000)}, false},
-		{"a small part of the injection", mutual, span(100, 200), []stall.Span{span(50, 900)}, false},
-		{"most of it", mutual, span(100, 200), []stall.Span{span(90, 210)}, true},
 		{"the only gap", single, span(100, 200), []stall.Span{span(150, 151)}, true},
 		{"one of two", single, span(300, 400), []stall.Span{span(390, 415)}, false},
-		{"it goes on after the gap", ending, span(100, 200), []stall.Span{span(90, 210)}, false},
-		{"it is over before the gap is", ending, span(100, 200), []stall.Span{span(90, 199)}, true},
-		{"it goes on for a while", tailing, span(100, 200), []stall.Span{span(90, 170)}, true},
-		{"it goes on for too long", tailing, span(100, 200), []stall.Span{span(90, 140)}, false},
 		{"another", single, span(300, 400), []stall.Span{span(150, 151)}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,32 +99,33 @@ func TestOwns(t *testing.T) {
 	}
 }
 
+func TestMayBe(t *testing.T) {
+	truth := []stall.Span{{Start: 100, End: 110}, {Start: 200, End: 210}}
+	for _, test := range []struct {
+		gap  stall.Span
+		want bool
+	}{
+		{stall.Span{Start: 10, End: 20}, true}, {stall.Span{Start: 90, End: 120}, true}, {stall.Span{Start: 120, End: 190}, false},
+		{stall.Span{Start: 190, End: 201}, true}, {stall.Span{Start: 205, End: 300}, true}, {stall.Span{Start: 220, End: 300}, true},
+	} {
+		if got := mayBe(truth, test.gap); got != test.want {
+			t.Errorf("gap %+v: got %v, want %v", test.gap, got, test.want)
+		}
+	}
+}
+
 func TestTally(t *testing.T) {
-	c := &testCase{want: "host.irq", from: 1, below: 1000, cover: 70, never: []string{"runtime.unknown"}}
+	c := &testCase{want: "host.irq", evidence: "timer", vague: "host.irq_or_steal", from: 1, below: 1000, cover: 70, never: []string{"runtime.unknown"}}
 	x := newTally(c, seen{Gaps: []seenGap{
-		{Start: 0, End: 10, Cause: "host.irq"},
+		{Start: 0, End: 10, Cause: "host.irq", Evidence: "1 interrupt, most of it local_timer"},
+		{Start: 12, End: 15, Cause: "host.irq", Evidence: "1 interrupt, most of it reschedule"},
 		{Start: 20, End: 30, Cause: "host.irq_or_steal"},
 		{Start: 40, End: 50, Cause: "host.steal"},
 		{Start: 60, End: 70, Cause: "host.unknown"},
 		{Start: 200, End: 210, Cause: "runtime.unknown"},
 	}}, []stall.Span{{Start: 0, End: 100}})
 	got := []int{x.gaps, x.truth, x.right(), x.undecided(), x.wrong(), x.never}
-	if d := cmp.Diff([]int{5, 4, 1, 2, 1, 1}, got); d != "" {
+	if d := cmp.Diff([]int{6, 5, 1, 2, 2, 1}, got); d != "" {
 		t.Errorf("gaps, truth, right, undecided, wrong, impossible (-want +got):\n%s", d)
-	}
-	if x.unknownRate() != 0.2 {
-		t.Errorf("unknown: got %v, want 0.2", x.unknownRate())
-	}
-}
-
-func TestUsual(t *testing.T) {
-	pause := func(at stall.Instant, d time.Duration) stall.Span { return stall.Span{Start: at, End: at.Add(d)} }
-	got := usual([]stall.Span{pause(0, 10), pause(100, 12), pause(200, 48), pause(300, 49), pause(400, 9)})
-	want := []stall.Span{pause(0, 10), pause(100, 12), pause(200, 48), pause(400, 9)}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of a median of 12 (-want +got):\n%s", diff)
-	}
-	if got := usual(nil); got != nil {
-		t.Errorf("of none: %v", got)
 	}
 }

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,21 +45,29 @@ func hog(cpu int, clock stall.Clock, quit <-chan struct{}) (ran []stall.Span, er
 }
 
 // faultPatience is how long a fault may take to come, and faultEvery the time
-// between two.
+// between two. Two looks at the count that are further apart than faultSharp do not
+// know when it rose.
 const (
 	faultPatience = 300 * time.Microsecond
+	faultSharp    = 100 * time.Microsecond
 	faultEvery    = 2 * time.Millisecond
 )
 
 // fault takes the program's code out of its page table, again and again: the
 // probe's thread has a page fault at its next instruction. It returns the spans
-// in which the thread's own count of faults rose.
-func fault(clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
+// in which the thread's own count of faults rose, each between two looks at it: the
+// interrupt by which the kernel tells the thread's CPU comes first, and may make a
+// gap of its own.
+func fault(_ int, clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
 	text, err := code()
 	if err != nil {
 		return nil, err
 	}
-	stat, err := probeStat()
+	tid, err := probeThread(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	stat, err := os.Open(fmt.Sprintf("/proc/self/task/%d/stat", tid))
 	if err != nil {
 		return nil, err
 	}
@@ -77,18 +82,23 @@ func fault(clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err err
 		if err != nil {
 			return nil, err
 		}
-		s := stall.Span{Start: clock.Now()}
+		begun := clock.Now()
 		if _, _, e := unix.Syscall(unix.SYS_MADVISE, text.at, text.len, unix.MADV_DONTNEED); e != 0 {
 			return nil, fmt.Errorf("take code out of the page table: %w", e)
 		}
-		for after := before; after == before && clock.Now().Sub(s.Start) < faultPatience; {
-			if after, err = minorFaults(stat); err != nil {
+		for last := begun; last.Sub(begun) < faultPatience; {
+			now := clock.Now()
+			after, err := minorFaults(stat)
+			if err != nil {
 				return nil, err
 			}
 			if after != before {
-				s.End = clock.Now()
-				truth = append(truth, s)
+				if s := (stall.Span{Start: last, End: clock.Now()}); s.Duration() <= faultSharp {
+					truth = append(truth, s)
+				}
+				break
 			}
+			last = now
 		}
 	}
 }
@@ -117,20 +127,6 @@ func code() (memory, error) {
 	return memory{}, fmt.Errorf("find code: no mapping of it in /proc/self/maps")
 }
 
-// probeStat opens the stat file of the probe's thread, which has a name.
-func probeStat() (*os.File, error) {
-	names, err := filepath.Glob("/proc/self/task/*/comm")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "otelgc-probe") {
-			return os.Open(filepath.Join(filepath.Dir(name), "stat"))
-		}
-	}
-	return nil, fmt.Errorf("find the probe's thread: none has its name")
-}
-
 // minorFaults reads field 10 of a stat file (proc_pid_stat(5)).
 func minorFaults(f *os.File) (uint64, error) {
 	var b [1024]byte
@@ -144,39 +140,4 @@ func minorFaults(f *os.File) (uint64, error) {
 		return 0, fmt.Errorf("read faults: %d fields", len(fields))
 	}
 	return strconv.ParseUint(string(fields[7]), 10, 64)
-}
-
-// collect forces garbage collections, and returns their pauses.
-func collect(clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
-	var stats debug.GCStats
-	for {
-		select {
-		case <-quit:
-			return usual(truth), nil
-		case <-time.After(time.Millisecond):
-		}
-		runtime.GC()
-		debug.ReadGCStats(&stats)
-		if len(stats.Pause) == 0 {
-			continue
-		}
-		wall := clock.Wall()
-		end := stall.Instant(stats.PauseEnd[0].UnixNano() - int64(wall.Offset))
-		truth = append(truth, stall.Span{Start: end.Add(-stats.Pause[0]), End: end})
-	}
-}
-
-// usual returns the pauses that are at most four times the median: what is longer
-// is the machine's doing as well, and no truth of one cause.
-func usual(pauses []stall.Span) []stall.Span {
-	if len(pauses) == 0 {
-		return nil
-	}
-	var all []time.Duration
-	for _, p := range pauses {
-		all = append(all, p.Duration())
-	}
-	slices.Sort(all)
-	most := 4 * all[len(all)/2]
-	return slices.DeleteFunc(pauses, func(p stall.Span) bool { return p.Duration() > most })
 }
