@@ -72,7 +72,7 @@ func TestEndsAreMarkedForOthers(t *testing.T) {
 	skipIfTraced(t)
 	var s spy
 	m := startTest(t, WithExactBudget(1), seam(func(x *exact) { s.learner, x.learn = x.learn, &s }))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	work := func() {
 		for range 10 {
 			w := m.Begin(t.Context())

@@ -32,7 +32,7 @@ func TestFloodOfYields(t *testing.T) {
 		x.limits.Transitions = f.limit
 		f.learner, x.learn = x.learn, &f
 	}))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	var over atomic.Bool
 	done := make(chan struct{})
 	go func() {

@@ -27,7 +27,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 			garbage(10)
 		}
 	})
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	sum := func() (all stall.Share) {
 		w.Advance(m.clock.Now(), 0, 0)
 		flush(t, m)

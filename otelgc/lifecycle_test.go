@@ -20,7 +20,7 @@ import (
 func TestShutdownOften(t *testing.T) {
 	skipIfTraced(t)
 	m := startTest(t, WithExactBudget(1))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = m.Shutdown(over) // may be done or not, but must not hang
@@ -46,7 +46,7 @@ func TestShutdownOften(t *testing.T) {
 func TestStartAfterShutdown(t *testing.T) {
 	for range 3 {
 		m := startTest(t, WithExactBudget(1))
-		waitForSlice(t, m)
+		waitMarking(t, m)
 		shutdown(t, m)
 	}
 }

@@ -2,123 +2,17 @@ package otelgc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
-	"runtime/metrics"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/otelgc/otelgc/internal/race"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
-
-// shares collects what WithOnWindow is told.
-type shares struct {
-	mu  sync.Mutex
-	all []resolved
-}
-
-type resolved struct {
-	w stall.Window
-	s stall.Share
-}
-
-func (s *shares) add(w *stall.Window, h *stall.Share) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all, resolved{*w, *h})
-}
-
-func startTest(t *testing.T, opts ...Option) *Monitor {
-	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
-	m, err := Start(append([]Option{WithBoard(""), seam(impatient)}, opts...)...)
-	if err != nil {
-		t.Fatalf("Start: %v", err)
-	}
-	t.Cleanup(func() { shutdown(t, m) })
-	return m
-}
-
-func shutdown(t *testing.T, m *Monitor) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := m.Shutdown(ctx); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-}
-
-func flush(t *testing.T, m *Monitor) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := m.Flush(ctx); err != nil {
-		t.Fatalf("Flush: %v", err)
-	}
-}
-
-func cyclesTotal() uint64 {
-	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64()
-}
-
-type node struct {
-	next *node
-	_    [64]byte
-}
-
-// garbage makes n small objects and returns the last hundred.
-func garbage(n int) *node {
-	var head *node
-	for i := range n {
-		head = &node{next: head}
-		if i%100 == 0 {
-			head = nil
-		}
-	}
-	return head
-}
-
-func serve(t *testing.T, m *Monitor, work func()) *httptest.Server {
-	t.Helper()
-	h := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		work()
-		_ = json.NewEncoder(rw).Encode(map[string]int{"goroutines": runtime.NumGoroutine()})
-	})
-	s := httptest.NewServer(m.Middleware(h))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func get(t *testing.T, s *httptest.Server) {
-	t.Helper()
-	r, err := s.Client().Get(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, r.Body)
-	_ = r.Body.Close()
-}
-
-// collect forces n collections on so many Ps. With one there are more of them to a
-// notice; with several each waits for threads of a machine that may be busy.
-func collect(n, procs int) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	for range n {
-		runtime.GC()
-	}
-}
 
 // TestCollectionsMatchTheRuntime: no cycle is missed or told twice, whatever
 // the fidelity, and the exact pauses of a thousand are as long as the runtime's.
@@ -130,7 +24,7 @@ func TestCollectionsMatchTheRuntime(t *testing.T) {
 			if budget > 0 {
 				skipIfTraced(t)
 				e.watch(m)
-				waitForSlice(t, m)
+				waitMarking(t, m)
 			}
 			alone, together := 1500, 500
 			if race.Enabled {
@@ -182,7 +76,7 @@ func TestExactFollowsRequests(t *testing.T) {
 			garbage(1000)
 		}
 	})
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	stop := collectAlways()
 	const requests = 20
 	for range requests {
@@ -221,38 +115,9 @@ func TestExactFollowsRequests(t *testing.T) {
 	t.Logf("total %v unseen %v charged %v", sum.Total, sum.Unseen, sum.Charged)
 }
 
-// collectAlways forces one collection after the other until stop is called.
-func collectAlways() (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-quit:
-				return
-			default:
-				runtime.GC()
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
-}
-
-// waitForSlice returns once windows are being followed.
-func waitForSlice(t *testing.T, m *Monitor) {
-	t.Helper()
-	for range 1000 {
-		if m.exact.marking() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("no slice began")
-}
-
 func TestExactRecords(t *testing.T) {
 	m := startTest(t, WithExactBudget(1))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	// However few a busy machine lets through, and whatever the heap triggers
 	// in between.
 	until(t, "25 exact records of forced collections", func() bool {

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
@@ -115,69 +115,70 @@ func TestWindowBeingWritten(t *testing.T) {
 	}
 }
 
-// TestBlocksAreUsedAgain: memory of windows that are taken is that of the next,
-// and after a flood most of it is given back.
-func TestBlocksAreUsedAgain(t *testing.T) {
+func TestPendingGivesBackInOrder(t *testing.T) {
 	var p pending
-	blocks := map[*block]bool{}
-	for range 1000 { // more lives than a turn has values
-		for range blockCells {
-			p.push(ended{end: 1})
-			blocks[p.tail.Load()] = true
+	var want, got []stall.Instant
+	next := stall.Instant(1)
+	for round := range 50 {
+		for range 300 * (round%7 + 1) {
+			p.push(ended{end: next})
+			next++
 		}
-		if n := len(p.take(nil, 1, 2*blockCells)); n != blockCells {
-			t.Fatalf("took %d windows, want %d", n, blockCells)
+		for _, w := range p.take(nil, next-stall.Instant(round*3), 500+round*10) {
+			got = append(got, w.end)
 		}
 	}
-	if len(blocks) > 2 {
-		t.Errorf("%d blocks for windows that fit in one", len(blocks))
+	for batch := p.take(nil, math.MaxInt64, 100); len(batch) > 0; batch = p.take(nil, math.MaxInt64, 100) {
+		for _, w := range batch {
+			got = append(got, w.end)
+		}
 	}
-	for range maxPending + 1 {
-		p.push(ended{end: 1})
+	if p.lost() != 0 {
+		t.Fatal("dropped though there was room")
 	}
-	p.take(nil, 1, maxPending)
-	if n := len(p.live) + len(p.spare); n > spareBlocks+1 {
-		t.Errorf("%d blocks are kept after a flood, want at most %d", n, spareBlocks+1)
+	for i := stall.Instant(1); i < next; i++ {
+		want = append(want, i)
 	}
-}
-
-// TestTellersAreLetGo: a queue keeps nobody alive who has been told.
-func TestTellersAreLetGo(t *testing.T) {
-	p := pending{asks: true}
-	told := false
-	p.push(ended{end: 1, receipt: 7, tell: func(*stall.Window, *stall.Share) { told = true }})
-	got := p.take(nil, 1, 1)
-	if len(got) != 1 || got[0].receipt != 7 || got[0].tell == nil {
-		t.Fatalf("got %v, want the window with its receipt and who is to be told", got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("windows (-want +got):\n%.500s", diff)
 	}
-	if got[0].tell(nil, nil); !told {
-		t.Error("somebody else was told")
-	}
-	if a := p.live[0].asked[0]; a.tell != nil {
-		t.Error("the queue still knows who was told")
+	if came, went := p.came(), p.went(); came != uint64(next-1) || went != came {
+		t.Errorf("%d windows came and %d went, want %d", came, went, next-1)
 	}
 }
 
-// TestCellIsALineOfTheCache, and lies in one: who ends a window fetches no other.
-func TestCellIsALineOfTheCache(t *testing.T) {
-	const line = 64
-	if size := unsafe.Sizeof(cell{}); size != line {
-		t.Errorf("a cell has %d bytes, want %d", size, line)
-	}
-	if b := newBlock(true); uintptr(unsafe.Pointer(b.cells))%line != 0 || uintptr(unsafe.Pointer(b))%line != 0 {
-		t.Errorf("cells at %p of block at %p, want multiples of %d", b.cells, b, line)
-	}
-}
-
-// TestSpanName: what a window keeps of a span names it.
-func TestSpanName(t *testing.T) {
-	want := trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, SpanID: trace.SpanID{17, 18, 19, 20, 21, 22, 23, 24}, TraceFlags: trace.FlagsSampled | trace.FlagsRandom,
-	})
+func TestPendingIsBounded(t *testing.T) {
 	var p pending
-	p.push(ended{end: 1, span: askName(trace.SpanFromContext(trace.ContextWithSpanContext(t.Context(), want)))})
-	got := p.take(nil, 1, 1)
-	if c := got[0].span.context(); !c.Equal(want) {
-		t.Errorf("got %v, want %v", c, want)
+	const over = 100
+	for i := range maxPending + over {
+		p.push(ended{end: stall.Instant(i)})
+	}
+	if got := p.lost(); got != over {
+		t.Errorf("dropped %d windows, want %d", got, over)
+	}
+	if got := p.lost(); got != 0 {
+		t.Errorf("counted %d drops twice", got)
+	}
+	if got := len(p.take(nil, math.MaxInt64, 2*maxPending)); got != maxPending {
+		t.Errorf("kept %d windows, want %d", got, maxPending)
+	}
+	if n := p.came() - p.went(); n != 0 {
+		t.Errorf("still holds %d", n)
+	}
+	if !p.push(ended{end: 1}) {
+		t.Error("took no window though there is room again")
+	}
+}
+
+func TestPendingTakesWhatIsDue(t *testing.T) {
+	var p pending
+	for _, end := range []stall.Instant{10, 20, 30} {
+		p.push(ended{end: end})
+	}
+	if got := len(p.take(nil, 20, 10)); got != 2 {
+		t.Errorf("took %d windows that ended by 20, want 2", got)
+	}
+	if n := p.came() - p.went(); n != 1 {
+		t.Errorf("still holds %d, want 1", n)
 	}
 }

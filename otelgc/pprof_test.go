@@ -36,7 +36,7 @@ func TestPprofTrace(t *testing.T) {
 	t.Run("within a slice", func(t *testing.T) {
 		var lost losses
 		m := startTest(t, WithExactBudget(1), seam(lost.seam))
-		waitForSlice(t, m)
+		waitMarking(t, m)
 		from := m.clock.Now()
 		if code, body := get(t); code != http.StatusInternalServerError || !strings.Contains(string(body), "execution tracer already enabled") {
 			t.Errorf("got status %d, %.200q, want 500 and why", code, body)
@@ -55,7 +55,7 @@ func TestPprofTrace(t *testing.T) {
 	})
 	t.Run("between slices", func(t *testing.T) {
 		m := startTest(t, WithExactBudget(0.01))
-		waitForSlice(t, m)
+		waitMarking(t, m)
 		until(t, "the first slice to be over", func() bool { return !m.exact.marking() && !trace.IsEnabled() })
 		from := m.clock.Now()
 		code, body := get(t)

@@ -44,8 +44,10 @@ type slowEvents struct {
 }
 
 func (*slowEvents) Enabled(context.Context, sdklog.EnabledParameters) bool { return true }
-func (*slowEvents) Shutdown(context.Context) error                         { return nil }
-func (*slowEvents) ForceFlush(context.Context) error                       { return nil }
+
+func (*slowEvents) Shutdown(context.Context) error { return nil }
+
+func (*slowEvents) ForceFlush(context.Context) error { return nil }
 
 func (e *slowEvents) OnEmit(_ context.Context, r *sdklog.Record) error {
 	e.mu.Lock()
@@ -76,7 +78,7 @@ func TestSlowRequest(t *testing.T) {
 	}
 	flush(t, m)
 	shutdown(t, m)
-	waitFor(t, func() bool { return strings.Contains(out.all()[0], "/slow/") })
+	until(t, "the sentence", func() bool { return strings.Contains(out.all()[0], "/slow/") })
 	if got := len(out.all()); got != 1 {
 		t.Errorf("%d lines, want 1: %q", got, out.all())
 	}
@@ -90,15 +92,6 @@ func TestSlowRequest(t *testing.T) {
 	}
 	if events.n != 1 {
 		t.Errorf("%d events, want 1", events.n)
-	}
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not done in a minute")
-		}
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *rig) metrics(t *testing.T) map[string]metricdata.Aggregation {
 func TestTelemetryOfAGoProcess(t *testing.T) {
 	r := newRig()
 	m := startTest(t, WithExactBudget(1), r, WithProbe(jitterprobe.Periodic))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	for range 5 {
 		runtime.GC()
 	}
@@ -203,7 +203,7 @@ func TestDroppedIsCounted(t *testing.T) {
 	skipIfTraced(t)
 	r := newRig()
 	m := startTest(t, WithExactBudget(1), r)
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	m.exact.report("slice", "test", 3)
 	sum, _ := r.metrics(t)[stall.MetricDropped].(metricdata.Sum[int64])
 	got := int64(0)

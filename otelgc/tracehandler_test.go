@@ -13,7 +13,7 @@ func TestTraceHandler(t *testing.T) {
 	for name, budget := range map[string]float64{"in a slice": 1, "on demand": 0.01} {
 		t.Run(name, func(t *testing.T) {
 			m := startTest(t, WithExactBudget(budget))
-			waitForSlice(t, m)
+			waitMarking(t, m)
 			if budget < 1 {
 				until(t, "the first slice to be over", func() bool { return !m.exact.marking() })
 			}

@@ -15,90 +15,6 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// until waits for something to come true, however long the machine takes.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for range 3000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("waited in vain: %s", what)
-}
-
-// seam changes what a monitor's exact source does before it begins. Several take
-// their turn.
-type seam func(*exact)
-
-func (f seam) apply(c config) config {
-	if before := c.seam; before != nil {
-		f = both(before, f)
-	}
-	c.seam = f
-	return c
-}
-
-// impatient has a slice that failed followed by another soon: nobody's test is
-// about how long it is.
-func impatient(x *exact) { x.tracer.retry = 100 * time.Millisecond }
-
-// tamper puts change between the runtime's tracer and the stream.
-func tamper(change func([]byte) []byte) seam {
-	return func(x *exact) {
-		x.tracer.start = func(w io.Writer) error { return trace.Start(&tampered{w, change}) }
-	}
-}
-
-type tampered struct {
-	w      io.Writer
-	change func([]byte) []byte
-}
-
-func (t *tampered) Write(p []byte) (int, error) {
-	if _, err := t.w.Write(t.change(bytes.Clone(p))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// losses counts what is reported and said.
-type losses struct {
-	mu   sync.Mutex
-	n    map[string]uint64
-	said []string
-}
-
-func (l *losses) seam(x *exact) {
-	l.n = map[string]uint64{}
-	x.report = func(item, why string, n uint64) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.n[item+" "+why] += n
-	}
-	x.fail = func(err error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.said = append(l.said, err.Error())
-	}
-}
-
-func (l *losses) of(what string) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.n[what]
-}
-
-func both(a, b seam) seam { return func(x *exact) { a(x); b(x) } }
-
-// skipIfTraced: the test binary was started with -test.trace.
-func skipIfTraced(t *testing.T) {
-	t.Helper()
-	if trace.IsEnabled() {
-		t.Skip("skipped: somebody else is tracing this process")
-	}
-}
-
 // TestForeignTraceBeforeUs: cycle fidelity goes on, what could not be had is
 // counted, and exact fidelity comes by itself when the tracer is free.
 func TestForeignTraceBeforeUs(t *testing.T) {
@@ -119,7 +35,7 @@ func TestForeignTraceBeforeUs(t *testing.T) {
 	if !whole(t, theirs.Bytes()) {
 		t.Error("the foreign trace is not whole")
 	}
-	waitForSlice(t, m)
+	waitMarking(t, m)
 }
 
 // whole reports whether a trace decodes to its end.
@@ -142,7 +58,7 @@ func TestForeignStopInASlice(t *testing.T) {
 	skipIfTraced(t)
 	var lost losses
 	m := startTest(t, WithExactBudget(1), seam(lost.seam))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	trace.Stop()
 	from := m.clock.Now()
 	var theirs bytes.Buffer
@@ -159,7 +75,7 @@ func TestForeignStopInASlice(t *testing.T) {
 	if !whole(t, theirs.Bytes()) {
 		t.Error("the foreign trace is not whole")
 	}
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	flush(t, m)
 	if seen := m.book.log.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
 		t.Errorf("coverage while somebody else traced: got %v, want 0", seen)
@@ -175,7 +91,7 @@ func TestFlightRecorderBesideUs(t *testing.T) {
 	}
 	defer recorder.Stop()
 	m := startTest(t, WithExactBudget(1))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	until(t, "generations to be seen", func() bool {
 		m.book.mu.Lock()
 		defer m.book.mu.Unlock()
@@ -197,7 +113,7 @@ func TestFlightRecorderBesideUs(t *testing.T) {
 func TestPauseExactFreesTheTracer(t *testing.T) {
 	skipIfTraced(t)
 	m := startTest(t, WithExactBudget(1))
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for range 3 {
@@ -220,7 +136,7 @@ func TestPauseExactFreesTheTracer(t *testing.T) {
 			t.Error("the trace is not whole")
 		}
 		resume()
-		waitForSlice(t, m)
+		waitMarking(t, m)
 	}
 	cancel()
 	if _, err := m.PauseExact(ctx); err == nil && m.exact.held() {
@@ -267,7 +183,7 @@ func TestBrokenStreamEndsTheSlice(t *testing.T) {
 		return p
 	})))
 	until(t, "the broken slice to be counted", func() bool { return lost.of("slice decode") > 0 })
-	waitForSlice(t, m)
+	waitMarking(t, m)
 	until(t, "a generation to be decoded", func() bool {
 		m.book.mu.Lock()
 		defer m.book.mu.Unlock()

@@ -1,0 +1,32 @@
+package otelgc
+
+import (
+	"math"
+	"testing"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	for name, o := range map[string]Option{
+		"budget below zero": WithExactBudget(-0.1),
+		"budget above one":  WithExactBudget(1.1),
+		"budget NaN":        WithExactBudget(math.NaN()),
+		"arrival format":    WithArrivalHeader("X", 99),
+	} {
+		if m, err := Start(o, WithBoard("")); err == nil {
+			t.Errorf("%s: no error", name)
+			shutdown(t, m)
+		}
+	}
+	for _, text := range []string{"x", "-1", "2", "NaN", "1e999"} {
+		t.Setenv(BudgetEnv, text)
+		if m, err := Start(WithBoard("")); err == nil {
+			t.Errorf("%s=%s: no error", BudgetEnv, text)
+			shutdown(t, m)
+		}
+	}
+	t.Setenv(BudgetEnv, "0")
+	m := startTest(t) // what was refused before left nothing behind
+	if m.exact.budget != 0 {
+		t.Errorf("budget from the environment: got %v, want 0", m.exact.budget)
+	}
+}

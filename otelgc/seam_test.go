@@ -1,0 +1,82 @@
+package otelgc
+
+import (
+	"bytes"
+	"io"
+	"runtime/trace"
+	"sync"
+	"testing"
+	"time"
+)
+
+// seam changes what a monitor's exact source does before it begins. Several take
+// their turn.
+type seam func(*exact)
+
+func (f seam) apply(c config) config {
+	if before := c.seam; before != nil {
+		f = both(before, f)
+	}
+	c.seam = f
+	return c
+}
+
+// impatient has a slice that failed followed by another soon: nobody's test is
+// about how long it is.
+func impatient(x *exact) { x.tracer.retry = 100 * time.Millisecond }
+
+// tamper puts change between the runtime's tracer and the stream.
+func tamper(change func([]byte) []byte) seam {
+	return func(x *exact) {
+		x.tracer.start = func(w io.Writer) error { return trace.Start(&tampered{w, change}) }
+	}
+}
+
+type tampered struct {
+	w      io.Writer
+	change func([]byte) []byte
+}
+
+func (t *tampered) Write(p []byte) (int, error) {
+	if _, err := t.w.Write(t.change(bytes.Clone(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// losses counts what is reported and said.
+type losses struct {
+	mu   sync.Mutex
+	n    map[string]uint64
+	said []string
+}
+
+func (l *losses) seam(x *exact) {
+	l.n = map[string]uint64{}
+	x.report = func(item, why string, n uint64) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.n[item+" "+why] += n
+	}
+	x.fail = func(err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.said = append(l.said, err.Error())
+	}
+}
+
+func (l *losses) of(what string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n[what]
+}
+
+func both(a, b seam) seam { return func(x *exact) { a(x); b(x) } }
+
+// skipIfTraced: the test binary was started with -test.trace.
+func skipIfTraced(t *testing.T) {
+	t.Helper()
+	if trace.IsEnabled() {
+		t.Skip("skipped: somebody else is tracing this process")
+	}
+}
