@@ -48,9 +48,10 @@ func (i *requestInstruments) make(m *maker) func() (metric.Registration, error) 
 	return func() (metric.Registration, error) { return m.meter.RegisterCallback(observe, total, owned, count) }
 }
 
-// each yields the tallies that hold a request.
+// each yields the tallies that hold a request, in the same order every time.
 func (i *requestInstruments) each(yield func(requestSeries, *tally)) {
-	for route, all := range i.sums.routes {
+	for _, route := range i.sums.names {
+		all := i.sums.routes[route]
 		for b := range all {
 			for f := range all[b] {
 				t := &all[b][f]

@@ -14,7 +14,9 @@ import (
 // MaxRoutes x 8 buckets x 2 fidelities x 21 owners series, and in practice the
 // few that are not zero. Requests and their time are told apart by overlap and
 // kind instead of by owner: three ways for a process whose collections are all
-// of one kind, as those of a Go process are.
+// of one kind, as those of a Go process are. The SDK folds what is over its own
+// limit, 2000 series of an instrument by default, into one, in the order in which
+// it is told of them: so that is the order in which routes came, every time.
 const MaxRoutes = 20
 
 // MaxRouteLength bounds the name of a route, in bytes.
@@ -80,6 +82,7 @@ type hits struct {
 type requestSums struct {
 	mu     sync.Mutex
 	routes map[string]*[latencyBuckets][2]tally
+	names  []string // of routes, in the order in which they came
 }
 
 // routeOf returns the tally of a route, and the name that it counts under.
@@ -93,6 +96,7 @@ func (r *requestSums) routeOf(route string) (*[latencyBuckets][2]tally, string) 
 	}
 	t := new([latencyBuckets][2]tally)
 	r.routes[route] = t
+	r.names = append(r.names, route)
 	return t, route
 }
 

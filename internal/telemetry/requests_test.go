@@ -2,11 +2,14 @@ package telemetry
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -88,6 +91,44 @@ func TestRequestRoutesBounded(t *testing.T) {
 	}
 	if count != n+1 {
 		t.Errorf("%d requests counted, want %d", count, n+1)
+	}
+}
+
+// TestRequestSeriesStay: with more series than the SDK keeps, the same ones are
+// told every time, or else each would be a counter that falls, and nothing is
+// missing from their sum.
+func TestRequestSeriesStay(t *testing.T) {
+	r := newRig(t, Options{})
+	for route := range MaxRoutes {
+		for _, l := range latencyBounds {
+			s := stall.Share{Total: min(l.below, time.Minute)}
+			for c := range s.Charged {
+				s.Charged[c] = s.Total / time.Duration(len(s.Charged))
+			}
+			r.Request(&Request{Share: &s, Route: fmt.Sprintf("/%d", route)})
+		}
+	}
+	told := func() (series map[attribute.Distinct]bool, sum float64) {
+		series = make(map[attribute.Distinct]bool)
+		for _, m := range collect(t, r.reader) {
+			if d, ok := m.Data.(metricdata.Sum[float64]); ok && m.Name == stall.MetricRequestStallTime {
+				for _, p := range d.DataPoints {
+					series[p.Attributes.Equivalent()] = true
+					sum += p.Value
+				}
+			}
+		}
+		return series, sum
+	}
+	first, sum := told()
+	if all := MaxRoutes * len(latencyBounds) * (len(stall.Share{}.Charged) - 1); len(first) >= all {
+		t.Fatalf("%d series of %d are told, so that the SDK folds none", len(first), all)
+	}
+	for range 10 {
+		again, s := told()
+		if !maps.Equal(first, again) || math.Abs(s-sum) > 1e-6*sum {
+			t.Fatalf("other series than before: %d and %d, of %v s and %v s", len(first), len(again), sum, s)
+		}
 	}
 }
 
