@@ -3,6 +3,7 @@ package telemetry
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,10 @@ series alone also know assist, sweep and wait. ` + code("sched.gc") + ` is an up
 	}
 	b.WriteString(`
 Two collections in one stop, as .NET has them, do not exist in Go: each cycle begins with a stop of its own.
+
+Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(stall.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(latencyBuckets) + ` ranges of latency, two fidelities, and the owners that had time.
+A service with many routes and long tails can have more than the SDK keeps of one instrument (2,000 by default,
+` + code("WithCardinalityLimit") + `). It sums up the rest under ` + code("otel.metric.overflow") + `, those of the routes that came last.
 `)
 }
 
