@@ -2,11 +2,9 @@ package board
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -195,24 +193,5 @@ func TestClosedBoardCanStillBeRead(t *testing.T) {
 	}
 	if _, err := Open(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open: got error %v, want %v", err, fs.ErrNotExist)
-	}
-}
-
-func TestTruncatedWhileReading(t *testing.T) {
-	path := testPath(t)
-	w := create(t, path)
-	write(t, w, 0, 40)
-	r := open(t, path)
-	must(t, os.Truncate(path, recordsAt+10*recordSize))
-	had := gaps(0, 1)
-	got, status, err := r.Read(had)
-	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "offset 4096") {
-		t.Errorf("got error %v, want %v at offset 4096", err, io.ErrUnexpectedEOF)
-	}
-	if diff := cmp.Diff(had, got); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(Status{}, status); diff != "" {
-		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }

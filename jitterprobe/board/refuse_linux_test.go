@@ -2,9 +2,12 @@ package board
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/stall"
 	"golang.org/x/sys/unix"
@@ -91,5 +94,24 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestTruncatedWhileReading(t *testing.T) {
+	path := testPath(t)
+	w := create(t, path)
+	write(t, w, 0, 40)
+	r := open(t, path)
+	must(t, os.Truncate(path, recordsAt+10*recordSize))
+	had := gaps(0, 1)
+	got, status, err := r.Read(had)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "offset 4096") {
+		t.Errorf("got error %v, want %v at offset 4096", err, io.ErrUnexpectedEOF)
+	}
+	if diff := cmp.Diff(had, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Status{}, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
