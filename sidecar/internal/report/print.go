@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -106,6 +107,22 @@ func (r *Report) printKinds(w io.Writer) {
 		return
 	}
 	g.Print(w)
+	r.printEstimated(w)
+}
+
+// printEstimated says of how many pauses the length is not the runtime's own
+// figure: in fidelity cycle only their sum is.
+func (r *Report) printEstimated(w io.Writer) {
+	n := 0
+	for i := range r.Collections {
+		if c := &r.Collections[i]; c.Fidelity == stall.Cycle && len(c.Pauses) > 1 {
+			n += len(c.Pauses)
+		}
+	}
+	if n > 0 {
+		page.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced: the sum of a collection's pauses is exact, "+
+			"and each length is what that sum and the runtime's buckets leave open.", page.Count(n)))
+	}
 }
 
 func (r *Report) printRollup(w io.Writer) {

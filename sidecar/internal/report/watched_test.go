@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestWatched: what was lost, or went unseen, within the warm-up is no loss of the
@@ -56,5 +58,32 @@ func TestWatched(t *testing.T) {
 				t.Errorf("%q is not in the report:\n%s", says, out.String())
 			}
 		})
+	}
+}
+
+// TestEstimatedPauses: lengths that only their sum is known of are said to be so.
+func TestEstimatedPauses(t *testing.T) {
+	list := experiment(20)
+	n := 0
+	for i, r := range list {
+		c, ok := r.(recording.Collection)
+		if !ok || c.GC.Index%2 == 0 {
+			continue
+		}
+		c.GC.Fidelity = stall.Cycle
+		c.GC.Pauses = append(slices.Clone(c.GC.Pauses), c.GC.Pauses[0])
+		list[i] = c
+		if c.GC.Start.Or(0) >= after {
+			n += 2
+		}
+	}
+	for warmup, want := range map[time.Duration]string{warmup: fmt.Sprint(n, " of these are of collections that were not traced"), time.Hour: ""} {
+		var out bytes.Buffer
+		if err := readExperiment(t, list, Options{Warmup: warmup}).Print(&out); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(out.String(), "not traced"); said != (want != "") || !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in the report:\n%s", want, out.String())
+		}
 	}
 }
