@@ -175,6 +175,15 @@ func TestDemoSlowed(t *testing.T) {
 
 func isGC(cause string) bool { return strings.HasPrefix(cause, "gc.") }
 
+// TestDemoWhoseServiceDoesNotStart says why, in one line.
+func TestDemoWhoseServiceDoesNotStart(t *testing.T) {
+	stdout, stderr, code := sidecar(t, []string{"OTELGC_EXACT_BUDGET=lots"}, "demo", "--duration", "1s")
+	const want = "otelgc-sidecar: demo: service: start monitor: otelgc: start: parse OTELGC_EXACT_BUDGET \"lots\": want a fraction from 0 to 1\n"
+	if code != 1 || stdout != "" || stderr != want {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and %q", code, stdout, stderr, want)
+	}
+}
+
 // TestDemoInterrupted ends a demo early: it fails, and leaves nothing behind.
 func TestDemoInterrupted(t *testing.T) {
 	tmp := t.TempDir()

@@ -137,7 +137,7 @@ func (r *Report) printGaps(w io.Writer) {
 	page.Wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
 	if out.Board {
 		page.Wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
-			fmt.Sprintf("of the requests' time %s is charged to the machine; %s only coincided with a gap (by chance: %s)",
+			fmt.Sprintf("of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
 				percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost())))
 	}
 }

@@ -47,7 +47,7 @@ func reports() map[string]*Report {
 	setup := []Line{
 		{"service", "go1.26.8, GOMAXPROCS 1, live heap 64 MiB"},
 		{"load", "12,000 requests in 10s, each at a time fixed in advance"},
-		{"machine", "2 CPUs: the probe has CPU 1 to itself, service and load generator share the other one and take it from each other"},
+		{"machine", "2 CPUs: the demo keeps CPU 1 for the probe; service and load generator share the other one and take it from each other"},
 	}
 	quiet := Outside{Mode: "spin", CPU: 1, Gaps: 5123, GapTime: 12 * ms, Longest: 1200 * time.Microsecond, Observed: 10 * time.Second, Board: true}
 

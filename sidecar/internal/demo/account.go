@@ -26,7 +26,8 @@ const reportedGap = 50 * time.Microsecond
 type account struct {
 	hello    wire.Hello
 	farewell wire.Farewell
-	ended    bool // the farewell came
+	ended    bool // the farewell came, or a failure
+	failure  error
 
 	arena      []byte // payloads of windows
 	at         []uint32
@@ -111,18 +112,20 @@ func (a *account) take(kind wire.Kind, payload []byte, ready func()) (err error)
 	case wire.KindFarewell:
 		a.farewell, err = wire.DecodeFarewell(payload)
 		a.ended = err == nil
+	case wire.KindFailure:
+		a.failure, a.ended = fmt.Errorf("service: %s", payload), true
 	}
 	return err
 }
 
 // inOrder reports whether a frame of kind k may come now: there is one hello, no
-// farewell before it, and nothing after the farewell. The first windows may be
-// resolved before the hello is written.
+// farewell before it, and nothing after the farewell or a failure. The first
+// windows may be resolved before the hello is written.
 func (a *account) inOrder(k wire.Kind) bool {
 	greeted := a.hello.Address != ""
 	switch k {
 	case wire.KindHello:
-		return !greeted
+		return !greeted && !a.ended
 	case wire.KindFarewell:
 		return greeted && !a.ended
 	}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -55,6 +56,9 @@ func TestAccountRefuses(t *testing.T) {
 		{"words after the last", func(w *wire.Writer) []error {
 			return []error{w.Hello(hello()), w.Farewell(&wire.Farewell{}), w.Farewell(&wire.Farewell{})}
 		}, 0, "read account of service: frame 'F' is out of order"},
+		{"words after a failure", func(w *wire.Writer) []error {
+			return []error{w.Failure(errors.New("no room")), w.Hello(hello())}
+		}, 0, "read account of service: frame 'H' is out of order"},
 		{"half a frame", func(w *wire.Writer) []error { return []error{w.Hello(hello())} }, 1,
 			"read account of service: read payload of frame at byte 0: unexpected EOF"},
 	}
@@ -68,6 +72,15 @@ func TestAccountRefuses(t *testing.T) {
 				t.Errorf("read: %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestAccountOfAFailure: why the service ended is known.
+func TestAccountOfAFailure(t *testing.T) {
+	a := &account{}
+	b := stream(t, func(w *wire.Writer) []error { return []error{w.Failure(errors.New("start monitor: no room"))} })
+	if err := a.read(b, func() {}); err != nil || !a.ended || a.failure == nil || a.failure.Error() != "service: start monitor: no room" {
+		t.Errorf("read: %v, ended: %v, failure %v", err, a.ended, a.failure)
 	}
 }
 

@@ -42,7 +42,13 @@ func serve(o childOptions) error {
 	c := &child{options: o, out: wire.NewWriter(pipe)}
 	otel.SetErrorHandler(&c.complaints)
 	makeRoomToMark(o.Inject)
-	return c.run(ctx)
+	if err := c.run(ctx); err != nil {
+		if errors.Join(c.out.Failure(err), c.out.Flush()) != nil {
+			return err // it is for standard error then
+		}
+		return errTold
+	}
+	return nil
 }
 
 type child struct {

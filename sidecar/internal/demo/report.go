@@ -116,9 +116,9 @@ func (r *runner) sharing(s jitterprobe.Summary) string {
 	case r.cpus == 1:
 		return fmt.Sprintf("one CPU, shared by the service, the load generator and the probe (%s): they take it from each other", s.Mode)
 	case alone && r.cpus == 2:
-		return fmt.Sprintf("2 CPUs: the probe has CPU %d to itself, service and load generator share the other one and take it from each other", s.CPU)
+		return fmt.Sprintf("2 CPUs: the demo keeps CPU %d for the probe; service and load generator share the other one and take it from each other", s.CPU)
 	case alone:
-		return fmt.Sprintf("%d CPUs: the probe has CPU %d to itself, service and load generator share the others", r.cpus, s.CPU)
+		return fmt.Sprintf("%d CPUs: the demo keeps CPU %d for the probe; service and load generator share the others", r.cpus, s.CPU)
 	}
 	return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe (%s, on CPU %d)", r.cpus, s.Mode, s.CPU)
 }

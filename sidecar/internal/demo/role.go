@@ -2,6 +2,7 @@ package demo
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -15,6 +16,9 @@ const (
 	roleHog     = "hog"
 )
 
+// errTold is the failure of a child whose parent knows why.
+var errTold = errors.New("the parent was told")
+
 // Role plays the part of a child if this process is one, and returns its exit
 // code.
 func Role() (code int, is bool) {
@@ -26,6 +30,9 @@ func Role() (code int, is bool) {
 	err := json.Unmarshal([]byte(os.Getenv(optionsVariable)), &o)
 	if err == nil {
 		err = part(o)
+	}
+	if errors.Is(err, errTold) {
+		return 1, true
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "otelgc-sidecar: demo %s: %v\n", os.Getenv(roleVariable), err)

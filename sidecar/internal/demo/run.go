@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 		read <- r.account.read(child.pipe, func() { close(ready) })
 		_ = child.pipe.Close() // it was only read; a child that still writes gets an error
 	}()
-	if err := awaitService(ctx, child, ready, read, startup); err != nil {
+	if err := r.await(ctx, child, ready, read, startup); err != nil {
 		return err
 	}
 	greeted := r.clock.Now()
@@ -137,11 +138,9 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	}
 	r.served = r.clock.Now().Sub(greeted)
 	r.followed.mark(r.served)
-	if err := child.stop(endLimit); err != nil {
-		return err
-	}
-	if err := <-read; err != nil {
-		return err
+	stopped := child.stop(endLimit)
+	if err := <-read; r.account.failure != nil || err != nil || stopped != nil {
+		return cmp.Or(r.account.failure, errors.Join(stopped, err))
 	}
 	if !r.account.ended {
 		return errors.New("read account of service: it ended without its last word")
@@ -149,14 +148,19 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	return nil
 }
 
-func awaitService(ctx context.Context, child *process, ready <-chan struct{}, read <-chan error, limit time.Duration) error {
+// await returns when the service takes requests.
+func (r *runner) await(ctx context.Context, child *process, ready <-chan struct{}, read <-chan error, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-ready:
 		return nil
 	case err := <-read:
-		return errors.Join(errors.New("the service ended before it took requests"), err, child.stop(time.Second))
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // which has killed it
+		}
+		stopped := child.stop(time.Second)
+		return cmp.Or(r.account.failure, errors.Join(errors.New("the service ended before it took requests"), err, stopped))
 	case <-timer.C:
 		return fmt.Errorf("the service did not come up within %v", limit)
 	case <-ctx.Done():

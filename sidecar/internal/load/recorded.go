@@ -39,7 +39,7 @@ func Parse(name string, r io.Reader) (Schedule, error) {
 		case len(s) == 0:
 			first = at
 		case at < last:
-			return nil, fmt.Errorf("%s:%d: arrival %s is before the one above it: sort the file", name, line, text)
+			return nil, fmt.Errorf("%s:%d: arrival %s is before the one above it: sort the file (without a point it is nanoseconds)", name, line, text)
 		case len(s) == MaxArrivals:
 			return nil, fmt.Errorf("%s:%d: more than %d arrivals: split the file", name, line, MaxArrivals)
 		case at-first < 0 || at-first > int64(MaxSpan):

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		{name: "the same instant", text: "7\n7\n7\n8\n", want: load.Schedule{0, 1, 2, 3}},
 		{name: "more digits than nanoseconds", text: "0.0\n0.0000000019\n", want: load.Schedule{0, 1}},
 		{name: "empty", text: "", err: "a.txt: no arrivals: want one number per line"},
-		{name: "backwards", text: "2\n\n1\n", err: "a.txt:3: arrival 1 is before the one above it: sort the file"},
+		{name: "backwards", text: "2\n\n1\n", err: "a.txt:3: arrival 1 is before the one above it: sort the file (without a point it is nanoseconds)"},
 		{name: "no number", text: "1\nx\n", err: `a.txt:2: parse arrival "x": want whole nanoseconds, or seconds with a point`},
 		{name: "negative", text: "-1\n", err: `a.txt:1: parse arrival "-1": want whole nanoseconds, or seconds with a point`},
 		{name: "infinite", text: "Inf\n", err: `a.txt:1: parse arrival "Inf": want whole nanoseconds, or seconds with a point`},

@@ -19,6 +19,7 @@ const (
 	KindSuspension Kind = 'S'
 	KindGap        Kind = 'G'
 	KindFarewell   Kind = 'F'
+	KindFailure    Kind = 'X'
 )
 
 // maxPayload bounds the payload of a frame, in bytes.
@@ -140,7 +141,7 @@ func unexpected(err error) error {
 
 func (k Kind) known() bool {
 	switch k {
-	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell:
+	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell, KindFailure:
 		return true
 	}
 	return false

@@ -98,6 +98,19 @@ func decode(t *testing.T, k Kind, payload []byte) {
 	}
 }
 
+// TestFailureIsBounded: a long reason loses its end.
+func TestFailureIsBounded(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter(&b)
+	if err := errors.Join(w.Failure(errors.New(strings.Repeat("x", maxPayload+1))), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	k, payload, err := NewReader(&b).Next()
+	if k != KindFailure || len(payload) != longestFailure || err != nil {
+		t.Errorf("got kind %q, %d bytes, %v, want %q and %d", k, len(payload), err, KindFailure, longestFailure)
+	}
+}
+
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("pipe is gone") }

@@ -172,6 +172,15 @@ func (w *Writer) Hello(h *Hello) error { return w.json(KindHello, h) }
 // Farewell writes f.
 func (w *Writer) Farewell(f *Farewell) error { return w.json(KindFarewell, f) }
 
+// longestFailure bounds the text of a failure, in bytes.
+const longestFailure = 4096
+
+// Failure writes why the service ends before its time.
+func (w *Writer) Failure(err error) error {
+	text := err.Error()
+	return w.write(KindFailure, func(b []byte) []byte { return append(b, text[:min(len(text), longestFailure)]...) })
+}
+
 func (w *Writer) json(k Kind, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
