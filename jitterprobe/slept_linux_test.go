@@ -7,6 +7,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
+// A virtual machine cannot be put to sleep from inside, and the clocks of a process
+// keep their distance for its life: that they have moved apart is pretended.
 func TestSleptIsTheLongestGap(t *testing.T) {
 	s := newSlept()
 	if !s.ok {
