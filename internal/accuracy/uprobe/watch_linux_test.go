@@ -53,8 +53,8 @@ func TestProcess(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if reasons[1] < collections || reasons[2] != collections { // a mark termination may have to be done again
-		t.Errorf("stops by reason: got %v, want %d for the end of marking and as many for that of sweeping", reasons, collections)
+	if reasons[1] < collections || reasons[2] < collections { // a mark termination may have to be done again
+		t.Errorf("stops by reason: got %v, want %d or more for the end of marking and as many for that of sweeping", reasons, collections)
 	}
 	if err := w.Read(func(h Hit) { t.Errorf("told again: %+v", h) }); err != nil {
 		t.Error(err)
