@@ -29,6 +29,14 @@ func (w *Watcher) wanted(id dotnetipc.Identity) bool {
 	return !known && w.o.Selector.picks(w.o.Proc, id.PID, again)
 }
 
+// namedLives reports whether the process that was named by its number is watched.
+func (w *Watcher) namedLives() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, lives := w.known[w.named]
+	return lives && w.named.PID != 0
+}
+
 // made returns the latest that a process may have been made at: its number of
 // ticks is cut.
 func (w *Watcher) made(id dotnetipc.Identity) stall.Instant {

@@ -46,6 +46,9 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 	if last <= madeAt(clock, now/2) {
 		t.Fatalf("seen alive at %d, want now", last)
 	}
+	if !w.namedLives() {
+		t.Error("all processes are looked at while the one that was named lives")
+	}
 	// It ends, and its parent has not asked.
 	fakeProcess(t, root, 1, "shop", "")
 	w.lookAtNamed()
@@ -53,6 +56,9 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 		t.Error("a process that only waits for its parent is taken for alive")
 	}
 	delete(w.known, named)
+	if w.namedLives() {
+		t.Error("nobody looks for the process that was named, started again")
+	}
 	if w.wanted(beside) {
 		t.Error("one that ran beside the process is taken for it")
 	}

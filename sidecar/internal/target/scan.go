@@ -12,16 +12,7 @@ func (w *Watcher) scan(ctx context.Context) {
 	said := ""
 	for looks := 0; ; looks++ {
 		w.lookAtNamed()
-		found, err := w.o.Proc.Runtimes()
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		for _, id := range found {
-			if w.wanted(id) {
-				w.follow(ctx, id)
-			}
-		}
+		text := w.look(ctx)
 		if text == "" && w.count() == 0 && looks == explainAfter {
 			text = w.explain()
 		}
@@ -35,6 +26,25 @@ func (w *Watcher) scan(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// look follows what is wanted and not watched yet, and says why it cannot look.
+// While the process lives that was named by its number, nobody else is wanted: a
+// look asks every process of the machine.
+func (w *Watcher) look(ctx context.Context) (trouble string) {
+	if w.namedLives() {
+		return ""
+	}
+	found, err := w.o.Proc.Runtimes()
+	if err != nil {
+		trouble = err.Error()
+	}
+	for _, id := range found {
+		if w.wanted(id) {
+			w.follow(ctx, id)
+		}
+	}
+	return trouble
 }
 
 // explainAfter is how many looks may find nothing before that is said.
