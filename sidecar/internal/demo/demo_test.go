@@ -91,6 +91,18 @@ func TestSlowed(t *testing.T) {
 	}
 }
 
+// TestFewRequests: what fewer than ten requests above p99 come to is luck, which is
+// said.
+func TestFewRequests(t *testing.T) {
+	const want = "p99 of 999 requests is the luck of a few: it wants 1,000 or more."
+	for n, said := range map[int]bool{0: false, 999: true, 1000: false} {
+		notes := new(runner).warnings(&blame.Report{Requests: n}, jitterprobe.Summary{}, 0, 0)
+		if (len(notes) > 0) != said || said && notes[0] != want {
+			t.Errorf("%d requests: %q, want a note: %v", n, notes, said)
+		}
+	}
+}
+
 // TestShortOfForces: fewer collections than were to be forced are said, with what
 // is known of the reason; enough of them are not.
 func TestShortOfForces(t *testing.T) {

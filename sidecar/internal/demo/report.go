@@ -13,6 +13,9 @@ import (
 // slowest is how many of the slowest requests are told one by one.
 const slowest = 5
 
+// minForP99 is how many requests p99 needs, so that ten lie above it.
+const minForP99 = 1000
+
 // report puts together what the load, the service and the probe saw.
 func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 	answered := make([]load.Answer, 0, len(r.outcome.Answers))
@@ -132,6 +135,9 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 	}
 	if n := r.account.hello.ProbeNote; n != "" {
 		add("The probe in the service does not run as it should: %s.", n)
+	}
+	if n := b.Requests; n > 0 && n < minForP99 {
+		add("p99 of %s is the luck of a few: it wants %s or more.", page.Many(n, "request"), page.Count(minForP99))
 	}
 	if unsent > 0 {
 		add("%s of %s were not sent, since the service did not keep up; their latency would be above all others.", page.Count(unsent), page.Many(len(r.Schedule), "request"))

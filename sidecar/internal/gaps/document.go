@@ -29,28 +29,30 @@ func NewReport(s jitterprobe.Summary, l *Log, threshold time.Duration) *Report {
 // Document is the JSON document of a probe. Times are nanoseconds of
 // CLOCK_MONOTONIC.
 type Document struct {
-	Schema      string            `json:"schema"`
-	Mode        string            `json:"mode"`
-	Note        string            `json:"note,omitempty"`
-	CPU         *int              `json:"cpu,omitempty"` // absent if the probe was not pinned
-	Clock       string            `json:"clock"`
-	BootID      string            `json:"boot_id,omitempty"`
-	LoopNS      *float64          `json:"loop_ns,omitempty"` // absent in mode periodic
-	Balance     *float64          `json:"balance,omitempty"`
-	Threshold   time.Duration     `json:"threshold"`
-	Start       stall.Instant     `json:"start"`
-	Duration    time.Duration     `json:"duration"`
-	Covered     float64           `json:"covered"`
-	Dropped     uint64            `json:"dropped"`
-	DroppedTime time.Duration     `json:"dropped_time,omitempty"`
-	GapTime     time.Duration     `json:"gap_time"`
-	Max         time.Duration     `json:"max"`
-	Total       uint64            `json:"total"` // gaps
-	Gaps        []Gap             `json:"gaps"`  // the longest, in order of time
-	GapsLeft    uint64            `json:"gaps_left_out,omitempty"`
-	Counts      map[string]uint64 `json:"counts"` // at least so long
-	Causes      map[string]Cause  `json:"causes,omitempty"`
-	Limits      []string          `json:"limits,omitempty"` // causes that cannot be decided, and why
+	Schema      string        `json:"schema"`
+	Mode        string        `json:"mode"`
+	Note        string        `json:"note,omitempty"`
+	CPU         *int          `json:"cpu,omitempty"` // absent if the probe was not pinned
+	Clock       string        `json:"clock"`
+	BootID      string        `json:"boot_id,omitempty"`
+	LoopNS      *float64      `json:"loop_ns,omitempty"` // absent in mode periodic
+	Balance     *float64      `json:"balance,omitempty"`
+	Threshold   time.Duration `json:"threshold"`
+	Start       stall.Instant `json:"start"`
+	Duration    time.Duration `json:"duration"`
+	Covered     float64       `json:"covered"`
+	Dropped     uint64        `json:"dropped"`
+	DroppedTime time.Duration `json:"dropped_time,omitempty"`
+	GapTime     time.Duration `json:"gap_time"`
+	Max         time.Duration `json:"max"`
+	Total       uint64        `json:"total"` // gaps
+	Gaps        []Gap         `json:"gaps"`  // the longest, in order of time
+	GapsLeft    uint64        `json:"gaps_left_out,omitempty"`
+	// Counts are the gaps of at least so long; in mode periodic the wake-ups that
+	// were at least so late, of which a long gap swallows several.
+	Counts map[string]uint64 `json:"counts"`
+	Causes map[string]Cause  `json:"causes,omitempty"`
+	Limits []string          `json:"limits,omitempty"` // causes that cannot be decided, and why
 }
 
 // Gap is one gap.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -34,8 +37,12 @@ func periodic() *Report {
 	s := jitterprobe.Summary{Mode: jitterprobe.Periodic, CPU: -1, Note: "one CPU: periodic"}
 	s.Start, s.Watermark, s.Counts = 1, 1_000_000_001, spin().Counts
 	for i := range s.Counts {
-		s.Counts[i].N = 0
+		s.Counts[i].N = 3
 	}
+	// One gap swallowed the wake-ups of two periods more.
+	s.Gaps, s.GapTime, s.Longest = 1, 3500*time.Microsecond, jitterprobe.Gap{Start: 5_000_001, End: 8_500_001, Cause: stall.HostUnknown}
+	s.Histogram[20], s.Histogram[21] = 1, 2
+	s.Causes[stall.HostUnknown] = jitterprobe.Tally{N: 1, Time: s.GapTime}
 	r := NewReport(s, &Log{}, 100*time.Microsecond)
 	r.Limits = []jitterprobe.Limit{{Causes: []stall.Cause{stall.HostIRQ, stall.HostSteal}, Why: "mode periodic does not watch between two wake-ups", Mend: "use mode spin"}}
 	return r
@@ -49,6 +56,11 @@ func TestReport(t *testing.T) {
 				t.Fatal(err)
 			}
 			goldentest.Check(t, name+".txt", text.Bytes(), *update)
+			for line := range strings.Lines(text.String()) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
+					t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
+				}
+			}
 			d := r.Document()
 			d.BootID = "" // of this boot
 			doc, err := json.MarshalIndent(d, "", "  ")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -26,37 +27,59 @@ func (r *Report) Print(to io.Writer) error {
 	return nil
 }
 
+// nameWidth is where the values of the head begin.
+const nameWidth = 13
+
+// line writes a named line of the head, wrapped.
+func line(w io.Writer, name, format string, args ...any) {
+	page.Wrap(w, fmt.Sprintf("  %-*s", nameWidth-2, name), strings.Repeat(" ", nameWidth), fmt.Sprintf(format, args...))
+}
+
 func (r *Report) printHead(w io.Writer) {
 	where := "not pinned"
 	if r.CPU >= 0 {
 		where = fmt.Sprintf("CPU %d", r.CPU)
 	}
-	fmt.Fprintf(w, "GAPS OF THIS MACHINE, %v\n\n", r.Observed().Round(time.Millisecond))
-	fmt.Fprintf(w, "  mode       %s, %s, threshold %s, clock %s\n", r.Mode, where, bound(r.Threshold), clockName)
+	fmt.Fprintf(w, "GAPS OF THIS MACHINE, %s\n\n", page.Length(r.Observed()))
+	line(w, "mode", "%s, %s, threshold %s, clock %s", r.Mode, where, bound(r.Threshold), clockName)
 	if r.Note != "" {
-		fmt.Fprintf(w, "             %s\n", r.Note)
+		line(w, "", "%s", r.Note)
 	}
 	if r.Loop > 0 {
-		fmt.Fprintf(w, "  loop       %.2f ns; looks and gaps make up %.2f %% of the time\n", r.Loop, 100*r.Balance)
+		line(w, "loop", "%.2f ns; looks and gaps make up %.2f %% of the time", r.Loop, 100*r.Balance)
 	}
-	fmt.Fprintf(w, "  covered    %.3f %%; %s dropped (%v)\n", 100*r.Covered(), page.Many(r.Dropped, "gap"), r.DroppedTime)
-	fmt.Fprintf(w, "  lost       %v in %s, %.3f %% of the time\n", r.GapTime, page.Many(r.Gaps, "gap"), share(r.GapTime, r.Observed()))
+	line(w, "covered", "%.3f %%; %s dropped (%s)", 100*r.Covered(), page.Many(r.Dropped, "gap"), page.Length(r.DroppedTime))
+	line(w, "lost", "%s in %s, %.3f %% of the time", page.Length(r.GapTime), page.Many(r.Gaps, "gap"), share(r.GapTime, r.Observed()))
 	if r.Gaps > 0 {
-		fmt.Fprintf(w, "  longest    %v, %.3f s after the start, %s\n",
-			r.Longest.Duration(), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
+		line(w, "longest", "%s, %.3f s after the start, %s",
+			page.Length(r.Longest.Duration()), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
 		if e := r.Longest.Evidence.String(); e != "" {
-			fmt.Fprintf(w, "             %s\n", e)
+			line(w, "", "%s", e)
 		}
 	}
 	if r.Backward > 0 {
-		fmt.Fprintf(w, "  backward   %s lost, in which the counter ran backward\n", page.Many(r.Backward, "gap"))
+		line(w, "backward", "%s lost, in which the counter ran backward", page.Many(r.Backward, "gap"))
 	}
 }
 
+// counted is what the counts and the histogram are of: a probe that wakes up
+// counts each wake-up that a gap swallowed, or who reads them would take one long
+// gap for one late wake-up.
+func (r *Report) counted() string {
+	if r.Mode == jitterprobe.Periodic {
+		return "late"
+	}
+	return "gaps"
+}
+
 func (r *Report) printCounts(w io.Writer) {
-	fmt.Fprintf(w, "\n  %-12s%12s%12s\n", "at least", "gaps", "per second")
+	fmt.Fprintf(w, "\n  %-12s%12s%12s\n", "at least", r.counted(), "per second")
 	for _, c := range r.Counts {
 		fmt.Fprintf(w, "  %-12s%12d%12.2f\n", bound(c.AtLeast), c.N, float64(c.N)/max(r.Observed().Seconds(), 1e-9))
+	}
+	if r.Mode == jitterprobe.Periodic {
+		fmt.Fprintln(w)
+		page.Wrap(w, "  ", "  ", "Late wake-ups are counted here and in the histogram: a gap counts once for each wake-up that it swallowed, with the lateness of that one.")
 	}
 }
 
@@ -69,15 +92,16 @@ func (r *Report) printCauses(w io.Writer) {
 		}
 	}
 	if len(causes) > 0 {
-		fmt.Fprintf(w, "\n  %-20s%12s%16s%10s\n", "cause", "gaps", "time", "share")
+		fmt.Fprintf(w, "\n  %-20s%12s%12s%10s\n", "cause", "gaps", "time", "share")
 	}
 	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(r.Causes[b].Time, r.Causes[a].Time) })
 	for _, c := range causes {
 		t := r.Causes[c]
-		fmt.Fprintf(w, "  %-20s%12d%16v%8.2f%%\n", c, t.N, t.Time, share(t.Time, r.GapTime))
+		fmt.Fprintf(w, "  %-20s%12d%12s%9.2f%%\n", c, t.N, page.Length(t.Time), share(t.Time, r.GapTime))
 	}
 	for _, l := range r.Limits {
-		fmt.Fprintf(w, "\n  %s\n", l)
+		fmt.Fprintln(w)
+		page.Wrap(w, "  ", "  ", l.String())
 	}
 }
 
@@ -94,7 +118,7 @@ func (r *Report) printHistogram(w io.Writer) {
 	if most == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n  %-12s%12s\n", "from", "gaps")
+	fmt.Fprintf(w, "\n  %-12s%12s\n", "from", r.counted())
 	for i := first; i <= last; i++ {
 		n := r.Histogram[i]
 		bar := strings.Repeat("#", int((n*barWidth+most-1)/most))

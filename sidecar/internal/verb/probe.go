@@ -35,12 +35,8 @@ func probe(e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(e.stderr, nil))
-	for _, l := range p.Limits() {
-		log.Info("causes", "limit", l.String())
-	}
 	if n := p.Note(); n != "" {
-		log.Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
+		slog.New(slog.NewTextHandler(e.stderr, nil)).Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
 	}
 	wait(e, *duration)
 	summary := p.Stop()
