@@ -86,13 +86,19 @@ func (r *realtime) settle(gaps []Gap) {
 
 func (r *realtime) hold(g *Gap, s *share) {
 	d := g.Duration()
-	if r.tid == 0 || d < realtimeFrom || !near(d, s.rest) || !r.fixed(r.tid) {
+	if r.tid == 0 || d < realtimeFrom || !s.fits(d) || !r.fixed(r.tid) {
 		return
 	}
 	if s.last != 0 && near(g.Start.Sub(s.last), s.period) {
 		g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: d})
 	}
 	s.last = g.Start
+}
+
+// fits reports whether d is the rest of a period. The scheduler looks at its tick,
+// and gives up to 10 ms more.
+func (s *share) fits(d time.Duration) bool {
+	return 10*d >= 9*s.rest && d <= s.rest+max(s.rest/10, 10*time.Millisecond)
 }
 
 // near reports whether d is within a tenth of want.
