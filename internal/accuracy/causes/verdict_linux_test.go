@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -62,5 +63,19 @@ func TestUnmetBoundsAreAnError(t *testing.T) {
 	}
 	if want := "gaps of known truth | 50 or more |"; !strings.Contains(out.String(), want) {
 		t.Errorf("no %q in:\n%s", want, out.String())
+	}
+}
+
+// TestBusyMachine: who reads the figures has to know that others were there.
+func TestBusyMachine(t *testing.T) {
+	for _, test := range []struct {
+		preempted int
+		want      bool
+	}{{10*busyFrom - 1, false}, {10 * busyFrom, true}} {
+		s := report.New("Causes")
+		writeQuiet(s, []*tally{{c: &cases[0], observed: 10 * time.Second, causes: map[string]int{"host.preempted": test.preempted}}})
+		if got := strings.Contains(s.String(), "The machine was busy"); got != test.want {
+			t.Errorf("preempted %d times in 10 s: says so %v, want %v", test.preempted, got, test.want)
+		}
 	}
 }

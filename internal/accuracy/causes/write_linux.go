@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/otelgc/otelgc/internal/accuracy/report"
+	"github.com/otelgc/otelgc/stall"
 )
 
 func write(s *report.Section, e *experiment, all []*tally) {
@@ -27,12 +28,28 @@ func write(s *report.Section, e *experiment, all []*tally) {
 		rows = append(rows, append(row, fmt.Sprint(t.never), fmt.Sprint(t.gaps), percent(t.causes[unknown], t.gaps)))
 	}
 	s.Table(rows)
+	writeQuiet(s, all)
 	writeCauses(s, all)
 	writeVerdicts(s, all)
 	for _, t := range all {
 		if len(t.limits) > 0 {
 			s.Para("%s", t.limits[0])
 			return
+		}
+	}
+}
+
+// busyFrom is how often in a second another thread may have the CPU of a probe
+// to which nothing is done, on a machine that is quiet.
+const busyFrom = 50
+
+// writeQuiet says so if the machine was not quiet: what others do is a true cause,
+// and wrong in these tables.
+func writeQuiet(s *report.Section, all []*tally) {
+	for _, t := range all {
+		n := float64(t.causes[stall.HostPreempted.String()]) / max(t.observed.Seconds(), 1e-9)
+		if t.c.mode == "spin" && t.c.inject == nil && t.c.work == "" && n >= busyFrom {
+			s.Para("The machine was busy: with nothing injected another thread had the probe's CPU %.0f times a second. Such gaps count as wrong here where they fall into an injection.", n)
 		}
 	}
 }
