@@ -1,6 +1,7 @@
 // Makes the tables of the Collector's ClickHouse exporter in an embedded
-// ClickHouse, fills them from logs.jsonl and traces.jsonl, runs the SQL on
-// stdin, and prints the view otelgc_spans as JSON.
+// ClickHouse, fills them from logs.jsonl and traces.jsonl, runs a file of SQL, then
+// the questions on stdin as if it were soon after the last span, and prints what
+// it says of the spans and how many rows each question has, as JSON.
 'use strict';
 
 const fs = require('fs');
@@ -12,7 +13,7 @@ const tables = [
   `CREATE TABLE otel_logs (Timestamp DateTime64(9), EventName String,
      ResourceAttributes Map(LowCardinality(String), String), LogAttributes Map(LowCardinality(String), String))
    ENGINE = MergeTree ORDER BY Timestamp`,
-  `CREATE TABLE otel_traces (Timestamp DateTime64(9), TraceId String, SpanId String, SpanName LowCardinality(String),
+  `CREATE TABLE otel_traces (Timestamp DateTime64(9), TraceId String, SpanId String, SpanName LowCardinality(String), ServiceName LowCardinality(String),
      ResourceAttributes Map(LowCardinality(String), String), Duration UInt64)
    ENGINE = MergeTree ORDER BY Timestamp`,
 ];
@@ -40,20 +41,25 @@ const logs = lines('logs.jsonl').flatMap((d) => d.resourceLogs)
   })));
 const traces = lines('traces.jsonl').flatMap((d) => d.resourceSpans)
   .flatMap((r) => r.scopeSpans.flatMap((s) => s.spans).map((s) => ({
-    Timestamp: asTime(s.startTimeUnixNano), TraceId: s.traceId, SpanId: s.spanId, SpanName: s.name,
+    Timestamp: asTime(s.startTimeUnixNano), TraceId: s.traceId, SpanId: s.spanId, SpanName: s.name, ServiceName: asMap(r.resource.attributes)['service.name'] ?? '',
     ResourceAttributes: asMap(r.resource.attributes), Duration: String(BigInt(s.endTimeUnixNano) - BigInt(s.startTimeUnixNano)),
   })));
 
 async function main() {
-  const sql = fs.readFileSync(0, 'utf8'); // all of stdin, or ClickHouse takes it for what is to be inserted
+  const questions = JSON.parse(fs.readFileSync(0, 'utf8')); // all of stdin, or ClickHouse takes it for what is to be inserted
   const db = new Session();
+  const rows = (sql) => JSON.parse(db.query(sql, 'JSON')).data;
   try {
     tables.forEach((statement) => db.query(statement));
     await db.insert({ table: 'otel_logs', values: logs });
     await db.insert({ table: 'otel_traces', values: traces });
-    db.query(sql);
-    const rows = `SELECT SpanId AS span_id, gc_pause, uncertain FROM otelgc_spans(since = '2000-01-01 00:00:00', until = '2100-01-01 00:00:00')`;
-    process.stdout.write(JSON.stringify(JSON.parse(db.query(rows, 'JSON')).data));
+    db.query(fs.readFileSync(process.argv[2], 'utf8'));
+    const [{ now }] = rows('SELECT toString(toDateTime(max(Timestamp)) + INTERVAL 1 MINUTE) AS now FROM otel_traces');
+    const answers = questions.map((q) => rows(q.replaceAll('now()', `toDateTime('${now}')`)).length);
+    const view = `otelgc_spans(since = '2000-01-01 00:00:00', until = '2100-01-01 00:00:00')`;
+    const spans = rows(`SELECT SpanId AS span_id, * FROM ${view}`);
+    const charges = spans.flatMap((s) => Object.entries(s.charged).map(([owner, seconds]) => ({ span_id: s.span_id, owner, seconds })));
+    process.stdout.write(JSON.stringify({ spans, charges, answers }));
   } finally {
     db.close();
   }

@@ -46,12 +46,15 @@ func TestDashboardIsGrafanas(t *testing.T) {
 	}
 }
 
-// target is one query of a panel.
-type target struct{ panel, expr string }
+// target is one query of a panel: as it is written, and as it is asked.
+type target struct{ panel, raw, expr string }
 
 // targets reads the queries of the dashboard, with its variables at their
 // defaults.
-func targets(t *testing.T) []target {
+func targets(t *testing.T) []target { return targetsOf(t, "service", ".*") }
+
+// targetsOf reads them with another value of a variable.
+func targetsOf(t *testing.T, name, value string) []target {
 	t.Helper()
 	text, err := os.ReadFile(dashboard)
 	if err != nil {
@@ -67,10 +70,10 @@ func targets(t *testing.T) []target {
 		t.Fatal(err)
 	}
 	var all []target
-	variables := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1m", "$service", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1m", "$"+name, value)
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
-			all = append(all, target{p.Title, variables.Replace(q.Expr)})
+			all = append(all, target{p.Title, q.Expr, variables.Replace(q.Expr)})
 		}
 	}
 	if len(all) == 0 {

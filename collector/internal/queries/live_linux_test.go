@@ -53,6 +53,7 @@ func TestQueries(t *testing.T) {
 		return nil
 	}, all...)
 	eventually(t, "the values of what was sent", func() error { return p.checkValues() }, all...)
+	eventually(t, "the variables of the dashboard", func() error { return p.checkVariables(t, "shop", "slow", "dark") }, all...)
 }
 
 // unanswered asks, and returns what has no data yet. An error is final.

@@ -10,75 +10,22 @@ import (
 	"testing"
 )
 
-// joined is what the SQL says of one span: seconds, nil where nobody watched it.
+// joined is what the SQL says of all spans.
 type joined struct {
-	Span      string   `json:"span_id"`
-	Pause     *float64 `json:"gc_pause"`
-	Uncertain *float64 `json:"uncertain"`
+	Spans   map[string]*share // by span id
+	Answers []int             // how many rows each question of the page has
 }
 
-// TestDuckDB: the SQL of docs/backends.md says of each span, from testdata that
-// a Collector wrote, what the Collector's connector wrote on it.
-func TestDuckDB(t *testing.T) { asConnected(t, join(t, duckDB, "testdata")) }
-
-// TestClickHouse: the same for the tables of the ClickHouse exporter.
-func TestClickHouse(t *testing.T) {
-	rows := join(t, clickHouse, "testdata")
-	asConnected(t, rows)
-	alike(t, rows, join(t, duckDB, "testdata"))
+// share is what is said of one span: seconds by owner, and how much of it the
+// runtime was watched.
+type share struct {
+	Owners   map[string]float64
+	Duration float64
+	Coverage float64
 }
 
-// TestLostBatch: spans of a time of which events were lost have no figure,
-// rather than one that is too small.
-func TestLostBatch(t *testing.T) {
-	dir := withoutBatch(t)
-	rows := join(t, duckDB, dir)
-	if before, after := unwatched(join(t, duckDB, "testdata")), unwatched(rows); after <= before || after == len(rows) {
-		t.Errorf("%d of %d spans not watched, %d with all events; want more, and not all", after, len(rows), before)
-	}
-	for _, r := range rows {
-		if want := connected(t)[r.Span]; r.Pause != nil && math.Abs(*r.Pause-want) > 20e-6 {
-			t.Errorf("span %s: %v, the connector says %v", r.Span, *r.Pause, want)
-		}
-	}
-	alike(t, join(t, clickHouse, dir), rows)
-}
-
-func unwatched(rows []joined) (n int) {
-	for _, r := range rows {
-		if r.Pause == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// alike holds what ClickHouse says to what DuckDB says.
-func alike(t *testing.T, click, duck []joined) {
-	t.Helper()
-	other := map[string]joined{}
-	for _, r := range duck {
-		other[r.Span] = r
-	}
-	for _, r := range click {
-		if o := other[r.Span]; !same(r.Pause, o.Pause) || !same(r.Uncertain, o.Uncertain) {
-			t.Errorf("span %s: ClickHouse %s, %s, DuckDB %s, %s", r.Span, text(r.Pause), text(r.Uncertain), text(o.Pause), text(o.Uncertain))
-		}
-	}
-}
-
-// same holds two figures together to a nanosecond.
-func same(a, b *float64) bool {
-	return a == nil && b == nil || a != nil && b != nil && math.Abs(*a-*b) < 1e-9
-}
-
-func text(v *float64) string {
-	out, _ := json.Marshal(v)
-	return string(out)
-}
-
-// engine is a heading of docs/backends.md, and the module that runs what is
-// under it.
+// engine is a heading of docs/backends.md, and the module that runs the file of
+// that name in collector/deploy/sql.
 type engine struct{ heading, module string }
 
 var (
@@ -86,57 +33,143 @@ var (
 	clickHouse = engine{"ClickHouse", "chdb"}
 )
 
-// join runs the SQL of an engine on the files in dir.
-func join(t *testing.T, e engine, dir string) (rows []joined) {
+// TestDuckDB: the SQL says of each span, from testdata that a Collector wrote,
+// what the Collector's connector wrote on it.
+func TestDuckDB(t *testing.T) { asConnected(t, join(t, duckDB, recorded(t))) }
+
+// TestClickHouse: the same for the tables of the ClickHouse exporter.
+func TestClickHouse(t *testing.T) {
+	got := join(t, clickHouse, recorded(t))
+	asConnected(t, got)
+	alike(t, got, join(t, duckDB, recorded(t)))
+}
+
+// TestLostBatch: of a time of which events were lost less is covered, and what is
+// covered is charged as before.
+func TestLostBatch(t *testing.T) {
+	dir := withoutBatch(t)
+	whole, part := join(t, duckDB, recorded(t)), join(t, duckDB, dir)
+	less := 0
+	for id, p := range part.Spans {
+		w := whole.Spans[id]
+		switch {
+		case p.Coverage < w.Coverage-1e-9:
+			less++
+		case p.Coverage > w.Coverage+1e-9:
+			t.Errorf("span %s: coverage %v, %v with all events", id, p.Coverage, w.Coverage)
+		case p.Coverage == 1 && math.Abs(p.Owners["gc.pause"]-w.Owners["gc.pause"]) > within: // by another status of the clock
+			t.Errorf("span %s: paused %v, %v with all events, and covered both times", id, p.Owners["gc.pause"], w.Owners["gc.pause"])
+		}
+	}
+	if less == 0 || less == len(part.Spans) {
+		t.Errorf("%d of %d spans are covered less than with all events, want some", less, len(part.Spans))
+	}
+	alike(t, join(t, clickHouse, dir), part)
+}
+
+// alike holds what ClickHouse says to what DuckDB says, to a nanosecond.
+func alike(t *testing.T, click, duck joined) {
+	t.Helper()
+	if len(click.Spans) != len(duck.Spans) {
+		t.Errorf("ClickHouse has %d spans, DuckDB %d", len(click.Spans), len(duck.Spans))
+	}
+	for id, c := range click.Spans {
+		if d := duck.Spans[id]; d == nil || apart(c, d) > 1e-9 {
+			t.Errorf("span %s: ClickHouse says %+v, DuckDB %+v", id, c, d)
+		}
+	}
+}
+
+// apart returns by how many seconds two accounts of a span differ, at most.
+func apart(a, b *share) (most float64) {
+	for _, owners := range []map[string]float64{a.Owners, b.Owners} {
+		for owner := range owners {
+			most = max(most, math.Abs(a.Owners[owner]-b.Owners[owner]))
+		}
+	}
+	return max(most, math.Abs(a.Coverage-b.Coverage)*a.Duration)
+}
+
+// join runs the SQL of an engine on the files in dir, and the questions that the
+// page has for it.
+func join(t *testing.T, e engine, dir string) joined {
+	t.Helper()
+	name := strings.ToLower(e.heading)
+	script, err := filepath.Abs(name + ".js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := filepath.Abs("../../deploy/sql/" + name + ".sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions, err := json.Marshal(questions(t, e.heading))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := node(t, e.module, script, file)
+	var complaints bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(questions), &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", e.heading, err, complaints.Bytes())
+	}
+	return read(t, out)
+}
+
+// read reads what the scripts print.
+func read(t *testing.T, out []byte) joined {
+	t.Helper()
+	var rows struct {
+		Spans []struct {
+			ID                         string  `json:"span_id"`
+			Pause                      float64 `json:"gc_pause"`
+			Duration, Coverage, Unseen float64
+		}
+		Charges []struct {
+			ID      string `json:"span_id"`
+			Owner   string
+			Seconds float64
+		}
+		Answers []int
+	}
+	if err := json.Unmarshal(out, &rows); err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	all := joined{map[string]*share{}, rows.Answers}
+	for _, r := range rows.Spans {
+		all.Spans[r.ID] = &share{map[string]float64{}, r.Duration, r.Coverage}
+	}
+	for _, c := range rows.Charges {
+		all.Spans[c.ID].Owners[c.Owner] += c.Seconds
+	}
+	for _, r := range rows.Spans {
+		o := all.Spans[r.ID].Owners
+		if math.Abs(o["gc.pause"]-r.Pause) > 1e-9 || math.Abs(o["unseen"]-r.Unseen) > 1e-9 {
+			t.Errorf("span %s: the columns say %+v, its owners are %v", r.ID, r, o)
+		}
+	}
+	return all
+}
+
+// questions returns what the page suggests to ask an engine.
+func questions(t *testing.T, heading string) (all []string) {
 	t.Helper()
 	doc, err := os.ReadFile("../../../docs/backends.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(doc), "### "+e.heading)
-	_, after, _ = strings.Cut(after, "```sql\n")
-	sql, _, found := strings.Cut(after, "```")
-	if !found {
-		t.Fatalf("docs/backends.md has no SQL for %s", e.heading)
-	}
-	script, err := filepath.Abs(strings.ToLower(e.heading) + ".js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := node(t, e.module, script)
-	var complaints bytes.Buffer
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(sql), &complaints
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", e.heading, err, complaints.Bytes())
-	}
-	if err := json.Unmarshal(out, &rows); err != nil {
-		t.Fatalf("%s: %v\n%s", e.heading, err, out)
-	}
-	return rows
-}
-
-// asConnected holds the pauses of each span to what the connector wrote on it.
-func asConnected(t *testing.T, rows []joined) {
-	t.Helper()
-	want := connected(t)
-	same, paused, unwatched := 0, 0, 0
-	for _, r := range rows {
-		switch {
-		case r.Pause == nil:
-			unwatched++
-			continue
-		case math.Abs(*r.Pause-want[r.Span]) <= 20e-6:
-			same++
-		default:
-			t.Logf("span %s: %v, the connector says %v", r.Span, *r.Pause, want[r.Span])
-		}
-		if *r.Pause > 0 {
-			paused++
+	_, section, _ := strings.Cut(string(doc), "### "+heading)
+	section, _, _ = strings.Cut(section, "\n### ")
+	blocks := strings.Split(section, "```sql\n")
+	for _, b := range blocks[1:] {
+		sql, _, _ := strings.Cut(b, "```")
+		for _, q := range strings.SplitAfter(strings.TrimSpace(sql), ";\n") {
+			all = append(all, strings.TrimSuffix(strings.TrimSpace(q), ";"))
 		}
 	}
-	t.Logf("%d of %d spans the same, %d paused, %d not watched", same, len(rows), paused, unwatched)
-	if len(rows) != len(want) || paused == 0 || same*100 < (len(rows)-unwatched)*99 || unwatched*10 > len(rows) {
-		t.Errorf("want %d spans, 99 %% of those watched the same, some paused", len(want))
+	if len(all) == 0 {
+		t.Fatalf("docs/backends.md asks %s nothing", heading)
 	}
+	return all
 }
