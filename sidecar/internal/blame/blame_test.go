@@ -69,11 +69,11 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"assist", share(10*ms, stall.Exact, app, map[stall.Cause]time.Duration{stall.GCAssist: 7 * ms}),
 			[]string{"To blame for p99: marking for the garbage collector (assist), with 70 %", "garbage collection had 70 %"}, []string{"at most", "unseen"}},
 		{"app", share(10*ms, stall.Exact, app, nil),
-			[]string{"To blame for p99: the program itself, with 100 %", "garbage collection had none"}, []string{"at most"}},
+			[]string{"To blame for p99: the program itself, with 100 %", "garbage collection had none of it."}, []string{"at most"}},
 		{"cycle", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
-			[]string{"pauses of the garbage collector, with 60 %", "40 % was unseen", "garbage collection had at most 60 %"}, []string{"the program"}},
+			[]string{"pauses of the garbage collector, with 60 %", "40 % was unseen", "garbage collection had at most 60 %, what was not seen apart"}, []string{"the program"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
-			[]string{"To blame for p99: not known; 90 %", "unseen", "at most 10 %"}, []string{"the program"}},
+			[]string{"To blame for p99: not known; 90 %", "unseen", "garbage collection had at most 10 %, what was not seen apart"}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
 			[]string{"To blame for p99: not known; 100 %"}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
@@ -109,6 +109,33 @@ func TestBound(t *testing.T) {
 	} {
 		if got := bound(tt.f, tt.atMost); got != tt.want {
 			t.Errorf("bound(%v, %v) = %q, want %q", tt.f, tt.atMost, got, tt.want)
+		}
+	}
+}
+
+// TestReached: of requests watched per cycle the pauses alone are known.
+func TestReached(t *testing.T) {
+	// cases returns n requests of rising length, every fourth of them delayed.
+	cases := func(n int, fidelity func(i int) stall.Fidelity) []Case {
+		var all []Case
+		for i := range n {
+			charges := map[stall.Cause]time.Duration{}
+			if i%4 == 3 {
+				charges[stall.GCPause] = ms / 2
+			}
+			all = append(all, Case{Share: share(time.Duration(i+1)*ms, fidelity(i), appOrHost, charges)})
+		}
+		return all
+	}
+	for want, fidelity := range map[string]func(int) stall.Fidelity{
+		"It cost time in 25 % of all requests and 50 % of those above p99.":                                                             func(int) stall.Fidelity { return stall.Exact },
+		"Its pauses fell into at most 25 % of all requests and at most 50 % of those above p99; what else it cost them nobody watched.": func(int) stall.Fidelity { return stall.Cycle },
+		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                            func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
+		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                          func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
+	} {
+		j := judge(cases(200, fidelity))
+		if got := j.reached(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (r *Report) Print(to io.Writer) error {
 		page.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
 		r.Judgement.shares().Print(w)
 		if g := r.Judgement.delays(); g != nil {
-			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests that it delayed; ≤ is at most; queue is no stall")
+			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; ≤: by pauses, at most; queue is no stall")
 			g.Print(w)
 		}
 		r.printSlowest(w)

@@ -48,11 +48,21 @@ func (r *Report) blame() string {
 	return s + t.garbage(cycle) + "."
 }
 
+// someUnseen is the fraction from which on it is said that what was not seen may
+// be the collector's, too.
+const someUnseen = 0.005
+
 // garbage says what the collector had of the tally's time, at its most where it
 // was watched per cycle only.
 func (t *Tally) garbage(cycle bool) string {
-	if t.Share.GC() == 0 {
+	unseen := t.Of(t.Share.Unseen+t.Share.Uncertain) >= someUnseen
+	switch {
+	case t.Share.GC() == 0 && unseen:
 		return "; garbage collection had none of it that was seen"
+	case t.Share.GC() == 0:
+		return "; garbage collection had none of it"
+	case unseen:
+		return "; garbage collection had " + bound(t.Of(t.Share.GC()), cycle) + ", what was not seen apart"
 	}
 	return "; garbage collection had " + bound(t.Of(t.Share.GC()), cycle)
 }
@@ -79,12 +89,30 @@ func (r *Report) collector() string {
 	if r.GC.Cycles == 0 {
 		return "The garbage collector did not run, so it is not to blame for anything."
 	}
-	all := r.all()
-	tail, cycle := r.tail()
-	anyCycle := r.Judgement.sum(func(row *Row) bool { return row.Fidelity == stall.Cycle }).Requests > 0
-	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s), and cost time in %s of all requests and %s of those above p99. %s",
+	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s",
 		page.Many(r.GC.Cycles, "time"), page.Length(r.GC.Pause), page.Length(r.GC.LongestPause),
-		bound(fraction(all.Affected, all.Requests), anyCycle), bound(fraction(tail.Affected, tail.Requests), cycle), r.Judgement.mattersFor()+r.Judgement.queued())
+		r.Judgement.reached(), r.Judgement.mattersFor()+r.Judgement.queued())
+}
+
+// reached says how many requests the collector cost time, of those that were
+// watched exactly: of the others its pauses alone are known, and not who marked or
+// swept for it.
+func (j *Judgement) reached() string {
+	exact := func(r *Row) bool { return r.Fidelity == stall.Exact }
+	all, seen := j.sum(func(*Row) bool { return true }), j.sum(exact)
+	tail, tailSeen := j.sum(func(r *Row) bool { return r.Band.Tail() }), j.sum(func(r *Row) bool { return exact(r) && r.Band.Tail() })
+	of := func(t *Tally) string { return percent(fraction(t.Affected, t.Requests)) }
+	switch {
+	case seen.Requests == 0:
+		return fmt.Sprintf("Its pauses fell into %s of all requests and %s of those above p99; what else it cost them nobody watched.",
+			bound(fraction(all.Affected, all.Requests), true), bound(fraction(tail.Affected, tail.Requests), true))
+	case seen.Requests == all.Requests:
+		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&tail))
+	case tailSeen.Requests == 0:
+		return fmt.Sprintf("It cost time in %s of the %s watched exactly; none of them is above p99.", of(&seen), page.Many(seen.Requests, "request"))
+	}
+	return fmt.Sprintf("It cost time in %s of the %s watched exactly; above p99 in %s of %s.",
+		of(&seen), page.Many(seen.Requests, "request"), of(&tailSeen), page.Count(tailSeen.Requests))
 }
 
 // muchQueue is the share of the slow requests' time from which on it is said
