@@ -96,6 +96,7 @@ func (m *Monitor) last() {
 	m.pending.close()
 	m.watched.close()
 	m.resolver.resolve(late)
+	m.tel.Flush()
 	m.status.next = 0
 	m.status.tell(now)
 }

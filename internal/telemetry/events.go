@@ -44,6 +44,10 @@ func (t *Telemetry) Tick(now stall.Instant) {
 	t.send(t.events.tick(now))
 }
 
+// Flush sends the events that are held before their second is over. The owner calls
+// it before the last Status, which would not be sure of them.
+func (t *Telemetry) Flush() { t.send(t.events.flush()) }
+
 // send emits events, and counts those that were over the limit.
 func (t *Telemetry) send(events []held, over uint64) {
 	ctx := context.Background()

@@ -185,6 +185,16 @@ func (r *ration) take() (events []held, over uint64) {
 	return events, over
 }
 
+// flush returns what is held, however long it was.
+func (r *ration) flush() (events []held, over uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, 0
+	}
+	return r.take()
+}
+
 // close returns what is held and takes nothing from then on.
 func (r *ration) close() (events []held, over uint64) {
 	r.mu.Lock()
