@@ -32,14 +32,14 @@ type Group struct {
 // Of returns the cgroup with the cpu controller of the process that proc names
 // ("self", or a PID) and its ancestors, own first. It is empty where the
 // controller is not mounted: then nothing is known.
-func Of(root fs.FS, proc string) ([]Group, error) { return With(root, proc, "cpu") }
+func Of(root fs.FS, proc string) ([]Group, error) { return withController(root, proc, "cpu") }
 
 // Unified is Of for the v2 hierarchy, whatever controllers it holds: pressure is
 // kept there, whoever limits the CPU.
-func Unified(root fs.FS, proc string) ([]Group, error) { return With(root, proc, "") }
+func Unified(root fs.FS, proc string) ([]Group, error) { return withController(root, proc, "") }
 
-// With is Of for another controller, such as cpuset.
-func With(root fs.FS, proc, controller string) ([]Group, error) {
+// withController is Of for another controller, such as cpuset.
+func withController(root fs.FS, proc, controller string) ([]Group, error) {
 	own, v2, err := ownPath(root, path.Join("proc", proc, "cgroup"), controller)
 	if own == "" || err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func TestOtherControllers(t *testing.T) {
 		"":       {"sys/fs/cgroup/u/v", "sys/fs/cgroup/u", "sys/fs/cgroup"},
 		"memory": {"sys/fs/cgroup/u/v", "sys/fs/cgroup/u", "sys/fs/cgroup"},
 	} {
-		groups, err := With(root, "7", name)
+		groups, err := withController(root, "7", name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // (Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.effective; in v1
 // cpuset.effective_cpus). Both are empty where no cgroup says.
 func CPUs(root fs.FS, proc string) (list, file string, err error) {
-	groups, err := With(root, proc, "cpuset")
+	groups, err := withController(root, proc, "cpuset")
 	if err != nil {
 		return "", "", err
 	}

@@ -22,13 +22,13 @@ func (g Group) Throttle(root fs.FS) (Throttle, bool) {
 	if err != nil {
 		return Throttle{}, false
 	}
-	return ParseThrottle(text)
+	return parseThrottle(text)
 }
 
-// ParseThrottle reads the text of a cpu.stat: throttled_time in nanoseconds in
+// parseThrottle reads the text of a cpu.stat: throttled_time in nanoseconds in
 // v1 (Documentation/scheduler/sched-bwc.rst), throttled_usec in v2
 // (Documentation/admin-guide/cgroup-v2.rst).
-func ParseThrottle(text string) (t Throttle, ok bool) {
+func parseThrottle(text string) (t Throttle, ok bool) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.ParseUint(value, 10, 64)

@@ -4,5 +4,5 @@
 // it can say of a stretch of time what was counted around it.
 //
 // It takes no right but to read /proc and the cgroups, and no more than
-// [MaxFile] bytes of each file.
+// 64 KiB of each file.
 package hostcount

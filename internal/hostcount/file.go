@@ -8,8 +8,8 @@ import (
 	"io/fs"
 )
 
-// MaxFile bounds what is read of a file.
-const MaxFile = 1 << 16
+// maxFile bounds what is read of a file.
+const maxFile = 1 << 16
 
 // file is a file that is read again and again: it stays open, as opening it
 // costs more than reading it.
@@ -40,7 +40,7 @@ func (f *file) read() ([]byte, error) {
 	for {
 		n, err := at.ReadAt(f.text, 0)
 		switch {
-		case err == nil && !f.first && len(f.text) < MaxFile:
+		case err == nil && !f.first && len(f.text) < maxFile:
 			// It is longer, and another read would show another moment.
 			f.text = make([]byte, 2*len(f.text))
 			continue

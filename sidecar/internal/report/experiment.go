@@ -61,7 +61,7 @@ type Experiment struct {
 // The limits of what is kept of a recording.
 const (
 	maxTargets = 1 << 10
-	maxLong    = 1 << 20 // gaps of LongGap or more
+	maxLong    = 1 << 20 // gaps of longGapFrom or more
 )
 
 // readRecording reads a recording.

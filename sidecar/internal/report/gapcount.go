@@ -9,12 +9,12 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// LongGap is the length from which on it is asked of a gap whether garbage
+// longGapFrom is the length from which on it is asked of a gap whether garbage
 // collection made it.
-const LongGap = 50 * time.Microsecond
+const longGapFrom = 50 * time.Microsecond
 
 // gapBounds are the lengths that gaps are counted by.
-var gapBounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, LongGap, 100 * time.Microsecond, time.Millisecond}
+var gapBounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, longGapFrom, 100 * time.Microsecond, time.Millisecond}
 
 // gapBuckets is the number of powers of two of nanoseconds; the last one holds
 // all longer gaps too.
@@ -32,7 +32,7 @@ type GapCounts struct {
 	Causes    [stall.NumCauses]uint64
 	Decided   map[Decision]Sum // the same by what decided the cause
 	Worst     []recording.Gap  // the longest, the first of them first; at most worstKept
-	// Long is the number of gaps of LongGap or more. Overlapping of them fall
+	// Long is the number of gaps of longGapFrom or more. Overlapping of them fall
 	// together with a pause for garbage collection: of the probe's own process if
 	// it is inside one, of any process if not. Expected would by chance, if the two
 	// had nothing to do with each other. GC are the stops of the probe's own
@@ -68,7 +68,7 @@ func (c *GapCounts) add(g *recording.Gap, bare bool) {
 		}
 	}
 	switch {
-	case d < LongGap:
+	case d < longGapFrom:
 	case len(c.long) == maxLong:
 		c.longLeft++
 	default:
@@ -77,7 +77,7 @@ func (c *GapCounts) add(g *recording.Gap, bare bool) {
 }
 
 // longFrom returns from which length on gaps are long here.
-func (c *GapCounts) longFrom() time.Duration { return max(LongGap, c.floor) }
+func (c *GapCounts) longFrom() time.Duration { return max(longGapFrom, c.floor) }
 
 // settle sets the long gaps against the pauses, which are in order.
 func (c *GapCounts) settle(pauses []stall.Span, results stall.Span) {

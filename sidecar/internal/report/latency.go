@@ -21,7 +21,7 @@ var latencies = [...]struct {
 }{{"to p50", 500}, {"p50-p90", 900}, {"p90-p99", 990}, {"p99-p99.9", 999}, {"above", 1000}}
 
 // latenciesOf sums up requests, which are in order from the fastest to the
-// slowest: all of them, then each range. A range above which fewer than Beyond
+// slowest: all of them, then each range. A range above which fewer than beyond
 // lie is not parted from the next one.
 func latenciesOf(list []request) []Latency {
 	if len(list) == 0 {
@@ -34,7 +34,7 @@ func latenciesOf(list []request) []Latency {
 		if name == "" {
 			name = l.title
 		}
-		if l.permille < 1000 && len(list)*(1000-l.permille) < Beyond*1000 {
+		if l.permille < 1000 && len(list)*(1000-l.permille) < beyond*1000 {
 			continue
 		}
 		if l.permille == 1000 {

@@ -86,7 +86,7 @@ const (
 )
 
 func (r *Report) printKinds(w io.Writer) {
-	page.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, Beyond))
+	page.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, beyond))
 	var g page.Table
 	g.Row("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
 	rows := 0

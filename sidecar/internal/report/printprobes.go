@@ -101,7 +101,7 @@ func (x *Experiment) printOthers(w io.Writer, rows []*Probed) {
 	}
 	page.Heading(w, "GAPS ON OTHER CPUS", "")
 	var t page.Table
-	long := LongGap
+	long := longGapFrom
 	for _, p := range rows {
 		long = max(long, p.Gaps.longFrom())
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Beyond is how many samples have to lie beyond a quantile for it to be told:
+// beyond is how many samples have to lie beyond a quantile for it to be told:
 // p99.9 needs 10,000 of them, p99 1,000, p90 100, the median 20.
-const Beyond = 10
+const beyond = 10
 
 // Spread is a distribution of lengths.
 type Spread struct {
@@ -41,7 +41,7 @@ func spreadOf(list []time.Duration) Spread {
 	}
 	for i, to := range []*gc.Maybe[time.Duration]{&s.P50, &s.P90, &s.P99, &s.P999} {
 		q := quantiles[i].permille
-		if s.Count*(1000-q) < Beyond*1000 {
+		if s.Count*(1000-q) < beyond*1000 {
 			continue
 		}
 		rank := (s.Count*q + 999) / 1000 // the nearest rank

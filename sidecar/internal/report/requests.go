@@ -12,9 +12,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// MaxRequests bounds the requests that are kept of one trace. Of those that have
+// maxRequests bounds the requests that are kept of one trace. Of those that have
 // not ended there is one for each of gotrace.WindowSlots at most.
-const MaxRequests = 1 << 20
+const maxRequests = 1 << 20
 
 // request is one that a trace has from begin to end.
 type request struct {
@@ -51,7 +51,7 @@ func (l *requestLog) learn(g *gotrace.Generation) {
 			}
 		}
 	}
-	if len(l.ranges)+len(g.Ranges) <= MaxRequests {
+	if len(l.ranges)+len(g.Ranges) <= maxRequests {
 		l.ranges = append(l.ranges, g.Ranges...)
 	} else {
 		l.left += uint64(len(g.Ranges))
@@ -59,7 +59,7 @@ func (l *requestLog) learn(g *gotrace.Generation) {
 }
 
 func (l *requestLog) add(r request) {
-	if len(l.done) == MaxRequests {
+	if len(l.done) == maxRequests {
 		l.left++
 		return
 	}
