@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
@@ -22,13 +23,14 @@ type backend struct {
 	mu     sync.Mutex
 	spans  map[string]delivered // by span id
 	events map[string]int       // by the boot id of their resource
+	all    []event
 }
 
 // delivered is a span as it came out of a gateway.
 type delivered struct {
 	boot, service string
-	shares        map[string]float64
-	times         int // how often it came
+	said
+	times int // how often it came
 }
 
 // newBackend serves until the test ends.
@@ -73,7 +75,7 @@ func (s *traceServer) Export(_ context.Context, r ptraceotlp.ExportRequest) (ptr
 
 func (b *backend) keep(boot, service string, sp ptrace.Span) {
 	id := sp.SpanID().String()
-	b.spans[id] = delivered{boot, service, shares(sp.Attributes()), b.spans[id].times + 1}
+	b.spans[id] = delivered{boot, service, saidOf(sp), b.spans[id].times + 1}
 }
 
 type logServer struct {
@@ -85,9 +87,13 @@ func (s *logServer) Export(_ context.Context, r plogotlp.ExportRequest) (plogotl
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, rl := range r.Logs().ResourceLogs().All() {
-		boot, _ := rl.Resource().Attributes().AsRaw()["otelgc.boot.id"].(string)
+		res := rl.Resource().Attributes().AsRaw()
+		boot, _ := res["otelgc.boot.id"].(string)
 		for _, sl := range rl.ScopeLogs().All() {
 			s.events[boot] += sl.LogRecords().Len()
+			for _, r := range sl.LogRecords().All() {
+				s.all = append(s.all, event{name: r.EventName(), service: name(res), attrs: r.Attributes().AsRaw()})
+			}
 		}
 	}
 	return plogotlp.NewExportResponse(), nil
@@ -112,6 +118,13 @@ func (b *backend) has(ids map[string]made) (n int) {
 		}
 	}
 	return n
+}
+
+// heard returns all events that came.
+func (b *backend) heard() []event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.all)
 }
 
 // told returns how many events of a boot came.

@@ -19,24 +19,17 @@ func TestContainers(t *testing.T) {
 	n := newTiers(t, briefly)
 	services := []string{"e2e-orders", "e2e-stock", "e2e-mail"}
 	file := func(service string) string { return filepath.Join(dir, service) }
+	out := n.place()
+	var begin []func()
 	for _, service := range services {
 		env := append(n.agent.senderEnv(service, "grpc", "off"), "GOGC=100",
 			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.uid=pod-of-"+service+",k8s.container.name=main")
-		startAs(t, inContainer, env, programs(t).shop, "-answers", file(service), "-requests", fmt.Sprint(spans))
+		shop, its := out.startShop(t, inContainer, nil, service, env, "-answers", file(service), "-requests", fmt.Sprint(spans))
+		begin = append(begin, func() { its(); shop.wait(t) })
 	}
-	owner := n.owner(t, services[0], n.running[:]...)
-	for _, service := range services {
-		got := map[string]map[string]float64{}
-		eventually(t, "all spans of "+service, func() error {
-			for id, d := range n.backends[owner].of(service) {
-				got[id] = d.shares
-			}
-			if len(got) < spans {
-				return fmt.Errorf("%d of %d", len(got), spans)
-			}
-			return nil
-		}, n.running[:]...)
-		compare(t, got, answers(t, file(service)))
+	for i, service := range services {
+		begin[i]()
+		compare(t, out.come(t, service, spans), answers(t, file(service)), sameJoin(gaps{}), "gc.pause", "unseen")
 	}
 	n.stop(t)
 }

@@ -34,7 +34,7 @@ type process struct {
 // machine's own OTEL_* and OTELGC_* settings. It is killed when the test ends.
 func start(t *testing.T, env []string, path string, args ...string) *process {
 	t.Helper()
-	return startAs(t, func(*exec.Cmd) {}, env, path, args...)
+	return startAs(t, asItIs, env, path, args...)
 }
 
 // startAs starts a program as prepare says.

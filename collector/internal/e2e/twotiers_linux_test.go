@@ -19,8 +19,9 @@ func TestTwoTiers(t *testing.T) {
 	board := filepath.Join(dir, "board")
 	sidecar := n.agent.watch(t, "grpc", board, "--mode", "periodic")
 	file, ids := filepath.Join(dir, "answers.jsonl"), filepath.Join(dir, "spans.jsonl")
-	shop := start(t, append(n.agent.senderEnv("e2e-shop", "grpc", board), "GOGC=100"),
-		programs(t).shop, "-answers", file, "-requests", fmt.Sprint(spans))
+	shop, begin := n.place().startShop(t, asItIs, nil, "e2e-shop", append(n.agent.senderEnv("e2e-shop", "grpc", board), "GOGC=100"),
+		"-answers", file, "-requests", fmt.Sprint(spans))
+	begin()
 	shop.wait(t) // what is told below is not on the board
 	plain := start(t, n.agent.senderEnv("e2e-plain", "grpc", "off"), programs(t).plain, "-spans", ids)
 	all := append(n.running[:], sidecar)
@@ -43,11 +44,7 @@ func TestTwoTiers(t *testing.T) {
 	}, all...)
 
 	n.expectOneGateway(t, owner, len(want)+spans, others)
-	got := map[string]map[string]float64{}
-	for id, d := range n.backends[owner].of("e2e-shop") {
-		got[id] = d.shares
-	}
-	compare(t, got, answers(t, file))
+	compare(t, n.place().spans("e2e-shop"), answers(t, file), sameJoin(gaps{}), "gc.pause", "unseen")
 	expectPlain(t, n.backends[owner].of("e2e-plain"), want, stolen)
 	if watched, _ := sums(n.of("e2e-other")); watched != 0 {
 		t.Errorf("spans of machines without a sidecar: watched %v, want 0", watched)

@@ -1,6 +1,7 @@
-// Command shop is a service with otelgc inside that exports its spans as they
-// are, and writes to a file what the join in process says of the same spans: the
-// answer that a Collector has to come to from outside.
+// Command shop is a service with otelgc inside that exports its spans, as they are
+// or with what the join in process says of them, and writes that to a file: the
+// answer that a Collector has to come to from outside. It begins when its standard
+// input ends.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -22,18 +24,30 @@ import (
 	"github.com/otelgc/otelgc/otelgc/spans"
 )
 
+type shop struct {
+	path      string
+	requests  int
+	rest      time.Duration
+	exact     bool
+	decorated bool
+}
+
 func main() {
-	path := flag.String("answers", "", "the `file` for what the join in process says, one JSON document per span")
-	requests := flag.Int("requests", 500, "spans to make")
+	var s shop
+	flag.StringVar(&s.path, "answers", "", "the `file` for what the join in process says, one JSON document per span")
+	flag.IntVar(&s.requests, "requests", 500, "spans to make")
+	flag.DurationVar(&s.rest, "rest", 5*time.Millisecond, "how long each of them waits")
+	flag.BoolVar(&s.exact, "exact", false, "watch in exact fidelity, not per cycle")
+	flag.BoolVar(&s.decorated, "decorated", false, "export spans with what the join says")
 	flag.Parse()
-	if err := run(context.Background(), *path, *requests); err != nil {
+	if err := s.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "shop:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, path string, requests int) (err error) {
-	answers, err := os.Create(path)
+func (s *shop) run(ctx context.Context) (err error) {
+	answers, err := os.Create(s.path)
 	if err != nil {
 		return err
 	}
@@ -42,8 +56,12 @@ func run(ctx context.Context, path string, requests int) (err error) {
 	if err != nil {
 		return err
 	}
-	// Cycle fidelity: there a join from outside can say all that one inside can.
-	m, shutdown, err := otlp.Start(ctx, otelgc.WithExactBudget(0))
+	// Per cycle a join from outside can say all that one inside can.
+	budget := 0.0
+	if s.exact {
+		budget = 1
+	}
+	m, shutdown, err := otlp.Start(ctx, otelgc.WithExactBudget(budget))
 	if err != nil {
 		return err
 	}
@@ -51,9 +69,19 @@ func run(ctx context.Context, path string, requests int) (err error) {
 	if err != nil {
 		return err
 	}
-	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithBatcher(exporter),
-		sdktrace.WithSpanProcessor(spans.NewProcessor(m, &recorder{json.NewEncoder(answers)})))
-	work(tracers.Tracer("shop"), requests)
+	export := sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithBlocking())
+	record := &recorder{out: json.NewEncoder(answers)}
+	o := []sdktrace.TracerProviderOption{sdktrace.WithResource(res)}
+	if s.decorated {
+		record.next = export
+	} else {
+		o = append(o, sdktrace.WithSpanProcessor(export))
+	}
+	tracers := sdktrace.NewTracerProvider(append(o, sdktrace.WithSpanProcessor(spans.NewProcessor(m, record)))...)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	s.work(tracers.Tracer("shop"))
 	limit, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	return errors.Join(tracers.Shutdown(limit), shutdown(limit))
@@ -63,36 +91,58 @@ func run(ctx context.Context, path string, requests int) (err error) {
 var kept [64][]byte
 
 // work makes one span after another, with garbage in each.
-func work(tracer trace.Tracer, requests int) {
-	for i := range requests {
+func (s *shop) work(tracer trace.Tracer) {
+	for i := range s.requests {
 		_, span := tracer.Start(context.Background(), "order", trace.WithSpanKind(trace.SpanKindServer))
 		for k := range 200 {
 			kept[(i+k)%len(kept)] = make([]byte, 16<<10)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(s.rest)
 		span.End()
 	}
 }
 
-// recorder writes the charges of each span.
-type recorder struct{ out *json.Encoder }
+// recorder writes down what each span carries, and hands it on.
+type recorder struct {
+	out  *json.Encoder
+	next sdktrace.SpanProcessor // nil for none
+}
 
-// Answer is what the join in process says of one span.
+// answer is what the join in process says of one span.
 type answer struct {
 	Span   string             `json:"span"`
 	Shares map[string]float64 `json:"shares"`
+	Words  map[string]string  `json:"words"`
 }
 
 func (r *recorder) OnEnd(s sdktrace.ReadOnlySpan) {
-	a := answer{Span: s.SpanContext().SpanID().String(), Shares: map[string]float64{}}
+	a := answer{s.SpanContext().SpanID().String(), map[string]float64{}, map[string]string{}}
 	for _, kv := range s.Attributes() {
-		if v, ok := kv.Value.AsInterface().(float64); ok {
+		switch v := kv.Value.AsInterface().(type) {
+		case float64:
 			a.Shares[string(kv.Key)] = v
+		case string:
+			a.Words[string(kv.Key)] = v
 		}
 	}
 	_ = r.out.Encode(a)
+	if r.next != nil {
+		r.next.OnEnd(s)
+	}
 }
 
 func (r *recorder) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-func (r *recorder) Shutdown(context.Context) error                  { return nil }
-func (r *recorder) ForceFlush(context.Context) error                { return nil }
+
+func (r *recorder) Shutdown(ctx context.Context) error {
+	if r.next == nil {
+		return nil
+	}
+	return r.next.Shutdown(ctx)
+}
+
+func (r *recorder) ForceFlush(ctx context.Context) error {
+	if r.next == nil {
+		return nil
+	}
+	return r.next.ForceFlush(ctx)
+}

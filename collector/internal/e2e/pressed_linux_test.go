@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pressure is who takes the machine away from the shop, and how a sidecar tells.
+type pressure struct {
+	shop    []string // what starts the shop, and who competes with it
+	sidecar []string // what starts the sidecar; nil for nothing
+	follow  bool     // the shop's threads
+	cause   string   // by which it has to be charged
+}
+
+// competitor is somebody who wants the one CPU that the shop has.
+func competitor(t *testing.T) pressure {
+	t.Helper()
+	taskset, err := exec.LookPath("taskset")
+	if err != nil {
+		t.Skipf("skipped: two programs on one CPU: %v: taskset is of util-linux", err)
+	}
+	return pressure{shop: []string{taskset, "-c", "0"}, follow: true, cause: "host.preempted"}
+}
+
+// pressed is a shop that did its work under pressure.
+type pressed struct {
+	got, said map[string]said
+	gaps      gaps
+}
+
+// requestsUnderPressure are what a shop has to do then.
+const requestsUnderPressure = 200
+
+// press lets a shop work, from its first request to its last. It reads the board
+// where the sidecar writes it, unless it is blind.
+func (s *site) press(t *testing.T, out place, by pressure, service string, blind bool, args ...string) pressed {
+	t.Helper()
+	dir := t.TempDir()
+	file, board := filepath.Join(dir, "answers.jsonl"), filepath.Join(dir, "board")
+	shown := board
+	if blind {
+		shown = "off"
+	}
+	env := append(s.senderEnv(service, "grpc", shown), "GOGC=100", "OTEL_EXPORTER_OTLP_TIMEOUT=60000")
+	args = append([]string{"-answers", file, "-requests", fmt.Sprint(requestsUnderPressure), "-rest", "25ms"}, args...)
+	var shop, sidecar *process
+	var begin func()
+	if !by.follow { // then nobody need be there before the board is
+		sidecar = s.follow(t, by, board, nil)
+	}
+	shop, begin = out.startShop(t, asItIs, by.shop, service, env, args...)
+	if by.follow {
+		sidecar = s.follow(t, by, board, shop)
+	}
+	f, enough := followBoard(t, board)
+	begin()
+	taker := startBy(t, by.shop, asItIs, nil, "sh", "-c", "while :; do :; done")
+	shop.wait(t)
+	taker.kill()
+	if !shop.cmd.ProcessState.Success() {
+		t.Fatalf("the shop ended with %v: %s", shop.cmd.ProcessState, shop.output())
+	}
+	got := out.come(t, service, requestsUnderPressure)
+	enough()
+	sidecar.alive(t)
+	return pressed{got, answers(t, file), f.split(t, out.events())}
+}
+
+// follow starts a sidecar, and waits until it does its work.
+func (s *site) follow(t *testing.T, by pressure, board string, shop *process) *process {
+	t.Helper()
+	args, ready := []string{"run", "--mode", "periodic", "--board", board}, "writing the board"
+	if by.follow {
+		args, ready = append(args, "--target", fmt.Sprint(shop.cmd.Process.Pid)), "following the target's threads"
+	}
+	env := append(s.senderEnv("e2e-sidecar", "grpc", board), "OTEL_EXPORTER_OTLP_TIMEOUT=60000")
+	p := startBy(t, by.sidecar, asItIs, env, programs(t).sidecar, args...)
+	eventually(t, "the sidecar", func() error {
+		switch said := p.output(); {
+		case strings.Contains(said, "counted, not followed"):
+			t.Skipf("skipped: what a competitor takes from a process: its threads cannot be followed here: %s", said)
+		case !strings.Contains(said, ready):
+			return fmt.Errorf("it has not said %q", ready)
+		}
+		return nil
+	}, p)
+	return p
+}
