@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"time"
@@ -12,6 +13,43 @@ import (
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/stall"
 )
+
+// One line around the handlers. Inside of the middleware that makes the spans, such
+// as otelhttp's, a slow request is told with its trace.
+func ExampleMonitor_Middleware() {
+	m, err := otelgc.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /orders/{id}", func(_ http.ResponseWriter, r *http.Request) { fmt.Println("order", r.PathValue("id")) })
+	h := m.Middleware(mux)
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/orders/7", nil))
+	// Output: order 7
+}
+
+// A goroutine that a handler starts joins the window of its request.
+func ExampleJoin() {
+	m, err := otelgc.Start(otelgc.WithJoinableRequests())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+	h := m.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer otelgc.Join(r.Context())()
+			fmt.Println("half of the work")
+		}()
+		<-done
+	}))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	// Output: half of the work
+}
 
 // A job of a queue is a window, and the goroutine that does half of it joins it.
 func ExampleMonitor_Begin() {
