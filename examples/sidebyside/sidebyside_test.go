@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 	if strings.Contains(today, "otelgc.") {
 		t.Error("the first part holds attributes of otelgc")
 	}
-	for _, want := range []string{"otelgc.stall.gc.", "otelgc.fidelity: exact", "> ", "(gc.", "EventName : otelgc.request.slow", "EventName : otelgc.gc.collection"} {
+	for _, want := range []string{"otelgc.stall.gc.", "otelgc.stall.app_or_host: ", "otelgc.fidelity: exact", "> ", "(gc.", "EventName : otelgc.request.slow", "EventName : otelgc.gc.collection"} {
 		if !strings.Contains(ours, want) {
 			t.Errorf("the second part does not hold %q", want)
 		}
