@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDemoHog(t *testing.T) {
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "cpu-hog")
+	if len(d.Stalls) == 0 || isGC(d.Stalls[0]) {
+		t.Errorf("stalls of a service whose CPUs were taken away: %q, want one first that is not the collector's: %q", d.Stalls, d.Blame)
+	}
+	if i := d.Injected; i == nil || i.What != "cpu-hog" {
+		t.Errorf("injected: %+v, want cpu-hog", i)
+	}
+}
+
+// TestDemoSlowed: collections of a small heap come by the dozen, and others want
+// the service's CPU: some of their pauses are long because of it, and it is said.
+func TestDemoSlowed(t *testing.T) {
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=10"}, "--duration", "4s", "--rate", "400", "--live-heap", "1MiB", "--inject", "cpu-hog")
+	if machine, _ := d.Setup["machine"].(string); !strings.Contains(machine, "is followed") {
+		t.Skipf("skipped: the service's threads cannot be followed here: %q; notes: %q", machine, d.Notes)
+	}
+	s := d.Slowed
+	if s == nil || s.StolenCPU == 0 || !strings.Contains(s.Longest, "without a CPU") {
+		t.Errorf("of %d collections beside a hog the machine made %+v long, want some, by stolen CPU", d.Collections, s)
+	}
+	if d.Stalls[0] != "host.preempted" {
+		t.Errorf("stalls %q, want host.preempted first", d.Stalls)
+	}
+}
