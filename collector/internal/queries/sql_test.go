@@ -67,6 +67,24 @@ func TestLostBatch(t *testing.T) {
 	alike(t, join(t, clickHouse, dir), part)
 }
 
+// TestByContainer: a process that is found by its pod is found by its container.
+func TestByContainer(t *testing.T) {
+	dir := recorded(t)
+	for _, name := range recordedFiles {
+		file := filepath.Join(dir, name)
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, bytes.ReplaceAll(text, []byte(`"k8s.pod.uid"`), []byte(`"container.id"`)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	duck := join(t, duckDB, dir)
+	asConnected(t, duck)
+	alike(t, join(t, clickHouse, dir), duck)
+}
+
 // alike holds what ClickHouse says to what DuckDB says, to a nanosecond.
 func alike(t *testing.T, click, duck joined) {
 	t.Helper()

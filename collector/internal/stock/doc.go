@@ -4,5 +4,8 @@
 //
 // That distribution is not built here, as it has receivers of hundreds of modules
 // that the file does not name. Its test is a Collector itself, of those components
-// of the official list that the file names, in the versions of that list.
+// of the official list that the file names, in the versions of that list. The lists,
+// in testdata, are the modules of the manifests:
+//
+//	sed -n 's/^ *- gomod: //p' manifest.yaml
 package stock
