@@ -31,6 +31,9 @@ const stealFrom = 100 * time.Microsecond
 //	host.irq        its CPU served interrupts for a good part of the gap
 //	host.steal      and not at all, or for next to nothing of it
 //
+// What follows on a gap that took the thread off its CPU, without a look in between,
+// is that one's (see behind).
+//
 // Where the records that a rule needs are not complete, it does not apply.
 func (g *Gap) decide(a *kernel.Account) {
 	if !a.Thread {

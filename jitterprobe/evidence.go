@@ -27,6 +27,7 @@ const (
 	LateTimer                    // the timer came late, and the thread did not wait for the CPU
 	EveryCPU                     // the gaps of all CPUs have this in common
 	Remainder                    // the thread was not switched out and had no page fault
+	ColdCache                    // the gap follows on one that took the thread off its CPU
 	NumWitnesses                 // how many there are, not a witness
 )
 
@@ -83,6 +84,8 @@ func (e Evidence) String() string {
 		return fmt.Sprintf("all %d CPUs at once", e.Count)
 	case Remainder:
 		return "not switched out, no page fault"
+	case ColdCache:
+		return "right behind the gap before: caches were cold for " + d.String()
 	}
 	return ""
 }

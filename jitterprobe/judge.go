@@ -19,6 +19,7 @@ type judge struct {
 	runtime   bool // the thread is one of the runtime's
 	stops     *stops
 	waited    waited
+	behind    behind
 	limits    []Limit
 }
 
@@ -75,6 +76,7 @@ func (j *judge) settle(gaps []Gap, b batch) {
 	if !j.seen {
 		j.waited.settle(gaps, b)
 	}
+	j.behind.settle(gaps)
 	j.view.Forget(b.watermark)
 }
 

@@ -18,6 +18,7 @@ var witnessNames = [NumWitnesses]string{
 	LateTimer:     "late_timer",
 	EveryCPU:      "every_cpu",
 	Remainder:     "no_switch_no_fault",
+	ColdCache:     "cold_cache",
 }
 
 // String returns the name of w, such as switch_record.
