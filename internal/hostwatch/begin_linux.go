@@ -19,6 +19,21 @@ func (w *Watch) follow() {
 	w.scheduler, w.why = followScheduler(w.o.PID)
 }
 
+// count reads what was counted so far, once the scheduler is followed: to attach
+// to it can take seconds on a busy machine, and that the process was throttled
+// then is no reason of an interval that came later.
+func (w *Watch) count() error {
+	first, err := w.process.Read(w.o.Clock.Now, w.o.MaxThreads)
+	if err != nil {
+		return err
+	}
+	w.first, w.last, w.pressed = first.Counts, first.Counts, w.process.Pressure()
+	w.grouped, _ = w.process.GroupPressure() // zero where it is not known, then and later
+	w.delay, w.totals.Threads, w.slow = first.RunDelay.Or(0), first.Threads, first.End
+	w.history.Add(first)
+	return nil
+}
+
 // begin takes stock of the threads, anew after events were lost. What events
 // said of the time before is nobody's business.
 func (w *Watch) begin() (err error) {

@@ -80,16 +80,10 @@ func Start(o Options) (*Watch, error) {
 		o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold),
 		ask: make(chan chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	first, err := p.Read(o.Clock.Now, o.MaxThreads)
-	if err != nil {
-		p.Close()
-		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
-	}
-	w.first, w.last, w.pressed = first.Counts, first.Counts, p.Pressure()
-	w.grouped, _ = p.GroupPressure() // zero where it is not known, then and later
-	w.delay, w.totals.Threads, w.slow = first.RunDelay.Or(0), first.Threads, first.End
-	w.history.Add(first)
 	w.follow()
+	if err := w.count(); err != nil {
+		return nil, errors.Join(fmt.Errorf("watch process %d: %w", o.PID, err), w.detach())
+	}
 	if err := w.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("watch process %d: %w", o.PID, err), w.detach())
 	}
