@@ -45,7 +45,6 @@ type Collections struct {
 	RuntimeCycles uint64 // as the runtime did, over the same time
 	Pause         time.Duration
 	LongestPause  time.Duration
-	CPU           time.Duration
 	Slowed        slowed.Tally // that the machine made pause long
 }
 

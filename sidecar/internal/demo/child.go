@@ -59,8 +59,6 @@ type child struct {
 	toldStops uint64 // and of the last suspension
 	slowed    slowed.Tally
 	lost      uint64
-	notes     []string
-	windows   counter
 
 	complaints complaints
 }
@@ -92,16 +90,14 @@ func (c *child) run(ctx context.Context) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
-	summary := probe.Stop()
+	probe.Stop()
 	farewell := c.settle(ctx, before, start)
 	farewell.Forced = forced
-	farewell.ProbeSeen = int64(summary.Observed())
 	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
 	// What is open still gets its account: the farewell comes after it.
 	if err := c.shutdown(ctx); err != nil {
 		farewell.Notes = append(farewell.Notes, "the monitor did not end in good order: "+err.Error())
 	}
-	farewell.Windows = c.windows.Load()
 	farewell.Notes = append(farewell.Notes, c.complaints.list()...)
 	return errors.Join(c.out.Farewell(&farewell), c.out.Flush())
 }
@@ -123,7 +119,6 @@ func (c *child) monitorOptions() []otelgc.Option {
 		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
 		otelgc.WithBoard(c.options.Board),
 		otelgc.WithOnWindow(func(w *stall.Window, s *stall.Share) {
-			c.windows.add(1)
 			_ = c.out.Window(w, s) // an error stays, and the flush returns it
 		}),
 	}
@@ -146,8 +141,8 @@ func (c *child) probeOptions() jitterprobe.Options {
 
 func (c *child) hello(address string, p *jitterprobe.Probe) error {
 	h := wire.Hello{
-		Address: address, GoVersion: runtime.Version(), GOMAXPROCS: runtime.GOMAXPROCS(0), CPUs: runtime.NumCPU(),
-		ProbeMode: p.Mode().String(), ProbeNote: p.Note(), Notes: c.notes, LiveHeap: c.options.LiveHeap,
+		Address: address, GoVersion: runtime.Version(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		ProbeMode: p.Mode().String(), ProbeNote: p.Note(), LiveHeap: c.options.LiveHeap,
 	}
 	return errors.Join(c.out.Hello(&h), c.out.Flush())
 }

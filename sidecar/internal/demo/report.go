@@ -59,7 +59,7 @@ func (r *runner) collections() blame.Collections {
 	f := &r.account.farewell
 	c := blame.Collections{
 		Cycles: f.Collections, RuntimeCycles: f.RuntimeCycles,
-		Pause: time.Duration(f.PauseNanos), CPU: time.Duration(f.GCCPUNanos), Slowed: f.Slowed,
+		Pause: time.Duration(f.PauseNanos), Slowed: f.Slowed,
 	}
 	for i := range r.account.pauses {
 		c.LongestPause = max(c.LongestPause, r.account.pauses[i].Duration())
@@ -164,7 +164,7 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
 		add("%s of the service could not be kept.", page.Many(n, "record"))
 	}
-	for _, n := range append(r.account.hello.Notes, r.account.farewell.Notes...) {
+	for _, n := range r.account.farewell.Notes {
 		add("The service says: %s.", n)
 	}
 	return notes

@@ -3,16 +3,11 @@ package demo
 import (
 	"context"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
 )
-
-type counter struct{ atomic.Uint64 }
-
-func (c *counter) add(n uint64) { c.Add(n) }
 
 const cyclesMetric = "/gc/cycles/total:gc-cycles"
 
@@ -73,8 +68,6 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 			f.Collections += n
 		}
 		f.PauseNanos = int64(session.PauseTotal)
-		f.GCCPUNanos = int64(session.GCCPU)
-		f.Allocated = uint64(session.AllocatedBytes)
 		if f.Collections == f.RuntimeCycles || err != nil {
 			break
 		}

@@ -9,14 +9,12 @@ import (
 
 // Hello is the first frame: the service is ready for requests.
 type Hello struct {
-	Address    string   `json:"address"` // host:port on the loopback interface
-	GoVersion  string   `json:"go_version"`
-	GOMAXPROCS int      `json:"gomaxprocs"`
-	CPUs       int      `json:"cpus"`
-	ProbeMode  string   `json:"probe_mode"`           // of the probe in the process
-	ProbeNote  string   `json:"probe_note,omitempty"` // why it is not the mode that was asked for
-	Notes      []string `json:"notes,omitempty"`      // what did not go as it should, for the reader
-	LiveHeap   uint64   `json:"live_heap"`            // bytes, as built
+	Address    string `json:"address"` // host:port on the loopback interface
+	GoVersion  string `json:"go_version"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	ProbeMode  string `json:"probe_mode"`           // of the probe in the process
+	ProbeNote  string `json:"probe_note,omitempty"` // why it is not the mode that was asked for
+	LiveHeap   uint64 `json:"live_heap"`            // bytes, as built
 }
 
 // Farewell is the last frame, read after the load has settled.
@@ -26,17 +24,13 @@ type Farewell struct {
 	RuntimeCycles uint64 `json:"runtime_cycles"`
 	Collections   uint64 `json:"collections"`
 	PauseNanos    int64  `json:"pause_ns"` // sum of all pauses
-	GCCPUNanos    int64  `json:"gc_cpu_ns"`
-	Allocated     uint64 `json:"allocated"` // bytes
 	// Slowed are the collections that the machine made pause long.
-	Slowed  slowed.Tally `json:"slowed,omitzero"`
-	Windows uint64       `json:"windows"` // resolved
+	Slowed slowed.Tally `json:"slowed,omitzero"`
 	// Lost is the number of collections and suspensions that were dropped before
 	// they could be handed on.
-	Lost      uint64   `json:"lost,omitempty"`
-	Forced    uint64   `json:"forced,omitempty"` // stops or cycles that the injection caused
-	ProbeSeen int64    `json:"probe_seen_ns"`    // time that the probe in the process observed
-	Notes     []string `json:"notes,omitempty"`
+	Lost   uint64   `json:"lost,omitempty"`
+	Forced uint64   `json:"forced,omitempty"` // stops or cycles that the injection caused
+	Notes  []string `json:"notes,omitempty"`  // what did not go as it should, for the reader
 }
 
 // Hello writes h.
