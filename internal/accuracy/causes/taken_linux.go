@@ -24,7 +24,7 @@ const takenEvery = 20 * time.Millisecond
 func taken(cpu int, _ stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
 	tid, err := pinnedTo(cpu)
 	if err != nil {
-		return nil, err
+		return nil, missingRights{err}
 	}
 	w, err := uprobe.Thread(tid, somebodyElse, noLongerHasP)
 	if err != nil {
