@@ -46,7 +46,7 @@ func (c *Collection) GC() (gc.Collection, error) {
 		if p.Slack < 0 || p.Slack > maxInstant {
 			return out, fmt.Errorf("parse collection: slack of %d ns", p.Slack)
 		}
-		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: p.EndMax, Slack: p.Slack, Suspend: p.Suspend, Phase: phase, HostDuring: p.Host.gc()})
+		out.Pauses = append(out.Pauses, gc.Pause{Start: p.Start, End: p.End, EndMax: max(p.End, p.EndMax), Slack: p.Slack, Suspend: p.Suspend, Phase: phase, HostDuring: p.Host.gc()})
 	}
 	for _, g := range c.Generations {
 		id, ok := named(g.Gen, gc.NumGenerations)
