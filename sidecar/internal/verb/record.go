@@ -21,11 +21,13 @@ import (
 // recorder writes what a run sees into a file. A nil one does nothing.
 type recorder struct {
 	path, workload string
-	target         int // PID that the doctor is to look at, 0 for none
 	clock          stall.Clock
 	log            *slog.Logger
 
+	asking sync.WaitGroup // of the doctor
 	mu     sync.Mutex
+	target int                // PID that the doctor is to look at, 0 for none
+	probe  *jitterprobe.Probe // nil until begin
 	file   *recording.Writer  // nil until begin
 	probes []recording.Probe  // the first, and those beside it
 	byCPU  map[int32]int      // their IDs
@@ -78,10 +80,16 @@ func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
 	case err != nil:
 		return err
 	}
-	r.ask(file, p)
+	r.mu.Lock()
+	target := r.target
+	r.mu.Unlock()
+	r.ask(file, p, target)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.file = file
+	r.file, r.probe = file, p
+	if r.target != target { // found meanwhile
+		r.askAgain()
+	}
 	r.learn(w, threshold)
 	for _, g := range r.early {
 		r.write(g)
@@ -115,6 +123,11 @@ func (r *recorder) learn(w *watch.Watch, threshold time.Duration) {
 func (r *recorder) add(o recording.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if v, ok := o.(recording.Target); ok && r.target == 0 && v.PID != 0 {
+		if r.target = v.PID; r.file != nil {
+			r.askAgain()
+		}
+	}
 	switch {
 	case r.file != nil:
 		r.file.Add(o)
@@ -139,17 +152,24 @@ func (r *recorder) write(g jitterprobe.Gap) {
 	r.file.Gap(id, recording.GapOf(g))
 }
 
+// askAgain asks the doctor once more, about the first process that was found by its
+// name: his later answers count. The mutex is held.
+func (r *recorder) askAgain() {
+	file, p, target := r.file, r.probe, r.target
+	r.asking.Go(func() { r.ask(file, p, target) })
+}
+
 // ask records what the doctor says of this machine, and of the target. His
 // self-test would be in the way of the probe.
-func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe) {
-	report, err := doctor.Run(doctor.Options{Probe: p, Target: r.target})
+func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe, target int) {
+	report, err := doctor.Run(doctor.Options{Probe: p, Target: target})
 	if err != nil {
-		r.log.Warn("the recording has no answers of the doctor", "error", err)
+		r.log.Warn("the recording lacks answers of the doctor", "target", target, "error", err)
 		return
 	}
 	document, err := json.Marshal(report)
 	if err != nil {
-		r.log.Warn("the recording has no answers of the doctor", "error", err)
+		r.log.Warn("the recording lacks answers of the doctor", "target", target, "error", err)
 		return
 	}
 	file.Add(recording.Doctor{RawMessage: document})

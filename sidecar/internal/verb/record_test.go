@@ -2,8 +2,11 @@ package verb
 
 import (
 	"bytes"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,5 +62,43 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 	want := map[int][]gap{recording.AllProbes: {{12, every}}, 1: {{10, quiet}, {30, slept}}, 2: {{12, jitterprobe.Evidence{}}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("gaps by probe (-want +got):\n%s", d)
+	}
+}
+
+// TestDoctorOfWhoIsFoundLater: of a process that is watched by its name the doctor
+// is asked when it is found, once.
+func TestDoctorOfWhoIsFoundLater(t *testing.T) {
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Stop()
+	path := filepath.Join(t.TempDir(), "x.rec")
+	file, err := recording.Create(path, recording.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{file: file, probe: probe, log: slog.New(slog.DiscardHandler), probes: []recording.Probe{{ID: 1}}}
+	r.add(recording.Target{ID: 1, PID: os.Getpid()})
+	r.add(recording.Target{ID: 2, PID: 1})
+	if err := r.close(probe.Snapshot(), 1); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := recording.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for record, err := in.Next(); err == nil; record, err = in.Next() {
+		if d, ok := record.(recording.Doctor); ok {
+			answers = append(answers, string(d.RawMessage))
+		}
+	}
+	if want := fmt.Sprintf("/proc/%d/task", os.Getpid()); len(answers) != 1 || !strings.Contains(answers[0], want) {
+		t.Errorf("%d answers of the doctor, want one that looked at %s", len(answers), want)
 	}
 }
