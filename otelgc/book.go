@@ -28,7 +28,6 @@ type book struct {
 	spare    *chapter          // of the decoder's goroutine
 	blank    *chapter          // memory for another
 	oneP     bool              // GOMAXPROCS is 1
-	n        uint64            // chapters ever
 	carrying map[uint64]int    // goroutines with open windows, and how many
 	holders  map[int16]*holder // by slot: who carries its window
 	last     [slotCount]int32  // by slot: place of its last mark, of carry
@@ -125,7 +124,6 @@ func (b *book) shelve() {
 		b.spare = new(chapter)
 	}
 	b.spare.marks.all = marks
-	b.n++
 }
 
 // forget gives up the n oldest chapters, and keeps the memory of one.

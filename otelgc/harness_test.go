@@ -148,3 +148,12 @@ func until(t *testing.T, what string, is func() bool) {
 		}
 	}
 }
+
+// untilSeen waits until a generation that ends after now is decoded.
+func untilSeen(t *testing.T, m *Monitor) {
+	t.Helper()
+	from := m.clock.Now()
+	until(t, "a generation to be decoded", func() bool {
+		return m.book.log.Coverage(stall.Span{Start: from, End: m.clock.Now()}) > 0
+	})
+}

@@ -92,11 +92,7 @@ func TestFlightRecorderBesideUs(t *testing.T) {
 	defer recorder.Stop()
 	m := startTest(t, WithExactBudget(1))
 	waitMarking(t, m)
-	until(t, "generations to be seen", func() bool {
-		m.book.mu.Lock()
-		defer m.book.mu.Unlock()
-		return m.book.n >= 2
-	})
+	untilSeen(t, m)
 	shutdown(t, m)
 	if !recorder.Enabled() || !trace.IsEnabled() {
 		t.Fatal("the flight recorder was stopped with us")
@@ -184,11 +180,7 @@ func TestBrokenStreamEndsTheSlice(t *testing.T) {
 	})))
 	until(t, "the broken slice to be counted", func() bool { return lost.of("slice decode") > 0 })
 	waitMarking(t, m)
-	until(t, "a generation to be decoded", func() bool {
-		m.book.mu.Lock()
-		defer m.book.mu.Unlock()
-		return m.book.n > 0
-	})
+	untilSeen(t, m)
 	if m.exact.finished() {
 		t.Error("one broken stream ended exact fidelity")
 	}
