@@ -5,6 +5,7 @@ package page
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,7 +31,8 @@ func Item(w io.Writer, name, text string) {
 }
 
 // Wrap writes text in lines of at most Width columns: the first after first,
-// the others after indent. A word that is longer has a line of its own.
+// the others after indent. A word that is longer has a line of its own. A number
+// stays with its unit.
 func Wrap(w io.Writer, first, indent, text string) {
 	if h, ok := w.(*HTML); ok {
 		h.sentence(first, text)
@@ -38,7 +40,7 @@ func Wrap(w io.Writer, first, indent, text string) {
 	}
 	line, n := first, utf8.RuneCountInString(first)
 	empty := true
-	for word := range strings.FieldsSeq(text) {
+	for word := range words(text) {
 		k := utf8.RuneCountInString(word)
 		if !empty && n+1+k > Width {
 			_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
@@ -53,4 +55,32 @@ func Wrap(w io.Writer, first, indent, text string) {
 		empty = false
 	}
 	_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
+
+// words yields the words of text, a unit with the number before it.
+func words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		held := ""
+		for word := range strings.FieldsSeq(text) {
+			if held != "" && isUnit(word) {
+				held += " " + word
+				continue
+			}
+			if held != "" && !yield(held) {
+				return
+			}
+			held = word
+		}
+		if held != "" {
+			yield(held)
+		}
+	}
+}
+
+func isUnit(word string) bool {
+	switch strings.TrimRight(word, ".,;:)") {
+	case "%", "ns", "us", "ms", "s", "KiB", "MiB", "GiB":
+		return true
+	}
+	return false
 }

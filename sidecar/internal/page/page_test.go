@@ -63,3 +63,16 @@ func TestWrap(t *testing.T) {
 		t.Errorf("page (-want +got):\n%s", d)
 	}
 }
+
+// TestWrapKeepsUnits: a number and its unit are on one line, and one space is
+// between them.
+func TestWrapKeepsUnits(t *testing.T) {
+	var b strings.Builder
+	Wrap(&b, "", "", strings.Repeat("y", Width-3)+" 56 % was queue, ("+strings.Repeat("z", Width-30)+" 3.67 ms); last 5 s.")
+	want := strings.Repeat("y", Width-3) + "\n" +
+		"56 % was queue, (" + strings.Repeat("z", Width-30) + " 3.67 ms);\n" +
+		"last 5 s.\n"
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+}
