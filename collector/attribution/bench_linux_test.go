@@ -68,6 +68,28 @@ func BenchmarkAttributor(b *testing.B) {
 	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
 }
 
+// BenchmarkCarried is the same with spans that bring charges of their own process.
+func BenchmarkCarried(b *testing.B) {
+	a, _, spans := load()
+	for _, s := range spans.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
+		m := s.Attributes()
+		m.PutStr(stall.AttrFidelity, "exact")
+		m.PutStr(stall.AttrGCOverlap, "one_collection")
+		for k, v := range of(map[string]float64{
+			"gc.pause": 100e-6, "gc.assist": 50e-6, "sched": 20e-6, "app": 1e-3, "app_or_host": 1.83e-3, "unseen": 0, "coverage": 1,
+		}) {
+			m.PutDouble(k, v)
+		}
+	}
+	n, used := 0, cpuTime(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		n += pass(a, spans, Sink{Count: true, Traces: func(ptrace.Traces) {}})
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "spans/s")
+	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
+}
+
 // BenchmarkLearn learns one event at a time while spans are joined: how long an
 // event waits for the joins.
 func BenchmarkLearn(b *testing.B) {

@@ -20,13 +20,13 @@ type carried struct {
 	untold   time.Duration
 }
 
-// carries returns what a span carries, nil if that is nothing.
-func carries(m pcommon.Map) *carried {
+// read takes in what a span carries. It reports false if that is nothing.
+func (o *carried) read(m pcommon.Map) bool {
 	fidelity := text(m, stall.AttrFidelity)
 	if fidelity == "" {
-		return nil
+		return false
 	}
-	o := &carried{coverage: -1}
+	*o = carried{coverage: -1}
 	if fidelity == stall.Exact.String() {
 		o.Fidelity = stall.Exact
 	}
@@ -40,7 +40,7 @@ func carries(m pcommon.Map) *carried {
 			o.coverage = v.Double()
 		}
 	}
-	return o
+	return true
 }
 
 // part returns the share of the owner that an attribute is of, nil for any other.

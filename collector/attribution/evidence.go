@@ -23,6 +23,7 @@ type joiner struct {
 	pauses   pausesOf
 	place    stall.Place
 	wide     [stall.NumCauses]bool // a gap of the cause applies, and is of more than the process's threads
+	brought  carried               // by the span at hand
 	sums     serviceSums           // of this resource
 }
 

@@ -74,10 +74,11 @@ func FuzzAttributor(f *testing.F) {
 			if !ok {
 				continue // it came with charges of its own
 			}
-			if v := cover.Double(); carries(m) == nil || !(v >= 0 && v <= 1) {
+			var own carried
+			if v := cover.Double(); !own.read(m) || !(v >= 0 && v <= 1) {
 				t.Fatalf("coverage %v", v)
 			}
-			if got, want := carries(m).Total.Seconds(), duration(span).Seconds(); math.Abs(got-want) > 1e-6 {
+			if got, want := own.Total.Seconds(), duration(span).Seconds(); math.Abs(got-want) > 1e-6 {
 				t.Fatalf("the owners sum to %v s of a span of %v s", got, want)
 			}
 		}

@@ -73,7 +73,7 @@ func (w *writer) join(v *view, windows []window) {
 	j.All(j.bare, &j.evidence, func(i int, s *stall.Share) bool {
 		win := &windows[i]
 		o := outcome{share: s, coverage: j.coverage(win)}
-		if own := carries(win.span.Attributes()); own != nil {
+		if own := &j.brought; own.read(win.span.Attributes()) {
 			own.gain(s, &j.wide)
 			o.bring(own, s.Total)
 			if own.Collections > 0 {
@@ -94,7 +94,7 @@ func (w *writer) unknown() {
 			win := window{span: s}
 			win.End = stall.Instant(duration(s))
 			o := outcome{share: &stall.Share{Total: duration(s), Unseen: duration(s)}}
-			if own := carries(s.Attributes()); own != nil {
+			if own := &w.j.brought; own.read(s.Attributes()) {
 				o.bring(own, duration(s))
 			}
 			w.conclude(&win, &o)
