@@ -33,9 +33,9 @@ const forcers = 2
 // psToMark are enough for requests to go on while the collector marks, for which
 // it has a quarter of each. With one P more it would have one to itself; but where
 // all share one CPU, each of the two stops of a collection, and the barrier before
-// the second, waits until the thread of every P had its turn: at load averages of
-// 13 to 26 on two CPUs three Ps made 55 to 78 collections a second of 80 asked
-// for, four 52 to 62.
+// the second, waits until the thread of every P had its turn. At load averages of
+// 12 to 26 on two CPUs, with all of it traced, three Ps made 47 to 78 collections a
+// second of 80 asked for, half of the runs 57 or more; four 52 to 62.
 const psToMark = 3
 
 // makeRoomToMark gives a service in which collections are forced the Ps of a
