@@ -158,7 +158,7 @@ func TestSenderGone(t *testing.T) {
 	if err := <-answer; err != nil || spans != 1 {
 		t.Errorf("error %v, %d spans went on; want none, and 1", err, spans)
 	}
-	metadatatest.AssertEqualConnectorStallAbandoned(t, tel, []metricdata.DataPoint[int64]{{Value: 1}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualConnectorStallAbandoned(t, tel, []metricdata.DataPoint[int64]{own(1)}, metricdatatest.IgnoreTimestamp())
 	stop()
 	if err := tel.Shutdown(context.Background()); err != nil {
 		t.Error(err)

@@ -50,7 +50,7 @@ func (a *states) instance(s connector.Settings, c component.Config, out outputs)
 			name: instanceID(s), began: time.Now(),
 		}
 		var err error
-		if st.telemetry, err = observe(s.TelemetrySettings, st.attributor); err != nil {
+		if st.telemetry, err = observe(s, st.attributor); err != nil {
 			return nil, err
 		}
 		a.of[s.ID] = st

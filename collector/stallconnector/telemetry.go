@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -13,45 +13,50 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// telemetry is what the connector says of itself.
-type telemetry struct{ *metadata.TelemetryBuilder }
+// telemetry is what the connector says of itself, under its id: several of one
+// Collector would write the same series.
+type telemetry struct {
+	*metadata.TelemetryBuilder
+	id attribute.KeyValue
+}
 
-func observe(s component.TelemetrySettings, a *attribution.Attributor) (telemetry, error) {
-	b, err := metadata.NewTelemetryBuilder(s)
+func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error) {
+	b, err := metadata.NewTelemetryBuilder(s.TelemetrySettings)
 	if err != nil {
 		return telemetry{}, err
 	}
+	t := telemetry{b, attribute.String(componentID, s.ID.String())}
 	err = errors.Join(
 		b.RegisterConnectorStallHeldSpansCallback(func(_ context.Context, o metric.Int64Observer) error {
 			spans, _ := a.Held()
-			o.Observe(int64(spans))
+			o.Observe(int64(spans), t.with())
 			return nil
 		}),
 		b.RegisterConnectorStallHeldBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
 			_, bytes := a.Held()
-			o.Observe(int64(bytes + a.Known()))
+			o.Observe(int64(bytes+a.Known()), t.with())
 			return nil
 		}),
 		b.RegisterConnectorStallSpansUnattributedCallback(func(_ context.Context, o metric.Int64Observer) error {
 			l := a.Lost()
-			o.Observe(int64(l.SpansOverLimit), why("limit"))
-			o.Observe(int64(l.SpansTimedOut), why("timeout"))
-			o.Observe(int64(l.SpansUnknown), why("unknown"))
-			o.Observe(int64(l.SpansAmbiguous), why("ambiguous"))
+			o.Observe(int64(l.SpansOverLimit), t.why("limit"))
+			o.Observe(int64(l.SpansTimedOut), t.why("timeout"))
+			o.Observe(int64(l.SpansUnknown), t.why("unknown"))
+			o.Observe(int64(l.SpansAmbiguous), t.why("ambiguous"))
 			return nil
 		}),
 		b.RegisterConnectorStallEventsDroppedCallback(func(_ context.Context, o metric.Int64Observer) error {
 			l := a.Lost()
-			o.Observe(int64(l.Duplicates), why("duplicate"))
+			o.Observe(int64(l.Duplicates), t.why("duplicate"))
 			for reason, n := range l.Events {
-				o.Observe(int64(n), why(reason))
+				o.Observe(int64(n), t.why(reason))
 			}
 			return nil
 		}),
 		b.RegisterConnectorStallForgottenCallback(func(_ context.Context, o metric.Int64Observer) error {
 			l := a.Lost()
-			o.Observe(int64(l.HostsForgotten), item("host"))
-			o.Observe(int64(l.ProcessesForgotten), item("process"))
+			o.Observe(int64(l.HostsForgotten), t.item("host"))
+			o.Observe(int64(l.ProcessesForgotten), t.item("process"))
 			return nil
 		}),
 	)
@@ -59,19 +64,26 @@ func observe(s component.TelemetrySettings, a *attribution.Attributor) (telemetr
 		b.Shutdown()
 		return telemetry{}, err
 	}
-	return telemetry{b}, nil
+	return t, nil
 }
 
 func (t telemetry) refused(what string) {
-	t.ConnectorStallRefused.Add(context.Background(), 1, item(what))
+	t.ConnectorStallRefused.Add(context.Background(), 1, t.item(what))
 }
 
-func (t telemetry) abandoned() { t.ConnectorStallAbandoned.Add(context.Background(), 1) }
+func (t telemetry) abandoned() { t.ConnectorStallAbandoned.Add(context.Background(), 1, t.with()) }
 
-func why(s string) metric.MeasurementOption {
-	return metric.WithAttributes(attribute.String(stall.AttrErrorType, s))
+// componentID is the name that the Collector has for it.
+const componentID = "otelcol.component.id"
+
+func (t telemetry) why(s string) metric.MeasurementOption {
+	return t.with(attribute.String(stall.AttrErrorType, s))
 }
 
-func item(s string) metric.MeasurementOption {
-	return metric.WithAttributes(attribute.String(stall.AttrItem, s))
+func (t telemetry) item(s string) metric.MeasurementOption {
+	return t.with(attribute.String(stall.AttrItem, s))
+}
+
+func (t telemetry) with(more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributes(append(more, t.id)...)
 }

@@ -46,8 +46,8 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 	at := metricdatatest.IgnoreTimestamp()
-	metadatatest.AssertEqualConnectorStallHeldSpans(t, tel, []metricdata.DataPoint[int64]{{Value: 1}}, at)
-	metadatatest.AssertEqualConnectorStallHeldBytes(t, tel, []metricdata.DataPoint[int64]{{}}, at, metricdatatest.IgnoreValue())
+	metadatatest.AssertEqualConnectorStallHeldSpans(t, tel, []metricdata.DataPoint[int64]{own(1)}, at)
+	metadatatest.AssertEqualConnectorStallHeldBytes(t, tel, []metricdata.DataPoint[int64]{own(0)}, at, metricdatatest.IgnoreValue())
 	metadatatest.AssertEqualConnectorStallEventsDropped(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrErrorType, "duplicate", 1), point(stall.AttrErrorType, "no_identity", 1),
 	}, at)
@@ -67,6 +67,13 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+// point is one of the connector stall's, and of an attribute.
 func point(key, value string, n int64) metricdata.DataPoint[int64] {
-	return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String(key, value)), Value: n}
+	p := own(n)
+	p.Attributes = attribute.NewSet(append(p.Attributes.ToSlice(), attribute.String(key, value))...)
+	return p
+}
+
+func own(n int64) metricdata.DataPoint[int64] {
+	return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String(componentID, "stall")), Value: n}
 }

@@ -5,9 +5,14 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
+	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
 )
 
 // TestSingleWriter: two connectors of one Collector that count spans of the same
@@ -52,5 +57,34 @@ func TestSingleWriter(t *testing.T) {
 			t.Errorf("%q of %q writes the series of %s", c.name, c.collector, other)
 		}
 		writers[got] = c.name + " of " + c.collector
+	}
+}
+
+// TestOwnMetrics: what two connectors of one Collector say of themselves are series
+// of their own, too.
+func TestOwnMetrics(t *testing.T) {
+	ctx, tel, f := context.Background(), componenttest.NewTelemetry(), NewFactory()
+	var all []component.Component
+	for _, name := range []string{"", "two"} {
+		s := metadatatest.NewSettings(tel)
+		s.ID = component.NewIDWithName(metadata.Type, name)
+		c, err := f.CreateTracesToTraces(ctx, s, createDefaultConfig(), consumertest.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.ConsumeTraces(ctx, request()); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	stop := lifecycle(t, all...)
+	point := func(id string) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String(componentID, id)), Value: 1}
+	}
+	metadatatest.AssertEqualConnectorStallHeldSpans(t, tel,
+		[]metricdata.DataPoint[int64]{point("stall"), point("stall/two")}, metricdatatest.IgnoreTimestamp())
+	stop()
+	if err := tel.Shutdown(ctx); err != nil {
+		t.Error(err)
 	}
 }
