@@ -22,8 +22,9 @@ type Config struct {
 	// about 13 kB for a quiet Go process and up to 180 kB for a busy one. Over
 	// them, and over half of MaxBytes, who is new takes the place of the one that
 	// was silent longest, if it says nothing any more, or, if its host has told for
-	// a second, of one of the host that has most; else it is not known, counted. MaxServices bounds the series, and
-	// so does an eighth of MaxBytes: over it services are counted under one name.
+	// a second, of one of the host that has most; else it is not known, counted.
+	// MaxServices bounds the series, and so does an eighth of MaxBytes: over it
+	// services are counted under one name.
 	MaxHosts     int `mapstructure:"max_hosts"`
 	MaxProcesses int `mapstructure:"max_processes"`
 	MaxServices  int `mapstructure:"max_services"`
