@@ -9,10 +9,10 @@ import (
 
 // gained returns how a span may differ from what its process had laid on it: it has
 // the machine's part where the process did not know it, out of app_or_host and
-// unseen, and is in all else as it was, to the bit. It is checked
-// by the gaps that were told, and by arithmetic that is not the join's: what
-// the gaps have of the span is the most that it can be charged with, and what of
-// that cannot have been in a stop or while the goroutine waited is the least.
+// unseen, and is in all else as it was, to the bit. It is checked by the gaps that
+// were told, and by arithmetic that is not the join's: what the gaps have of the span
+// is the most that it can be charged with, and what of that cannot have been in a stop
+// or while the goroutine waited is the least.
 func gained(known gaps) func(g, w said) error {
 	return func(g, w said) error {
 		took, rest := 0.0, maps.Clone(g.shares)
