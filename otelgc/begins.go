@@ -58,8 +58,8 @@ func (b *begins) add(to *[]stall.Instant, t stall.Instant) {
 }
 
 // count adds to what a window has met the collections that delayed it, or the
-// piece w of it. With exact evidence a pause in which the goroutine was parked
-// did not.
+// piece w of it. With exact evidence a pause in which the goroutine was parked or
+// ran did not.
 func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +67,7 @@ func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	pauses := func(of func(stall.Source) bool) {
 		for i := range e.Process {
 			v := &e.Process[i]
-			if v.Cause == stall.GCPause && of(v.Source) && delays(e, v.Span().Clip(extent)) {
+			if v.Cause == stall.GCPause && of(v.Source) && delays(w, e, v.Span().Clip(extent)) {
 				b.near = append(b.near, v.Start)
 			}
 		}
@@ -103,21 +103,22 @@ func (d *distinct) add(begun, at []stall.Instant) {
 	}
 }
 
-// delays reports whether a pause, of which s lies in the window, may have delayed
-// the goroutine: not if it was parked or ran throughout. Its own pauses are
-// counted as its own.
-func delays(e *stall.Evidence, s stall.Span) bool {
-	if s.Empty() {
-		return false
+// delays reports whether the join charges any of a pause, of which s lies in the
+// window: not where the goroutine was parked or ran, between the window's start
+// and its end. Its own pauses are counted as its own.
+func delays(w *stall.Window, e *stall.Evidence, s stall.Span) bool {
+	if s.Empty() || s.Start < w.Start || s.End > w.End {
+		return !s.Empty()
 	}
+	at := s.Start
 	for i := range e.Track {
 		t := &e.Track[i]
-		if t.Start >= s.End {
-			return true
+		if t.Start > at || at >= s.End {
+			break
 		}
-		if (t.State == stall.StateParked || t.State == stall.StateRunning) && t.Start <= s.Start && s.End <= t.End {
-			return false
+		if t.State == stall.StateParked || t.State == stall.StateRunning {
+			at = max(at, t.End)
 		}
 	}
-	return true
+	return at < s.End
 }

@@ -56,6 +56,30 @@ func TestCollectionsOfAWindow(t *testing.T) {
 				Track:   []stall.StateSpan{{Start: 90, End: 250, State: stall.StateRunnable}, {Start: 250, End: 400, State: stall.StateRunning}},
 			}, 1,
 		},
+		"parked as it arrived, which delays the handler": {
+			stall.Window{Arrival: 90, Start: 200, End: 400},
+			stall.Evidence{
+				Process: list(pause(100), pause(300)),
+				Track:   []stall.StateSpan{{Start: 90, End: 200, State: stall.StateParked}, {Start: 200, End: 400, State: stall.StateRunnable}},
+			}, 2,
+		},
+		"ran, then slept": {
+			stall.Window{Start: 90, End: 400},
+			stall.Evidence{
+				Process: list(pause(100), pause(300)),
+				Track: []stall.StateSpan{
+					{Start: 90, End: 200, State: stall.StateRunnable}, {Start: 200, End: 305, State: stall.StateRunning},
+					{Start: 305, End: 400, State: stall.StateParked},
+				},
+			}, 1,
+		},
+		"in a state that nobody knows": {
+			stall.Window{Start: 90, End: 400},
+			stall.Evidence{
+				Process: list(pause(100), pause(300)),
+				Track:   []stall.StateSpan{{Start: 90, End: 200, State: stall.StateParked}, {Start: 200, End: 302, State: stall.StateRunning}},
+			}, 1,
+		},
 		"made it itself": {
 			stall.Window{Start: 90, End: 200},
 			stall.Evidence{

@@ -49,7 +49,7 @@ func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	slices.SortFunc(c.ranges, func(a, b gotrace.Range) int {
 		return cmp.Or(cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.Start, b.Start))
 	})
-	c.learnMade(g.Stops)
+	lost += c.learnMade(g.Stops)
 	c.learnWorkers(g.Workers)
 	return lost
 }

@@ -45,6 +45,7 @@ func TestChildStepsIn(t *testing.T) {
 			{Span: stall.Span{Start: 2500, End: 3600}, Goroutine: 2, Kind: gotrace.Assist},
 			{Span: stall.Span{Start: 6500, End: 8500}, Goroutine: 3, Kind: gotrace.Assist},
 		},
+		Stops: []gotrace.Stop{{Span: stall.Span{Start: 5500, End: 6100}, Goroutine: 3}},
 	}, nil)
 	e := followed(b, stall.Window{Start: 2000, End: 9000}, 0, 2000)
 	want := []string{
@@ -63,7 +64,7 @@ func TestChildStepsIn(t *testing.T) {
 		t.Errorf("track (-want +got):\n%s", diff)
 	}
 	want, got = []string{
-		"3500-3600 gc.assist", "4500-5000 sched", "6500-8000 gc.assist",
+		"3500-3600 gc.assist", "4500-5000 sched", "6000-6100 runtime.suspension", "6500-8000 gc.assist",
 	}, nil
 	for _, v := range e.Own {
 		got = append(got, fmt.Sprintf("%d-%d %s", v.Start, v.End, v.Cause))

@@ -42,7 +42,7 @@ func TestFollowAcrossGenerations(t *testing.T) {
 			{Span: stall.Span{Start: second + 500, End: second + 600}, Goroutine: 8},
 		},
 		Stops: []gotrace.Stop{
-			{Span: stall.Span{Start: second + 700, End: second + 800}, Goroutine: 7},
+			{Span: stall.Span{Start: second + 700, End: second + 900}, Restart: second + 800, Goroutine: 7},
 			{Span: stall.Span{Start: second + 900, End: second + 950}, Goroutine: 8, GC: true},
 		},
 	}, nil)

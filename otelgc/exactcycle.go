@@ -11,6 +11,7 @@ import (
 // exactStop is a stop of the world.
 type exactStop struct {
 	stall.Span
+	over   stall.Instant // for others than who made it, at most End
 	gc     bool
 	phase  gc.Phase
 	reason string
@@ -97,16 +98,19 @@ func newStop(s *gotrace.Stop) exactStop {
 	if s.Entry != "" && s.Entry != s.Caller {
 		caller = s.Entry + " < " + s.Caller
 	}
-	return exactStop{Span: s.Span, gc: s.GC, phase: s.Phase, reason: s.Reason, caller: caller}
+	return exactStop{Span: s.Span, over: s.Over(), gc: s.GC, phase: s.Phase, reason: s.Reason, caller: caller}
 }
 
 func (s *exactStop) interval() stall.Interval {
-	v := stall.Interval{
-		Start: s.Start, End: s.End, Slack: traceTick,
-		Cause: stall.RuntimeSuspension, Source: stall.GoTrace,
+	return stall.Interval{
+		Start: s.Start, End: s.over, Slack: traceTick,
+		Cause: stopCause(s.gc), Source: stall.GoTrace,
 	}
-	if s.gc {
-		v.Cause = stall.GCPause
+}
+
+func stopCause(gc bool) stall.Cause {
+	if gc {
+		return stall.GCPause
 	}
-	return v
+	return stall.RuntimeSuspension
 }

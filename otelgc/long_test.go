@@ -235,7 +235,12 @@ func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, fi
 	for _, from := range []stall.Instant{at(), end - stall.Instant(rnd.Int64N(2e5))} {
 		to := min(end, from+stall.Instant(1000+rnd.Int64N(1e5)))
 		if n := len(g.Stops); n == 0 || from > g.Stops[n-1].End {
-			g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: from, End: to}, GC: true, Phase: gc.SweepTermination})
+			s := gotrace.Stop{Span: stall.Span{Start: from, End: to}, GC: true, Phase: gc.SweepTermination}
+			s.Goroutine = []uint64{0, 7, 8}[rnd.IntN(3)] // of who may run in it
+			if rnd.IntN(2) == 0 {
+				s.Restart = from + (to-from)/2
+			}
+			g.Stops = append(g.Stops, s)
 		}
 	}
 	return g

@@ -129,7 +129,7 @@ func (r *reconciler) refine(c *gc.Collection, end, next stall.Instant) {
 	c.Pauses = c.Pauses[:0]
 	for _, s := range exact.stops {
 		c.Pauses = append(c.Pauses, gc.Pause{
-			Start: s.Start, End: s.End, EndMax: s.End, Phase: s.phase, Slack: traceTick,
+			Start: s.Start, End: s.over, EndMax: s.End, Phase: s.phase, Slack: traceTick,
 		})
 	}
 	c.Start, c.End = gc.Known(exact.Begin), gc.Known(exact.End)

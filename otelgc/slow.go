@@ -70,7 +70,7 @@ func (r *slowRequests) stop() {
 // tellSlow explains a slow request.
 func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 	sentence := q.Share.Explain()
-	if q.Share.GC() > 0 {
+	if q.Share.Charged[stall.GCPause] > 0 {
 		sentence += m.records.slowed(w.Extent())
 	}
 	source := stall.GCWatch

@@ -34,11 +34,9 @@ import "time"
 // ready earlier, since nobody polls the network or fires timers in a stop, and
 // the overlap is uncertain.
 //
-// Nor do stops claim anything while the goroutine ran: a stop has a begin before
-// it has reached everybody and an end after the first run again, and whoever ends
-// it may lose the CPU in between. Only who stops the world runs in the stop:
-// [Evidence.Own] says so. What a stop costs those whose CPU it took is the time
-// in which they are runnable.
+// Nor do stops claim anything while the goroutine ran: a stop begins before it has
+// reached everybody. Only who stops the world runs in the stop: [Evidence.Own]
+// says so. What a stop costs the others is the time in which they are runnable.
 //
 // An interval in a list where its cause does not belong is ignored.
 type Joiner struct {

@@ -48,8 +48,7 @@ func (m facts) asleep() bool {
 }
 
 // ran reports whether the goroutine was on a CPU while it did not hold the world
-// stopped. No stop delays it then: either the stop has yet to reach it, or the
-// world is started again and nobody has said so yet.
+// stopped. No stop delays it then: it has yet to reach it.
 func (m facts) ran() bool {
 	return m&(1<<inHandler|1<<parked|1<<running|1<<runnable|1<<stopper) == 1<<inHandler|1<<running
 }

@@ -71,6 +71,11 @@ func (r *script) evidence() Evidence {
 			e.Process[i].Cause = []Cause{GCPause, RuntimeSuspension, RuntimeUnknown}[c/2%3]
 		}
 	}
+	for _, v := range e.Process {
+		if r.next(2) == 0 { // the goroutine made it
+			e.Own = append(e.Own, v)
+		}
+	}
 	at := Instant(r.next(8)) * Instant(fuzzUnit)
 	for range r.next(8) {
 		if r.next(8) == 0 {

@@ -91,7 +91,13 @@ func (d *decoder) decodeEvents(t *thread, data []byte, n int, at ticks) (int, er
 			d.sample(&d.heap, at, w.next(e1, e2))
 		case evUserLog:
 			d.userLog(t, at, w.next(e2, e3))
-		case evProcStart, evProcStop, evProcSteal, evProcStatus, evProcsChange:
+		case evProcStart:
+			d.handoff(t.id, at, true)
+		case evProcStop:
+			d.handoff(t.id, at, false)
+		case evProcSteal:
+			d.handoff(w.next(e3, e4), at, false)
+		case evProcStatus, evProcsChange:
 		default:
 			d.dispatch(t, typ, at, [4]uint64{w.next(e1, e2), w.next(e2, e3), w.next(e3, e4)})
 		}
@@ -155,6 +161,12 @@ func (d *decoder) dispatch(t *thread, typ eventType, at ticks, a [4]uint64) {
 		d.workerBegin(t, at, a[0])
 	case evUserLog:
 		d.userLog(t, at, a[1])
+	case evProcStart:
+		d.handoff(t.id, at, true)
+	case evProcStop:
+		d.handoff(t.id, at, false)
+	case evProcSteal:
+		d.handoff(a[2], at, false)
 	default:
 		d.goroutine(t, typ, at, a)
 	}

@@ -26,6 +26,8 @@ type decoder struct {
 	strings     table
 	stacks      table
 	stops       []doneStop
+	handoffs    []handoff
+	ends        []ticks // of EvGCEnd, in order, while stops are resolved
 	cycles      []cycleEdge
 	sweeps      []doneSweep
 	assists     []assistEdge
@@ -42,10 +44,11 @@ type decoder struct {
 	heap, goals series
 
 	// To put what is reported in order.
-	stopOrder   merger[Stop]
-	workerOrder merger[Worker]
-	rangeOrder  merger[Range]
-	markOrder   merger[Mark]
+	stopOrder    merger[Stop]
+	workerOrder  merger[Worker]
+	rangeOrder   merger[Range]
+	markOrder    merger[Mark]
+	handoffOrder merger[handoff]
 
 	// Across generations.
 	covered     stall.Instant // the end of the generation before

@@ -16,7 +16,8 @@
 //
 // What it cannot see: EvSTWBegin is stamped before the runtime takes the
 // scheduler's lock and EvSTWEnd after the world runs again, so a stop is longer
-// than the runtime's own figure at both ends. The stop in which tracing starts
+// than the runtime's own figure at both ends; [Stop.Restart] is when it ran again
+// for others. The stop in which tracing starts
 // ("start trace") begins before the trace does; only its last part is there.
 // The time it took to stop the threads is not in a trace.
 //

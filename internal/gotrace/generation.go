@@ -65,6 +65,7 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.heap.next()
 	d.goals.next()
 	d.stops, d.cycles, d.sweeps = d.stops[:0], d.cycles[:0], d.sweeps[:0]
+	d.handoffs = d.handoffs[:0]
 	d.assists, d.doneAssists = d.assists[:0], d.doneAssists[:0]
 	d.workers, d.logs = d.workers[:0], d.logs[:0]
 	d.transitions.reset()

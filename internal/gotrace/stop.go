@@ -1,6 +1,7 @@
 package gotrace
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/otelgc/otelgc/stall"
@@ -11,6 +12,9 @@ import (
 // than the runtime's own figure at both ends: see the package comment.
 type Stop struct {
 	stall.Span
+	// Restart is when the stop was over for others than who made it, since a
+	// thread got a P again. Zero if that is not known to be before End.
+	Restart   stall.Instant
 	Reason    string   // as the runtime writes it, such as "GC mark termination"
 	GC        bool     // for garbage collection
 	Phase     gc.Phase // which stop of a collection, PhaseUnknown if it is none
@@ -22,6 +26,10 @@ type Stop struct {
 	Caller, Entry string
 	Stack         []Frame // innermost first; valid as long as the Generation
 }
+
+// Over returns when the stop was over for others than who made it, as far as is
+// known.
+func (s *Stop) Over() stall.Instant { return cmp.Or(s.Restart, s.End) }
 
 // The reasons of the runtime for a stop that belongs to a collection
 // (runtime/proc.go, stwReasonStrings).
@@ -46,7 +54,9 @@ type openStop struct {
 // doneStop is a stop that ended in this generation.
 type doneStop struct {
 	openStop
-	end ticks
+	end     ticks
+	thread  uint64
+	restart ticks // 0 if it is that of end
 }
 
 func (d *decoder) stopBegin(t *thread, at ticks, reason, stack uint64) {
@@ -62,7 +72,7 @@ func (d *decoder) stopEnd(t *thread, at ticks) {
 		return
 	}
 	if len(d.stops) < d.limits.Records {
-		d.stops = append(d.stops, doneStop{t.stop, at})
+		d.stops = append(d.stops, doneStop{openStop: t.stop, end: at, thread: t.id})
 	} else {
 		d.lost.Stops++
 	}
@@ -71,6 +81,7 @@ func (d *decoder) stopEnd(t *thread, at ticks) {
 
 // resolveStops turns what ended into the generation's Stops.
 func (d *decoder) resolveStops(g *Generation) {
+	d.restarts()
 	for i := range d.stops {
 		s := &d.stops[i]
 		reason := s.text
@@ -83,6 +94,9 @@ func (d *decoder) resolveStops(g *Generation) {
 			GC:        strings.HasPrefix(reason, reasonGCPrefix),
 			Phase:     phaseOf(reason),
 			Goroutine: s.g,
+		}
+		if s.restart != 0 {
+			out.Restart = min(max(out.Start, d.clock.instant(s.restart)), out.End)
 		}
 		if !s.begin.older {
 			out.Stack = d.frames(s.stack)

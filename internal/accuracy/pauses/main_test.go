@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 	if err := program().Run(context.Background(), []string{"-cycles", "20", "-live", "2"}, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
-	for _, want := range []string{`\| light: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full: .* \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full, on one P \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| light: .* \| -?[\d.]+ \| -?[\d.]+ \| -?[\d.]+ \| [\d.]+ \|`} {
+	for _, want := range []string{`\| light: .* \| pauses \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full: .* \| stops \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| full, on one P \| stops \| \d+ \| \d+ \| [1-9]\d+ \|`, `\| light: .* \| -?[\d.]+ \| -?[\d.]+ \| -?[\d.]+ \| [\d.]+ \|`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}
@@ -32,7 +32,7 @@ func collection(index uint64) *gc.Collection {
 	us := func(n int) stall.Instant { return stall.Instant(time.Second) + stall.Instant(n*1000) }
 	return &gc.Collection{
 		Index: index, Cycles: 1, Trigger: gc.TriggerHeap,
-		Pauses:     []gc.Pause{{Start: us(0), End: us(100)}, {Start: us(900), End: us(1000)}},
+		Pauses:     []gc.Pause{{Start: us(0), End: us(100), EndMax: us(100)}, {Start: us(900), End: us(990), EndMax: us(1000)}},
 		HeapBefore: gc.Known(gc.Bytes(1000)), Goal: gc.Known(gc.Bytes(1100)),
 	}
 }
@@ -42,19 +42,22 @@ func TestCompareMatchesByEnd(t *testing.T) {
 	for _, test := range []struct {
 		name                  string
 		runtime               []runtimeCycle
-		excess                []float64
+		excess, window        []float64
 		unmatched, renumbered int
 	}{
-		{"in the last stop", []runtimeCycle{{6, 1, end - 5e6}, {7, 190_000, end}, {8, 1, end + 5e6}}, []float64{10}, 0, 0},
-		{"another number", []runtimeCycle{{9, 190_000, end}}, []float64{10}, 0, 1},
-		{"in the first stop", []runtimeCycle{{7, 190_000, end - 900_000}}, nil, 1, 0},
-		{"long after", []runtimeCycle{{7, 190_000, end + 900_000}}, nil, 1, 0},
+		{"in the last stop", []runtimeCycle{{6, 1, end - 5e6}, {7, 190_000, end}, {8, 1, end + 5e6}}, []float64{0}, []float64{10}, 0, 0},
+		{"another number", []runtimeCycle{{9, 190_000, end}}, []float64{0}, []float64{10}, 0, 1},
+		{"in the first stop", []runtimeCycle{{7, 190_000, end - 900_000}}, nil, nil, 1, 0},
+		{"long after", []runtimeCycle{{7, 190_000, end + 900_000}}, nil, nil, 1, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := &tally{runtime: test.runtime}
 			c.compare(collection(7))
 			if d := cmp.Diff(test.excess, c.excess); d != "" {
 				t.Errorf("excess (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(test.window, c.window); d != "" {
+				t.Errorf("window (-want +got):\n%s", d)
 			}
 			if c.unmatched != test.unmatched || c.renumbered != test.renumbered {
 				t.Errorf("unmatched %d, renumbered %d, want %d, %d", c.unmatched, c.renumbered, test.unmatched, test.renumbered)
@@ -84,7 +87,7 @@ func TestCompareSplits(t *testing.T) {
 	c.End = gc.Known(end - 2_000)
 	tally := &tally{runtime: []runtimeCycle{{7, 185_000, end}}}
 	tally.compare(c)
-	if d := cmp.Diff([][]float64{{15}, {12}, {3}}, [][]float64{tally.excess, tally.atEnd, tally.atBegin}); d != "" {
-		t.Errorf("excess, at the end, at the begins (-want +got):\n%s", d)
+	if d := cmp.Diff([][]float64{{15}, {12}, {3}}, [][]float64{tally.window, tally.atEnd, tally.atBegin}); d != "" {
+		t.Errorf("window, at the end, at the begins (-want +got):\n%s", d)
 	}
 }

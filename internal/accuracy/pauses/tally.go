@@ -34,7 +34,8 @@ type tally struct {
 	seen, unmatched, renumbered int
 	lost                        int64     // cycles that the runtime's ring had forgotten
 	excess                      []float64 // exact pauses minus the runtime's sum, us
-	atEnd, atBegin              []float64 // the parts of it after the runtime's last end, and before its begins, us
+	window                      []float64 // the same of what lies between EvSTWBegin and EvSTWEnd
+	atEnd, atBegin              []float64 // the parts of that after the runtime's last end, and before its begins, us
 	heapError                   []float64 // (estimate - exact) / exact
 }
 
@@ -81,21 +82,25 @@ func (t *tally) readRuntime() {
 func (t *tally) compare(c *gc.Collection) {
 	last := c.Pauses[len(c.Pauses)-1]
 	i := sort.Search(len(t.runtime), func(i int) bool { return t.runtime[i].end >= last.Start.Add(-matchSlack) })
-	if i == len(t.runtime) || t.runtime[i].end > last.End.Add(matchSlack) {
+	if i == len(t.runtime) || t.runtime[i].end > last.EndMax.Add(matchSlack) {
 		t.unmatched++
 		return
 	}
 	if t.runtime[i].index != c.Index {
 		t.renumbered++
 	}
-	excess := c.PauseTotal() - t.runtime[i].pause
-	t.excess = append(t.excess, micro(excess))
+	t.excess = append(t.excess, micro(c.PauseTotal()-t.runtime[i].pause))
+	window := -t.runtime[i].pause
+	for _, p := range c.Pauses {
+		window += p.EndMax.Sub(p.Start)
+	}
+	t.window = append(t.window, micro(window))
 	// EvGCEnd, which c.End is, is the last event before the runtime reads the clock
 	// for the end of its pause (runtime/mgc.go, gcMarkTermination, Go 1.26).
 	if end, ok := c.End.Get(); ok {
-		after := last.End.Sub(end)
+		after := last.EndMax.Sub(end)
 		t.atEnd = append(t.atEnd, micro(after))
-		t.atBegin = append(t.atBegin, micro(excess-after))
+		t.atBegin = append(t.atBegin, micro(window-after))
 	}
 	t.compareHeap(c)
 }

@@ -66,7 +66,7 @@ func (d *decoded) generation(g *gotrace.Generation, open map[gotrace.RangeKind]m
 	d.workers += len(g.Workers)
 	d.heap += len(g.Heap)
 	for _, s := range g.Stops {
-		d.stops = append(d.stops, span{start: int64(s.Start), end: int64(s.End), g: s.Goroutine, reason: s.Reason, caller: s.Caller})
+		d.stops = append(d.stops, span{start: int64(s.Start), end: int64(s.End), g: s.Goroutine, reason: s.Reason, caller: s.Caller, restart: int64(s.Restart)})
 	}
 	for _, c := range g.Cycles {
 		start := c.Begin

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"testing"
 
 	"golang.org/x/exp/trace"
 )
@@ -32,6 +33,7 @@ type span struct {
 	g          uint64
 	reason     string
 	caller     string
+	restart    int64 // of a stop: when another P ran again, 0 if none did
 	// active: it was on when the trace began; cut: it was when the trace ended.
 	active, cut bool
 }
@@ -60,14 +62,17 @@ type watcher struct {
 	states map[uint64]stateSpan
 	last   int64
 	prefix string
+	procs  procs
+	t      *testing.T
 }
 
-func watch(data []byte, prefix string) (*seen, error) {
+func watch(t *testing.T, data []byte, prefix string) (*seen, error) {
 	r, err := trace.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{open: map[openKey]span{}, states: map[uint64]stateSpan{}, prefix: prefix}
+	w := &watcher{open: map[openKey]span{}, states: map[uint64]stateSpan{}, prefix: prefix, t: t,
+		procs: procs{running: map[trace.ProcID]bool{}}}
 	w.spans = map[uint64][]stateSpan{}
 	for {
 		ev, err := r.ReadEvent()
@@ -127,6 +132,9 @@ func (w *watcher) rangeBegin(ev *trace.Event, at int64) {
 	if _, ok := w.open[k]; ok {
 		return // still active in a new generation
 	}
+	if strings.HasPrefix(k.name, stopPrefix) {
+		w.procs.begin(k, ev.Proc())
+	}
 	s := span{start: at, g: goroutine(ev), active: ev.Kind() == trace.EventRangeActive}
 	if ev.Range().Scope.Kind == trace.ResourceGoroutine {
 		s.g = k.id
@@ -159,6 +167,10 @@ func (w *watcher) rangeEnd(ev *trace.Event, at int64) {
 	}
 	delete(w.open, k)
 	s.end = at
+	if k.name == "GC concurrent mark phase" {
+		w.procs.mark(w.t)
+	}
+	s.restart = w.procs.end(k)
 	w.add(k.name, s)
 }
 
@@ -182,6 +194,9 @@ func (w *watcher) add(name string, s span) {
 
 func (w *watcher) transition(ev *trace.Event, at int64) {
 	st := ev.StateTransition()
+	if st.Resource.Kind == trace.ResourceProc {
+		w.procs.change(ev, at)
+	}
 	if st.Resource.Kind != trace.ResourceGoroutine {
 		return
 	}

@@ -74,9 +74,9 @@ func stopsOf(t *testing.T, data []byte) (gcStops, others []stall.Span) {
 		}
 		for _, s := range g.Stops {
 			if s.GC {
-				gcStops = append(gcStops, s.Span)
+				gcStops = append(gcStops, stall.Span{Start: s.Start, End: s.Over()})
 			} else {
-				others = append(others, s.Span)
+				others = append(others, stall.Span{Start: s.Start, End: s.Over()})
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (b *goBuilder) learnLost(g *gotrace.Generation) {
 		n    uint64
 		what string
 	}{
-		{l.Stops, "stops"}, {l.Cycles, "ends of collections"}, {l.Ranges, "assists and sweeps"},
+		{l.Stops, "stops"}, {l.Handoffs, "restarts within stops"}, {l.Cycles, "ends of collections"}, {l.Ranges, "assists and sweeps"},
 		{l.Workers, "turns of GC workers"}, {l.Samples, "heap sizes"},
 		{l.Strings, "reasons"}, {l.Stacks, "callers"},
 	} {

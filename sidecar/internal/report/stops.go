@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -19,7 +20,7 @@ func (r *Report) printLongest(w io.Writer) {
 	}
 	page.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
 	g := page.Table{Left: map[int]bool{2: true, 3: true}}
-	detailed := slices.ContainsFunc(list, func(s Stop) bool { return !s.Suspend.IsZero() || s.EndMax > s.Pause.End })
+	detailed := slices.ContainsFunc(list, func(s Stop) bool { return !s.Suspend.IsZero() || s.longer() > 0 })
 	if detailed {
 		g.Row("", "", "", "", "of it to", "perhaps")
 		g.Row("", "", "", "", "suspend", "longer by")
@@ -27,11 +28,20 @@ func (r *Report) printLongest(w io.Writer) {
 	for _, s := range list {
 		cells := []string{page.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
 		if detailed {
-			cells = append(cells, maybeLength(s.Suspend), page.Length(max(0, s.EndMax.Sub(s.Pause.End))))
+			cells = append(cells, maybeLength(s.Suspend), page.Length(s.longer()))
 		}
 		g.Row(cells...)
 	}
 	g.Print(w)
+}
+
+// longer returns by how much the pause may have been longer. A Go trace has
+// goroutines run by the end: that the runtime stamps its own later says nothing.
+func (s *Stop) longer() time.Duration {
+	if s.Source == stall.GoTrace {
+		return 0
+	}
+	return max(0, s.EndMax.Sub(s.Pause.End))
 }
 
 // name says which collection it is, by the process's count or else the file's.

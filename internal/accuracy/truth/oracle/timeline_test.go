@@ -53,6 +53,7 @@ type reader struct {
 	ranges   map[rangeKey]openRange
 	current  map[trace.GoID]stretch
 	worker   map[trace.GoID]bool // the goroutine works for the collector since it runs
+	procs    procs
 }
 
 func read(data []byte) (*timeline, error) {
@@ -94,9 +95,13 @@ func (r *reader) event(ev *trace.Event) {
 	r.place(ev)
 	switch ev.Kind() {
 	case trace.EventStateTransition:
-		if st := ev.StateTransition(); st.Resource.Kind == trace.ResourceGoroutine {
+		switch st := ev.StateTransition(); st.Resource.Kind {
+		case trace.ResourceGoroutine:
 			_, to := st.Goroutine()
 			r.change(st.Resource.Goroutine(), to, st.Reason)
+		case trace.ResourceProc:
+			_, to := st.Proc()
+			r.procs.change(st.Resource.Proc(), to == trace.ProcRunning, r.now)
 		}
 	case trace.EventLabel:
 		if l := ev.Label(); l.Resource.Kind == trace.ResourceGoroutine {
@@ -162,6 +167,9 @@ func (r *reader) begin(ev *trace.Event) {
 	if k.scope.Kind == trace.ResourceGoroutine {
 		o.g = k.scope.Goroutine()
 	}
+	if strings.HasPrefix(k.name, stopPrefix) {
+		r.procs.stop(ev.Proc())
+	}
 	r.ranges[k] = o
 }
 
@@ -175,7 +183,14 @@ func (r *reader) end(ev *trace.Event) {
 
 func (r *reader) keep(name string, o openRange) {
 	s := stretch{start: o.start, end: r.now}
-	if reason, stop := strings.CutPrefix(name, "stop-the-world ("); stop {
+	if name == "GC concurrent mark phase" {
+		r.procs.collected = true
+		r.procs.again = edge{}
+	}
+	if reason, stop := strings.CutPrefix(name, stopPrefix); stop {
+		if r.procs.again.at != 0 {
+			s.end = r.procs.again
+		}
 		s.reason, s.by = strings.TrimSuffix(reason, ")"), o.g
 		r.stops = append(r.stops, s)
 		return
