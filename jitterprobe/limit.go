@@ -57,7 +57,7 @@ func limits(m Mode, o Options, cgroups error, rights kernel.Rights) []Limit {
 		if !o.Interrupts {
 			l.Mend = "set Options.Interrupts"
 		} else if errors.Is(rights.CPU, fs.ErrPermission) {
-			l.Mend = "grant CAP_PERFMON and CAP_SYS_ADMIN, or mount tracefs where this process can read it"
+			l.Mend = "grant CAP_PERFMON, and mount tracefs where this process can read it or grant CAP_SYS_ADMIN"
 		}
 		all = append(all, l)
 	}
