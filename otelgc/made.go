@@ -19,20 +19,22 @@ type madeStop struct {
 // maxMade bounds the stops that a chapter keeps of those who made them.
 const maxMade = 1 << 13
 
-// learnMade keeps the stops that goroutines made which are followed. It returns
-// how many were too many: they count as the time of who made them.
+// learnMade keeps the stops that goroutines made which are followed. Of who made
+// more than there is room for nothing is known in this generation; it returns how
+// many stops those are.
 func (c *chapter) learnMade(stops []gotrace.Stop) (lost uint64) {
 	c.made = c.made[:0]
 	for i := range stops {
 		s := &stops[i]
-		if _, followed := c.trackOf(s.Goroutine); !followed {
-			continue
-		}
-		if len(c.made) >= maxMade {
+		at, followed := c.trackOf(s.Goroutine)
+		switch {
+		case !followed:
+		case len(c.made) < maxMade:
+			c.made = append(c.made, madeStop{s.Goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
+		default:
+			c.tracks[at].states = nil
 			lost++
-			continue
 		}
-		c.made = append(c.made, madeStop{s.Goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
 	}
 	slices.SortStableFunc(c.made, func(a, b madeStop) int { return cmp.Compare(a.goroutine, b.goroutine) })
 	return lost
@@ -40,7 +42,9 @@ func (c *chapter) learnMade(stops []gotrace.Stop) (lost uint64) {
 
 // appendMade adds the stops within s that a goroutine made.
 func (c *chapter) appendMade(to []stall.Interval, goroutine uint64, s stall.Span) []stall.Interval {
-	i, _ := slices.BinarySearchFunc(c.made, goroutine, func(m madeStop, id uint64) int { return cmp.Compare(m.goroutine, id) })
+	i, _ := slices.BinarySearchFunc(c.made, s.Start, func(m madeStop, t stall.Instant) int {
+		return cmp.Or(cmp.Compare(m.goroutine, goroutine), cmp.Compare(m.End, t))
+	})
 	for ; i < len(c.made) && c.made[i].goroutine == goroutine && c.made[i].Start < s.End; i++ {
 		if v := c.made[i].Clip(s); !v.Empty() {
 			to = append(to, own(v.Start, v.End, c.made[i].cause))

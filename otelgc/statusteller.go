@@ -118,7 +118,7 @@ func collections(n uint64) string {
 // tellLost counts what a generation held over a limit.
 func (m *Monitor) tellLost(l *gotrace.Lost) {
 	m.tel.Dropped("generation", "missing", l.Generations, 0)
-	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples, 0)
+	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Handoffs+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples, 0)
 	m.tel.Dropped("goroutine", "limit", l.Followed, 0)
 	m.tel.Dropped("track", "thinned", l.Tracks, 0)
 }

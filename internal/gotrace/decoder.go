@@ -44,11 +44,10 @@ type decoder struct {
 	heap, goals series
 
 	// To put what is reported in order.
-	stopOrder    merger[Stop]
-	workerOrder  merger[Worker]
-	rangeOrder   merger[Range]
-	markOrder    merger[Mark]
-	handoffOrder merger[handoff]
+	stopOrder   merger[Stop]
+	workerOrder merger[Worker]
+	rangeOrder  merger[Range]
+	markOrder   merger[Mark]
 
 	// Across generations.
 	covered     stall.Instant // the end of the generation before

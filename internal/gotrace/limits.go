@@ -40,8 +40,8 @@ type Limits struct {
 	// followed all the same is counted in Lost.Tracks. Where that does not make
 	// room for half: counted, and the generation has no Tracks.
 	Transitions int
-	// Records of each kind: stops, edges of collections, ranges, workers, Ps
-	// that change hands, user logs, heap samples, and the frames of all the stacks that are told. Over
+	// Records of each kind: stops, edges of collections, ranges, workers, user
+	// logs, heap samples, and the frames of all the stacks that are told. Over
 	// it: counted, frames as stacks.
 	Records int
 	// Followed is the number of goroutines that are followed at once, across
@@ -80,7 +80,7 @@ type Lost struct {
 	Transitions uint64 // over the limit; the generation then has no Tracks
 	Tracks      uint64 // goroutines that transitions went missing of: their Track begins late, if there is one
 	Stops       uint64 // over the limit
-	Handoffs    uint64 // of a P to or from a thread, over the limit: every Restart is the End
+	Handoffs    uint64 // of a P to or from a thread, over 262,144: no Restart is known
 	Cycles      uint64 // over the limit
 	Ranges      uint64 // over the limit
 	Workers     uint64 // over the limit

@@ -12,10 +12,13 @@ type handoff struct {
 	took   bool
 }
 
+// maxHandoffs bounds those of a generation, 6 MB: 260,000 a second.
+const maxHandoffs = 1 << 18
+
 // handoff notes that a thread got a P or lost it. Over the limit nothing is known
 // of this generation: its stops end with their EvSTWEnd.
 func (d *decoder) handoff(thread uint64, at ticks, took bool) {
-	if len(d.handoffs) < d.limits.Records {
+	if len(d.handoffs) < min(maxHandoffs, d.limits.Records) {
 		d.handoffs = append(d.handoffs, handoff{at, thread, took})
 	} else {
 		d.lost.Handoffs++
@@ -35,28 +38,54 @@ func (d *decoder) restarts() {
 	if len(d.stops) == 0 || d.lost.Handoffs > 0 {
 		return
 	}
-	d.handoffs = d.handoffOrder.sort(d.handoffs, func(a, b *handoff) bool { return a.at < b.at })
 	slices.SortFunc(d.stops, func(a, b doneStop) int { return cmp.Compare(a.end, b.end) })
-	ends := d.ends[:0]
-	for i := range d.cycles {
-		if d.cycles[i].typ == evGCEnd {
-			ends = append(ends, d.cycles[i].at)
-		}
-	}
-	slices.Sort(ends)
-	d.ends = ends
+	d.handoffsInStops()
+	d.sortEnds()
 	rest, passed := d.handoffs, ticks(0)
 	for i := range d.stops {
 		s := &d.stops[i]
 		if s.begin.older || s.begin.at < passed {
 			continue // stops follow one another: here something is missing
 		}
-		n, _ := slices.BinarySearchFunc(rest, s.begin.at, func(h handoff, t ticks) int { return cmp.Compare(h.at, t) })
-		rest = rest[n:]
-		n, _ = slices.BinarySearchFunc(rest, s.end, func(h handoff, t ticks) int { return cmp.Compare(h.at, t) })
-		s.restart, passed = restartIn(rest[:n], s.thread, gcEndIn(ends, s.begin.at, s.end)), s.end
+		rest = rest[before(rest, s.begin.at):]
+		n := before(rest, s.end)
+		s.restart, passed = restartIn(rest[:n], s.thread, gcEndIn(d.ends, s.begin.at, s.end)), s.end
 		rest = rest[n:]
 	}
+}
+
+// handoffsInStops keeps those that fall into a stop, a few of very many, in order.
+func (d *decoder) handoffsInStops() {
+	kept := d.handoffs[:0]
+	for i, h := range d.handoffs {
+		k, _ := slices.BinarySearchFunc(d.stops, h.at+1, func(s doneStop, t ticks) int { return cmp.Compare(s.end, t) })
+		if k < len(d.stops) && d.stops[k].begin.at <= h.at {
+			kept = append(kept, h)
+		}
+		if i%(1<<14) == 0 {
+			d.breathe()
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b handoff) int { return cmp.Compare(a.at, b.at) })
+	d.handoffs = kept
+	d.breathe()
+}
+
+// sortEnds notes when collections ended.
+func (d *decoder) sortEnds() {
+	d.ends = d.ends[:0]
+	for i := range d.cycles {
+		if d.cycles[i].typ == evGCEnd {
+			d.ends = append(d.ends, d.cycles[i].at)
+		}
+	}
+	slices.Sort(d.ends)
+}
+
+// before returns how many of the ordered list lie before t.
+func before(list []handoff, t ticks) int {
+	n, _ := slices.BinarySearchFunc(list, t, func(h handoff, t ticks) int { return cmp.Compare(h.at, t) })
+	return n
 }
 
 // gcEndIn returns the first of the ordered ends that lies between from and to, 0

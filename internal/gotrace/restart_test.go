@@ -1,6 +1,10 @@
 package gotrace
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // TestRestartIn: the world runs again when another thread takes a P after the
 // last instant at which none had one, or after one that is known to be such.
@@ -27,6 +31,40 @@ func TestRestartIn(t *testing.T) {
 	} {
 		if got := restartIn(c.list, own, c.stopped); got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestRestartsAreSearchedInStops: what changes hands between stops is not kept,
+// and with more than there is room for no restart is known.
+func TestRestartsAreSearchedInStops(t *testing.T) {
+	for name, c := range map[string]struct {
+		room     int
+		want     []ticks
+		handoffs int
+		lost     uint64
+	}{
+		"room":    {100, []ticks{130, 0, 0}, 4, 0},
+		"no room": {3, []ticks{0, 0, 0}, 3, 4},
+	} {
+		d := decoder{limits: Limits{Records: c.room}}
+		for _, h := range []handoff{{50, 2, false}, {90, 2, true}, {110, 2, false}, {400, 2, false}, {130, 2, true}, {120, 3, false}, {310, 1, true}} {
+			d.handoff(h.thread, h.at, h.took)
+		}
+		stop := func(from, to ticks) doneStop {
+			return doneStop{openStop: openStop{begin: moment{at: from}}, end: to, thread: 1}
+		}
+		d.stops = []doneStop{stop(300, 350), stop(100, 200), stop(340, 500)} // the last begins within another
+		d.restarts()
+		var got []ticks
+		for i := range d.stops {
+			got = append(got, d.stops[i].restart)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: restarts (-want +got):\n%s", name, diff)
+		}
+		if len(d.handoffs) > c.handoffs+1 || d.lost.Handoffs != c.lost {
+			t.Errorf("%s: %d handoffs kept, %d lost, want %d and %d", name, len(d.handoffs), d.lost.Handoffs, c.handoffs, c.lost)
 		}
 	}
 }

@@ -54,7 +54,8 @@ func write(s *report.Section, e *experiment, tallies []*tally) {
 		"its histogram, /sched/pauses/total/gc, is given the time that was taken behind EvGCEnd. " +
 		"At the begins, EvSTWBegin is stamped before the runtime takes the scheduler's lock, and its pause begins after: where nobody else holds the lock, that is nothing. " +
 		"The tail is of stops whose thread lost its CPU in between. If others run by then, the pause is over: " +
-		"it is shorter than the runtime's own where the runtime, too, took the time after that, as it does in all stops but the last.")
+		"it is shorter than the runtime's own where the runtime, too, took the time after that, as it does in all stops but the last. " +
+		"To wake a thread whose CPU sleeps may take the starter a fifth of a millisecond on a virtual machine, and the woken one runs meanwhile.")
 	for _, t := range tallies {
 		if t.unmatched+t.renumbered+int(t.lost) > 0 {
 			s.Para("%s: %d exact collections without one of the runtime's at their end, %d whose number differs, %d not looked at in time.",
