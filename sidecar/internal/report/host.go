@@ -3,12 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
-	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -17,8 +17,7 @@ type Hosted struct {
 	recording.Host
 	Over time.Duration // which it was watched for
 
-	first, last recording.Host // of the warm-up, of all
-	began       stall.Instant
+	first, last recording.Host // what it is counted from, of all
 }
 
 // learnHost takes what the machine did to a process so far.
@@ -34,16 +33,19 @@ func (b *experimentBuilder) learnHost(v *recording.Host) {
 		if len(b.Hosts) == maxTargets {
 			return
 		}
-		h = &Hosted{Host: recording.Host{PID: v.PID}, began: b.Start}
+		// What was before is no part of it: the sums are those since somebody
+		// watched, who may have begun before the recording or in its warm-up.
+		h = &Hosted{Host: recording.Host{PID: v.PID}, first: *v}
 		b.Hosts = append(b.Hosts, h)
 	}
 	h.last = *v
 	if v.At <= b.Results.Start {
-		h.first, h.began = *v, v.At
+		h.first = *v
 	}
 }
 
-// settleHosts computes what happened behind the warm-up.
+// settleHosts computes what happened behind the warm-up. Of a process that was told
+// of once only nothing is known.
 func (b *experimentBuilder) settleHosts() {
 	for _, h := range b.Hosts {
 		first, last := &h.first, &h.last
@@ -60,15 +62,13 @@ func (b *experimentBuilder) settleHosts() {
 		if p, known := last.CgroupPressure.Get(); known {
 			h.CgroupPressure = gc.Known(p.Since(first.CgroupPressure.Or(hostcount.Pressure{})))
 		}
-		h.Over = less(last.At.Sub(h.began), 0)
+		h.Over = max(0, last.At.Sub(first.At))
 	}
+	b.Hosts = slices.DeleteFunc(b.Hosts, func(h *Hosted) bool { return h.Over == 0 })
 }
 
 // print writes it, what the process was kept from running by first.
 func (h *Hosted) print(w io.Writer) {
-	if h.Over == 0 {
-		return
-	}
 	how := "every switch of its threads was followed"
 	if !h.Followed {
 		how = "its threads were counted, not followed"

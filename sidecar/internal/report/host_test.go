@@ -58,13 +58,32 @@ func TestHost(t *testing.T) {
 	checkWidth(t, out.String())
 }
 
+// TestHostBeganLate: a process that was first told of within the results was
+// watched from then on, and what was counted before is no part of them.
+func TestHostBeganLate(t *testing.T) {
+	whole := experiment(20)
+	late := slices.Insert(slices.Clone(whole), len(whole)-1, hosted(62*time.Second, time.Second), hosted(66*time.Second, 3*time.Second))
+	for name, tt := range map[string]struct {
+		list []recording.Record
+		want []DocHost
+	}{
+		"twice": {late, []DocHost{{Host: hosted(66*time.Second, 2*time.Second).(recording.Host), Over: 4 * time.Second}}},
+		"once":  {slices.Delete(slices.Clone(late), len(late)-2, len(late)-1), nil},
+	} {
+		r := readExperiment(t, tt.list, Options{Warmup: warmup})
+		if diff := cmp.Diff(tt.want, r.docExperiment().Hosts, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestHostOfCounters: without the right to follow threads there are no lengths of
 // time that are certain, and none is said.
 func TestHostOfCounters(t *testing.T) {
-	h := hosted(65*time.Second, time.Second).(recording.Host)
-	h.Followed = false
+	from, to := hosted(55*time.Second, 0).(recording.Host), hosted(65*time.Second, time.Second).(recording.Host)
+	from.Followed, to.Followed = false, false
 	whole := experiment(20)
-	r := readExperiment(t, slices.Insert(slices.Clone(whole), len(whole)-1, recording.Record(h)), Options{})
+	r := readExperiment(t, slices.Insert(slices.Clone(whole), len(whole)-1, recording.Record(from), recording.Record(to)), Options{})
 	var out bytes.Buffer
 	if err := r.Print(&out); err != nil {
 		t.Fatal(err)
