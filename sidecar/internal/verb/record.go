@@ -31,11 +31,10 @@ type recorder struct {
 	file   *recording.Writer  // nil until begin
 	probes []recording.Probe  // the first, and those beside it
 	byCPU  map[int32]int      // their IDs
-	early  []jitterprobe.Gap  // before begin
-	others []recording.Record // before begin
-	beside []watched          // as the probes beside saw it last
-	status stall.Instant      // when the last one was written
-	failed bool               // that was said
+	early  early
+	beside []watched     // as the probes beside saw it last
+	status stall.Instant // when the last one was written
+	failed bool          // that was said
 }
 
 // newRecorder returns nil for no path.
@@ -91,13 +90,13 @@ func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
 		r.askAgain()
 	}
 	r.learn(w, threshold)
-	for _, g := range r.early {
+	gaps, records := r.early.take()
+	for _, g := range gaps {
 		r.write(g)
 	}
-	for _, o := range r.others {
+	for _, o := range records {
 		file.Add(o)
 	}
-	r.early, r.others = nil, nil
 	return nil
 }
 
@@ -128,12 +127,11 @@ func (r *recorder) add(o recording.Record) {
 			r.askAgain()
 		}
 	}
-	switch {
-	case r.file != nil:
-		r.file.Add(o)
-	case len(r.others) < recording.MaxPending:
-		r.others = append(r.others, o)
+	if r.file == nil {
+		r.early.record(o)
+		return
 	}
+	r.file.Add(o)
 }
 
 // adder returns add, nil if nothing is recorded.
@@ -182,12 +180,11 @@ func (r *recorder) gap(g jitterprobe.Gap) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.file != nil:
-		r.write(g)
-	case len(r.early) < recording.MaxPending:
-		r.early = append(r.early, g)
+	if r.file == nil {
+		r.early.gap(g)
+		return
 	}
+	r.write(g)
 }
 
 // version returns that of this program, as its build says.

@@ -39,20 +39,12 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := recording.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
 	type gap struct {
 		Start    stall.Instant
 		Evidence jitterprobe.Evidence
 	}
 	got := map[int][]gap{}
-	for record, err := in.Next(); err == nil; record, err = in.Next() {
+	for _, record := range readAll(t, path) {
 		if gaps, ok := record.(recording.Gaps); ok {
 			for _, g := range gaps.List {
 				got[gaps.Probe] = append(got[gaps.Probe], gap{g.Start, g.Evidence})
@@ -63,6 +55,56 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("gaps by probe (-want +got):\n%s", d)
 	}
+}
+
+// TestEarlyLossIsCounted: what comes before there is a file and finds no room is
+// among what did not get into it.
+func TestEarlyLossIsCounted(t *testing.T) {
+	r := &recorder{probes: []recording.Probe{{ID: 1}}}
+	for range recording.MaxPending + 2 {
+		r.gap(jitterprobe.Gap{Start: 1, End: 2})
+	}
+	for range recording.MaxPending + 3 {
+		r.add(recording.Suspension{})
+	}
+	gaps, records := r.early.take()
+	if len(gaps) != recording.MaxPending || len(records) != recording.MaxPending {
+		t.Errorf("%d gaps and %d records are kept, want %d of each", len(gaps), len(records), recording.MaxPending)
+	}
+	path := filepath.Join(t.TempDir(), "x.rec")
+	var err error
+	if r.file, err = recording.Create(path, recording.Environment{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.close(jitterprobe.Snapshot{}, 1); err != nil {
+		t.Fatal(err)
+	}
+	var unrecorded []uint64
+	for _, record := range readAll(t, path) {
+		if s, ok := record.(recording.Status); ok {
+			unrecorded = append(unrecorded, s.Unrecorded)
+		}
+	}
+	if diff := cmp.Diff([]uint64{5}, unrecorded); diff != "" {
+		t.Errorf("unrecorded (-want +got):\n%s", diff)
+	}
+}
+
+// readAll returns the records of a file.
+func readAll(t *testing.T, path string) (list []recording.Record) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := recording.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for record, err := in.Next(); err == nil; record, err = in.Next() {
+		list = append(list, record)
+	}
+	return list
 }
 
 // TestDoctorOfWhoIsFoundLater: of a process that is watched by its name the doctor
@@ -84,16 +126,8 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	if err := r.close(probe.Snapshot(), 1); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := recording.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var answers []string
-	for record, err := in.Next(); err == nil; record, err = in.Next() {
+	for _, record := range readAll(t, path) {
 		if d, ok := record.(recording.Doctor); ok {
 			answers = append(answers, string(d.RawMessage))
 		}

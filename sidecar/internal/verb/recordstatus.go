@@ -57,7 +57,7 @@ func (r *recorder) tell(now stall.Instant, first watched) {
 		p := &r.probes[i]
 		r.file.Add(recording.Status{
 			Source: "probe." + p.Mode, Probe: p.ID, At: now, Watermark: w.mark,
-			Dropped: w.dropped, DroppedTime: w.lost, Unrecorded: r.file.Dropped(),
+			Dropped: w.dropped, DroppedTime: w.lost, Unrecorded: r.file.Dropped() + r.early.lost,
 		})
 	}
 }
