@@ -71,9 +71,15 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"app", share(10*ms, stall.Exact, app, nil),
 			[]string{"To blame for p99: the program itself, with 100 %", "garbage collection had none of it."}, []string{"at most"}},
 		{"cycle", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
-			[]string{"pauses of the garbage collector, with 60 %", "40 % was unseen", "garbage collection had at most 60 %, what was not seen apart"}, []string{"the program"}},
+			[]string{"To blame for p99: perhaps pauses of the garbage collector, with at most 60 %", "not what held them up", "40 % was unseen", "garbage collection had at most 60 %, what was not seen apart"}, []string{"the program"}},
+		{"cycle, up to all", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 10 * ms}),
+			[]string{"To blame for p99: perhaps pauses of the garbage collector, with up to 100 %", "garbage collection had up to 100 %"}, nil},
+		{"cycle, another stop", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.RuntimeSuspension: 7 * ms}),
+			[]string{"To blame for p99: perhaps stops of the runtime that were not for garbage collection, with at most 70 %", "next the program or the machine (nobody watched which), with 30 %"}, nil},
+		{"cycle, second", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 3 * ms}),
+			[]string{"To blame for p99: the program or the machine (nobody watched which), with 70 %", "next pauses of the garbage collector, with at most 30 %"}, []string{"perhaps"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
-			[]string{"To blame for p99: not known; 90 %", "unseen", "garbage collection had at most 10 %, what was not seen apart"}, []string{"the program"}},
+			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had at most 10 %, what was not seen apart"}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
 			[]string{"To blame for p99: not known; 100 %"}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
@@ -94,6 +100,34 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPerhaps: what was watched exactly is enough to lead, or not, whatever else is
+// a bound only.
+func TestPerhaps(t *testing.T) {
+	exact := func(pause, queue time.Duration) stall.Share {
+		return share(100*ms, stall.Exact, app, map[stall.Cause]time.Duration{stall.GCPause: pause, stall.Queue: queue})
+	}
+	cycle := func(pause time.Duration) stall.Share {
+		return share(50*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: pause})
+	}
+	for _, tt := range []struct {
+		exact, cycle stall.Share
+		want         string
+	}{
+		{exact(90*ms, 5*ms), cycle(20 * ms), "To blame for p99: pauses of the garbage collector, with at most 73 %"},
+		{exact(50*ms, 35*ms), cycle(20 * ms), "To blame for p99: perhaps pauses of the garbage collector, with at most 47 %"},
+		{exact(60*ms, 35*ms), cycle(0), "To blame for p99: pauses of the garbage collector, with 40 %"},
+	} {
+		r := &Report{Requests: 2}
+		r.Judgement.Rows = []Row{
+			{Band: AboveP99, Fidelity: stall.Exact, Tally: Tally{Requests: 1, Share: tt.exact}},
+			{Band: AboveP99, Fidelity: stall.Cycle, Tally: Tally{Requests: 1, Share: tt.cycle}},
+		}
+		if got := r.Sentences()[0]; !strings.HasPrefix(got, tt.want) {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
 	}
 }
 

@@ -12,7 +12,18 @@ type party struct {
 	top, head string // the two lines of the column's title
 	says      string // in a sentence
 	rest      bool   // left over, not a stall
-	of        func(s *stall.Share) time.Duration
+	// atMost says that in fidelity cycle its time is an upper bound.
+	atMost bool
+	of     func(s *stall.Share) time.Duration
+}
+
+// loose returns the part of its time that is a bound only, where cycle is the tally
+// of what was watched per cycle.
+func (p *party) loose(cycle *Tally) time.Duration {
+	if !p.atMost {
+		return 0
+	}
+	return p.of(&cycle.Share)
 }
 
 func charged(causes ...stall.Cause) func(*stall.Share) time.Duration {
@@ -42,26 +53,16 @@ func (p *party) name(s *stall.Share) string {
 	return p.says
 }
 
-// machineDid says in words what the machine did.
-var machineDid = map[stall.Cause]string{
-	stall.HostThrottled: "the CPU quota was used up",
-	stall.HostPreempted: "others had the CPU",
-	stall.HostIRQ:       "the CPU served interrupts",
-	stall.HostSteal:     "the hypervisor had the CPU",
-	stall.HostFault:     "pages came from disk",
-	stall.HostSuspended: "it slept, or the process was stopped",
-}
-
 // parties lists them in the order of precedence. Together they have all of a
 // share's time.
 var parties = []party{
-	{top: "gc", head: "pause", says: "pauses of the garbage collector", of: charged(stall.GCPause)},
-	{top: "gc", head: "assist", says: "marking for the garbage collector (assist)", of: charged(stall.GCAssist)},
-	{top: "gc", head: "sweep", says: "sweeping for the garbage collector", of: charged(stall.GCSweep)},
-	{top: "gc", head: "wait", says: "waiting for a phase of the garbage collector to end", of: charged(stall.GCWait)},
+	{top: "gc", head: "pause", says: "pauses of the garbage collector", atMost: true, of: charged(stall.GCPause)},
+	{top: "gc", head: "assist", says: "marking for the garbage collector (assist)", atMost: true, of: charged(stall.GCAssist)},
+	{top: "gc", head: "sweep", says: "sweeping for the garbage collector", atMost: true, of: charged(stall.GCSweep)},
+	{top: "gc", head: "wait", says: "waiting for a phase of the garbage collector to end", atMost: true, of: charged(stall.GCWait)},
 	{top: "sched", head: "gc", says: "waiting for a CPU while the garbage collector worked (an upper bound)", of: charged(stall.SchedGC)},
 	{head: "sched", says: "waiting for a CPU (the Go scheduler)", of: charged(stall.Sched)},
-	{top: "run-", head: "time", says: "stops of the runtime that were not for garbage collection", of: charged(stall.RuntimeSuspension, stall.RuntimeUnknown)},
+	{top: "run-", head: "time", says: "stops of the runtime that were not for garbage collection", atMost: true, of: charged(stall.RuntimeSuspension, stall.RuntimeUnknown)},
 	{head: "host", says: "the machine", of: func(s *stall.Share) time.Duration { return hosts(&s.Charged) }},
 	{head: "queue", says: "the way to the handler and back (queue: a connection, the kernel or a CPU was busy)", of: charged(stall.Queue)},
 	{head: "app", says: "the program itself", rest: true, of: func(s *stall.Share) time.Duration { return s.App }},

@@ -69,7 +69,8 @@ type Outside struct {
 	Longest  time.Duration
 	Observed time.Duration
 	Dropped  uint64
-	Board    bool // the service read its gaps
+	Board    bool                           // the service read its gaps
+	Causes   [stall.NumCauses]time.Duration // what of GapTime is of which cause
 }
 
 // Lost returns the fraction of the observed time that fell into gaps.
@@ -83,21 +84,10 @@ func (o *Outside) Lost() float64 {
 // all returns the tally of every request.
 func (r *Report) all() Tally { return r.Judgement.sum(func(*Row) bool { return true }) }
 
-// tail returns the tally of the requests above p99, and whether any of it is
-// known per cycle only.
-func (r *Report) tail() (t Tally, cycle bool) {
+// tail returns the tally of the requests above p99, and of those of them that were
+// watched per cycle only.
+func (r *Report) tail() (t, cycle Tally) {
 	t = r.Judgement.sum(func(row *Row) bool { return row.Band.Tail() })
-	c := r.Judgement.sum(func(row *Row) bool { return row.Band.Tail() && row.Fidelity == stall.Cycle })
-	return t, c.Requests > 0
-}
-
-// hosts returns the part of a list of causes that is of the machine.
-func hosts(list *[stall.NumCauses]time.Duration) time.Duration {
-	var sum time.Duration
-	for c := range stall.NumCauses {
-		if c.IsHost() {
-			sum += list[c]
-		}
-	}
-	return sum
+	cycle = r.Judgement.sum(func(row *Row) bool { return row.Band.Tail() && row.Fidelity == stall.Cycle })
+	return t, cycle
 }

@@ -100,7 +100,7 @@ func reports() map[string]*Report {
 			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Judgement: judge(cycle),
 			GC:      Collections{Cycles: 1, RuntimeCycles: 1, Pause: 300 * time.Microsecond, LongestPause: 200 * time.Microsecond},
 			Inside:  Inside{Mode: "periodic"},
-			Outside: Outside{Mode: "periodic", CPU: -1, Gaps: 1, GapTime: 4 * time.Second, Longest: 3 * time.Second, Observed: 10 * time.Second, Dropped: 7, Board: true},
+			Outside: Outside{Mode: "periodic", CPU: -1, Gaps: 1, GapTime: 4 * time.Second, Longest: 3 * time.Second, Observed: 10 * time.Second, Dropped: 7, Board: true, Causes: [stall.NumCauses]time.Duration{stall.HostSuspended: 3 * time.Second, stall.HostUnknown: time.Second}},
 			Notes:   []string{"The probe beside the service does not spin: one CPU: periodic.", "3 requests failed, such as by: connect to service: connection refused."},
 		},
 		"every-cause": {

@@ -31,21 +31,32 @@ func (r *Report) blame() string {
 	whose := fmt.Sprintf("the %s above p99 (%s and longer)", page.Many(t.Requests, "request"), page.Length(r.Judgement.Latency.P99))
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
-	if unseen >= mostUnseen || first == nil {
-		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
+	had := func(p *party) string { return bound(t.Of(p.of(&t.Share)), p.loose(&cycle) > 0) }
+	var s string
+	switch {
+	case first == nil || unseen >= mostUnseen:
+		s = fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
 		if first != nil {
-			s += fmt.Sprintf(", and of the rest the most, %s, went to %s", percent(t.Of(first.of(&t.Share))), first.name(&t.Share))
+			went := "went to"
+			if first.loose(&cycle) > 0 {
+				went = "may have gone to"
+			}
+			s += fmt.Sprintf(", and of the rest the most, %s, %s %s", had(first), went, first.name(&t.Share))
 		}
-		return s + t.garbage(cycle) + "."
+		return s + t.garbage(cycle.Requests > 0) + "."
+	case t.leads(first, second, &cycle):
+		s = fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.name(&t.Share), had(first), whose)
+	default:
+		s = fmt.Sprintf("To blame for p99: perhaps %s, with %s of the time of %s: of requests watched per cycle it is known what stops fell into them, not what held them up",
+			first.name(&t.Share), had(first), whose)
 	}
-	s := fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.name(&t.Share), percent(t.Of(first.of(&t.Share))), whose)
 	if second != nil && t.Of(second.of(&t.Share)) >= 0.05 {
-		s += fmt.Sprintf("; next %s, with %s", second.name(&t.Share), percent(t.Of(second.of(&t.Share))))
+		s += fmt.Sprintf("; next %s, with %s", second.name(&t.Share), had(second))
 	}
 	if unseen >= muchUnseen {
 		s += fmt.Sprintf("; %s was unseen", percent(unseen))
 	}
-	return s + t.garbage(cycle) + "."
+	return s + t.garbage(cycle.Requests > 0) + "."
 }
 
 // someUnseen is the fraction from which on it is said that what was not seen may
@@ -83,6 +94,16 @@ func (t *Tally) leaders() (first, second *party) {
 		}
 	}
 	return first, second
+}
+
+// leads reports whether the first of the leaders had the most time even if none of
+// what is a bound only was his, but the second's.
+func (t *Tally) leads(first, second *party, cycle *Tally) bool {
+	loose, next := first.loose(cycle), time.Duration(0)
+	if second != nil {
+		next = second.of(&t.Share)
+	}
+	return loose == 0 || first.of(&t.Share)-loose > next+loose
 }
 
 func (r *Report) collector() string {
@@ -135,34 +156,6 @@ func (j *Judgement) queued() string {
 	}
 	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
 		part, percent(fraction(all.ArrivedDuringGC, all.Requests)))
-}
-
-// busyMachine is the fraction of a CPU that a spinning probe loses only where
-// others want it too.
-const busyMachine = 0.10
-
-func (r *Report) machine() string {
-	o := &r.Outside
-	if o.Observed <= 0 {
-		return "Nobody watched the machine."
-	}
-	all := r.all()
-	where := "where it ran"
-	if o.CPU >= 0 {
-		where = fmt.Sprintf("on CPU %d", o.CPU)
-	}
-	begin := "The probe outside"
-	if o.Mode == "spin" && o.Lost() >= busyMachine {
-		begin = "The machine was short of CPU, which slows everything: the probe outside"
-	}
-	s := fmt.Sprintf("%s saw %s %s (%s of its time, longest %s)", begin, page.Many(o.Gaps, "gap"), where, percent(o.Lost()), page.Length(o.Longest))
-	switch host := hosts(&all.Share.Charged); {
-	case !o.Board:
-		return s + ", but the service could not read them, so requests were not compared with them."
-	case host > 0:
-		return s + fmt.Sprintf(", and the machine is charged with %s of the requests' time.", percent(all.Of(host)))
-	}
-	return s + "; none is charged to a request, since a gap on one CPU says nothing about a thread on another."
 }
 
 func fraction(n, of int) float64 {

@@ -68,11 +68,15 @@ func (r *runner) collections() blame.Collections {
 }
 
 func (r *runner) summary(s jitterprobe.Summary) blame.Outside {
-	return blame.Outside{
+	o := blame.Outside{
 		Mode: s.Mode.String(), CPU: s.CPU, Gaps: s.Gaps, GapTime: s.GapTime,
 		Longest: max(s.Longest.Duration(), s.DroppedMax), Observed: s.Observed(), Dropped: s.Dropped,
 		Board: r.board != "",
 	}
+	for c := range s.Causes {
+		o.Causes[c] = s.Causes[c].Time
+	}
+	return o
 }
 
 // setup says what ran, and who shared what.

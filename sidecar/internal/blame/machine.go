@@ -1,0 +1,86 @@
+package blame
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// muchLost is the fraction of the time of the probe outside from which on it is
+// said what kept it from running.
+const muchLost = 0.10
+
+func (r *Report) machine() string {
+	o := &r.Outside
+	if o.Observed <= 0 {
+		return "Nobody watched the machine."
+	}
+	where := "where it ran"
+	if o.CPU >= 0 {
+		where = fmt.Sprintf("on CPU %d", o.CPU)
+	}
+	none := o.Gaps+o.Dropped == 0
+	s := fmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", page.Many(o.Gaps, "gap"), where, percent(o.Lost()), page.Length(o.Longest), o.reasons())
+	if none {
+		s = "The probe outside saw no gap " + where
+	}
+	all := r.all()
+	switch host := hosts(&all.Share.Charged); {
+	case host > 0:
+		return s + fmt.Sprintf(", and the machine is charged with %s of the requests' time.", percent(all.Of(host)))
+	case none:
+		return s + "."
+	case !o.Board:
+		return s + ", but the service could not read them, so requests were not compared with them."
+	case hosts(&all.Share.Coincident) > 0:
+		return s + "; none is charged to a request, since a gap on one CPU says nothing about a thread on another."
+	}
+	return s + "; none is charged to a request."
+}
+
+// reasons lists the causes that kept the probe from running for much of its time,
+// the most first.
+func (o *Outside) reasons() string {
+	var causes []stall.Cause
+	for c := range stall.NumCauses {
+		if ratio(o.Causes[c], o.Observed) >= muchLost {
+			causes = append(causes, c)
+		}
+	}
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b], o.Causes[a]) })
+	text := ""
+	for _, c := range causes {
+		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c], o.Observed)), c)
+		if why := machineDid[c]; why != "" {
+			text += ": " + why
+		}
+	}
+	return text
+}
+
+// machineDid says in words what the machine did.
+var machineDid = map[stall.Cause]string{
+	stall.HostThrottled:  "the CPU quota was used up",
+	stall.HostPreempted:  "others had the CPU",
+	stall.HostIRQ:        "the CPU served interrupts",
+	stall.HostSteal:      "the hypervisor had the CPU",
+	stall.HostIRQOrSteal: "interrupts or the hypervisor had the CPU",
+	stall.HostFault:      "pages came from disk",
+	stall.HostSuspended:  "it slept, or the process was stopped",
+	stall.HostUnknown:    "no evidence says why",
+}
+
+// hosts returns the part of a list of causes that is of the machine.
+func hosts(list *[stall.NumCauses]time.Duration) time.Duration {
+	var sum time.Duration
+	for c := range stall.NumCauses {
+		if c.IsHost() {
+			sum += list[c]
+		}
+	}
+	return sum
+}
