@@ -32,6 +32,7 @@ func serve(o childOptions) error {
 	// A terminal sends its interrupt to the whole group; it is the parent who
 	// ends this process.
 	signal.Ignore(os.Interrupt)
+	defer o.tidy()
 	ctx, cancel := context.WithTimeout(context.Background(), o.Limit)
 	defer cancel()
 	pipe := os.NewFile(pipeFD, "pipe")
@@ -91,6 +92,9 @@ func (c *child) run(ctx context.Context) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	probe.Stop()
+	if c.options.orphaned() {
+		return errOrphaned // what is open nobody waits for
+	}
 	farewell := c.settle(ctx, before, start)
 	farewell.Forced = forced
 	runtime.KeepAlive(handler) // the live heap lives until the last figure is read

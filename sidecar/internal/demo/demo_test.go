@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -15,7 +16,12 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if code, is := Role(); is { // this is a child of a test
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const us = stall.Instant(time.Microsecond)
 
@@ -88,6 +94,17 @@ func TestSlowed(t *testing.T) {
 	want := "0 by stolen CPU, 1 by paging; longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
 	if got := collections.Slowed.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestSummaryHasCauses: what the probe outside makes of its gaps comes into the
+// report.
+func TestSummaryHasCauses(t *testing.T) {
+	var s jitterprobe.Summary
+	s.Causes[stall.HostSteal] = jitterprobe.Tally{N: 2, Time: time.Second}
+	want := [stall.NumCauses]time.Duration{stall.HostSteal: time.Second}
+	if d := cmp.Diff(want, new(runner).summary(s).Causes); d != "" {
+		t.Errorf("causes (-want +got):\n%s", d)
 	}
 }
 

@@ -62,4 +62,8 @@ type childOptions struct {
 	// Limit is how long the process may live at all, whatever becomes of the
 	// parent.
 	Limit time.Duration `json:"limit"`
+	// Parent is the parent's process, and Dir its directory, which goes when it
+	// does.
+	Parent int    `json:"parent"`
+	Dir    string `json:"dir"`
 }

@@ -31,7 +31,7 @@ const (
 const warmWindows = 1024
 
 // Run runs the demo and returns its report. When it returns, no process, thread
-// or file of it is left.
+// or file of it is left; if this process is killed, the service sees to that.
 func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	startup := startLimit + time.Duration(o.LiveHeap>>30)*2*time.Second
 	limit := startup + o.Schedule.Span() + grace + endLimit
@@ -41,13 +41,13 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start clock: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "otelgc-demo-")
+	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make directory for the board: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
-	r := &runner{Options: o, clock: clock, cpus: runtime.NumCPU()}
+	r := &runner{Options: o, clock: clock, cpus: runtime.NumCPU(), dir: dir}
 	if err := r.watch(filepath.Join(dir, "board")); err != nil {
 		return nil, err
 	}
@@ -71,6 +71,7 @@ type runner struct {
 	clock   stall.Clock
 	cpus    int // before the probe took one
 	outside *watch.Watch
+	dir     string
 	board   string
 	gaps    outsideGaps
 	// The machine and the service's threads, as far as they are followed.
@@ -102,7 +103,10 @@ func (r *runner) watch(path string) (err error) {
 
 // service runs the service, and the load on it, from beginning to end.
 func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err error) {
-	options := childOptions{LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit}
+	options := childOptions{
+		LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit,
+		Parent: os.Getpid(), Dir: r.dir,
+	}
 	child, err := startProcess(ctx, roleService, options, true)
 	if err != nil {
 		return err

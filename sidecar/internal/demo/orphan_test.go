@@ -1,0 +1,53 @@
+package demo
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestOrphan: the service of a parent that was killed takes the parent's directory
+// away, and no other; that of one that is there leaves it alone.
+func TestOrphan(t *testing.T) {
+	for _, tt := range []struct {
+		name, dir string
+		parent    int
+		stays     bool
+	}{
+		{"killed", dirPrefix + "1", os.Getppid(), false},
+		{"killed, and another directory", "mine", os.Getppid(), true},
+		{"there", dirPrefix + "1", os.Getpid(), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), tt.dir)
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "board"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p, err := startProcess(t.Context(), roleService, childOptions{
+				LiveHeap: MinLiveHeap, Inject: InjectNone, Limit: time.Minute, Parent: tt.parent, Dir: dir,
+			}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.end()
+			if _, err := io.Copy(io.Discard, p.pipe); err != nil {
+				t.Error(err)
+			}
+			if err := p.pipe.Close(); err != nil {
+				t.Error(err)
+			}
+			orphaned := tt.parent != os.Getpid()
+			if err := p.stop(time.Minute); (err != nil) != orphaned {
+				t.Errorf("the service ended with %v, want an error: %v", err, orphaned)
+			}
+			if _, err := os.Stat(dir); (err == nil) != tt.stays {
+				t.Errorf("directory: %v, want it to be there: %v", err, tt.stays)
+			}
+		})
+	}
+}
