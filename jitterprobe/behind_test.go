@@ -43,3 +43,26 @@ func TestBehindAGap(t *testing.T) {
 		}
 	}
 }
+
+// With a threshold below what a look takes, no look lies between two gaps.
+func TestCachesAreColdForAWhile(t *testing.T) {
+	const us = time.Microsecond
+	at := stall.Instant(time.Hour)
+	gaps := []Gap{{Start: at, End: at.Add(40 * us), Cause: stall.HostPreempted, Evidence: Evidence{Witness: SwitchRecord}}}
+	for range 100 {
+		at = gaps[len(gaps)-1].End
+		gaps = append(gaps, Gap{Start: at, End: at.Add(us), Cause: stall.HostIRQOrSteal, Evidence: Evidence{Witness: Remainder}})
+	}
+	var b behind
+	b.settle(gaps[:3]) // and on in the next batch
+	b.settle(gaps[3:])
+	cold := 0
+	for _, g := range gaps {
+		if g.Evidence.Witness == ColdCache {
+			cold++
+		}
+	}
+	if want := int(coldFor / us); cold != want || gaps[want].Cause != stall.HostPreempted || gaps[want+1].Cause != stall.HostIRQOrSteal {
+		t.Errorf("of 100 gaps of 1 µs behind a preemption %d are its, want the first %d", cold, want)
+	}
+}
