@@ -69,7 +69,8 @@ func (j *judge) acquit(gaps []Gap) {
 // runtime, if it is not known to have been stopped. Else the gap is the machine's
 // if what the kernel recorded takes up half of it. Of what is left, a stop of the
 // world may have had to do with anything; without one, the runtime does nothing
-// for long without giving up the CPU, and nothing that the kernel records.
+// for long without giving up the CPU, and nothing that the kernel records, unless
+// it does give it up: then the wake-up is on record, too.
 func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
 	d := g.Duration()
 	switch {
@@ -80,5 +81,6 @@ func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
 	case 2*(a.Preempted+a.Fault+a.Interrupt) >= d:
 		return true
 	}
-	return !stopped && (d >= stealFrom || a.Switches+a.Faults+a.Interrupts > 0)
+	byItself := a.Blocked > 0 && !a.Halted
+	return !stopped && (d-a.Blocked >= stealFrom || !byItself && a.Switches+a.Faults+a.Interrupts > 0)
 }

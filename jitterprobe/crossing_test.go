@@ -30,6 +30,12 @@ func TestGapAcrossADoorOfTheRuntime(t *testing.T) {
 		{"nothing on record, and no stop", 0, kernel.Account{Thread: true, CPU: true}, false, true},
 		{"nothing on record, no stop, and no longer than it takes to find a P", 30 * us, kernel.Account{Thread: true, CPU: true}, false, false},
 		{"the same, without the rights to see interrupts", 30 * us, kernel.Account{Thread: true}, false, false},
+		{"waited for a P for just under a fifth", 20 * us, kernel.Account{Thread: true, Blocked: 3 * us, Switches: 1}, false, false},
+		{"and was woken by an interrupt", 20 * us, kernel.Account{Thread: true, CPU: true, Blocked: 3 * us, Switches: 1, Interrupt: us, Interrupts: 1}, false, false},
+		{"worked for long, of which it waited", 110 * us, kernel.Account{Thread: true, Blocked: 20 * us, Switches: 1}, false, false},
+		{"waited for a moment of a long steal", time.Millisecond, kernel.Account{Thread: true, CPU: true, Blocked: 3 * us, Switches: 1}, false, true},
+		{"was stopped for just under a fifth", 20 * us, kernel.Account{Thread: true, CPU: true, Blocked: 3 * us, Switches: 1, Halted: true}, false, true},
+		{"preempted for a moment, and no stop", 20 * us, kernel.Account{Thread: true, Preempted: 3 * us, Switches: 1}, false, true},
 		{"a short interrupt, and no stop", 30 * us, kernel.Account{Thread: true, CPU: true, Interrupt: 5 * us, Interrupts: 1}, false, true},
 	} {
 		g := gapOf(cmp.Or(test.length, 100*us))

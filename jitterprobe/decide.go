@@ -52,7 +52,7 @@ func (g *Gap) decide(a *kernel.Account) {
 		g.call(stall.HostSuspended, Evidence{Witness: StopRecord, Time: a.Blocked})
 		g.Scope = stall.ScopeProcess
 	case !a.CPU:
-		g.call(stall.HostIRQOrSteal, Evidence{Witness: Remainder, Time: d - off})
+		g.call(stall.HostIRQOrSteal, Evidence{Witness: Remainder, Time: d - off - a.Fault, Count: int32(a.Switches + a.Faults)})
 	default:
 		g.interrupted(a)
 	}

@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 		{"stopped while it was preempted", 30 * ms, kernel.Account{Thread: true, Preempted: 9 * ms, Blocked: 20 * ms, Switches: 2}, stall.HostSuspended, stall.ScopeProcess, "stopped for 20ms by a signal, a debugger or a freezer"},
 		{"stopped", 30 * ms, kernel.Account{Thread: true, CPU: true, Blocked: 29 * ms, Switches: 1}, stall.HostSuspended, stall.ScopeProcess, "stopped for 29ms by a signal, a debugger or a freezer"},
 		{"neither switched nor faulted", 40 * us, kernel.Account{Thread: true}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},
-		{"a switch that explains too little", 3 * ms, kernel.Account{Thread: true, Preempted: 30 * us, Switches: 1}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out, no page fault"},
+		{"a switch that explains too little", 3 * ms, kernel.Account{Thread: true, Preempted: 30 * us, Switches: 1}, stall.HostIRQOrSteal, stall.ScopeCPU, "not switched out and no page fault for 2.97ms of it"},
 		{"the tick", 36 * us, kernel.Account{Thread: true, CPU: true, Interrupt: 16 * us, Interrupts: 1, Longest: "local_timer"}, stall.HostIRQ, stall.ScopeCPU, "1 interrupt in 16µs, most of it local_timer"},
 		{"a short one, most of it entry", 15 * us, kernel.Account{Thread: true, CPU: true, Interrupt: us, Interrupts: 1, Longest: "reschedule"}, stall.HostIRQ, stall.ScopeCPU, "1 interrupt in 1µs, most of it reschedule"},
 		{"nothing at all", 40 * us, kernel.Account{Thread: true, CPU: true}, stall.HostSteal, stall.ScopeCPU, "the kernel did nothing for 40µs"},

@@ -37,11 +37,13 @@ type Evidence struct {
 	Witness Witness
 	// Time is the part of the gap that the witness accounts for.
 	Time time.Duration
-	// Count is how many switches, faults or interrupts fell into the gap.
+	// Count is how many switches, faults or interrupts fell into the gap; of
+	// Remainder, how many switches and faults that account for too little of it.
 	Count int32
 	// TID is the thread that had the CPU instead, zero if it is not known.
 	TID int32
-	// Name is that of the thread, or of the interrupt that took the most time.
+	// Name is that of the thread, or of the interrupt that took the most time; of
+	// RealtimeLimit it is the period, such as "1s".
 	Name string
 	// Moved says that the probe's thread ran on on another CPU.
 	Moved bool
@@ -59,7 +61,11 @@ func (e Evidence) String() string {
 	case IdleCPU:
 		return "ready to run while its CPU was idle for " + d.String()
 	case RealtimeLimit:
-		return fmt.Sprintf("real-time limit: %v each second", d.Round(time.Millisecond))
+		text := fmt.Sprintf("real-time limit: %v", d.Round(time.Millisecond))
+		if e.Name != "" { // recordings lack it that are older
+			text += " of every " + e.Name
+		}
+		return text
 	case BootClock:
 		return fmt.Sprintf("the machine slept for %v", d.Round(time.Millisecond))
 	case SwitchRecord:
@@ -83,6 +89,9 @@ func (e Evidence) String() string {
 	case EveryCPU:
 		return fmt.Sprintf("all %d CPUs at once", e.Count)
 	case Remainder:
+		if e.Count > 0 {
+			return "not switched out and no page fault for " + d.String() + " of it"
+		}
 		return "not switched out, no page fault"
 	case ColdCache:
 		return "right behind the gap before: caches were cold for " + d.String()
