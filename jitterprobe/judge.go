@@ -72,10 +72,10 @@ func (j *judge) settle(gaps []Gap, b batch) {
 			g.decide(&a)
 		}
 	}
-	j.realtime.settle(gaps)
 	if !j.seen {
 		j.waited.settle(gaps, b)
 	}
+	j.realtime.settle(gaps, j.account)
 	j.behind.settle(gaps)
 	j.view.Forget(b.watermark)
 }

@@ -17,16 +17,14 @@ const realtimeFrom = 5 * time.Millisecond
 // realtime finds the gaps in which a thread of real-time priority had to leave its
 // CPU to others: of each period a part is theirs.
 type realtime struct {
-	tid    int
-	shares []share
-	fixed  func(tid int) bool
+	tid   int
+	share share
+	last  stall.Instant // start of the last gap of its length, zero if none
+	fixed func(tid int) bool
 }
 
-// share is what others get of each period.
-type share struct {
-	period, rest time.Duration
-	last         stall.Instant // start of the last gap of that length, zero if none
-}
+// share is what others get of each period. The zero share is nothing.
+type share struct{ period, rest time.Duration }
 
 // fairServer is the share of threads without real-time priority since Linux 6.12,
 // whatever the limit is (dl_server, kernel/sched/deadline.c). Who may write to
@@ -34,18 +32,24 @@ type share struct {
 var fairServer = share{period: time.Second, rest: 50 * time.Millisecond}
 
 func newRealtime(root string, tid int) realtime {
-	r := realtime{tid: tid, fixed: kernel.Realtime}
-	// The limit itself: Documentation/scheduler/sched-rt-group.rst.
+	return realtime{tid: tid, share: shareOfOthers(root), fixed: kernel.Realtime}
+}
+
+// shareOfOthers returns the fair server's, where there is one: it came in the place
+// of the limit. What is left of that, with CONFIG_RT_GROUP_SCHED, takes its numbers
+// from a cgroup and not from these files (sched_rt_runtime_exceeded,
+// kernel/sched/rt.c).
+func shareOfOthers(root string) share {
+	if hasFairServer(root) {
+		return fairServer
+	}
+	// Documentation/scheduler/sched-rt-group.rst
 	period, ok := micros(filepath.Join(root, "proc/sys/kernel/sched_rt_period_us"))
 	runtime, ok2 := micros(filepath.Join(root, "proc/sys/kernel/sched_rt_runtime_us"))
-	limit := share{period: period, rest: period - runtime}
-	if ok && ok2 && runtime < period && limit != fairServer {
-		r.shares = append(r.shares, limit)
+	if !ok || !ok2 || runtime >= period {
+		return share{}
 	}
-	if limit == fairServer || hasFairServer(root) {
-		r.shares = append(r.shares, fairServer)
-	}
-	return r
+	return share{period: period, rest: period - runtime}
 }
 
 // hasFairServer reports whether the kernel is Linux 6.12 or later.
@@ -74,30 +78,40 @@ func micros(file string) (time.Duration, bool) {
 }
 
 // settle gives host.throttled to each gap that is as long as the others' share and
-// begins one period after another of that length. The first of them keeps its
-// cause.
-func (r *realtime) settle(gaps []Gap) {
+// begins one period after another of that length, if its thread had to wait for its
+// CPU or nobody knows. The first of them keeps its cause.
+func (r *realtime) settle(gaps []Gap, account func(*Gap) kernel.Account) {
+	if r.tid == 0 || r.share == (share{}) {
+		return
+	}
 	for i := range gaps {
-		for k := range r.shares {
-			r.hold(&gaps[i], &r.shares[k])
+		g := &gaps[i]
+		if d := g.Duration(); d < realtimeFrom || !r.share.fits(d) || !r.fixed(r.tid) || !gaveWay(g, account) {
+			continue
 		}
+		if r.last != 0 && near(g.Start.Sub(r.last), r.share.period) {
+			g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: g.Duration(), Name: r.share.period.String()})
+		}
+		r.last = g.Start
 	}
 }
 
-func (r *realtime) hold(g *Gap, s *share) {
-	d := g.Duration()
-	if r.tid == 0 || d < realtimeFrom || !s.fits(d) || !r.fixed(r.tid) {
-		return
+// gaveWay reports whether a thread of real-time priority may have had to leave its
+// CPU to others. To another one of real-time priority it had not.
+func gaveWay(g *Gap, account func(*Gap) kernel.Account) bool {
+	switch g.Evidence.Witness {
+	case NoWitness, IdleCPU, RunDelay:
+		return true
+	case SwitchRecord:
+		a := account(g)
+		return !a.Realtime
 	}
-	if s.last != 0 && near(g.Start.Sub(s.last), s.period) {
-		g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: d})
-	}
-	s.last = g.Start
+	return false
 }
 
 // fits reports whether d is the rest of a period. The scheduler looks at its tick,
 // and gives up to 10 ms more.
-func (s *share) fits(d time.Duration) bool {
+func (s share) fits(d time.Duration) bool {
 	return 10*d >= 9*s.rest && d <= s.rest+max(s.rest/10, 10*time.Millisecond)
 }
 

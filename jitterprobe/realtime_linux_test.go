@@ -3,7 +3,6 @@ package jitterprobe
 import (
 	"errors"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 	if runtime.NumCPU() == 1 {
 		t.Skip("one CPU: a thread with real-time priority would keep the test itself from running")
 	}
-	if r := newRealtime("/", 1); len(r.shares) == 0 {
+	if shareOfOthers("/") == (share{}) {
 		t.Skip("the kernel keeps no time for threads without real-time priority")
 	}
 	limited := make(chan Gap, 1)
@@ -48,26 +47,27 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 	within(t, "a gap of the limit", func() bool { return len(limited) > 0 })
 	p.Stop() // gives the CPU to the competitor, which then can stop
 	stop()
-	if g := <-limited; g.Cause != stall.HostThrottled || g.Scope != stall.ScopeCPU {
+	if g := <-limited; g.Cause != stall.HostThrottled || g.Scope != stall.ScopeCPU || g.Evidence.Name == "" {
 		t.Errorf("got %v of scope %v, %q", g.Cause, g.Scope, g.Evidence)
 	}
 }
 
 func TestRealtimeShares(t *testing.T) {
 	const ms = time.Millisecond
-	limit := share{period: time.Second, rest: 20 * ms}
+	limit := share{time.Second, 20 * ms}
 	for _, test := range []struct {
 		name, release, runtime string
-		want                   []share
+		want                   share
 	}{
-		{"by default", "6.1.0-13-amd64", "950000", []share{fairServer}},
-		{"a limit of its own", "5.15.0", "980000", []share{limit}},
-		{"no limit", "6.11.9", "-1", nil},
-		{"no limit, and the server", "6.12-rc1", "-1", []share{fairServer}},
-		{"a limit of its own, and the server", "6.18.44-fc", "980000", []share{limit, fairServer}},
-		{"the next major", "7.0", "-1", []share{fairServer}},
-		{"a kernel that does not say", "", "-1", nil},
-		{"one that says nonsense", "six.twelve", "-1", nil},
+		{"by default", "6.1.0-13-amd64", "950000", share{time.Second, 50 * ms}},
+		{"a limit of its own", "5.15.0", "980000", limit},
+		{"no limit", "6.11.9", "-1", share{}},
+		{"a limit that is none", "6.11.9", "1000000", share{}},
+		{"no limit, and the server", "6.12-rc1", "-1", fairServer},
+		{"a limit that nothing enforces, and the server", "6.18.44-fc", "980000", fairServer},
+		{"the next major", "7.0", "-1", fairServer},
+		{"a kernel that does not say", "", "-1", share{}},
+		{"one that says nonsense", "six.twelve", "-1", share{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := machine(t, map[string]string{
@@ -75,9 +75,26 @@ func TestRealtimeShares(t *testing.T) {
 				"proc/sys/kernel/sched_rt_period_us":  "1000000\n",
 				"proc/sys/kernel/sched_rt_runtime_us": test.runtime + "\n",
 			})
-			if got := newRealtime(root, 1).shares; !slices.Equal(got, test.want) {
+			if got := shareOfOthers(root); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// Where there are only sums, they are asked first: a thread that never waited was
+// not limited.
+func TestRealtimeLimitIsHeldAgainstTheSums(t *testing.T) {
+	const ms = time.Millisecond
+	root := machine(t, map[string]string{
+		"proc/self/task/1/schedstat": "9 9 9\n",
+		"proc/self/task/1/status":    "voluntary_ctxt_switches:\t9\n",
+		"proc/self/task/1/stat":      "1 (x) R 0 0 0 0 0 0 9 0 9 0\n",
+	})
+	j := judge{view: &kernel.View{}, realtime: newLimited(time.Second), waited: newWaited(root, suspect{mode: Spin, tid: 1})}
+	gaps := []Gap{unknownAt(0, 51*ms), unknownAt(1000*ms, 51*ms)}
+	j.settle(gaps, batch{})
+	if g := gaps[1]; g.Cause != stall.HostIRQOrSteal || g.Evidence.Witness != Remainder {
+		t.Errorf("got %v, %q, want %v: it was not switched out", g.Cause, g.Evidence, stall.HostIRQOrSteal)
 	}
 }

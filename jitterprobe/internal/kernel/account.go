@@ -37,6 +37,8 @@ type Account struct {
 	Next     int32
 	NextName string
 	Idle     bool
+	// Realtime says that it has real-time priority.
+	Realtime bool
 	// Longest is the name of the interrupt that took the most.
 	Longest string
 }
@@ -81,7 +83,7 @@ func (a *Account) name(v *View) {
 	if d == 0 {
 		return
 	}
-	a.Next, a.Idle = who.tid, who.tid == 0
+	a.Next, a.Idle, a.Realtime = who.tid, who.tid == 0, who.realtime
 	a.NextName = string(bytes.TrimRight(who.comm[:], "\x00"))
 }
 

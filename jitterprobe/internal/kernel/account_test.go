@@ -45,6 +45,18 @@ func TestAccount(t *testing.T) {
 			v.runs(190, 7, "otelgc-probe")
 			v.in(190, 3)
 		}, Account{Preempted: micro(70), Interrupt: micro(8), Switches: 1, Interrupts: 1, Next: 99, NextName: "hog", Longest: "local_timer"}},
+		{"preempted by one with real-time priority", func(v *View) {
+			v.out(120, true)
+			v.runs(120, 17, "kworker/3:0")
+			v.runsWith(125, 99, "rival", 0, 98)
+			v.runs(190, 7, "otelgc-probe")
+			v.in(190, 3)
+		}, Account{Preempted: micro(70), Switches: 1, Next: 99, NextName: "rival", Realtime: true}},
+		{"and by one of SCHED_DEADLINE", func(v *View) {
+			v.out(120, true)
+			v.runsWith(120, 99, "rival", 0, -1)
+			v.in(190, 3)
+		}, Account{Preempted: micro(70), Switches: 1, Next: 99, NextName: "rival", Realtime: true}},
 		{"an interrupt of the other thread", func(v *View) {
 			v.out(120, true)
 			v.point(130, timerIn, 236)

@@ -13,10 +13,11 @@ import (
 type cpu struct {
 	history
 	points map[uint64]point // by Record.Event
-	// switches is the event of sched_switch, whose fields next_comm, next_pid and
-	// prev_state are at comm, pid and state; 0 if there is no such state.
-	switches         uint64
-	comm, pid, state int
+	// switches is the event of sched_switch, whose fields next_comm, next_pid,
+	// next_prio and prev_state are at comm, pid, prio and state; 0 if there is no
+	// such priority or state.
+	switches               uint64
+	comm, pid, prio, state int
 
 	open   []opened // entries that have no exit yet, outermost first
 	turns  []turn
@@ -71,6 +72,10 @@ const (
 	taskTraced  = 0x8 // t
 )
 
+// maxRealtime is the first priority below the real-time ones (MAX_RT_PRIO,
+// include/linux/sched/prio.h).
+const maxRealtime = 100
+
 func (c *cpu) switched(r *perf.Record) {
 	t := turn{at: r.At}
 	if len(r.Raw) < max(c.comm+commSize, c.pid+4) {
@@ -78,6 +83,9 @@ func (c *cpu) switched(r *perf.Record) {
 	}
 	copy(t.comm[:], r.Raw[c.comm:])
 	t.tid = int32(binary.LittleEndian.Uint32(r.Raw[c.pid:]))
+	if c.prio != 0 && len(r.Raw) >= c.prio+4 {
+		t.realtime = int32(binary.LittleEndian.Uint32(r.Raw[c.prio:])) < maxRealtime
+	}
 	if c.state != 0 && len(r.Raw) >= c.state+8 {
 		t.halted = binary.LittleEndian.Uint64(r.Raw[c.state:])&(taskStopped|taskTraced) != 0
 	}

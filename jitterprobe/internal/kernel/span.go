@@ -34,6 +34,8 @@ type turn struct {
 	// halted says that the thread before it was stopped by a signal or a
 	// debugger.
 	halted bool
+	// realtime says that it has real-time priority, of its own or on loan.
+	realtime bool
 }
 
 const commSize = 16 // TASK_COMM_LEN, <linux/sched.h>

@@ -25,7 +25,7 @@ func newView() *View {
 	v.thread.since, v.thread.last = t0, t0
 	v.thread.begins, v.thread.minor, v.thread.major = faultBegins, faultMinor, faultMajor
 	v.cpu = cpu{
-		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24, state: 28,
+		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24, state: 28, prio: 36,
 		points: map[uint64]point{
 			timerIn:  {vector: 1, name: "local_timer", proof: true},
 			timerOut: {vector: 1, name: "local_timer", exit: true},
@@ -63,8 +63,14 @@ func (v *View) runs(n int, tid uint32, comm string) { v.runsAfter(n, tid, comm, 
 
 // runsAfter has a thread run after one of the state.
 func (v *View) runsAfter(n int, tid uint32, comm string, state uint64) {
+	v.runsWith(n, tid, comm, state, 120)
+}
+
+// runsWith has a thread of the priority run.
+func (v *View) runsWith(n int, tid uint32, comm string, state uint64, prio int32) {
 	raw := make([]byte, 24, 40)
 	copy(raw[8:], comm)
 	raw = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(raw, tid), state)
+	raw = binary.LittleEndian.AppendUint32(raw, uint32(prio))
 	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: switches, Raw: raw})
 }

@@ -70,6 +70,10 @@ func TestOpenThisMachine(t *testing.T) {
 	if entry.Number == 0 || entry.Field("vec", 4) == 0 || entry.Field("vec", 8) != 0 {
 		t.Errorf("softirq_entry: got %+v, want a number, and vec of 4 bytes", entry)
 	}
+	turn, err := f.Point("sched", "sched_switch")
+	if err != nil || turn.Field("next_comm", 16) == 0 || turn.Field("next_pid", 4) == 0 || turn.Field("next_prio", 4) == 0 || turn.Field("prev_state", 8) == 0 {
+		t.Errorf("sched_switch: got %+v, %v, want the next thread's name, number and priority, and the state of the one before", turn, err)
+	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
