@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -50,8 +51,10 @@ func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
 	}
 }
 
-// write puts an outcome into attributes.
+// write puts an outcome into attributes. What a span says of its time without being
+// believed does not stay beside it.
 func (n *names) write(m pcommon.Map, o *outcome) {
+	m.RemoveIf(func(k string, _ pcommon.Value) bool { return strings.HasPrefix(k, stall.AttrStallPrefix) })
 	size := 5 // and the boot id
 	n.each(o.share, func(string, time.Duration) { size++ })
 	m.EnsureCapacity(m.Len() + size)

@@ -74,14 +74,14 @@ func seconds(v pcommon.Value) (time.Duration, bool) {
 }
 
 // gain adds the machine's part of the share that was joined from here. A cause
-// that the process charged is known to it. Wide has the causes of which a gap is
-// not of the very threads of the process.
-func (o *carried) gain(joined *stall.Share, wide *[stall.NumCauses]bool) {
+// that the process charged is known to it.
+func (o *carried) gain(joined *stall.Share) {
+	elsewhere := o.elsewhere(joined)
 	for c := stall.HostThrottled; c <= stall.HostUnknown; c++ {
 		if o.Charged[c] > 0 {
 			continue
 		}
-		d := min(joined.Charged[c]-o.elsewhere(wide[c]), o.AppOrHost+o.Unseen)
+		d := min(joined.Charged[c]-elsewhere, o.AppOrHost+o.Unseen)
 		if d <= 0 {
 			continue
 		}
@@ -92,20 +92,28 @@ func (o *carried) gain(joined *stall.Share, wide *[stall.NumCauses]bool) {
 	}
 }
 
-// elsewhere returns how much of a gap, which is in no stop, may lie in time that
-// the process knows to be no delay by the machine: where its goroutine waited or,
-// for a gap that is not of its threads, where another cause has precedence. When
-// the goroutine was where, the process does not tell; so what may lie there is
-// not charged, and remains app_or_host, which it may be.
-func (o *carried) elsewhere(wide bool) time.Duration {
-	d := o.App + o.Charged[stall.GCWait]
+// elsewhere returns how much of a gap that was joined from here may lie in time that
+// the process gave to another owner: whether that has precedence or the gap has, it
+// is not the time that the gap can be charged to. When that was, the process does not
+// tell; so what may lie there is not charged, and remains app_or_host, which it may
+// be. Stops and gaps that were told here, too, are not in what was joined of a gap;
+// those that were not told are.
+func (o *carried) elsewhere(joined *stall.Share) time.Duration {
+	d := o.App
 	if o.Fidelity == stall.Exact {
 		d += o.Uncertain
 	}
-	if wide {
-		d += o.Charged[stall.GCAssist] + o.Charged[stall.GCSweep] + o.Charged[stall.SchedGC] + o.Charged[stall.Sched]
+	for c := range o.Charged {
+		d += max(0, o.Charged[c]-joined.Charged[c])
 	}
 	return d
+}
+
+// believable reports whether a process can have said that of a span of that length.
+// It may have timed the span by a clock that was not being adjusted, and whoever
+// handed the span on may have cut its times to milliseconds.
+func (o *carried) believable(length time.Duration) bool {
+	return o.Total <= length+length/8+time.Millisecond
 }
 
 // complete calls unseen what of a span of that length its process did not speak

@@ -1,25 +1,24 @@
 package attribution
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/plog"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
 // carrier is a span of 10 ms that its process gave these shares, and a gap of the
-// machine in it.
+// machine in it. Of a process that is mute nothing came but its spans.
 type carrier struct {
 	fidelity string
 	brought  map[string]float64
 	gap      func(*sender) plog.Logs
 	want     map[string]float64
+	mute     bool
 }
 
 // of makes the attributes of shares.
@@ -48,42 +47,66 @@ func TestCarried(t *testing.T) {
 	}
 	for name, x := range map[string]carrier{
 		"it ran": {
-			"exact", shares{"gc.assist": 4e-3, "app_or_host": 6e-3, "unseen": 0, "coverage": 1}, preempted(2 * ms),
-			shares{"gc.assist": 4e-3, "host.preempted": 2e-3, "app_or_host": 4e-3, "unseen": 0, "coverage": 1},
+			fidelity: "exact", brought: shares{"app_or_host": 10e-3, "unseen": 0, "coverage": 1}, gap: preempted(2 * ms),
+			want: shares{"host.preempted": 2e-3, "app_or_host": 8e-3, "unseen": 0, "coverage": 1},
+		},
+		"it may have assisted": {
+			fidelity: "exact", brought: shares{"gc.assist": 4e-3, "app_or_host": 6e-3}, gap: preempted(3 * ms),
+			want: shares{"gc.assist": 4e-3, "app_or_host": 6e-3},
+		},
+		"it may have wanted a processor": {
+			fidelity: "exact", brought: shares{"sched": 4e-3, "sched.gc": 1e-3, "app_or_host": 5e-3}, gap: preempted(6 * ms),
+			want: shares{"sched": 4e-3, "sched.gc": 1e-3, "host.preempted": 1e-3, "app_or_host": 4e-3},
+		},
+		"a stop that was told is no part of the gap": {
+			fidelity: "exact", brought: shares{"gc.pause": 1e-3, "app_or_host": 9e-3}, gap: preempted(2 * ms),
+			want: shares{"gc.pause": 1e-3, "host.preempted": 2e-3, "app_or_host": 7e-3},
+		},
+		"stops that were not told may be": {
+			fidelity: "exact", brought: shares{"gc.pause": 1e-3, "runtime.suspension": 2e-3, "app_or_host": 7e-3}, gap: stolen(4 * ms),
+			want: shares{"gc.pause": 1e-3, "runtime.suspension": 2e-3, "host.steal": 1e-3, "app_or_host": 6e-3}, mute: true,
+		},
+		"per cycle, too": {
+			fidelity: "cycle", brought: shares{"gc.pause": 3e-3, "unseen": 7e-3}, gap: stolen(3 * ms),
+			want: shares{"gc.pause": 3e-3, "unseen": 7e-3}, mute: true,
+		},
+		"it was preempted meanwhile, and nobody told that": {
+			fidelity: "exact", brought: shares{"host.preempted": 3e-3, "app_or_host": 7e-3}, gap: stolen(3 * ms),
+			want: shares{"host.preempted": 3e-3, "app_or_host": 7e-3},
 		},
 		"it may have waited": {
-			"exact", shares{"app": 7e-3, "app_or_host": 3e-3, "unseen": 0}, preempted(2 * ms),
-			shares{"app": 7e-3, "app_or_host": 3e-3, "unseen": 0},
+			fidelity: "exact", brought: shares{"app": 7e-3, "app_or_host": 3e-3, "unseen": 0}, gap: preempted(2 * ms),
+			want: shares{"app": 7e-3, "app_or_host": 3e-3, "unseen": 0},
 		},
 		"for a part it cannot have waited": {
-			"exact", shares{"app": 1e-3, "gc.wait": 1e-3, "app_or_host": 8e-3, "unseen": 0}, preempted(5 * ms),
-			shares{"app": 1e-3, "gc.wait": 1e-3, "app_or_host": 5e-3, "host.preempted": 3e-3, "unseen": 0},
+			fidelity: "exact", brought: shares{"app": 1e-3, "gc.wait": 1e-3, "app_or_host": 8e-3, "unseen": 0}, gap: preempted(5 * ms),
+			want: shares{"app": 1e-3, "gc.wait": 1e-3, "app_or_host": 5e-3, "host.preempted": 3e-3, "unseen": 0},
 		},
 		"it may have assisted meanwhile": {
-			"exact", shares{"gc.assist": 3e-3, "sched": 1e-3, "app_or_host": 6e-3, "unseen": 0}, stolen(3 * ms),
-			shares{"gc.assist": 3e-3, "sched": 1e-3, "app_or_host": 6e-3, "unseen": 0},
+			fidelity: "exact", brought: shares{"gc.assist": 3e-3, "sched": 1e-3, "app_or_host": 6e-3, "unseen": 0}, gap: stolen(3 * ms),
+			want: shares{"gc.assist": 3e-3, "sched": 1e-3, "app_or_host": 6e-3, "unseen": 0},
 		},
 		"it was watched: the machine left it alone": {
-			"exact", shares{"app": 10e-3, "unseen": 0}, preempted(5 * ms), shares{"app": 10e-3, "unseen": 0},
+			fidelity: "exact", brought: shares{"app": 10e-3, "unseen": 0}, gap: preempted(5 * ms), want: shares{"app": 10e-3, "unseen": 0},
 		},
 		"it knew of the cause": {
-			"exact", shares{"host.preempted": 1e-3, "app_or_host": 9e-3, "unseen": 0}, preempted(3 * ms),
-			shares{"host.preempted": 1e-3, "app_or_host": 9e-3, "unseen": 0},
+			fidelity: "exact", brought: shares{"host.preempted": 1e-3, "app_or_host": 9e-3, "unseen": 0}, gap: preempted(3 * ms),
+			want: shares{"host.preempted": 1e-3, "app_or_host": 9e-3, "unseen": 0},
 		},
 		"per cycle, at most": {
-			"cycle", shares{"gc.pause": 1e-3, "uncertain": 1e-3, "unseen": 8e-3, "coverage": 0}, stolen(3 * ms),
-			shares{"gc.pause": 1e-3, "uncertain": 1e-3, "unseen": 5e-3, "host.steal": 3e-3, "coverage": 0},
+			fidelity: "cycle", brought: shares{"gc.pause": 1e-3, "uncertain": 1e-3, "unseen": 8e-3, "coverage": 0}, gap: stolen(3 * ms),
+			want: shares{"gc.pause": 1e-3, "uncertain": 1e-3, "unseen": 5e-3, "host.steal": 3e-3, "coverage": 0},
 		},
 		"watched in part": {
-			"cycle", shares{"app_or_host": 2e-3, "unseen": 8e-3}, preempted(3 * ms),
-			shares{"app_or_host": 0, "unseen": 7e-3, "host.preempted": 3e-3},
+			fidelity: "cycle", brought: shares{"app_or_host": 2e-3, "unseen": 8e-3}, gap: preempted(3 * ms),
+			want: shares{"app_or_host": 0, "unseen": 7e-3, "host.preempted": 3e-3},
 		},
 		"nothing to gain, and no round figures": {
-			"exact", shares{"app": 0.0012345678912345, "app_or_host": 0.0087654321, "unseen": 1e-12}, stolen(ms),
-			shares{"app": 0.0012345678912345, "app_or_host": 0.0087654321, "unseen": 1e-12},
+			fidelity: "exact", brought: shares{"app": 0.0012345678912345, "app_or_host": 0.0087654321, "unseen": 1e-12}, gap: stolen(ms),
+			want: shares{"app": 0.0012345678912345, "app_or_host": 0.0087654321, "unseen": 1e-12},
 		},
 		"a process that told of charges alone": {
-			"exact", shares{"gc.pause": 1e-3}, preempted(3 * ms), shares{"gc.pause": 1e-3},
+			fidelity: "exact", brought: shares{"gc.pause": 1e-3}, gap: preempted(3 * ms), want: shares{"gc.pause": 1e-3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +120,12 @@ func TestCarried(t *testing.T) {
 			}
 			a.Learn(x.gap(s))
 			a.Learn(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, 100*sec+5*ms, 100*sec+7*ms))
-			a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0)) // told in vain
-			a.Learn(s.status(stall.GCWatch, 101*sec))
+			if x.mute { // the host is known by its probe
+				a.Learn(s.status(stall.ProbeSpin, 101*sec))
+			} else {
+				a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0))
+				a.Learn(s.status(stall.GCWatch, 101*sec))
+			}
 			a.Hold(td, c.sink(), start)
 			a.Flush()
 			if diff := cmp.Diff(of(x.want), floats(c.spans[0].Attributes())); diff != "" {
@@ -131,27 +158,4 @@ func (a *Attributor) counted(t *testing.T) float64 {
 		t.Errorf("the owners have %v s of %v s", got, want)
 	}
 	return sums[stall.MetricRequestTime]
-}
-
-// TestCarriedTwice: an attribute that comes twice, as no SDK sends it, counts once.
-func TestCarriedTwice(t *testing.T) {
-	s, a, c := newSender(), New(Config{}), new(catcher)
-	once := s.span(100*sec, 100*sec+10*ms)
-	m := once.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-	m.PutStr(stall.AttrFidelity, "cycle")
-	m.PutDouble(attrUnseen, 10e-3)
-	m.PutDouble("again", 10e-3)
-	text, err := new(ptrace.JSONMarshaler).MarshalTraces(once)
-	if err != nil {
-		t.Fatal(err)
-	}
-	td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(bytes.ReplaceAll(text, []byte("again"), []byte(attrUnseen)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Hold(td, c.sink(), start)
-	a.Flush()
-	if got := a.counted(t); !cmp.Equal(got, 10e-3, near) {
-		t.Errorf("the request counts for %v s, want 10 ms", got)
-	}
 }

@@ -22,9 +22,8 @@ type joiner struct {
 	seen     []stall.Span
 	pauses   pausesOf
 	place    stall.Place
-	wide     [stall.NumCauses]bool // a gap of the cause applies, and is of more than the process's threads
-	brought  carried               // by the span at hand
-	sums     serviceSums           // of this resource
+	brought  carried     // by the span at hand
+	sums     serviceSums // of this resource
 }
 
 // window is a span on the clock of its host.
@@ -84,11 +83,6 @@ func (j *joiner) gather(v *view, windows []window) {
 		e.Host = append(e.Host, gaps...)
 	}
 	j.process(v, all)
-	j.wide = [stall.NumCauses]bool{}
-	for i := range e.Host {
-		v := &e.Host[i]
-		j.wide[v.Cause] = j.wide[v.Cause] || v.Scope != stall.ScopeTarget && v.Applies(&j.place)
-	}
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {
 		for i := range list {
 			list[i].Slack += slack

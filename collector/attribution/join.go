@@ -73,8 +73,8 @@ func (w *writer) join(v *view, windows []window) {
 	j.All(j.bare, &j.evidence, func(i int, s *stall.Share) bool {
 		win := &windows[i]
 		o := outcome{share: s, coverage: j.coverage(win)}
-		if own := &j.brought; own.read(win.span.Attributes()) {
-			own.gain(s, &j.wide)
+		if own := w.brought(win.span, s.Total); own != nil {
+			own.gain(s)
 			o.bring(own, s.Total)
 			if own.Collections > 0 {
 				_, o.kind = j.pauses.collections(win.Extent())
@@ -94,12 +94,26 @@ func (w *writer) unknown() {
 			win := window{span: s}
 			win.End = stall.Instant(duration(s))
 			o := outcome{share: &stall.Share{Total: duration(s), Unseen: duration(s)}}
-			if own := &w.j.brought; own.read(s.Attributes()) {
+			if own := w.brought(s, duration(s)); own != nil {
 				o.bring(own, duration(s))
 			}
 			w.conclude(&win, &o)
 		}
 	}
+}
+
+// brought returns the share that a span of that length brought, nil if it brought
+// none, or one that cannot be.
+func (w *writer) brought(s ptrace.Span, length time.Duration) *carried {
+	own := &w.j.brought
+	if !own.read(s.Attributes()) {
+		return nil
+	}
+	if !own.believable(length) {
+		w.a.lost.disbelieved.Add(1)
+		return nil
+	}
+	return own
 }
 
 // bring makes the share of a span of that length the one that it brought.

@@ -32,6 +32,9 @@ type Lost struct {
 	SpansUnknown uint64
 	// SpansAmbiguous could be of several processes: they are of none, coverage 0.
 	SpansAmbiguous uint64
+	// SpansDisbelieved brought shares of more than their length: they were
+	// attributed as if they had brought none.
+	SpansDisbelieved uint64
 	// HostsForgotten and ProcessesForgotten made way for others when there was
 	// no more room, or told times that cannot be.
 	HostsForgotten, ProcessesForgotten uint64
@@ -42,6 +45,7 @@ type lost struct {
 	events                                         map[string]uint64
 	duplicates, hostsForgotten, processesForgotten uint64
 	overLimit, timedOut, unknown, ambiguous        atomic.Uint64
+	disbelieved                                    atomic.Uint64
 }
 
 // Lost returns what was lost so far.
@@ -54,5 +58,6 @@ func (a *Attributor) Lost() Lost {
 		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten,
 		SpansOverLimit: l.overLimit.Load(), SpansTimedOut: l.timedOut.Load(),
 		SpansUnknown: l.unknown.Load(), SpansAmbiguous: l.ambiguous.Load(),
+		SpansDisbelieved: l.disbelieved.Load(),
 	}
 }

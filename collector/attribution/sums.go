@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -114,11 +115,11 @@ func (t *serviceSums) take(more *serviceSums) {
 			for n := range from.hits {
 				for k := range from.hits[n] {
 					to.hits[n][k].requests += from.hits[n][k].requests
-					to.hits[n][k].time += from.hits[n][k].time
+					to.hits[n][k].time = plus(to.hits[n][k].time, from.hits[n][k].time)
 				}
 			}
 			for i, d := range from.owned {
-				to.owned[i] += d
+				to.owned[i] = plus(to.owned[i], d)
 			}
 			t.some[b][f], more.some[b][f] = true, false
 			*from = sum{}
@@ -138,14 +139,20 @@ func (t *serviceSums) add(o *outcome) {
 	u := &t.by[b][f]
 	h := &u.hits[min(max(s.Collections, 0), len(overlaps)-1)][o.kind]
 	h.requests++
-	h.time += s.Total
+	h.time = plus(h.time, s.Total)
 	for c, d := range s.Charged {
-		u.owned[c] += d
+		u.owned[c] = plus(u.owned[c], d)
 	}
 	for i, d := range [...]time.Duration{s.App, s.AppOrHost, s.Uncertain, s.Unseen} {
-		u.owned[int(stall.NumCauses)+i] += d
+		at := &u.owned[int(stall.NumCauses)+i]
+		*at = plus(*at, d)
 	}
 }
+
+// plus adds what is not negative, and stays at the 292 years that a Duration holds:
+// 15,000 spans of a week, as anybody may claim them, are more, and a counter must
+// not fall.
+func plus(sum, more time.Duration) time.Duration { return sum + min(more, math.MaxInt64-sum) }
 
 // ownerName returns the value of otelgc.cause for an owner.
 func ownerName(i int) string {

@@ -43,6 +43,7 @@ func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error)
 			o.Observe(int64(l.SpansTimedOut), t.why("timeout"))
 			o.Observe(int64(l.SpansUnknown), t.why("unknown"))
 			o.Observe(int64(l.SpansAmbiguous), t.why("ambiguous"))
+			o.Observe(int64(l.SpansDisbelieved), t.why("disbelieved"))
 			return nil
 		}),
 		b.RegisterConnectorStallEventsDroppedCallback(func(_ context.Context, o metric.Int64Observer) error {

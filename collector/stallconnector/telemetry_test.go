@@ -40,6 +40,9 @@ func TestTelemetry(t *testing.T) {
 	}
 	other := request()
 	other.ResourceSpans().At(0).Resource().Attributes().PutInt(stall.AttrProcessPID, 8)
+	impossible := other.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+	impossible.PutStr(stall.AttrFidelity, stall.Exact.String())
+	impossible.PutDouble(stall.AttrStallPrefix+"app", 600_000)
 	for _, td := range []ptrace.Traces{other, request()} {
 		if err := traces.ConsumeTraces(ctx, td); err != nil {
 			t.Fatal(err)
@@ -58,6 +61,7 @@ func TestTelemetry(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrErrorType, "limit", 1), point(stall.AttrErrorType, "timeout", 0),
 		point(stall.AttrErrorType, "unknown", 1), point(stall.AttrErrorType, "ambiguous", 0),
+		point(stall.AttrErrorType, "disbelieved", 1),
 	}, at)
 	// The one over the limit, and the one that was held.
 	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(stall.AttrItem, "spans", 2)}, at)

@@ -1,0 +1,118 @@
+package attribution
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestDisbelieved: shares of more than the span are nobody's. It is attributed as if
+// it had brought none, counted, and counts for its length.
+func TestDisbelieved(t *testing.T) {
+	for name, host := range map[string]bool{"of a host that is known": true, "of any": false} {
+		t.Run(name, func(t *testing.T) {
+			s, a, c := newSender(), New(Config{}), new(catcher)
+			for range 3 {
+				td := s.span(100*sec, 100*sec+10*ms)
+				m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+				m.PutStr(stall.AttrFidelity, "exact")
+				m.PutDouble(attrApp, longestSpan.Seconds()-1)
+				m.PutDouble(stall.AttrStallPrefix+"host.steal", longestSpan.Seconds()-1)
+				m.PutDouble(attrUnseen, 0)
+				a.Hold(td, c.sink(), start)
+			}
+			want := map[string]float64{"unseen": 10e-3, "coverage": 0}
+			if host {
+				a.Learn(s.status(stall.GCWatch, 100*sec))
+				a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0))
+				a.Learn(s.status(stall.GCWatch, 101*sec))
+				want = map[string]float64{"gc.pause": 1e-3, "unseen": 9e-3, "coverage": 1}
+			}
+			a.Flush()
+			for _, span := range c.spans {
+				if diff := cmp.Diff(of(want), floats(span.Attributes()), near); diff != "" {
+					t.Errorf("attributes (-want +got):\n%s", diff)
+				}
+				if got := str(t, span.Attributes(), stall.AttrFidelity); got != "cycle" {
+					t.Errorf("fidelity %s, want cycle", got)
+				}
+			}
+			if got := a.counted(t); !cmp.Equal(got, 30e-3, near) {
+				t.Errorf("the requests count for %v s, want all of their 30 ms", got)
+			}
+			if got := a.Lost().SpansDisbelieved; got != 3 {
+				t.Errorf("%d spans are disbelieved, want 3", got)
+			}
+		})
+	}
+}
+
+// TestBelieved: clocks that are being adjusted, and times cut to milliseconds, are
+// no reason to disbelieve a process.
+func TestBelieved(t *testing.T) {
+	for total, want := range map[time.Duration]bool{
+		80 * time.Millisecond: true, 90 * time.Millisecond: true, 91 * time.Millisecond: true, 92 * time.Millisecond: false,
+	} {
+		o := carried{Share: stall.Share{Total: total}}
+		if got := o.believable(80 * time.Millisecond); got != want {
+			t.Errorf("shares of %v of a span of 80 ms: believed %v, want %v", total, got, want)
+		}
+	}
+}
+
+// TestCarriedTwice: an attribute that comes twice, as no SDK sends it, counts once.
+func TestCarriedTwice(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	once := s.span(100*sec, 100*sec+10*ms)
+	m := once.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+	m.PutStr(stall.AttrFidelity, "cycle")
+	m.PutDouble(attrUnseen, 10e-3)
+	m.PutDouble("again", 10e-3)
+	text, err := new(ptrace.JSONMarshaler).MarshalTraces(once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(bytes.ReplaceAll(text, []byte("again"), []byte(attrUnseen)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Hold(td, c.sink(), start)
+	a.Flush()
+	if got := a.counted(t); !cmp.Equal(got, 10e-3, near) {
+		t.Errorf("the request counts for %v s, want 10 ms", got)
+	}
+}
+
+// TestCountersStay: whatever lengths spans claim, a counter never falls.
+func TestCountersStay(t *testing.T) {
+	a := New(Config{})
+	week := outcome{share: &stall.Share{Total: longestSpan, App: longestSpan}}
+	last := 0.0
+	for range 8 {
+		var more serviceSums
+		for range 4000 {
+			more.add(&week)
+		}
+		a.sums.add(serviceName{name: "shop"}, &more)
+		md, _ := a.Metrics(start, start.Add(time.Second), "")
+		metrics := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
+		if n := metrics.Len(); n != 3 {
+			t.Fatalf("%d metrics, want 3", n)
+		}
+		for i := 1; i < 3; i++ {
+			if got := metrics.At(i).Sum().DataPoints().At(0).DoubleValue(); got < last {
+				t.Fatalf("%s fell from %v s to %v s", metrics.At(i).Name(), last, got)
+			} else if i == 2 {
+				last = got
+			}
+		}
+	}
+	if want := time.Duration(1<<63 - 1).Seconds(); last != want {
+		t.Errorf("got %v s, want %v: nothing is proven", last, want)
+	}
+}
