@@ -11,9 +11,13 @@ import (
 const staysAfter = time.Second
 
 // newcomers remembers since when hosts tell that are not known, the few that were
-// heard last. One that is lost in a flood is remembered anew when that is over.
-type newcomers [1 << 10]newcomer
+// heard last, in buckets by the hash of their boot id. One that is lost in a flood is
+// remembered anew when that is over.
+type newcomers [1 << 8]bucket
 
+type bucket [4]newcomer
+
+// newcomer is a host that is not known; the zero value is none.
 type newcomer struct {
 	boot  uint64 // hashed
 	since time.Duration
@@ -22,13 +26,79 @@ type newcomer struct {
 
 // since returns since when a host tells that is not known, by registry.clock.
 func (r *registry) since(boot string) time.Duration {
-	sum := maphash.String(r.changes.seed, boot)
-	n := &r.newcomers[sum%uint64(len(r.newcomers))]
-	if n.boot != sum || r.silent(n.heard) {
-		n.boot, n.since = sum, r.clock
+	sum, b := r.bucket(boot)
+	n := b.of(sum)
+	if n != nil && !r.silent(n.heard) {
+		n.heard = r.clock
+		return n.since
 	}
-	n.heard = r.clock
-	return n.since
+	if n == nil {
+		n = b.spare(r)
+	}
+	if n != nil {
+		*n = newcomer{sum, r.clock, r.clock}
+	}
+	return r.clock
+}
+
+// came makes room among the newcomers: this one is known now.
+func (r *registry) came(boot string) {
+	sum, b := r.bucket(boot)
+	if n := b.of(sum); n != nil {
+		*n = newcomer{}
+	}
+}
+
+// bucket returns where a boot id is remembered, and as what.
+func (r *registry) bucket(boot string) (sum uint64, b *bucket) {
+	sum = maphash.String(r.changes.seed, boot)
+	return sum, &r.newcomers[sum%uint64(len(r.newcomers))]
+}
+
+func (b *bucket) of(sum uint64) *newcomer {
+	for i := range b {
+		if b[i].boot == sum {
+			return &b[i]
+		}
+	}
+	return nil
+}
+
+// spare returns the place of the newcomer that can best be spared, of several the one
+// heard least lately; nil if all of them are about to have their turn: who took turns
+// with them would keep them all from it.
+func (b *bucket) spare(r *registry) (spared *newcomer) {
+	least := waits
+	for i := range b {
+		switch n, is := &b[i], r.standing(&b[i]); {
+		case is == waits:
+		case spared == nil, is < least, is == least && n.heard < spared.heard:
+			spared, least = n, is
+		}
+	}
+	return spared
+}
+
+// standing says how well a newcomer can be spared, the best first.
+type standing uint8
+
+const (
+	gone    standing = iota // or none
+	once                    // it was heard once, as all of a flood are
+	refused                 // it told for long enough, and nobody made way
+	waits                   // it is about to have told for long enough
+)
+
+func (r *registry) standing(n *newcomer) standing {
+	switch {
+	case n.boot == 0 || r.silent(n.heard):
+		return gone
+	case n.since == n.heard:
+		return once
+	case n.heard-n.since >= staysAfter:
+		return refused
+	}
+	return waits
 }
 
 // stays reports whether h has told for so long that others make way for it.

@@ -86,6 +86,7 @@ func (r *registry) host(boot string) *host {
 		h.place = r.recent.PushFront(h)
 		h.counter = r.changes.counter(hostLink(boot))
 		r.hosts[boot] = h
+		r.came(boot)
 		r.cameOrWent(h)
 	}
 	r.recent.MoveToFront(h.place)
