@@ -1,6 +1,9 @@
 package attribution
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // tick lets time pass: who has said nothing for so long that no span can want it
 // is forgotten.
@@ -42,30 +45,31 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 	return true
 }
 
-// makeWay forgets the process that was silent longest on the host that has most,
-// or a host, if it says nothing any more. Of those that are all alive the host
-// with most makes way for one with less that stays, and not for itself: who sends
-// many gets no more in. It reports false if nobody makes way. Then who is new has
-// to do without: if those that are known took turns, all would be forgotten and
+// makeWay forgets a process or a host that says nothing any more, those that were
+// silent longest first. Where all are alive the process heard least lately of the host
+// with most makes way for one of a host with less that stays, and not for itself: who
+// sends many gets no more in. It reports false if nobody makes way. Then who is new
+// has to do without: if those that are known took turns, all would be forgotten and
 // nothing known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
 	ask := refusal{r.version, r.clock, of.processes.Len(), r.stays(of)}
 	if r.refused.holds(ask) {
 		return false
 	}
-	if most := r.fullest(); most != nil {
-		p := most.silentest()
-		if p != but && (r.silent(p.heard) || ask.stays && most.processes.Len() > ask.own+1) {
-			r.forget(p)
-			r.lost.processesForgotten++
-			return true
-		}
+	silent, most := r.candidates(but)
+	switch {
+	case silent != nil:
+		r.forget(silent)
+		r.lost.processesForgotten++
+	case r.forgetSilentHost(of):
+	case most != nil && ask.stays && most.processes.Len() > ask.own+1 && most.silentest() != but:
+		r.forget(most.silentest())
+		r.lost.processesForgotten++
+	default:
+		r.refused = ask
+		return false
 	}
-	if r.forgetSilentHost(of) {
-		return true
-	}
-	r.refused = ask
-	return false
+	return true
 }
 
 // refusal is when nobody made way for a process of a host that has so many. In
@@ -81,14 +85,30 @@ func (r refusal) holds(ask refusal) bool {
 	return r.version == ask.version && r.clock == ask.clock && r.own <= ask.own && (r.stays || !ask.stays)
 }
 
-// fullest returns the host with most processes, nil if there are none.
-func (r *registry) fullest() (most *host) {
-	for _, h := range r.hosts {
-		if n := h.processes.Len(); n > 0 && (most == nil || n > most.processes.Len()) {
+// candidates returns, of the processes but one that say nothing any more, the one that
+// was silent longest, and the host with most processes; nil if there are none. The one
+// silent longest of a host is at the end of its list, so each host takes one look.
+func (r *registry) candidates(but *process) (silent *process, most *host) {
+	for e := r.recent.Back(); e != nil; e = e.Prev() {
+		h := e.Value.(*host)
+		p := h.silentest()
+		if p == nil {
+			continue
+		}
+		if most == nil || h.processes.Len() > most.processes.Len() {
 			most = h
 		}
+		if p != but && r.silent(p.heard) && (silent == nil || p.sparedFor(silent)) {
+			silent = p
+		}
 	}
-	return most
+	return silent, most
+}
+
+// sparedFor reports whether p is to make way rather than o: it was silent for longer,
+// or as long and is of a host with more.
+func (p *process) sparedFor(o *process) bool {
+	return cmp.Or(cmp.Compare(p.heard, o.heard), cmp.Compare(o.host.processes.Len(), p.host.processes.Len())) < 0
 }
 
 // silentest returns the process that was silent longest, nil if there is none.
