@@ -57,10 +57,10 @@ func busy() (stop func()) {
 	quit := make(chan struct{})
 	for range 2 * runtime.GOMAXPROCS(0) {
 		go func() {
-			for {
+			for over := false; !over; {
 				select {
 				case <-quit:
-					return
+					over = true
 				default:
 				}
 			}
