@@ -75,7 +75,8 @@ func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
 	for _, v := range b.Denied {
 		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
 	}
-	if h.status == 0 {
+	first := h.status == 0
+	if first {
 		h.status = b.Span.Start
 	}
 	at := b.Span.Start
@@ -86,6 +87,9 @@ func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
 		at = s.End
 	}
 	h.totals, h.at = b.Totals, b.Span.End
+	if first && h.record != nil {
+		h.record(h.seen()) // what a report counts from
+	}
 	if h.at.Sub(h.status) >= statusEvery {
 		h.tell()
 	}
