@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // pressure is who takes the machine away from the shop, and how a sidecar tells.
@@ -14,6 +16,9 @@ type pressure struct {
 	sidecar []string // what starts the sidecar; nil for nothing
 	follow  bool     // the shop's threads
 	cause   string   // by which it has to be charged
+
+	requests int    // that the shop has to serve
+	rest     string // in each of them
 }
 
 // competitor is somebody who wants the one CPU that the shop has.
@@ -23,7 +28,15 @@ func competitor(t *testing.T) pressure {
 	if err != nil {
 		t.Skipf("skipped: two programs on one CPU: %v: taskset is of util-linux", err)
 	}
-	return pressure{shop: []string{taskset, "-c", "0"}, follow: true, cause: "host.preempted"}
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		t.Fatal(err)
+	}
+	cpu := 0
+	for !allowed.IsSet(cpu) {
+		cpu++
+	}
+	return pressure{shop: []string{taskset, "-c", fmt.Sprint(cpu)}, follow: true, cause: "host.preempted", requests: 200, rest: "25ms"}
 }
 
 // pressed is a shop that did its work under pressure.
@@ -31,9 +44,6 @@ type pressed struct {
 	got, said map[string]said
 	gaps      gaps
 }
-
-// requestsUnderPressure are what a shop has to do then.
-const requestsUnderPressure = 200
 
 // press lets a shop work, from its first request to its last. It reads the board
 // where the sidecar writes it, unless it is blind.
@@ -46,7 +56,7 @@ func (s *site) press(t *testing.T, out place, by pressure, service string, blind
 		shown = "off"
 	}
 	env := append(s.senderEnv(service, "grpc", shown), "GOGC=100", "OTEL_EXPORTER_OTLP_TIMEOUT=60000")
-	args = append([]string{"-answers", file, "-requests", fmt.Sprint(requestsUnderPressure), "-rest", "25ms"}, args...)
+	args = append([]string{"-answers", file, "-requests", fmt.Sprint(by.requests), "-rest", by.rest}, args...)
 	var shop, sidecar *process
 	var begin func()
 	if !by.follow { // then nobody need be there before the board is
@@ -64,7 +74,7 @@ func (s *site) press(t *testing.T, out place, by pressure, service string, blind
 	if !shop.cmd.ProcessState.Success() {
 		t.Fatalf("the shop ended with %v: %s", shop.cmd.ProcessState, shop.output())
 	}
-	got := out.come(t, service, requestsUnderPressure)
+	got := out.come(t, service, by.requests)
 	enough()
 	sidecar.alive(t)
 	return pressed{got, answers(t, file), f.split(t, out.events())}

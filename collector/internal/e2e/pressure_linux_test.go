@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,6 +16,7 @@ import (
 func (s *site) testPressed(t *testing.T, out place) {
 	t.Run("per cycle", func(t *testing.T) {
 		by := competitor(t)
+		by.requests = 100
 		p := s.press(t, out, by, "e2e-cycle", false)
 		compare(t, p.got, p.said, sameJoin(p.gaps), "gc.pause", "unseen", by.cause)
 	})
@@ -25,7 +27,10 @@ func (s *site) testPressed(t *testing.T, out place) {
 	})
 	t.Run("exactly, without a board", func(t *testing.T) {
 		by := competitor(t)
+		// What a gap may have of its rest is not charged from outside.
+		by.rest, by.requests = "2ms", 600
 		p := s.press(t, out, by, "e2e-blind", true, "-exact", "-decorated")
+		maps.DeleteFunc(p.said, func(_ string, w said) bool { return w.words["otelgc.fidelity"] != "exact" })
 		compare(t, p.got, p.said, gained(p.gaps), "app_or_host", by.cause)
 	})
 }
@@ -52,7 +57,7 @@ func TestAttributionUnderQuota(t *testing.T) {
 	in := []string{"sh", "-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(quota(t), "cgroup.procs")}
 	s := newSite(t, filepath.Join(t.TempDir(), "out"))
 	collector := s.collectBy(t, attributed)
-	by := pressure{shop: in, sidecar: in, cause: "host.throttled"}
+	by := pressure{shop: in, sidecar: in, cause: "host.throttled", requests: 100, rest: "25ms"}
 	p := s.press(t, s.place(collector), by, "e2e-quota", false)
 	compare(t, p.got, p.said, sameJoin(p.gaps), "gc.pause", "unseen", by.cause)
 	collector.stop(t)

@@ -93,26 +93,27 @@ func sameWords(g, w said) error {
 	return nil
 }
 
-// compare wants 99 % of the spans to be the same, and some of them to have had a
-// part of what is named.
+// compare wants 99 % of the spans to be the same, of those, too, that had a part of
+// what is named; and some to have had one.
 func compare(t *testing.T, got, want map[string]said, same func(g, w said) error, parts ...string) {
 	t.Helper()
-	equal, differ, had := 0, 0, map[string]int{}
+	equal, differ, had, kept := 0, 0, map[string]int{}, map[string]int{}
 	for id, w := range want {
 		g, came := got[id]
 		if !came {
 			t.Errorf("span %s did not come", id)
 			continue
 		}
+		err := same(g, w)
 		for _, part := range parts {
-			for name, v := range g.shares {
-				if v > 0 && strings.HasPrefix(name, "otelgc.stall."+part) {
-					had[part]++
-					break
+			if g.shares["otelgc.stall."+part] > 0 {
+				had[part]++
+				if err == nil {
+					kept[part]++
 				}
 			}
 		}
-		if err := same(g, w); err != nil {
+		if err != nil {
 			if differ++; differ <= 5 {
 				t.Logf("span %s: %v: the Collector says %v %v, the process %v %v", id, err, g.shares, g.words, w.shares, w.words)
 			}
@@ -120,13 +121,16 @@ func compare(t *testing.T, got, want map[string]said, same func(g, w said) error
 		}
 		equal++
 	}
-	t.Logf("%d of %d spans are the same; of those with a part of it: %v", equal, len(want), had)
+	t.Logf("%d of %d spans are the same; of those that had a part %v of %v", equal, len(want), kept, had)
 	if len(want) == 0 || equal*100 < len(want)*99 {
 		t.Errorf("%d of %d spans are the same, want 99 %%", equal, len(want))
 	}
 	for _, part := range parts {
 		if had[part] == 0 {
 			t.Errorf("no span had a part of %s: nothing was compared", part)
+		}
+		if kept[part]*100 < had[part]*99 {
+			t.Errorf("%d of %d spans with a part of %s are the same, want 99 %%", kept[part], had[part], part)
 		}
 	}
 }
