@@ -10,7 +10,8 @@
 CREATE OR REPLACE VIEW otelgc_spans AS
 WITH
 -- 1. Events, and what sources said of themselves once a second. Who they are about
--- has '' for what is not said. Arrays are text in these tables.
+-- has '' for what is not said. Arrays are text in these tables. What tells times
+-- that cannot be, here and in 7, is not taken.
 events AS (
   SELECT EventName AS event, LogAttributes AS a, a['otelgc.source'] AS source, toInt64OrZero(a['otelgc.slack']) AS slack,
          toInt64OrZero(a['otelgc.start']) AS since, toInt64OrZero(a['otelgc.end']) AS at, toInt32OrZero(a['otelgc.target.pid']) AS target,
@@ -19,13 +20,16 @@ events AS (
          ResourceAttributes['service.instance.id'] AS instance, ResourceAttributes['host.id'] AS host_id, ResourceAttributes['host.name'] AS host_name,
          cityHash64(boot, pid, created, container, pod, name, instance, host_id, host_name) AS number
   FROM otel_logs
-  WHERE startsWith(EventName, 'otelgc.') AND Timestamp BETWEEN {since:DateTime} - INTERVAL 10 MINUTE AND {until:DateTime} + INTERVAL 10 MINUTE
+  WHERE startsWith(EventName, 'otelgc.') AND boot != '' AND Timestamp BETWEEN {since:DateTime} - INTERVAL 10 MINUTE AND {until:DateTime} + INTERVAL 10 MINUTE
 ), status AS (
   SELECT *, toInt64OrZero(a['otelgc.watermark']) AS watermark,
          toInt64OrZero(a['otelgc.wall.offset']) AS wall_offset, toInt64OrZero(a['otelgc.wall.error']) AS wall_error,
          JSONExtract(a['otelgc.cgroup.ids'], 'Array(Int64)') AS cgroups,
-         arrayZip(JSONExtract(a['otelgc.unseen.start'], 'Array(Int64)'), JSONExtract(a['otelgc.unseen.end'], 'Array(Int64)')) AS unseen
-  FROM events WHERE event = 'otelgc.source.status'
+         JSONExtract(a['otelgc.unseen.start'], 'Array(Int64)') AS unseen_start, JSONExtract(a['otelgc.unseen.end'], 'Array(Int64)') AS unseen_end,
+         arrayZip(unseen_start, arrayResize(unseen_end, length(unseen_start))) AS unseen
+  FROM events WHERE event = 'otelgc.source.status' AND at BETWEEN 1 AND 1152921504606846975 AND since BETWEEN 0 AND at AND watermark BETWEEN 0 AND at
+    AND wall_offset != 0 AND wall_offset BETWEEN -2305843009213693951 AND 2305843009213693951 AND wall_error BETWEEN 0 AND 60000000000
+    AND length(unseen_start) = length(unseen_end) AND arrayAll(u -> u.1 >= 0 AND u.2 BETWEEN u.1 AND 1152921504606846975, unseen)
 ),
 -- 2. Who was watched: processes by their runtimes, machines by their probes. Both
 -- have names by which they are found, the surest first, in 4.
@@ -38,10 +42,11 @@ known AS (
            concat('pod ', k_pod, ' ', k_name), concat(k_host_id, ' pid ', k_pid), concat(k_host_name, ' pid ', k_pid)]) AS names
   FROM status WHERE source != 'target' GROUP BY number, machine
 ),
--- 3. Spans, on the wall clock, each once.
+-- 3. Spans, on the wall clock, each once. One that ends before it begins, or
+-- claims more than a week, is of no length.
 spans AS (
   SELECT cityHash64(TraceId, SpanId) AS span, TraceId, SpanId, ServiceName, SpanName,
-         toUnixTimestamp64Nano(Timestamp) AS wall_start, toInt64(Duration) AS length, ResourceAttributes AS r,
+         toUnixTimestamp64Nano(Timestamp) AS wall_start, if(Duration <= 604800000000000, toInt64(Duration), 0) AS length, ResourceAttributes AS r,
          r['otelgc.boot.id'] AS s_boot, r['process.pid'] AS s_pid, r['process.creation.time'] AS s_created, r['container.id'] AS s_container,
          r['k8s.pod.uid'] AS s_pod, r['k8s.container.name'] AS s_name, r['service.instance.id'] AS s_instance, r['host.id'] AS s_host_id,
          r['host.name'] AS s_host_name, s_container != '' OR s_pod != '' OR s_pid = '1' AS s_contained
@@ -50,7 +55,8 @@ spans AS (
 -- 4. Whose they are: the first name that leads to anybody counts, and if it leads
 -- to several who were heard then, the span is of none. A pid in a container proves
 -- nothing alone; what contradicts is another process. Of one that nobody watches
--- the machine may be known.
+-- the machine may be known. The target is what a sidecar knows it by: pid, when it
+-- was created, and whether only that proves it.
 asked AS (
   SELECT *, s_boot != '' AND s_pid != '' AS sure, way, who FROM spans
   ARRAY JOIN [if(sure, concat(s_boot, ' pid ', s_pid), ''), if(NOT sure AND s_container != '', concat('container ', s_container), ''),
@@ -61,7 +67,7 @@ asked AS (
   SELECT *, way, who FROM known ARRAY JOIN names AS who, arrayEnumerate(names) AS way
 ), candidates AS (
   SELECT s.way AS way, span, k_boot, k_cgroups, if(machine, 0, number) AS process,
-         multiIf(machine, 0, k_target != 0, k_target, NOT s_contained AND NOT k_contained, toInt32OrZero(k_pid), 0) AS f_target
+         (if(k_target != 0, k_target, toInt32OrZero(k_pid)), k_created, k_target = 0 AND (s_contained OR k_contained)) AS f_target
   FROM asked AS s JOIN called AS k ON s.who = k.who AND s.way = k.way
   WHERE s.who != '' AND wall_start <= last_heard AND wall_start + length >= first_heard AND (machine
     OR (way IN (2, 3) OR NOT s_contained AND NOT k_contained OR s_created != '' AND s_created = k_created OR s_instance != '' AND s_instance = k_instance
@@ -83,12 +89,12 @@ clocks AS (
   SELECT boot AS c_boot, at AS c_at, wall_offset, wall_error, if(row_number() OVER w = 1, 0, at + wall_offset) AS shows,
          abs(leadInFrame(wall_offset, 1, wall_offset) OVER w - wall_offset) AS moves,
          if(moves > wall_error + leadInFrame(wall_error) OVER w, moves, 0) AS step
-  FROM status WHERE wall_offset != 0 WINDOW w AS (PARTITION BY boot ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+  FROM status WINDOW w AS (PARTITION BY boot ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 ), placed AS (
   SELECT span, boot, process, target, cgroups, wall_start - wall_offset AS s_start, s_start + length AS s_end,
          greatest(step, wall_error + if(abs(s_start - c_at) > 1000000000, intDiv(abs(s_start - c_at), 10000), 0)) AS s_slack
   FROM (SELECT span, wall_start, length, if(f.f_boot = '', s_boot, f.f_boot) AS boot, f.process AS process, f.f_cgroups AS cgroups,
-               multiIf(f.f_target != 0, f.f_target, f.process = 0 AND NOT s_contained, toInt32OrZero(s_pid), 0) AS target
+               if(f.process = 0, (toInt32OrZero(s_pid), s_created, s_contained), f.f_target) AS target
         FROM spans AS s LEFT JOIN found AS f USING (span)) AS whose
   ASOF JOIN clocks AS c ON whose.boot = c.c_boot AND whose.wall_start >= c.shows
 ),
@@ -107,33 +113,47 @@ told AS (
 -- 7. Stalls, what was told twice once, and who suffers them: a process, the threads
 -- of a pid, all in a cgroup, a whole machine. Where two meet, the lower rank has
 -- the time. What was seen is laid over spans too, and owns nothing.
-stalls AS (
-  SELECT DISTINCT concat('process ', toString(number)) AS whose, 'gc.pause' AS owner, 1 AS rank, p.1 AS t_start, p.2 AS t_end, p.3 AS t_slack,
-         toUInt64(0) AS teller -- a probe in a service has stopped with what it tells of its cgroup
-  FROM events ARRAY JOIN arrayZip(JSONExtract(a['otelgc.pause.start'], 'Array(Int64)'), JSONExtract(a['otelgc.pause.end'], 'Array(Int64)'),
-    JSONExtract(a['otelgc.pause.slack'], 'Array(Int64)')) AS p
-  WHERE event = 'otelgc.gc.collection'
+stretches AS (
+  SELECT *, part.1 AS t_start, part.2 AS t_end, part.3 AS t_slack
+  FROM (SELECT *, event = 'otelgc.gc.collection' AS several,
+               if(several, JSONExtract(a['otelgc.pause.start'], 'Array(Int64)'), [since]) AS starts,
+               if(several, JSONExtract(a['otelgc.pause.end'], 'Array(Int64)'), [at]) AS ends,
+               if(several, JSONExtract(a['otelgc.pause.slack'], 'Array(Int64)'), [slack]) AS slacks,
+               arrayZip(starts, arrayResize(ends, length(starts)), arrayResize(slacks, length(starts))) AS parts
+        FROM events WHERE event IN ('otelgc.gc.collection', 'otelgc.suspension', 'otelgc.jitter.gap'))
+  ARRAY JOIN parts AS part
+  WHERE length(starts) = length(ends)
+    AND arrayAll(p -> p.1 > 0 AND p.2 BETWEEN p.1 AND 1152921504606846975 AND p.2 - p.1 <= 3600000000000 AND p.3 BETWEEN 0 AND 60000000000, parts)
+), stalls AS (
+  SELECT DISTINCT concat('process ', toString(number)) AS whose, 'gc.pause' AS owner, 1 AS rank, t_start, t_end, t_slack,
+         toUInt64(0) AS teller, -- a probe in a service has stopped with what it tells of its cgroup
+         toInt64(-1) AS born -- of a target, 0 if that was not told
+  FROM stretches WHERE event = 'otelgc.gc.collection'
   UNION ALL
-  SELECT DISTINCT concat('process ', toString(number)), 'runtime.suspension', 2, since, at, slack, 0 FROM events WHERE event = 'otelgc.suspension'
+  SELECT DISTINCT concat('process ', toString(number)), 'runtime.suspension', 2, t_start, t_end, t_slack, 0, -1 FROM stretches WHERE event = 'otelgc.suspension'
   UNION ALL
   SELECT DISTINCT multiIf(scope = 'target', concat(boot, ' pid ', toString(target)), scope = 'cgroup', concat(boot, ' cgroup ', a['otelgc.cgroup.id']), boot),
          a['otelgc.cause'] AS cause, if(scope = 'target', 10, 20) + indexOf(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
-           'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), since, at, slack, if(scope = 'cgroup', number, 0)
-  FROM (SELECT *, a['otelgc.jitter.scope'] AS scope FROM events WHERE event = 'otelgc.jitter.gap')
-  WHERE scope IN ('target', 'cgroup', 'machine') AND startsWith(cause, 'host.')
+           'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), t_start, t_end, t_slack, if(scope = 'cgroup', number, 0),
+         if(scope = 'target', greatest(toInt64OrZero(a['otelgc.target.created']), 0), -1)
+  FROM (SELECT *, a['otelgc.jitter.scope'] AS scope FROM stretches WHERE event = 'otelgc.jitter.gap')
+  WHERE (scope = 'target' AND target > 0 OR scope IN ('cgroup', 'machine')) AND startsWith(cause, 'host.')
   UNION ALL
-  SELECT concat('process ', toString(number)), 'seen', 99, dark, light, 0, 0 FROM seen WHERE dark < light
+  SELECT concat('process ', toString(number)), 'seen', 99, dark, light, 0, 0, -1 FROM seen WHERE dark < light
 ),
 -- 8. The join: marks are laid over a span, it is cut wherever one begins or ends,
--- and each piece has one owner.
+-- and each piece has one owner. A pid may have been another's: births are compared,
+-- which for a process in a container have to agree.
 suffers AS (
-  SELECT *, arrayJoin(arrayConcat([concat('process ', toString(process)), concat(boot, ' pid ', toString(target)), boot],
-    arrayMap(c -> concat(boot, ' cgroup ', toString(c)), cgroups))) AS whose FROM placed
+  SELECT *, arrayJoin(arrayConcat([concat('process ', toString(process)), concat(boot, ' pid ', toString(target.1)), boot],
+    arrayMap(c -> concat(boot, ' cgroup ', toString(c)), cgroups))) AS whose,
+    ifNull(intDiv(toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(target.2, 3)), 10) % 100, -1) AS ticks FROM placed
 ), hits AS (
   SELECT span, s_start, s_end, t.owner AS owner, t.rank AS rank, t_start, t_end, if(rank < 99, s_slack + t_slack, 0) AS slack,
          if(t_start - slack >= s_start AND t_end + slack <= s_end, 0, slack) AS inside
   FROM suffers AS s JOIN stalls AS t ON s.whose = t.whose
   WHERE t_start - t_slack - s_slack < s_end AND t_end + t_slack + s_slack > s_start AND (teller = 0 OR teller != s.process)
+    AND multiIf(born < 0, 1, born = 0 OR target.2 = '', NOT target.3, ticks = -1 OR ticks = born % 100)
 ), marks AS (
   SELECT span, s_start, s_end, m.1 AS mark, m.2 AS place, greatest(m.3, s_start) AS m_start, least(m.4, s_end) AS m_end
   FROM hits ARRAY JOIN arrayConcat([(owner, toUInt8(rank), t_start + inside, t_end - inside)], if(slack > 0, [('uncertain', toUInt8(90), t_start, t_end)], [])) AS m
@@ -149,7 +169,7 @@ suffers AS (
 ), owned AS (
   SELECT span, sumMap(map(owner, nanos)) AS charged, sumIf(nanos, watched) AS watched FROM pieces GROUP BY span
 )
-SELECT TraceId, SpanId, ServiceName AS service, SpanName AS name, length / 1e9 AS duration, o.watched / length AS coverage,
+SELECT TraceId, SpanId, ServiceName AS service, SpanName AS name, length / 1e9 AS duration, if(length = 0, 1, o.watched / length) AS coverage,
        o.charged['gc.pause'] / 1e9 AS gc_pause, o.charged['runtime.suspension'] / 1e9 AS suspension,
        arraySum(mapValues(mapFilter((k, v) -> startsWith(k, 'host.'), o.charged))) / 1e9 AS host,
        o.charged['uncertain'] / 1e9 AS uncertain, duration - gc_pause - suspension - host - uncertain AS unseen,

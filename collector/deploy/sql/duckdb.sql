@@ -10,13 +10,15 @@
 
 -- One attribute of OTLP in JSON, and who a resource is: NULL is what it does not say.
 CREATE OR REPLACE MACRO attr(attributes, name) AS list_filter(attributes, lambda a: a.key = name)[1].value;
+CREATE OR REPLACE MACRO ints(attributes, name) AS list_transform(attr(attributes, name).arrayValue.values, lambda v: v.intValue);
 CREATE OR REPLACE MACRO identity(a) AS {
   boot: attr(a, 'otelgc.boot.id').stringValue, pid: attr(a, 'process.pid').intValue, created: attr(a, 'process.creation.time').stringValue,
   container: attr(a, 'container.id').stringValue, pod: attr(a, 'k8s.pod.uid').stringValue, name: attr(a, 'k8s.container.name').stringValue,
   instance: attr(a, 'service.instance.id').stringValue, host_id: attr(a, 'host.id').stringValue, host_name: attr(a, 'host.name').stringValue};
 
 -- 1. Events, and what sources said of themselves once a second: how far they had
---    seen, what they had not, and the wall clock against CLOCK_MONOTONIC.
+--    seen, what they had not, and the wall clock against CLOCK_MONOTONIC. As in the
+--    connector, what tells times that cannot be, here and in 7, is not taken.
 
 CREATE OR REPLACE TEMP TABLE events AS
 SELECT r.eventName AS event, r.attributes AS a, identity(list_concat(r.attributes, rl.resource.attributes)) AS id, attr(a, 'otelgc.boot.id').stringValue AS boot,
@@ -25,14 +27,18 @@ FROM (SELECT unnest(resourceLogs) AS rl FROM read_json('logs*.jsonl', format = '
        'STRUCT(resource STRUCT(attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR, intValue BIGINT, arrayValue STRUCT("values" STRUCT(intValue BIGINT)[])))[]),
          scopeLogs STRUCT(logRecords STRUCT(eventName VARCHAR,
            attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR, intValue BIGINT, arrayValue STRUCT("values" STRUCT(intValue BIGINT)[])))[])[])[])[]'})),
-     unnest(rl.scopeLogs) AS s(sl), unnest(sl.logRecords) AS l(r);
+     unnest(rl.scopeLogs) AS s(sl), unnest(sl.logRecords) AS l(r) WHERE boot <> '';
 
 CREATE OR REPLACE TEMP TABLE status AS
-SELECT id, boot, source, "start", "end", attr(a, 'otelgc.watermark').intValue AS watermark, attr(a, 'otelgc.target.pid').intValue AS target,
-       attr(a, 'otelgc.cgroup.ids').arrayValue.values AS cgroups,
-       attr(a, 'otelgc.wall.offset').intValue AS wall_offset, attr(a, 'otelgc.wall.error').intValue AS wall_error,
-       attr(a, 'otelgc.unseen.start').arrayValue.values AS unseen_start, attr(a, 'otelgc.unseen.end').arrayValue.values AS unseen_end
-FROM events WHERE event = 'otelgc.source.status';
+SELECT id, boot, source, "start", "end", coalesce(attr(a, 'otelgc.watermark').intValue, 0) AS watermark, attr(a, 'otelgc.target.pid').intValue AS target,
+       ints(a, 'otelgc.cgroup.ids') AS cgroups,
+       attr(a, 'otelgc.wall.offset').intValue AS wall_offset, coalesce(attr(a, 'otelgc.wall.error').intValue, 0) AS wall_error,
+       ints(a, 'otelgc.unseen.start') AS unseen_start, ints(a, 'otelgc.unseen.end') AS unseen_end
+FROM events WHERE event = 'otelgc.source.status' AND "end" BETWEEN 1 AND 1_152_921_504_606_846_975
+  AND coalesce("start", 0) BETWEEN 0 AND "end" AND watermark BETWEEN 0 AND "end"
+  AND wall_offset BETWEEN -2_305_843_009_213_693_951 AND 2_305_843_009_213_693_951 AND wall_error BETWEEN 0 AND 60_000_000_000
+  AND coalesce(len(list_filter(list_zip(unseen_start, unseen_end),
+    lambda u: coalesce(u[1] < 0 OR u[2] NOT BETWEEN u[1] AND 1_152_921_504_606_846_975, true))), 0) = 0;
 
 -- 2. Who was watched: processes by their runtimes, machines by their probes. Each
 --    was heard from its first status to its last, and for 3 s after.
@@ -42,21 +48,27 @@ SELECT row_number() OVER () AS number, id, source LIKE 'probe.%' AS machine, any
        min(coalesce("start", "end") + wall_offset) AS first_heard, max("end" + wall_offset) + 3_000_000_000 AS last_heard
 FROM status WHERE source <> 'target' GROUP BY id, machine;
 
--- 3. Spans, on the wall clock, each once.
+-- 3. Spans, on the wall clock, each once. Times are any of 64 bits; one that ends
+--    before it begins, or claims more than a week, is of no length, as in the
+--    connector.
+
+CREATE OR REPLACE MACRO wall(nanos) AS least(coalesce(nanos, 0), 4_611_686_018_427_387_903) :: BIGINT;
 
 CREATE OR REPLACE TEMP TABLE spans AS
 SELECT DISTINCT ON (trace_id, span_id) row_number() OVER () AS span, identity(rs.resource.attributes) AS id,
        attr(rs.resource.attributes, 'service.name').stringValue AS service,
-       sp.traceId AS trace_id, sp.spanId AS span_id, sp.name, sp.startTimeUnixNano AS wall_start, sp.endTimeUnixNano AS wall_end
+       sp.traceId AS trace_id, sp.spanId AS span_id, sp.name, wall(sp.startTimeUnixNano) AS wall_start,
+       CASE WHEN wall(sp.endTimeUnixNano) - wall_start BETWEEN 0 AND 604_800_000_000_000 THEN wall(sp.endTimeUnixNano) ELSE wall_start END AS wall_end
 FROM (SELECT unnest(resourceSpans) AS rs FROM read_json('traces*.jsonl', format = 'newline_delimited', columns = {resourceSpans:
        'STRUCT(resource STRUCT(attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR, intValue BIGINT, arrayValue STRUCT("values" STRUCT(intValue BIGINT)[])))[]),
-         scopeSpans STRUCT(spans STRUCT(traceId VARCHAR, spanId VARCHAR, name VARCHAR, startTimeUnixNano BIGINT, endTimeUnixNano BIGINT)[])[])[]'})),
+         scopeSpans STRUCT(spans STRUCT(traceId VARCHAR, spanId VARCHAR, name VARCHAR, startTimeUnixNano UBIGINT, endTimeUnixNano UBIGINT)[])[])[]'})),
      unnest(rs.scopeSpans) AS s(ss), unnest(ss.spans) AS l(sp);
 
 -- 4. Whose they are. Both have names, the surest first, and the first that leads
 --    to anybody counts; if it leads to several who were heard then, the span is of
 --    none. A pid in a container proves nothing alone; what contradicts is another
---    process. Of one that nobody watches the machine may be known.
+--    process. Of one that nobody watches the machine may be known. `target` is
+--    what a sidecar knows it by: the pid that its source told, else its own.
 
 CREATE OR REPLACE MACRO names(i) AS [
   i.boot || ' pid ' || i.pid, 'container ' || i.container, 'pod ' || i.pod || ' ' || coalesce(i.name, ''),
@@ -76,7 +88,8 @@ WITH asked AS (
   SELECT *, unnest(range(1, 8)) AS way, unnest(names(id)) AS who FROM known
 ), candidates AS (
   SELECT way, s.span, k.boot, k.cgroups, CASE WHEN NOT machine THEN k.number END AS process,
-         CASE WHEN NOT machine THEN coalesce(k.target, CASE WHEN NOT contained(s.id) AND NOT contained(k.id) THEN k.id.pid END) END AS target
+         CASE WHEN NOT machine THEN {pid: coalesce(k.target, k.id.pid), created: k.id.created,
+           inside: k.target IS NULL AND (contained(s.id) OR contained(k.id))} END AS target
   FROM asked s JOIN called k USING (way, who)
   WHERE (way = 1 OR s.id.boot IS NULL OR way < 4 AND s.id.pid IS NULL) AND machine = (way > 5)
     AND s.wall_start <= k.last_heard AND s.wall_end >= k.first_heard
@@ -93,11 +106,11 @@ CREATE OR REPLACE TEMP TABLE clocks AS
 SELECT boot, "end" AS told, wall_offset, wall_error, CASE WHEN lag("end") OVER clock IS NULL THEN 0 ELSE "end" + wall_offset END AS shows,
        abs(lead(wall_offset, 1, wall_offset) OVER clock - wall_offset) AS moves,
        CASE WHEN moves > wall_error + lead(wall_error, 1, 0) OVER clock THEN moves ELSE 0 END AS step
-FROM status WHERE wall_offset IS NOT NULL WINDOW clock AS (PARTITION BY boot ORDER BY "end");
+FROM status WINDOW clock AS (PARTITION BY boot ORDER BY "end");
 
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH whose AS (
-  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, process, cgroups, coalesce(target, CASE WHEN process IS NULL AND NOT contained(s.id) THEN s.id.pid END) AS target
+  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, process, cgroups, coalesce(target, {pid: s.id.pid, created: s.id.created, inside: contained(s.id)}) AS target
   FROM spans s LEFT JOIN found f USING (span)
 )
 SELECT s.span, s.boot, process, target, cgroups, wall_start - wall_offset AS "start", wall_end - wall_offset AS "end", abs("start" - told) AS away,
@@ -114,7 +127,7 @@ WITH told AS (
   FROM status JOIN known USING (id) WHERE NOT machine AND source IN ('gcwatch', 'gotrace', 'gouprobe', 'dotnet') AND watermark > 0
   WINDOW told AS (PARTITION BY number, source ORDER BY status."end")
 ), unseen AS (
-  SELECT process, source, u_start.intValue AS "start", least(u_end.intValue, "end") AS "end" FROM (SELECT *, unnest(unseen_start) AS u_start, unnest(unseen_end) AS u_end FROM told)
+  SELECT process, source, u_start AS "start", least(u_end, "end") AS "end" FROM (SELECT *, unnest(unseen_start) AS u_start, unnest(unseen_end) AS u_end FROM told)
   UNION ALL SELECT process, source, seen_before, "start" FROM told WHERE "start" > before
   UNION ALL SELECT process, source, 0, min(watermark) FROM told GROUP BY ALL
   UNION ALL SELECT process, source, max(watermark), 9_223_372_036_854_775_807 FROM told GROUP BY ALL
@@ -129,40 +142,58 @@ WHERE dark < light;
 --    is nobody's: no span says on which CPU it ran. Where two meet, the lower rank
 --    has the time. What was seen is laid over spans too, and owns nothing.
 
+CREATE OR REPLACE TEMP TABLE stretches AS
+WITH told AS (
+  SELECT event, a, id, boot, event = 'otelgc.gc.collection' AS several,
+         CASE WHEN several THEN ints(a, 'otelgc.pause.start') ELSE ["start"] END AS starts,
+         CASE WHEN several THEN ints(a, 'otelgc.pause.end') ELSE ["end"] END AS ends,
+         CASE WHEN several THEN ints(a, 'otelgc.pause.slack') ELSE [attr(a, 'otelgc.slack').intValue] END AS slacks,
+         list_zip(starts, ends, list_resize(coalesce(slacks, []), len(starts))) AS parts
+  FROM events WHERE event IN ('otelgc.gc.collection', 'otelgc.suspension', 'otelgc.jitter.gap')
+)
+SELECT event, a, id, boot, part[1] AS "start", part[2] AS "end", coalesce(part[3], 0) AS slack
+FROM (SELECT *, unnest(parts) AS part FROM told WHERE len(parts) = len(list_filter(parts, lambda p: p[1] > 0
+        AND p[2] BETWEEN p[1] AND least(p[1], 1_152_917_904_606_846_975) + 3_600_000_000_000 -- which cannot overflow
+        AND coalesce(p[3], 0) BETWEEN 0 AND 60_000_000_000)));
+
 CREATE OR REPLACE TEMP TABLE stalls AS
-SELECT DISTINCT 'process ' || number AS whose, owner, rank, p_start.intValue AS "start", p_end.intValue AS "end", coalesce(p_slack.intValue, 0) AS slack, NULL AS teller
-FROM (SELECT id, 'gc.pause' AS owner, 1 AS rank, unnest(attr(a, 'otelgc.pause.start').arrayValue.values) AS p_start,
-             unnest(attr(a, 'otelgc.pause.end').arrayValue.values) AS p_end, unnest(attr(a, 'otelgc.pause.slack').arrayValue.values) AS p_slack
-      FROM events WHERE event = 'otelgc.gc.collection') JOIN known USING (id) WHERE NOT machine
+SELECT DISTINCT 'process ' || number AS whose, 'gc.pause' AS owner, 1 AS rank, "start", "end", slack, NULL AS teller, NULL AS born
+FROM stretches JOIN known USING (id) WHERE event = 'otelgc.gc.collection' AND NOT machine
 UNION ALL
-SELECT DISTINCT 'process ' || number, 'runtime.suspension', 2, "start", "end", coalesce(attr(a, 'otelgc.slack').intValue, 0), NULL
-FROM events JOIN known USING (id) WHERE event = 'otelgc.suspension' AND NOT machine
+SELECT DISTINCT 'process ' || number, 'runtime.suspension', 2, "start", "end", slack, NULL, NULL
+FROM stretches JOIN known USING (id) WHERE event = 'otelgc.suspension' AND NOT machine
 UNION ALL
 SELECT DISTINCT CASE scope WHEN 'target' THEN boot || ' pid ' || attr(a, 'otelgc.target.pid').intValue
                            WHEN 'cgroup' THEN boot || ' cgroup ' || attr(a, 'otelgc.cgroup.id').intValue ELSE boot END, cause,
        CASE scope WHEN 'target' THEN 10 ELSE 20 END + list_position(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
-         'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), "start", "end", coalesce(attr(a, 'otelgc.slack').intValue, 0),
-       CASE scope WHEN 'cgroup' THEN id END -- a probe in a service has stopped with what it tells of
+         'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), "start", "end", slack,
+       CASE scope WHEN 'cgroup' THEN id END, -- a probe in a service has stopped with what it tells of
+       CASE scope WHEN 'target' THEN greatest(attr(a, 'otelgc.target.created').intValue, 0) END
 FROM (SELECT *, attr(a, 'otelgc.cause').stringValue AS cause, attr(a, 'otelgc.jitter.scope').stringValue AS scope
-      FROM events WHERE event = 'otelgc.jitter.gap')
+      FROM stretches WHERE event = 'otelgc.jitter.gap')
 WHERE scope IN ('target', 'cgroup', 'machine') AND cause LIKE 'host.%'
 UNION ALL
-SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL FROM seen;
+SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL, NULL FROM seen;
 
 -- 8. The join. A stall lies somewhere within its slack and the span's. Where all
 --    those places are in the span it counts whole, otherwise what it covers in each
 --    of them; the rest of it is uncertain. So marks are laid over a span, it is cut
---    wherever one begins or ends, and each piece has one owner.
+--    wherever one begins or ends, and each piece has one owner. A pid may have been
+--    another's: of the creation times one is in ticks of 10 ms since the boot, which
+--    is a whole second in both, so what is left of a second tells them apart. For
+--    a process in a container they have to agree.
 
 CREATE OR REPLACE TEMP TABLE marks AS
 WITH suffers AS (
-  SELECT *, unnest(list_concat(['process ' || process, boot || ' pid ' || target, boot], list_transform(cgroups, lambda c: boot || ' cgroup ' || c.intValue))) AS whose
+  SELECT *, unnest(list_concat(['process ' || process, boot || ' pid ' || target.pid, boot], list_transform(cgroups, lambda c: boot || ' cgroup ' || c))) AS whose,
+         epoch_ms(try_cast(target.created AS TIMESTAMP)) // 10 % 100 AS ticks
   FROM placed
 ), hits AS (
   SELECT span, s.start AS s_start, s.end AS s_end, owner, rank, t.start, t.end, CASE WHEN rank < 99 THEN s.slack + t.slack ELSE 0 END AS slack
   FROM suffers s LEFT JOIN known k ON k.number = s.process
     JOIN stalls t ON t.whose = s.whose AND t.start - t.slack - s.slack < s.end AND t.end + t.slack + s.slack > s.start
   WHERE coalesce(t.teller <> k.id, true)
+    AND CASE WHEN born IS NULL THEN true WHEN born = 0 OR s.target.created IS NULL THEN NOT s.target.inside ELSE coalesce(ticks = born % 100, true) END
 ), laid AS (
   SELECT span, s_start, s_end, owner, rank, "start" + inside AS "start", "end" - inside AS "end"
   FROM (SELECT *, CASE WHEN "start" - slack >= s_start AND "end" + slack <= s_end THEN 0 ELSE slack END AS inside FROM hits)
@@ -195,5 +226,5 @@ SELECT trace_id, span_id, any_value(service) AS service, any_value(name) AS name
        coalesce(sum(length) FILTER (owner LIKE 'host.%'), 0) / 1e9 AS host,
        coalesce(sum(length) FILTER (owner = 'uncertain'), 0) / 1e9 AS uncertain,
        duration - gc_pause - suspension - host - uncertain AS unseen,
-       coalesce(sum(length) FILTER (seen) / sum(length), 0) AS coverage
+       CASE WHEN duration = 0 THEN 1 ELSE coalesce(sum(length) FILTER (seen) / sum(length), 0) END AS coverage
 FROM spans LEFT JOIN owned USING (span) GROUP BY ALL;

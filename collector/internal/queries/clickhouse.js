@@ -32,6 +32,10 @@ const asMap = (attributes = []) => Object.fromEntries(attributes.map((a) => [a.k
 // asTime is a time of nanoseconds, which a double cannot hold.
 const asTime = (nanos) => `${nanos.slice(0, -9)}.${nanos.slice(-9)}`;
 
+// between is a duration as the exporter has it: unsigned also where a span ends
+// before it begins, or never.
+const between = (start, end = '0') => String(BigInt.asUintN(64, BigInt(end) - BigInt(start)));
+
 const lines = (file) => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
 const logs = lines('logs.jsonl').flatMap((d) => d.resourceLogs)
@@ -42,7 +46,7 @@ const logs = lines('logs.jsonl').flatMap((d) => d.resourceLogs)
 const traces = lines('traces.jsonl').flatMap((d) => d.resourceSpans)
   .flatMap((r) => r.scopeSpans.flatMap((s) => s.spans).map((s) => ({
     Timestamp: asTime(s.startTimeUnixNano), TraceId: s.traceId, SpanId: s.spanId, SpanName: s.name, ServiceName: asMap(r.resource.attributes)['service.name'] ?? '',
-    ResourceAttributes: asMap(r.resource.attributes), Duration: String(BigInt(s.endTimeUnixNano) - BigInt(s.startTimeUnixNano)),
+    ResourceAttributes: asMap(r.resource.attributes), Duration: between(s.startTimeUnixNano, s.endTimeUnixNano),
   })));
 
 async function main() {

@@ -19,18 +19,6 @@ import (
 
 func crc(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }
 
-// attributes are those of OTLP in JSON.
-func attributes(of map[string]any) (all []any) {
-	for key, v := range of {
-		value := map[string]any{"stringValue": v}
-		if n, ok := v.(int); ok {
-			value = map[string]any{"intValue": fmt.Sprint(n)}
-		}
-		all = append(all, map[string]any{"key": key, "value": value})
-	}
-	return all
-}
-
 func bootID(t *testing.T) string {
 	t.Helper()
 	id, err := stall.BootID()

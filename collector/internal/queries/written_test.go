@@ -64,9 +64,15 @@ func connected(t *testing.T) map[string]*share {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return charged(t, text)
+}
+
+// charged reads spans with what the connector wrote on them.
+func charged(t *testing.T, text []byte) map[string]*share {
+	t.Helper()
 	type span struct {
 		SpanID                             string
-		StartTimeUnixNano, EndTimeUnixNano int64 `json:",string"`
+		StartTimeUnixNano, EndTimeUnixNano uint64 `json:",string"`
 		Attributes                         []struct {
 			Key   string
 			Value struct{ DoubleValue float64 }
@@ -83,7 +89,7 @@ func connected(t *testing.T) map[string]*share {
 		for _, rs := range d.ResourceSpans {
 			for _, ss := range rs.ScopeSpans {
 				for _, s := range ss.Spans {
-					w := &share{map[string]float64{}, float64(s.EndTimeUnixNano-s.StartTimeUnixNano) / 1e9, 0}
+					w := &share{map[string]float64{}, float64(int64(s.EndTimeUnixNano-s.StartTimeUnixNano)) / 1e9, 0}
 					for _, a := range s.Attributes {
 						switch owner, ok := strings.CutPrefix(a.Key, "otelgc.stall."); {
 						case owner == "coverage":

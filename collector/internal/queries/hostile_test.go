@@ -1,0 +1,137 @@
+package queries
+
+import (
+	"maps"
+	"math"
+	"testing"
+)
+
+// wallOffset is what the wall clock shows more than CLOCK_MONOTONIC, ns.
+const wallOffset = 1_700_000_000_000_000_000
+
+// sent is what senders told of one machine with one process, seen from 1 s to 3 s
+// after the boot, and of one of its spans.
+type sent struct {
+	span     [2]uint64 // on the wall clock
+	resource m         // of the process
+	silent   bool      // nothing watches the process
+	nowhere  bool      // no boot id
+	events   []m
+	want     share
+}
+
+type m = map[string]any
+
+// ms is a time of the wall clock, so many milliseconds after the boot.
+func ms(n uint64) uint64 { return wallOffset + n*1e6 }
+
+// What a sidecar (pid 77) tells of host pid 7: it did not run for 100 ms.
+func preempted(created int64) m {
+	return m{
+		"eventName": "otelgc.jitter.gap", "process.pid": int64(77), "otelgc.source": "target", "otelgc.cause": "host.preempted", "otelgc.jitter.scope": "target",
+		"otelgc.target.pid": int64(7), "otelgc.target.created": created, "otelgc.start": int64(13e8), "otelgc.end": int64(14e8),
+	}
+}
+
+// paused is a collection with lists of starts, of ends, and of slacks.
+func paused(lists ...[]int64) m {
+	all := m{"eventName": "otelgc.gc.collection", "otelgc.start": int64(13e8), "otelgc.end": int64(15e8)}
+	for i, l := range lists {
+		all[[]string{"otelgc.pause.start", "otelgc.pause.end", "otelgc.pause.slack"}[i]] = l
+	}
+	return all
+}
+
+func suspended(until, slack int64) m {
+	return m{"eventName": "otelgc.suspension", "otelgc.start": int64(13e8), "otelgc.end": until, "otelgc.slack": slack}
+}
+
+// status is what a source says of the time between two instants.
+func status(since, at int64, more m) m {
+	all := m{
+		"eventName": "otelgc.source.status", "otelgc.start": since, "otelgc.end": at, "otelgc.watermark": at,
+		"otelgc.wall.offset": int64(wallOffset), "otelgc.wall.error": int64(0),
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+// unseen is a status of half a second with lists of what was not seen.
+func unseen(starts, ends []int64) m {
+	return status(3e9, 35e8, m{"otelgc.unseen.start": starts, "otelgc.unseen.end": ends})
+}
+
+func of(duration, coverage float64, owners map[string]float64) share {
+	if owners == nil && duration > 0 {
+		owners = map[string]float64{"unseen": duration}
+	}
+	return share{owners, duration, coverage}
+}
+
+var (
+	whole   = [2]uint64{ms(1200), ms(1800)}
+	taken   = map[string]float64{"host.preempted": 0.1, "unseen": 0.5}
+	stopped = map[string]float64{"gc.pause": 0.1, "unseen": 0.5}
+	robbed  = m{
+		"eventName": "otelgc.jitter.gap", "process.pid": int64(77), "otelgc.source": "probe.spin", "otelgc.cause": "host.steal",
+		"otelgc.jitter.scope": "machine", "otelgc.start": int64(13e8), "otelgc.end": int64(14e8),
+	}
+	born  = m{"process.creation.time": "2026-11-21T10:00:00.25Z"}
+	boxed = m{"process.creation.time": "2026-11-21T10:00:00.25Z", "container.id": "abc"}
+)
+
+// hostile is what senders may send by mistake or on purpose, by what is odd.
+var hostile = map[string]sent{
+	"span ends at the end of time": {span: [2]uint64{ms(1200), math.MaxUint64}, want: of(0, 1, nil)},
+	"span ends before it begins":   {span: [2]uint64{ms(1800), ms(1200)}, events: []m{preempted(0)}, want: of(0, 1, nil)},
+	"span never ends":              {span: [2]uint64{ms(1200), 0}, want: of(0, 1, nil)},
+	"span of no length":            {span: [2]uint64{ms(1200), ms(1200)}, want: of(0, 1, nil)},
+	"span of more than a week":     {span: [2]uint64{ms(1200), ms(8 * 24 * 3600e3)}, want: of(0, 1, nil)},
+
+	"pause without slack":              {events: []m{paused([]int64{13e8}, []int64{14e8})}, want: of(0.6, 1, stopped)},
+	"two slacks, one pause":            {events: []m{paused([]int64{13e8}, []int64{14e8}, []int64{0, 5})}, want: of(0.6, 1, stopped)},
+	"two starts, one end":              {events: []m{paused([]int64{13e8, 15e8}, []int64{14e8})}, want: of(0.6, 1, nil)},
+	"one start, two ends":              {events: []m{paused([]int64{13e8}, []int64{14e8, 15e8})}, want: of(0.6, 1, nil)},
+	"starts alone":                     {events: []m{paused([]int64{13e8})}, want: of(0.6, 1, nil)},
+	"second pause ends before":         {events: []m{paused([]int64{13e8, 15e8}, []int64{14e8, 12e8})}, want: of(0.6, 1, nil)},
+	"pause of two hours":               {events: []m{paused([]int64{13e8}, []int64{7200e9})}, want: of(0.6, 1, nil)},
+	"suspension until the end of time": {events: []m{suspended(math.MaxInt64, 0)}, want: of(0.6, 1, nil)},
+	"suspension of any slack":          {events: []m{suspended(14e8, math.MaxInt64)}, want: of(0.6, 1, nil)},
+
+	"status of the end of time":       {events: []m{status(3e9, math.MaxInt64, nil)}, want: of(0.6, 1, nil)},
+	"status of another time":          {events: []m{status(3e9, 35e8, m{"otelgc.wall.offset": int64(math.MaxInt64)})}, want: of(0.6, 1, nil)},
+	"status that has not seen":        {events: []m{unseen([]int64{13e8}, []int64{145e7})}, want: of(0.6, 0.75, nil)},
+	"unseen with two starts, one end": {events: []m{unseen([]int64{13e8, 14e8}, []int64{135e7})}, want: of(0.6, 1, nil)},
+	"nobody says which machine":       {nowhere: true, events: []m{robbed}, want: of(0.6, 0, nil)},
+
+	"pid of another birth":                 {resource: born, events: []m{preempted(77731)}, want: of(0.6, 1, nil)},
+	"pid of this birth":                    {resource: born, events: []m{preempted(77725)}, want: of(0.6, 1, taken)},
+	"pid without a birth":                  {resource: born, events: []m{preempted(0)}, want: of(0.6, 1, taken)},
+	"process without a birth":              {events: []m{preempted(77731)}, want: of(0.6, 1, taken)},
+	"birth that is none":                   {resource: m{"process.creation.time": "soon"}, events: []m{preempted(77731)}, want: of(0.6, 1, taken)},
+	"contained, of this birth":             {resource: boxed, events: []m{preempted(77725)}, want: of(0.6, 1, taken)},
+	"contained, of another birth":          {resource: boxed, events: []m{preempted(77731)}, want: of(0.6, 1, nil)},
+	"contained, without a birth":           {resource: boxed, events: []m{preempted(0)}, want: of(0.6, 1, nil)},
+	"nobody watches, pid of another birth": {silent: true, resource: born, events: []m{preempted(77731)}, want: of(0.6, 0, nil)},
+	"nobody watches, pid of this birth":    {silent: true, resource: born, events: []m{preempted(77725)}, want: of(0.6, 0, taken)},
+}
+
+// TestHostile: what one sender got wrong breaks no query, and is taken as the
+// connector takes it.
+func TestHostile(t *testing.T) {
+	dir := t.TempDir()
+	names := write(t, dir, hostile)
+	for engine, got := range map[string]map[string]*share{
+		"the connector": attributed(t, dir), "DuckDB": join(t, duckDB, dir).Spans, "ClickHouse": join(t, clickHouse, dir).Spans,
+	} {
+		for id, name := range names {
+			want := hostile[name].want
+			switch g := got[id]; {
+			case g == nil:
+				t.Errorf("%s: %s has no such span", name, engine)
+			case g.Duration != want.Duration && engine != "the connector" || apart(g, &want) > within || math.Abs(g.Coverage-want.Coverage) > 1e-9:
+				t.Errorf("%s: %s says %+v, want %+v", name, engine, *g, want)
+			}
+		}
+	}
+}
