@@ -45,12 +45,11 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 	return true
 }
 
-// makeWay forgets a process or a host that says nothing any more, those that were
-// silent longest first. Where all are alive the process heard least lately of the host
-// with most makes way for one of a host with less that stays, and not for itself: who
-// sends many gets no more in. It reports false if nobody makes way. Then who is new
-// has to do without: if those that are known took turns, all would be forgotten and
-// nothing known of any.
+// makeWay forgets a process or a host that says nothing any more. Where all are alive
+// the process heard least lately of the host with most makes way for one of a host with
+// less that stays, and not for itself: who sends many gets no more in. It reports false
+// if nobody makes way. Then who is new has to do without: if those that are known took
+// turns, all would be forgotten and nothing known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
 	ask := refusal{r.version, r.clock, of.processes.Len(), r.stays(of)}
 	if r.refused.holds(ask) {
@@ -87,22 +86,33 @@ func (r refusal) holds(ask refusal) bool {
 
 // candidates returns, of the processes but one that say nothing any more, the one that
 // was silent longest, and the host with most processes; nil if there are none. The one
-// silent longest of a host is at the end of its list, so each host takes one look.
+// silent longest of a host is at the end of its list, so each host takes one look; and
+// none does while there are more of the host of the last, as of a host that fell silent.
 func (r *registry) candidates(but *process) (silent *process, most *host) {
+	if r.dying != nil {
+		if p := r.deadOf(r.dying, but); p != nil {
+			return p, nil
+		}
+	}
 	for e := r.recent.Back(); e != nil; e = e.Prev() {
 		h := e.Value.(*host)
-		p := h.silentest()
-		if p == nil {
-			continue
-		}
-		if most == nil || h.processes.Len() > most.processes.Len() {
+		if h.processes.Len() > 0 && (most == nil || h.processes.Len() > most.processes.Len()) {
 			most = h
 		}
-		if p != but && r.silent(p.heard) && (silent == nil || p.sparedFor(silent)) {
-			silent = p
+		if p := r.deadOf(h, but); p != nil && (silent == nil || p.sparedFor(silent)) {
+			silent, r.dying = p, h
 		}
 	}
 	return silent, most
+}
+
+// deadOf returns the process of h that was silent longest, nil if it is not as good as
+// dead, or the one that is to stay.
+func (r *registry) deadOf(h *host, but *process) *process {
+	if p := h.silentest(); p != nil && p != but && r.silent(p.heard) {
+		return p
+	}
+	return nil
 }
 
 // sparedFor reports whether p is to make way rather than o: it was silent for longer,
@@ -162,6 +172,9 @@ func (r *registry) forgetHost(h *host) {
 	r.unname(h)
 	delete(r.hosts, h.boot)
 	r.recent.Remove(h.place)
+	if r.dying == h {
+		r.dying = nil
+	}
 	bytes := hostBytes + textBytes + len(h.boot)
 	for _, p := range h.probes {
 		bytes += p.weight()

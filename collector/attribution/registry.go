@@ -31,6 +31,7 @@ type registry struct {
 	began     time.Time     // the first tick; zero while nobody ticks
 	clock     time.Duration // since then
 	refused   refusal       // the last
+	dying     *host         // of which the last made way that had fallen silent
 	newcomers newcomers
 }
 
