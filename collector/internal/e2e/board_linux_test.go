@@ -109,7 +109,7 @@ func stopsOf(e event) (all []gap) {
 
 // in returns how much of a span lies in gaps, in seconds, by the attribute of their
 // cause, and in any of them.
-func (g *gaps) in(list []gap, s said) (by map[string]float64, any float64) {
+func (g *gaps) in(list []gap, s said) (by map[string]float64, sum float64) {
 	parts := map[string][]wallSpan{}
 	var all []wallSpan
 	for _, v := range list {
