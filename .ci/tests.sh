@@ -62,3 +62,16 @@ each_holding() {
 		"$@" "./$(realpath --relative-to=. "$package")"
 	done
 }
+
+# step_beside: modules, whose tests wait for processes more than they compute; and
+# what only computes, with what CPU they leave.
+step_beside() {
+	nice -n 19 .ci/run cross fuzz >"$SCRATCH/computed" 2>&1 &
+	local computed=$! waited failed=0
+	(set -euo pipefail; step_modules) &
+	waited=$!
+	wait $waited || failed=1
+	wait $computed || failed=1
+	cat "$SCRATCH/computed"
+	return $failed
+}
