@@ -69,7 +69,7 @@ func TestDotnetRights(t *testing.T) {
 
 // besideDotnet starts the sidecar and a .NET program in a PID namespace that they
 // share, as a node with hostPID: the program as another user without a right, with
-// a /tmp of its own, as in a pod of its own.
+// a /tmp of its own, as in a pod of its own. The program may lie below /tmp.
 func besideDotnet(t *testing.T, f flavour, program, answers string) (p *process, in io.Writer) {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
@@ -77,9 +77,9 @@ func besideDotnet(t *testing.T, f flavour, program, answers string) (p *process,
 		t.Skipf("skipped: to give the two processes of their own: %v", err)
 	}
 	const script = `
-unshare --mount --propagation private /bin/sh -c 'mount -t tmpfs -o mode=1777 tmpfs /tmp && exec setpriv \
+unshare --mount --propagation private /bin/sh -c 'mount --bind "${0%/*}" /mnt && mount -t tmpfs -o mode=1777 tmpfs /tmp && exec setpriv \
 	--reuid=1654 --regid=1654 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs env HOME=/tmp TMPDIR=/tmp \
-	OTEL_SERVICE_NAME=e2e-invoices DOTNET_GCgen0size=80000 AZURE_MCP_COLLECT_TELEMETRY=false "$0" server start' "$0" <&3 >&4 &
+	OTEL_SERVICE_NAME=e2e-invoices DOTNET_GCgen0size=80000 AZURE_MCP_COLLECT_TELEMETRY=false "/mnt/${0##*/}" server start' "$0" <&3 >&4 &
 exec "$@" 3<&- 4>&-`
 	r, w, err := os.Pipe()
 	if err != nil {
