@@ -1,6 +1,9 @@
 package stall
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Clock reads the shared clock. It is a value, made once by [NewClock] and
 // copied freely; reading it costs about as much as [time.Since].
@@ -17,8 +20,16 @@ type Clock struct {
 // only good within this process, and [Clock.Shared] is false.
 //
 // A process in another time namespace (time_namespaces(7)) has its offset
-// applied; if the offset cannot be read, NewClock refuses.
-func NewClock() (Clock, error) { return newClock() }
+// applied; if the offset cannot be read, NewClock refuses. So it does in a bubble
+// of testing/synctest, with [ErrNotSupported]: the time there is not the machine's.
+func NewClock() (Clock, error) {
+	if !hasMonotonic(time.Now()) {
+		return Clock{}, fmt.Errorf("%w: in a bubble of testing/synctest there is no clock of the machine", ErrNotSupported)
+	}
+	return newClock()
+}
+
+func hasMonotonic(t time.Time) bool { return t != t.Round(0) }
 
 // Now returns the current instant.
 func (c Clock) Now() Instant { return c.offset.Add(time.Since(c.base)) }
@@ -27,7 +38,7 @@ func (c Clock) Now() Instant { return c.offset.Add(time.Since(c.base)) }
 // (time.Unix, UTC, Truncate and Round strip it): such a t is wall time, and has
 // to be related with [Clock.Wall].
 func (c Clock) At(t time.Time) (Instant, bool) {
-	if t == t.Round(0) {
+	if !hasMonotonic(t) {
 		return 0, false
 	}
 	return c.offset.Add(t.Sub(c.base)), true

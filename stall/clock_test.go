@@ -1,7 +1,9 @@
 package stall
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -74,4 +76,13 @@ func TestWallIsWithinItsError(t *testing.T) {
 	if w.Error <= 0 || w.Error >= time.Hour {
 		t.Errorf("error: got %v, want a measured one", w.Error)
 	}
+}
+
+// TestNoClockInABubble: what a test makes of time is no time of the machine.
+func TestNoClockInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if c, err := NewClock(); !errors.Is(err, ErrNotSupported) {
+			t.Errorf("got a clock at %d, %v, want %v", c.Now(), err, ErrNotSupported)
+		}
+	})
 }

@@ -26,6 +26,8 @@ func (j *Joiner) addOwn(list []Interval, extent Span) {
 		switch v := &list[i]; {
 		case v.Cause == GCPause || v.Cause == RuntimeSuspension:
 			j.sweep.add(stopper, v.Span())
+		case v.Cause == RuntimeUnknown:
+			j.addClaim(v, fact(v.Cause), doubtfulStop)
 		case v.Cause < NumCauses && ownFacts.has(fact(v.Cause)):
 			j.addClaim(v, fact(v.Cause), doubtfulOwn)
 		}
@@ -33,7 +35,7 @@ func (j *Joiner) addOwn(list []Interval, extent Span) {
 }
 
 func (j *Joiner) addClaim(v *Interval, claim, doubt fact) {
-	j.sweep.add(claim, v.certain(j.sweep.extent))
+	j.sweep.add(claim, v.Certain(j.sweep.extent))
 	if v.slack() > 0 {
 		j.sweep.add(doubt, v.Span())
 	}

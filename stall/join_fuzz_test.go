@@ -94,40 +94,49 @@ func (r *script) evidence() Evidence {
 	return e
 }
 
-// FuzzJoin holds Join and All to the oracle.
+// FuzzJoin holds Join and All to the oracle, from one evidence to the next.
 func FuzzJoin(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		b := make([]byte, 160)
+		b := make([]byte, 250)
 		for i := range b {
 			b[i] = byte(random.Uint32())
 		}
 		f.Add(b)
 	}
-	var j Joiner // shared, so that what one join leaves behind would show
 	f.Fuzz(func(t *testing.T, b []byte) {
+		var j Joiner // of all, so that what one join leaves behind would show
 		r := &script{b}
-		var windows []Window
-		for range 1 + r.next(4) {
-			windows = append(windows, r.window())
-		}
-		e := r.evidence()
-		var want []Share
-		for i := range windows {
-			want = append(want, oracle(&windows[i], &e, fuzzUnit))
-			var got Share
-			j.Join(&windows[i], &e, &got)
-			if diff := cmp.Diff(want[i], got); diff != "" {
-				t.Errorf("Join of %+v with %+v (-want +got):\n%s", windows[i], e, diff)
-			}
-		}
-		var got []Share
-		j.All(windows, &e, func(i int, s *Share) bool {
-			got = append(got, *s)
-			return true
-		})
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("All of %+v with %+v (-want +got):\n%s", windows, e, diff)
+		compareJoin(t, &j, r)
+		for len(r.rest) > 0 {
+			compareJoin(t, &j, r)
 		}
 	})
+}
+
+// compareJoin joins the next windows and evidence of a script.
+func compareJoin(t *testing.T, j *Joiner, r *script) {
+	t.Helper()
+	var windows []Window
+	for range 1 + r.next(4) {
+		windows = append(windows, r.window())
+	}
+	e := r.evidence()
+	var want []Share
+	for i := range windows {
+		want = append(want, oracle(&windows[i], &e, fuzzUnit))
+		var got Share
+		j.Join(&windows[i], &e, &got)
+		if diff := cmp.Diff(want[i], got); diff != "" {
+			t.Errorf("Join of %+v with %+v (-want +got):\n%s", windows[i], e, diff)
+		}
+	}
+	var got []Share
+	j.All(windows, &e, func(i int, s *Share) bool {
+		got = append(got, *s)
+		return true
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("All of %+v with %+v (-want +got):\n%s", windows, e, diff)
+	}
 }

@@ -61,7 +61,7 @@ func (o instant) count(s *Share, unit time.Duration) {
 		return
 	}
 	for _, c := range []Cause{GCPause, RuntimeSuspension, RuntimeUnknown} {
-		if (o.asleep() || o.ran()) && o.any(o.e.Process, c, o.certain) {
+		if (o.asleep() || o.ran()) && o.stops(c, o.certain) {
 			s.Overlapped[c] += unit
 		}
 	}
@@ -96,7 +96,7 @@ func (o instant) charged() Cause {
 			}
 		}
 	}
-	stop := func(c Cause) bool { return !o.asleep() && !o.ran() && o.any(o.e.Process, c, o.certain) }
+	stop := func(c Cause) bool { return !o.asleep() && !o.ran() && o.stops(c, o.certain) }
 	own := func(c Cause) bool { return o.any(o.e.Own, c, o.certain) }
 	switch {
 	case stop(GCPause):
@@ -131,7 +131,7 @@ func (o instant) doubtful() bool {
 		}
 	}
 	for _, c := range []Cause{GCPause, RuntimeSuspension, RuntimeUnknown} {
-		if !o.asleep() && !o.ran() && o.any(o.e.Process, c, nominal) {
+		if !o.asleep() && !o.ran() && o.stops(c, nominal) {
 			return true
 		}
 		if o.asleep() && o.any(o.e.Process, c, func(v Interval) bool { return nominal(v) && o.wokeAt(v) }) {
@@ -175,6 +175,11 @@ func (o instant) ran() bool {
 	}
 	return o.in(o.w.Start, o.w.End) && o.state(StateRunning) && !o.state(StateRunnable) && !o.state(StateParked) &&
 		!stops(GCPause) && !stops(RuntimeSuspension)
+}
+
+// stops reports whether the process, or the goroutine alone, was stopped for c.
+func (o instant) stops(c Cause, is func(Interval) bool) bool {
+	return o.any(o.e.Process, c, is) || c == RuntimeUnknown && o.any(o.e.Own, c, is)
 }
 
 func (o instant) any(list []Interval, c Cause, is func(Interval) bool) bool {

@@ -28,6 +28,14 @@ func TestStopsDelayOnlyWhoWantsToRun(t *testing.T) {
 			want: parts{"gc.pause": 100, "runtime.suspension": 100, "app_or_host": 800},
 		},
 		{
+			name: "kept from running, nobody knows what for: but a stop has its time",
+			e: with(seenAll(StateRunnable), func(e *Evidence) {
+				e.Process = []Interval{span(GCPause, 1200, 1300)}
+				e.Own = []Interval{span(RuntimeUnknown, 1100, 1500)}
+			}),
+			want: parts{"gc.pause": 100, "runtime.unknown": 300, "sched": 600},
+		},
+		{
 			name: "a track that contradicts itself is awake",
 			e: with(seenAll(StateRunning), func(e *Evidence) {
 				e.Process = []Interval{span(GCPause, 1200, 1300)}

@@ -6,7 +6,7 @@ const (
 	UnitSeconds  = "s"
 	UnitRequests = "{request}"
 
-	MeaningRequests         = "Requests, by how many collections delayed them; in cycle fidelity by how many paused them, at most."
+	MeaningRequests         = "Requests, by how many collections delayed them; in cycle fidelity by how many paused them for certain, whether that delayed them or not."
 	MeaningRequestTime      = "Duration of all requests, by how many collections delayed them: the denominator of every share."
 	MeaningRequestStallTime = "Time of all requests by its owner: the causes, and app, app_or_host, uncertain and unseen. Sums to otelgc.request.time."
 )

@@ -26,10 +26,11 @@ func (v *Interval) reach() Span {
 	return Span{v.Start.plus(-d), v.End.plus(d)}
 }
 
-// certain returns the part of ext that v covers wherever its slack puts it. If
+// Certain returns the part of ext that v covers wherever its slack puts it, which
+// is what a join with the extent ext can charge of it; empty if there is none. If
 // all the places where v may be are in ext, then its place is in doubt but its
-// length is not, and v is certain as a whole.
-func (v *Interval) certain(ext Span) Span {
+// length is not, and v is certain as a whole: its nominal extent is returned.
+func (v *Interval) Certain(ext Span) Span {
 	d := v.slack()
 	if d == 0 {
 		return v.Span().Clip(ext)

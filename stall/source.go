@@ -42,7 +42,7 @@ func (s Source) String() string {
 type Fidelity uint8
 
 const (
-	Cycle Fidelity = iota // per GC cycle: overlap, "at most"
+	Cycle Fidelity = iota // per GC cycle: what overlaps for certain, and a charge of it is "at most"
 	Exact                 // every stop and every state of the goroutine
 )
 

@@ -44,7 +44,7 @@ type State uint8
 const (
 	StateUnknown  State = iota // not followed
 	StateRunning               // on a CPU, or believed to be by the runtime
-	StateRunnable              // wanted a P and had none
+	StateRunnable              // wanted to run and did not
 	StateParked                // waiting by its own doing: network, channel, timer, lock, system call
 )
 
@@ -61,8 +61,9 @@ type Evidence struct {
 	// runtime.suspension, runtime.unknown.
 	Process []Interval
 	// Own holds what happened to the window's goroutine: gc.assist, gc.sweep,
-	// gc.wait, sched.gc, sched. A stop in it, gc.pause or runtime.suspension,
-	// is one that the goroutine itself made.
+	// gc.wait, sched.gc, sched, and runtime.unknown where the runtime kept it
+	// from running. A stop in it, gc.pause or runtime.suspension, is one that the
+	// goroutine itself made.
 	Own []Interval
 	// Host holds what probes saw of the machine.
 	Host []Interval
@@ -114,6 +115,10 @@ type Share struct {
 	// zero where GC is. The Joiner leaves it zero: intervals do not say which
 	// collection they are of. Package otelgc fills it in.
 	Collections int
+	// LastCollection is when the last of them began, zero where Collections is or
+	// where that is not known: who extends a window, as by the way of an answer to
+	// its client, knows from it whether a collection is counted already.
+	LastCollection Instant
 	// Fidelity is Exact if an exact source followed the whole window.
 	Fidelity Fidelity
 }
@@ -142,7 +147,8 @@ func (s *Share) Add(o *Share) {
 }
 
 // GC returns the time charged to garbage collection: pause, assist, sweep and
-// wait. With fidelity Cycle the figure is "at most".
+// wait. With fidelity Cycle it is of pauses that fell into the window for certain,
+// which cost it as much at most; more of them may be in Uncertain.
 func (s *Share) GC() time.Duration {
 	return s.Charged[GCPause] + s.Charged[GCAssist] + s.Charged[GCSweep] + s.Charged[GCWait]
 }
