@@ -176,8 +176,8 @@ func TestUnfollow(t *testing.T) {
 	n := 0
 	err := all(t, assemble(t, twoGenerations), gotrace.Options{MarkPrefix: "otelgc/"}, func(r *gotrace.Reader, g *gotrace.Generation) {
 		if n++; n == 1 {
-			if r.Following() != 1 {
-				t.Errorf("follows %d goroutines, want 1", r.Following())
+			if len(g.Tracks) != 1 {
+				t.Errorf("got %d tracks, want that of the goroutine that is followed", len(g.Tracks))
 			}
 			r.Unfollow(7)
 		} else if len(g.Tracks) != 0 {
@@ -207,38 +207,6 @@ func TestHole(t *testing.T) {
 	})
 	if err != nil || n != 2 {
 		t.Fatalf("got %d generations and %v, want 2", n, err)
-	}
-}
-
-func TestCoroutines(t *testing.T) {
-	data := assemble(t, `
-@gen 1
-@m 1 100
-GoStatus dt=0 g=1 m=1 gstatus=2
-UserLog dt=0 task=0 key_string=3 value_string=0 stack=0
-GoCreateBlocked dt=10 new_g=7 new_stack=0 stack=0
-GoSwitch dt=10 g=7 g_seq=1
-UserLog dt=0 task=0 key_string=3 value_string=0 stack=0
-GoSwitchDestroy dt=20 g=1 g_seq=1
-GoStop dt=10 reason_string=5 stack=0
-@tables
-Stacks
-`+reasons+"@end")
-	var got []laid
-	err := all(t, data, gotrace.Options{MarkPrefix: "otelgc/"}, func(_ *gotrace.Reader, g *gotrace.Generation) { got = append(got, layOut(g)...) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []laid{
-		{Goroutine: 1, Spans: []gotrace.TrackSpan{
-			span(100, 120, stall.StateRunning, ""), span(120, 140, stall.StateParked, ""), span(140, 150, stall.StateRunning, ""),
-		}},
-		{Goroutine: 7, Ended: true, Spans: []gotrace.TrackSpan{
-			span(110, 120, stall.StateParked, ""), span(120, 140, stall.StateRunning, ""),
-		}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tracks (-want +got):\n%s", diff)
 	}
 }
 

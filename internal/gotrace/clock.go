@@ -38,7 +38,7 @@ func (c *clock) instant(t ticks) stall.Instant {
 // nanoseconds returns d ticks in nanoseconds, at most maxInstant.
 func (c *clock) nanoseconds(d uint64) int64 {
 	if d < 1<<32 && c.whole != 0 {
-		return int64(d * c.whole) // what all real traces have: no division
+		return min(int64(d*c.whole), maxInstant) // what all real traces have: no division
 	}
 	hi, lo := bits.Mul64(d, 1e9)
 	if hi >= c.frequency {

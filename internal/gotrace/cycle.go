@@ -8,9 +8,9 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Cycle is one collection as its EvGCBegin and EvGCEnd say: from within the
-// sweep termination stop to within the last mark termination stop. The first
-// of its stops begins before Begin, the last ends after End.
+// Cycle is one collection as its EvGCBegin and EvGCEnd say: from shortly before
+// the sweep termination stop to within the last mark termination stop, which ends
+// after End.
 type Cycle struct {
 	// Sequence is the trace's own number of the event that the cycle was
 	// first seen by; it grows, by two or more from cycle to cycle.
@@ -85,6 +85,7 @@ func (d *decoder) resolveCycles(g *Generation) {
 			d.cycle = openCycle{}
 		}
 	}
+	d.noteCollections(g)
 }
 
 func (d *decoder) beginCycle(e *cycleEdge) openCycle {

@@ -58,12 +58,12 @@ func (d *decoder) decodeEvents(t *thread, data []byte, n int, at ticks) (int, er
 			}
 		case evGoBlock:
 			if tracking {
-				d.change(t.g, t.seq, at, blocked, w.next(e1, e2))
+				d.wait(t, at, blocked, w.next(e1, e2), w.next(e2, e3))
 			}
 			d.release(t, at)
 		case evGoStop:
 			if tracking {
-				d.change(t.g, t.seq, at, stopped, w.next(e1, e2))
+				d.wait(t, at, stopped, w.next(e1, e2), 0)
 			}
 			d.release(t, at)
 		case evGoUnblock:
@@ -150,7 +150,7 @@ func (d *decoder) dispatch(t *thread, typ eventType, at ticks, a [4]uint64) {
 	case evGCSweepActive:
 		d.sweepActive(t, at)
 	case evGCSweepEnd:
-		d.sweepEnd(t, at, a[0], a[1])
+		d.sweepEnd(t, at)
 	case evGCMarkAssistBegin:
 		d.assistBegin(t, at)
 	case evGCMarkAssistEnd:

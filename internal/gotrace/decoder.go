@@ -29,6 +29,7 @@ type decoder struct {
 	handoffs    []handoff
 	ends        []ticks // of EvGCEnd, in order, while stops are resolved
 	cycles      []cycleEdge
+	collections []stall.Span // in order; see noteCollections
 	sweeps      []doneSweep
 	assists     []assistEdge
 	doneAssists []doneAssist
@@ -37,10 +38,14 @@ type decoder struct {
 	transitions transitions
 	thinned     map[uint64]uint32 // goroutines that lost transitions: up to which sequence number
 	callbacks   bool              // of cgo, from threads that Go did not make
+	switches    uint64            // between coroutines; 0 if there was none
 	picker      picker
+	standIns    map[uint64]followed // the standNext of the generation before
+	pairs       []pair
 	texts       [cachedTexts]string // by string id, see decoder.text
 	frameBuf    []Frame
 	asked       map[uint64][]Frame // by stack id, see decoder.frames
+	collects    map[uint64]bool    // by stack id, see decoder.waitsToCollect
 	heap, goals series
 
 	// To put what is reported in order.
@@ -56,6 +61,7 @@ type decoder struct {
 	cycle       openCycle
 	openAssists map[uint64]openAssist
 	followed    map[uint64]followed
+	standNext   map[uint64]followed // those who stand in for somebody, see coroutine.go
 	names       names
 }
 

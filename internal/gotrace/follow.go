@@ -39,6 +39,8 @@ type followed struct {
 	known  bool
 	state  stall.State
 	reason string
+	turn   bool   // parked until it is its turn to collect
+	away   uint64 // it switched to a coroutine, and this one has its place now
 }
 
 // resolveMarks reports the marks and starts to follow their goroutines, if there

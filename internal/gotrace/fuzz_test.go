@@ -2,8 +2,10 @@ package gotrace_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -85,8 +87,9 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 		t.Fatalf("generation is over a limit: %d stops, %d cycles, %d marks, %d samples, %d ranges, %d tracks",
 			len(g.Stops), len(g.Cycles), len(g.Marks), len(g.Heap), len(g.Ranges), len(g.Tracks))
 	}
+	checkOrder(t, g)
 	for _, s := range g.Stops {
-		if s.End < s.Start || len(s.Stack) > gotrace.MaxFrames {
+		if s.End < s.Start || s.Restart != 0 && (s.Restart < s.Start || s.Restart >= s.End) || len(s.Stack) > gotrace.MaxFrames {
 			t.Fatalf("stop %+v is not coherent", s)
 		}
 	}
@@ -113,5 +116,21 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 			}
 			at = s.End
 		}
+	}
+}
+
+func checkOrder(t *testing.T, g *gotrace.Generation) {
+	t.Helper()
+	byAt := func(a, b gotrace.Sample) int { return cmp.Compare(a.At, b.At) }
+	inOrder := slices.IsSortedFunc(g.Stops, func(a, b gotrace.Stop) int { return cmp.Compare(a.Start, b.Start) }) &&
+		slices.IsSortedFunc(g.Workers, func(a, b gotrace.Worker) int { return cmp.Compare(a.Start, b.Start) }) &&
+		slices.IsSortedFunc(g.Ranges, func(a, b gotrace.Range) int { return cmp.Compare(a.Start, b.Start) }) &&
+		slices.IsSortedFunc(g.Marks, func(a, b gotrace.Mark) int { return cmp.Compare(a.At, b.At) }) &&
+		slices.IsSortedFunc(g.Tracks, func(a, b gotrace.Track) int { return cmp.Compare(a.Goroutine, b.Goroutine) }) &&
+		slices.IsSortedFunc(g.Turns, func(a, b gotrace.Turn) int {
+			return cmp.Or(cmp.Compare(a.Coroutine, b.Coroutine), cmp.Compare(a.Start, b.Start))
+		}) && slices.IsSortedFunc(g.Heap, byAt) && slices.IsSortedFunc(g.Goals, byAt)
+	if !inOrder {
+		t.Fatalf("generation %+v is out of order", g)
 	}
 }

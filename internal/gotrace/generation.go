@@ -21,6 +21,7 @@ type Generation struct {
 	Ranges  []Range  // mark assists and sweeps, cut at the generation's end, by Start
 	Marks   []Mark   // by At
 	Tracks  []Track  // by Goroutine
+	Turns   []Turn   // of coroutines in the place of followed goroutines, by Coroutine, then Start
 	Heap    []Sample // EvHeapAlloc: bytes of the heap, by At
 	Goals   []Sample // EvHeapGoal, by At
 
@@ -39,7 +40,7 @@ type Generation struct {
 func (g *Generation) reset() {
 	*g = Generation{
 		Stops: g.Stops[:0], Cycles: g.Cycles[:0], Workers: g.Workers[:0], Ranges: g.Ranges[:0],
-		Marks: g.Marks[:0], Tracks: g.Tracks[:0], Heap: g.Heap[:0], Goals: g.Goals[:0],
+		Marks: g.Marks[:0], Tracks: g.Tracks[:0], Turns: g.Turns[:0], Heap: g.Heap[:0], Goals: g.Goals[:0],
 	}
 }
 
@@ -69,10 +70,11 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.assists, d.doneAssists = d.assists[:0], d.doneAssists[:0]
 	d.workers, d.logs = d.workers[:0], d.logs[:0]
 	d.transitions.reset()
-	d.callbacks = false
+	d.callbacks, d.switches = false, 0
 	clear(d.thinned)
 	d.frameBuf = d.frameBuf[:0]
 	clear(d.asked)
+	clear(d.collects)
 }
 
 // forgetOpen drops all that had not ended, and is known to no one now.
@@ -88,6 +90,7 @@ func (d *decoder) forgetOpen() {
 func (d *decoder) forget() {
 	d.forgetOpen()
 	clear(d.followed)
+	clear(d.standNext)
 	d.number, d.covered = 0, 0
 }
 

@@ -7,11 +7,11 @@ func (d *decoder) goroutine(t *thread, typ eventType, at ticks, a [4]uint64) {
 		d.bind(t, at, a[0], uint32(a[1]))
 		d.change(t.g, t.seq, at, started, 0)
 	case evGoBlock:
-		d.leave(t, at, blocked, a[0])
+		d.leave(t, at, blocked, waitDetail(a[0], a[1]))
 	case evGoUnblock:
 		d.change(a[0], uint32(a[1]), at, unblocked, 0)
 	case evGoStop:
-		d.leave(t, at, stopped, a[0])
+		d.leave(t, at, stopped, waitDetail(a[0], a[1]))
 	case evGoSyscallBegin:
 		d.change(t.g, t.seq, at, enteredSyscall, 0)
 	case evGoSyscallEnd:
@@ -33,7 +33,7 @@ func (d *decoder) goroutine(t *thread, typ eventType, at ticks, a [4]uint64) {
 	case evGoSwitch:
 		d.switchTo(t, at, switchedAway, a)
 	case evGoSwitchDestroy:
-		d.switchTo(t, at, ended, a)
+		d.switchTo(t, at, endedSwitching, a)
 	}
 }
 
@@ -47,8 +47,8 @@ func (d *decoder) bind(t *thread, at ticks, g uint64, seq uint32) {
 }
 
 // leave takes the goroutine off its thread.
-func (d *decoder) leave(t *thread, at ticks, c change, reason uint64) {
-	d.change(t.g, t.seq, at, c, reason)
+func (d *decoder) leave(t *thread, at ticks, c change, detail uint64) {
+	d.change(t.g, t.seq, at, c, detail)
 	d.release(t, at)
 }
 
@@ -69,9 +69,10 @@ func (d *decoder) endOnThread(t *thread, at ticks) {
 
 // switchTo hands the thread from one coroutine to another.
 func (d *decoder) switchTo(t *thread, at ticks, c change, a [4]uint64) {
-	d.leave(t, at, c, 0)
+	d.switches = d.switches%maxDetail + 1
+	d.leave(t, at, c, d.switches)
 	d.bind(t, at, a[0], uint32(a[1]))
-	d.change(t.g, t.seq, at, started, 0)
+	d.change(t.g, t.seq, at, switchedTo, d.switches)
 }
 
 // statusChange is the change for each tracev2.GoStatus, GoBad left out.

@@ -4,29 +4,71 @@ import "github.com/otelgc/otelgc/stall"
 
 // layer lays the states of one goroutine end to end.
 type layer struct {
+	d       *decoder
 	at, end stall.Instant
 	cur     followed // the state since at
 	next    TrackSpan
 	begun   bool // next is a span, which the state after it may prolong
+
+	away *away // nil if the goroutine has not switched to a coroutine yet
 }
 
 // lay yields the spans of a track.
 func (t *Track) lay(yield func(TrackSpan) bool) {
-	l := layer{at: t.extent.Start, end: t.extent.End, cur: t.before}
-	for _, i := range t.picked {
-		change := t.d.transitions.at(i)
-		if change.change().isStatus() {
-			l.cur = l.cur.told(t.d.after(change))
+	l := t.layer()
+	l.lay(t, yield)
+}
+
+func (t *Track) layer() layer {
+	return layer{d: t.d, at: t.extent.Start, end: t.extent.End, cur: t.before}
+}
+
+func (l *layer) lay(t *Track, yield func(TrackSpan) bool) {
+	l.leave(t, nobodyYet)
+	for _, place := range t.picked {
+		change := l.d.transitions.at(place)
+		c := change.change()
+		if c.isStatus() {
+			l.told(change)
 			continue
 		}
-		if !l.until(t.d.clock.instant(change.at), yield) {
+		if !l.over(l.d.clock.instant(change.at), c, yield) {
 			return
 		}
-		l.cur = t.d.after(change)
+		if l.cur = l.d.after(change); l.away != nil {
+			l.away.on = false
+		}
+		if c == switchedAway {
+			l.leave(t, place)
+		}
 	}
-	if l.until(l.end, yield) && l.begun {
+	// Behind all: the last of a coroutine may be the generation's last.
+	if l.over(l.end+1, isRunning, yield) && l.begun {
 		yield(l.next)
 	}
+}
+
+// told takes an EvGoStatus of the goroutine. One whose place a coroutine has
+// waits.
+func (l *layer) told(status *transition) {
+	switch {
+	case l.away == nil || !l.away.on:
+		l.cur = l.cur.told(l.d.after(status))
+	case status.change() != isWaiting:
+		l.away.on = false
+		l.cur = l.d.after(status)
+	}
+}
+
+// over ends at t the time between two changes of the goroutine.
+func (l *layer) over(t stall.Instant, by change, yield func(TrackSpan) bool) bool {
+	switch {
+	case l.away != nil && l.away.on:
+		return l.coroutines(t, yield)
+	case by == switchedTo:
+		l.cur = followed{} // it waited for a coroutine, nobody knows for which
+	}
+	return l.until(t, yield)
 }
 
 // last returns what is known when the generation ends.
@@ -54,6 +96,7 @@ func (d *decoder) after(t *transition) followed {
 		next.reason = reasonSyscall
 	case c == blocked || c == stopped:
 		next.reason = d.text(t.reason())
+		next.turn = c == blocked && next.reason == reasonSync && d.waitsToCollect(t.stack())
 	}
 	return next
 }
@@ -86,10 +129,10 @@ func (l *layer) until(t stall.Instant, yield func(TrackSpan) bool) bool {
 		return false
 	}
 	l.begun = true
-	l.next = TrackSpan{
-		StateSpan: stall.StateSpan{Start: start, End: t, State: l.cur.state},
-		Reason:    l.cur.reason,
-		GCWait:    isGCWait(l.cur.reason) && l.cur.state == stall.StateParked,
+	l.next = TrackSpan{StateSpan: stall.StateSpan{Start: start, End: t, State: l.cur.state}, Reason: l.cur.reason}
+	if l.cur.state == stall.StateParked {
+		l.next.GCWait, l.next.Held = l.d.parkedFor(l.cur.reason, start)
+		l.next.GCWait = l.next.GCWait || l.cur.turn
 	}
 	return true
 }

@@ -9,31 +9,27 @@ import (
 // nobody marks a transition that is not picked.
 const nobody = ^uint64(0)
 
-// picker selects the transitions of followed goroutines and puts them in the
+// picker selects the transitions of some goroutines and puts them in the
 // order of (goroutine, seq, arrival). It is linear: sequence numbers are dense,
 // so they are counted instead of compared. The transitions stay where they are.
 type picker struct {
-	who    []uint64 // the followed goroutines, ascending
+	who    []uint64 // whose transitions are wanted, ascending
 	table  goroutineTable
 	first  []int64  // sequence number of each from which on nothing is missing
 	count  []uint32 // transitions of each
+	from   []uint32 // where those of each begin in picked
 	top    []uint32 // largest sequence number of each
 	base   []uint32 // where the slots of each begin
 	slots  []uint32 // per goroutine and sequence number
 	picked []uint32 // the places of the transitions, in order
 }
 
-// run picks the transitions of followed goroutines. Those of one, of which there
-// are count, follow one another in picked.
-func (p *picker) run(followed map[uint64]followed, thinned map[uint64]uint32, all *transitions) {
-	p.who, p.count, p.picked = p.who[:0], p.count[:0], p.picked[:0]
-	if len(followed) == 0 {
+// run picks the transitions of who. Those of one follow one another in picked.
+func (p *picker) run(thinned map[uint64]uint32, all *transitions) {
+	p.count, p.from, p.picked = p.count[:0], p.from[:0], p.picked[:0]
+	if len(p.who) == 0 {
 		return
 	}
-	for g := range followed {
-		p.who = append(p.who, g)
-	}
-	slices.Sort(p.who)
 	p.table.build(p.who)
 	p.first = slices.Grow(p.first[:0], len(p.who))
 	for _, g := range p.who {
@@ -48,11 +44,22 @@ func (p *picker) run(followed map[uint64]followed, thinned map[uint64]uint32, al
 	total := 0
 	all.each(func(chunk []transition) { total += p.number(chunk) })
 	p.picked = slices.Grow(p.picked[:0], total)[:total]
+	at := uint32(0)
+	for _, n := range p.count {
+		p.from = append(p.from, at)
+		at += n
+	}
 	if p.layOut() {
 		p.scatter(all)
 		return
 	}
 	p.sort(all)
+}
+
+// of returns the places of the transitions of who[i], in order.
+func (p *picker) of(i uint32) []uint32 {
+	end := p.from[i] + p.count[i]
+	return p.picked[p.from[i]:end:end]
 }
 
 // number leaves in each transition the index of its goroutine, or nobody, and

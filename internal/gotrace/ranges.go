@@ -26,8 +26,6 @@ type Range struct {
 	// Cut means that the range goes on: the generation ended within it, and
 	// the next one's first part begins where this one ends.
 	Cut bool
-	// Swept and Reclaimed are bytes; zero for an assist and where Cut.
-	Swept, Reclaimed uint64
 }
 
 // openSweep is a sweep that has begun. A sweep is not preempted: it stays on
@@ -40,8 +38,7 @@ type openSweep struct {
 
 type doneSweep struct {
 	openSweep
-	end              ticks
-	swept, reclaimed uint64
+	end ticks
 }
 
 func (d *decoder) sweepBegin(t *thread, at ticks) {
@@ -58,14 +55,14 @@ func (d *decoder) sweepActive(t *thread, at ticks) {
 	}
 }
 
-func (d *decoder) sweepEnd(t *thread, at ticks, swept, reclaimed uint64) {
+func (d *decoder) sweepEnd(t *thread, at ticks) {
 	if !t.sweep.open {
 		d.lost.Unmatched++
 		return
 	}
 	t.sweep.open = false
 	if len(d.sweeps) < d.limits.Records {
-		d.sweeps = append(d.sweeps, doneSweep{t.sweep, at, swept, reclaimed})
+		d.sweeps = append(d.sweeps, doneSweep{t.sweep, at})
 	} else {
 		d.lost.Ranges++
 	}
@@ -76,7 +73,7 @@ func (d *decoder) resolveSweeps(g *Generation) {
 		s := &d.sweeps[i]
 		g.Ranges = append(g.Ranges, Range{
 			Span:      s.begin.until(s.end, &d.clock),
-			Goroutine: s.g, Kind: Sweep, Swept: s.swept, Reclaimed: s.reclaimed,
+			Goroutine: s.g, Kind: Sweep,
 		})
 	}
 }

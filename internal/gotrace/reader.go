@@ -34,8 +34,9 @@ type Reader struct {
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	d := decoder{
 		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", tracking: o.MarkPrefix != "" && !o.NoTracks, rest: o.Breathe,
-		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed), thinned: make(map[uint64]uint32),
-		asked: make(map[uint64][]Frame),
+		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
+		standIns: make(map[uint64]followed), standNext: make(map[uint64]followed), thinned: make(map[uint64]uint32),
+		asked: make(map[uint64][]Frame), collects: make(map[uint64]bool),
 	}
 	d.names.limit = d.limits.Names
 	s := &Reader{src: newSource(), decoder: d}
@@ -84,9 +85,6 @@ func (r *Reader) Follow(goroutine uint64) { r.decoder.follow(goroutine) }
 // Unfollow stops following a goroutine: its window has ended. A later mark of
 // it starts anew. It is called between calls of Next.
 func (r *Reader) Unfollow(goroutine uint64) { delete(r.decoder.followed, goroutine) }
-
-// Following returns the number of goroutines that are followed.
-func (r *Reader) Following() int { return len(r.decoder.followed) }
 
 // Offset returns the number of bytes that were decoded.
 func (r *Reader) Offset() int64 { return r.src.offset }

@@ -96,8 +96,8 @@ func TestRecorded(t *testing.T) {
 	if want := "github.com/otelgc/otelgc/internal/gotrace/gotracetest.Record"; callers["read mem stats by "+want] < 3 {
 		t.Errorf("callers %v, want %s for read mem stats", callers, want)
 	}
-	if marks != 81 {
-		t.Errorf("got %d marks, want 81", marks)
+	if marks != 82 {
+		t.Errorf("got %d marks, want 82", marks)
 	}
 	if tracks < 9 || running == 0 || parked == 0 || workers == 0 {
 		t.Errorf("tracks %d, running %d, parked %d, workers %d, want at least 9, some, some, some", tracks, running, parked, workers)

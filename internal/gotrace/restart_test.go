@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestRestartIn: the world runs again when another thread takes a P after the
@@ -65,6 +67,20 @@ func TestRestartsAreSearchedInStops(t *testing.T) {
 		}
 		if len(d.handoffs) > c.handoffs+1 || d.lost.Handoffs != c.lost {
 			t.Errorf("%s: %d handoffs kept, %d lost, want %d and %d", name, len(d.handoffs), d.lost.Handoffs, c.handoffs, c.lost)
+		}
+	}
+}
+
+// TestRestartIsBeforeTheEnd: within one nanosecond with the end it is none.
+func TestRestartIsBeforeTheEnd(t *testing.T) {
+	for frequency, want := range map[uint64]stall.Instant{1e9: 21, 4e9: 0} {
+		d := decoder{limits: Limits{Records: 9}, handoffs: []handoff{{12, 2, false}, {21, 2, true}}}
+		d.clock = clock{frequency: frequency}
+		d.stops = []doneStop{{openStop: openStop{begin: moment{at: 10}}, end: 22, thread: 1}}
+		var g Generation
+		d.resolveStops(&g)
+		if got := g.Stops[0].Restart; got != want {
+			t.Errorf("at %d ticks a second: restart at %d of a stop to %d, want %d", frequency, got, g.Stops[0].End, want)
 		}
 	}
 }

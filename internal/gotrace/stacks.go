@@ -2,6 +2,7 @@ package gotrace
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,32 @@ func (d *decoder) frames(id uint64) []Frame {
 	}
 	d.asked[id] = d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
 	return d.asked[id]
+}
+
+// calls reports whether one of the functions is in a stack.
+func (d *decoder) calls(id uint64, functions []string) bool {
+	i, ok := d.stacks.entry(id)
+	if !ok {
+		return false
+	}
+	data := d.stacks.data
+	data = data[:cap(data)]
+	n, i := uvarint(data, i)
+	for range n {
+		var function uint64
+		_, i = uvarint(data, i)
+		function, i = uvarint(data, i)
+		_, i = uvarint(data, i)
+		_, i = uvarint(data, i)
+		if i > len(d.stacks.data) {
+			break // a number longer than any
+		}
+		name := d.bytes(function)
+		if slices.ContainsFunc(functions, func(f string) bool { return f == string(name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // runtimePackage is the prefix of functions of package runtime itself; those

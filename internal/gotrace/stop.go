@@ -95,8 +95,8 @@ func (d *decoder) resolveStops(g *Generation) {
 			Phase:     phaseOf(reason),
 			Goroutine: s.g,
 		}
-		if s.restart != 0 {
-			out.Restart = min(max(out.Start, d.clock.instant(s.restart)), out.End)
+		if at := max(out.Start, d.clock.instant(s.restart)); s.restart != 0 && at < out.End {
+			out.Restart = at
 		}
 		if !s.begin.older {
 			out.Stack = d.frames(s.stack)

@@ -17,6 +17,9 @@ func (d *decoder) thin() {
 	for g := range d.followed {
 		p.who = append(p.who, g)
 	}
+	for g := range d.standNext {
+		p.who = append(p.who, g)
+	}
 	for i := range d.logs {
 		if g := d.logs[i].g; g != 0 {
 			p.who = append(p.who, g)

@@ -7,12 +7,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Track holds the states of one followed goroutine during one generation, from
-// the generation's start (or the goroutine's creation, or where Lost.Tracks says
+// Track holds the states of one followed goroutine during one generation, or of
+// the coroutine that has taken its place (see [Turn]), from the generation's start (or the goroutine's creation, or where Lost.Tracks says
 // that it is known again) to its end (or the goroutine's). It is valid as long
 // as the Generation.
 type Track struct {
 	Goroutine uint64
+	Created   bool // the goroutine was created by a go statement, and the states begin there
 	Ended     bool // the goroutine ended, and is followed no longer
 	// Most is the most spans that it can have, the gaps between them included.
 	Most int
@@ -56,20 +57,14 @@ type TrackSpan struct {
 	// "syscall". Empty while it runs, and where a generation does not repeat
 	// what the one before it did not show.
 	Reason string
-	// GCWait says that Reason belongs to the collector: the goroutine waited
-	// for its work or for a phase of it to end.
+	// GCWait says that the goroutine waited for the collector: for its work, for
+	// a phase of it to end, for its stack to be scanned, or for others to begin a
+	// collection that it would have begun.
 	GCWait bool
+	// Held says that the runtime parked the goroutine while it ran, not for a
+	// collection: it did not wait by its own doing.
+	Held bool
 }
-
-// reasonSyscall is the Reason of a goroutine in a system call.
-const reasonSyscall = "syscall"
-
-// gcWaits are the block reasons that belong to the collector
-// (runtime/traceruntime.go, traceBlockReasonStrings). "GC background sweeper
-// wait" is not one: it is the idle sweeper waiting for work.
-var gcWaits = [...]string{"GC mark assist wait for work", "wait until GC ends", "GC weak to strong wait"}
-
-func isGCWait(reason string) bool { return slices.Contains(gcWaits[:], reason) }
 
 // resolveTracks makes the Tracks of the picked transitions.
 func (d *decoder) resolveTracks(g *Generation) {
@@ -78,15 +73,34 @@ func (d *decoder) resolveTracks(g *Generation) {
 		return
 	}
 	p := &d.picker
-	p.run(d.followed, d.thinned, &d.transitions)
-	rest := p.picked
-	for i, n := range p.count {
-		if d.callbacks {
-			d.orderLives(rest[:n])
+	d.standIns, d.standNext = d.standNext, d.standIns
+	clear(d.standNext)
+	d.want()
+	p.run(d.thinned, &d.transitions)
+	if d.callbacks {
+		for i := range p.who {
+			d.orderLives(p.of(uint32(i)))
 		}
-		d.track(g, p.who[i], rest[:n:n])
-		rest = rest[n:]
 	}
+	for i, id := range p.who {
+		if _, ok := d.followed[id]; ok {
+			d.track(g, uint32(i))
+		}
+	}
+	g.sortTurns()
+}
+
+// want says whose transitions are to be picked.
+func (d *decoder) want() {
+	p := &d.picker
+	p.who = p.who[:0]
+	for g := range d.followed {
+		p.who = append(p.who, g)
+	}
+	if len(d.standIns) > 0 || d.switches > 0 {
+		d.wantCoroutines()
+	}
+	slices.Sort(p.who)
 }
 
 // orderLives puts the changes of a goroutine in order that was created more
@@ -109,9 +123,11 @@ func (d *decoder) forgetStates() {
 	for g := range d.followed {
 		d.followed[g] = followed{}
 	}
+	clear(d.standNext)
 }
 
-func (d *decoder) track(g *Generation, id uint64, picked []uint32) {
+func (d *decoder) track(g *Generation, who uint32) {
+	id, picked := d.picker.who[who], d.picker.of(who)
 	t := Track{Goroutine: id, Most: len(picked) + 1, d: d, picked: picked, extent: g.Span, before: d.followed[id]}
 	if _, lost := d.thinned[id]; lost {
 		d.lost.Tracks++
@@ -121,7 +137,11 @@ func (d *decoder) track(g *Generation, id uint64, picked []uint32) {
 	if len(picked) == 0 {
 		return
 	}
+	t.Created = d.transitions.at(picked[0]).change() == created
 	last := t.last()
+	if t.switches() {
+		last = d.standIn(g, &t, last)
+	}
 	if t.Ended = last.known && last.state == stall.StateUnknown; t.Ended {
 		delete(d.followed, id)
 	} else {

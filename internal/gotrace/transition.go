@@ -20,8 +20,10 @@ const (
 	enteredSyscall
 	leftSyscall
 	leftSyscallBlocked
-	switchedAway
+	switchedAway // to a coroutine; the next transition is that one's
+	switchedTo
 	ended
+	endedSwitching // the next transition is that of the coroutine that goes on
 )
 
 // stateAfter is the state in which each change leaves the goroutine.
@@ -32,7 +34,8 @@ var stateAfter = [...]stall.State{
 	started: stall.StateRunning, stopped: stall.StateRunnable,
 	blocked: stall.StateParked, unblocked: stall.StateRunnable,
 	enteredSyscall: stall.StateParked, leftSyscall: stall.StateRunning, leftSyscallBlocked: stall.StateRunnable,
-	switchedAway: stall.StateParked, ended: stall.StateUnknown,
+	switchedAway: stall.StateParked, switchedTo: stall.StateRunning,
+	ended: stall.StateUnknown, endedSwitching: stall.StateUnknown,
 }
 
 func (c change) isStatus() bool { return c <= isWaiting }
@@ -49,14 +52,46 @@ type transition struct {
 	g    uint64 // the picker leaves its index of the goroutine
 	at   ticks
 	seq  uint32
-	what uint32 // change, and above its 8 bits the string id of a reason
+	what uint32 // change, and above it a detail of a switch or of a wait
 }
 
-func (t *transition) change() change { return change(t.what) }
+// How a transition is packed. The runtime registers its reasons first, so that
+// their ids are small.
+const (
+	changeBits = 5
+	reasonBits = 8
+	maxReason  = 1<<reasonBits - 1
+	maxDetail  = 1<<(32-changeBits) - 1
+	maxStack   = maxDetail >> reasonBits
+)
 
-func (t *transition) reason() uint64 { return uint64(t.what >> 8) }
+// waitDetail packs the string id of a reason and the id of a stack. Zero is one
+// that is not known.
+func waitDetail(reason, stack uint64) uint64 {
+	if reason > maxReason {
+		reason = 0
+	}
+	if stack > maxStack {
+		stack = 0
+	}
+	return reason | stack<<reasonBits
+}
 
-const maxReasonID = 1<<24 - 1
+// wait notes why the goroutine of a thread leaves it. It is not inlined, to keep
+// the loop that calls it short.
+//
+//go:noinline
+func (d *decoder) wait(t *thread, at ticks, c change, reason, stack uint64) {
+	d.change(t.g, t.seq, at, c, waitDetail(reason, stack))
+}
+
+func (t *transition) change() change { return change(t.what & (1<<changeBits - 1)) }
+
+func (t *transition) detail() uint64 { return uint64(t.what >> changeBits) }
+
+func (t *transition) reason() uint64 { return t.detail() & maxReason }
+
+func (t *transition) stack() uint64 { return t.detail() >> reasonBits }
 
 // transitionChunk is how many transitions are allocated at once: growing one
 // long slice would copy more than it decodes.
@@ -125,7 +160,7 @@ func (l *transitions) reset() {
 	}
 }
 
-func (d *decoder) change(g uint64, seq uint32, at ticks, c change, reason uint64) {
+func (d *decoder) change(g uint64, seq uint32, at ticks, c change, detail uint64) {
 	if !d.tracking || g == 0 {
 		return
 	}
@@ -134,10 +169,7 @@ func (d *decoder) change(g uint64, seq uint32, at ticks, c change, reason uint64
 		d.lost.Transitions++
 		return
 	}
-	if reason > maxReasonID {
-		reason = 0
-	}
-	l.last = append(l.last, transition{g, at, seq, uint32(c) | uint32(reason)<<8})
+	l.last = append(l.last, transition{g, at, seq, uint32(c) | uint32(detail)<<changeBits})
 }
 
 // makeRoom has room for one more transition, if the limit allows for it.

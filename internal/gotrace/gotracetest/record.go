@@ -3,6 +3,7 @@ package gotracetest
 import (
 	"bytes"
 	"context"
+	"iter"
 	"runtime"
 	"runtime/debug"
 	"runtime/trace"
@@ -16,7 +17,7 @@ const MarkPrefix = "otelgc/"
 
 // Record traces a program that does a bit of everything: forced collections,
 // stops that are not for GC, an allocator fast enough to be made to assist,
-// goroutines that park, and user logs.
+// goroutines that park, coroutines, and user logs.
 func Record(t testing.TB, atLeast time.Duration) []byte {
 	t.Helper()
 	if trace.IsEnabled() {
@@ -38,6 +39,7 @@ func Record(t testing.TB, atLeast time.Duration) []byte {
 	for i := range 8 {
 		wg.Go(func() { request(i) })
 	}
+	wg.Go(func() { pull(stop) })
 	wg.Go(func() { // parked across generations
 		trace.Log(context.Background(), MarkPrefix+"long", "")
 		<-stop
@@ -86,5 +88,32 @@ func request(i int) {
 		_ = tree(6)
 		time.Sleep(time.Millisecond)
 		trace.Log(context.Background(), "other", "message")
+	}
+}
+
+// pull lets coroutines do its work, one within the other.
+func pull(stop chan struct{}) {
+	trace.Log(context.Background(), MarkPrefix+"pull", "")
+	inner, done := iter.Pull(func(yield func(*node) bool) {
+		for yield(&node{left: new(node), right: new(node)}) {
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	defer done()
+	next, done := iter.Pull(func(yield func(*node) bool) {
+		for ok := true; ok; {
+			n, _ := inner()
+			runtime.Gosched()
+			ok = yield(n)
+		}
+	})
+	defer done()
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			next()
+		}
 	}
 }

@@ -26,6 +26,7 @@ type seen struct {
 type generation struct {
 	start  int64
 	offset int64 // to the shared clock
+	shared bool  // which is known
 }
 
 type span struct {
@@ -42,6 +43,7 @@ type stateSpan struct {
 	start, end int64
 	state      trace.GoState
 	reason     string
+	to         uint64 // the coroutine that it switched to
 }
 
 type mark struct {
@@ -62,6 +64,9 @@ type watcher struct {
 	states map[uint64]stateSpan
 	last   int64
 	prefix string
+	// Who has just been parked for no reason, and on which thread: it switches.
+	leaves uint64
+	thread trace.ThreadID
 	procs  procs
 	t      *testing.T
 }
@@ -94,7 +99,7 @@ func (w *watcher) event(ev *trace.Event) {
 	case trace.EventSync:
 		g := generation{start: at}
 		if s := ev.Sync().ClockSnapshot; s != nil {
-			g.offset = int64(s.Mono) - int64(s.Trace)
+			g.offset, g.shared = int64(s.Mono)-int64(s.Trace), true
 		}
 		w.generations = append(w.generations, g)
 		return
@@ -112,6 +117,9 @@ func (w *watcher) event(ev *trace.Event) {
 		}
 	case trace.EventStateTransition:
 		w.transition(ev, at)
+	}
+	if ev.Kind() != trace.EventStateTransition {
+		w.leaves = 0
 	}
 	w.last = at
 }
@@ -201,7 +209,15 @@ func (w *watcher) transition(ev *trace.Event, at int64) {
 		return
 	}
 	g := uint64(st.Resource.Goroutine())
-	_, to := st.Goroutine()
+	from, to := st.Goroutine()
+	if left, ok := w.states[w.leaves]; ok && from == trace.GoRunnable && to == trace.GoRunning && ev.Thread() == w.thread {
+		left.to = g
+		w.states[w.leaves] = left
+	}
+	w.leaves = 0
+	if from == trace.GoRunning && to == trace.GoWaiting && st.Reason == "" {
+		w.leaves, w.thread = g, ev.Thread()
+	}
 	s, ok := w.states[g]
 	if ok && s.state == to {
 		return // the status of a new generation
@@ -218,6 +234,28 @@ func (w *watcher) transition(ev *trace.Event, at int64) {
 		}
 	}
 	w.states[g] = s
+}
+
+// control returns the states of a goroutine, and of the coroutines that have its
+// place, from one time to another.
+func (s *seen) control(g uint64, from, to int64, depth int) (list []stateSpan) {
+	first, _ := slices.BinarySearchFunc(s.spans[g], from, func(v stateSpan, t int64) int { return cmp.Compare(v.end, t+1) })
+	for _, v := range s.spans[g][first:] {
+		if v.start >= to {
+			break
+		}
+		if v.start = max(v.start, from); v.start >= min(v.end, to) {
+			continue
+		}
+		v.end = min(v.end, to)
+		switch {
+		case v.to == 0:
+			list = append(list, v)
+		case depth > 0:
+			list = append(list, s.control(v.to, v.start, v.end, depth-1)...)
+		}
+	}
+	return list
 }
 
 func (w *watcher) finish() {

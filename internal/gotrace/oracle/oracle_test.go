@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func compare(t *testing.T, want *seen, got *decoded) {
 		t.Errorf("got %d samples of the heap, want %d", got.heap, want.heap)
 	}
 	for g, list := range got.tracks {
-		compareTrack(t, g, want.spans[g], list, clock)
+		compareTrack(t, g, want.control(g, 0, math.MaxInt64, 4), list, clock)
 	}
 }
 
@@ -128,7 +129,7 @@ func (o offsets) near(want, got int64) bool {
 		return later(want, got) || o.isMoved(want) && o.isMoved(got)
 	}
 	for _, g := range o.generations {
-		if g.offset != 0 && (later(want+g.offset, got) || o.isMoved(want+g.offset) && o.isMoved(got)) {
+		if g.shared && (later(want+g.offset, got) || o.isMoved(want+g.offset) && o.isMoved(got)) {
 			return true
 		}
 	}

@@ -1,0 +1,139 @@
+package gotrace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// A goroutine that switches to a coroutine, as iter.Pull has it, hands over its
+// thread, and waits until it is switched to in its turn. Meanwhile its work is
+// done by that coroutine, or by whom that one has switched to: they stand in for
+// it. So the Track of a goroutine goes on with their states.
+
+// Turn is a time in which a coroutine stood in for a followed goroutine: its
+// Ranges and Stops that begin there are those of For, too.
+type Turn struct {
+	stall.Span
+	Coroutine, For uint64
+}
+
+// maxPairs bounds the pairs of goroutines of which one switched to the other.
+const maxPairs = 1 << 16
+
+// pair is a goroutine and one that it switched to.
+type pair struct{ from, to uint64 }
+
+func (a pair) compare(b pair) int {
+	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+}
+
+// wantCoroutines adds to the picker's goroutines those that they switch to.
+func (d *decoder) wantCoroutines() {
+	p := &d.picker
+	d.findPairs()
+	wanted := make(map[uint64]struct{}, len(p.who)+len(d.standIns))
+	for _, g := range p.who {
+		wanted[g] = struct{}{}
+	}
+	want := func(g uint64) {
+		if _, ok := wanted[g]; !ok {
+			wanted[g] = struct{}{}
+			p.who = append(p.who, g)
+		}
+	}
+	for g := range d.standIns {
+		want(g)
+	}
+	for i := 0; i < len(p.who); i++ { // who grows meanwhile
+		from, _ := slices.BinarySearchFunc(d.pairs, pair{p.who[i], 0}, pair.compare)
+		for ; from < len(d.pairs) && d.pairs[from].from == p.who[i]; from++ {
+			want(d.pairs[from].to)
+		}
+	}
+}
+
+// findPairs notes who switched to whom. Of very many pairs some are left out:
+// where they stand in for somebody is not known.
+func (d *decoder) findPairs() {
+	const recent = 1 << 8
+	var known [recent]pair // most switches are between the same two
+	var last transition
+	d.pairs = d.pairs[:0]
+	if d.switches == 0 {
+		return
+	}
+	d.transitions.each(func(chunk []transition) {
+		for i := range chunk {
+			t := chunk[i]
+			if t.change() == switchedTo && last.leadsTo(&t) && len(d.pairs) < maxPairs {
+				new := pair{last.g, t.g}
+				if k := &known[(new.from*31+new.to)%recent]; *k != new {
+					*k = new
+					d.pairs = append(d.pairs, new)
+				}
+			}
+			last = t
+		}
+		d.breathe()
+	})
+	slices.SortFunc(d.pairs, pair.compare)
+	d.pairs = slices.Compact(d.pairs)
+}
+
+// leadsTo reports whether the two transitions are one switch.
+func (t *transition) leadsTo(next *transition) bool {
+	c := t.change()
+	return (c == switchedAway || c == endedSwitching) && next.change() == switchedTo && t.detail() == next.detail()
+}
+
+// switchedTo returns to whom the switch at a place was, by the picker's index.
+func (d *decoder) switchedTo(place uint32) (who uint32, ok bool) {
+	if int(place)+1 >= d.transitions.len() {
+		return 0, false
+	}
+	t, next := d.transitions.at(place), d.transitions.at(place+1)
+	if !t.leadsTo(next) || next.g == nobody {
+		return 0, false
+	}
+	return uint32(next.g), true
+}
+
+// switches reports whether a coroutine stands in for the goroutine at any time.
+func (t *Track) switches() bool {
+	return t.before.away != 0 || t.d.switches > 0 && slices.ContainsFunc(t.picked, func(place uint32) bool {
+		return t.d.transitions.at(place).change() == switchedAway
+	})
+}
+
+// standIn goes over a track with coroutines, to know how long it gets and in
+// what state it ends, and notes their turns.
+func (d *decoder) standIn(g *Generation, t *Track, last followed) followed {
+	l := t.layer()
+	l.away = &away{noted: &g.Turns}
+	n, at := 0, stall.Instant(0)
+	l.lay(t, func(s TrackSpan) bool {
+		if n > 0 && s.Start > at {
+			n++
+		}
+		n, at = n+1, s.End
+		return true
+	})
+	t.Most = max(n, 1)
+	if last.away = 0; l.away.on {
+		last.away = nobody
+		if l.cur.known && l.cur.state != stall.StateUnknown {
+			last.away = d.picker.who[l.away.who]
+			d.standNext[last.away] = l.cur
+		}
+	}
+	return last
+}
+
+// sortTurns puts the turns in order.
+func (g *Generation) sortTurns() {
+	slices.SortFunc(g.Turns, func(a, b Turn) int {
+		return cmp.Or(cmp.Compare(a.Coroutine, b.Coroutine), cmp.Compare(a.Start, b.Start))
+	})
+}
