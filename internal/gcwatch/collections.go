@@ -14,9 +14,8 @@ func (w *Watcher) deliver() {
 	w.reader.read(w.cur)
 	n, now, old := &w.notice, w.cur, w.prev
 	n.reset()
-	n.At, n.Kind = now.end, w.kind
+	n.Kind = w.kind
 	n.Cycles = uint64(now.cycles - old.cycles)
-	n.WallStep, n.Wall = w.reader.wall.step(), w.reader.wall.marks[3]
 
 	v := w.ledger.judge(now, old)
 	ended := w.collect(v)

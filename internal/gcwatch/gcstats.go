@@ -26,7 +26,6 @@ type reading struct {
 	cycles, forced                                 uint32 // the runtime's counters, which wrap
 	gcTotal, gcStopping, otherTotal, otherStopping counts
 	live, goal, allocBytes                         gc.Bytes
-	allocObjects                                   uint64
 	cpu                                            CPUTotals
 	pauseTotal                                     time.Duration
 	coherent, gcSettled, otherSettled              bool // see reader.once
@@ -97,7 +96,6 @@ func (r *reader) once(to *reading) {
 	to.live = gc.Bytes(s[sampleLive].Value.Uint64())
 	to.goal = gc.Bytes(s[sampleGoal].Value.Uint64())
 	to.allocBytes = gc.Bytes(s[sampleAllocBytes].Value.Uint64())
-	to.allocObjects = s[sampleAllocObjects].Value.Uint64()
 	r.readCPU(&to.cpu)
 
 	r.later = int(uint32(r.stats.NumGC) - to.cycles)
@@ -121,7 +119,6 @@ func (r *reader) readCPU(to *CPUTotals) {
 	to.Idle = seconds(&s[sampleCPUIdle])
 	to.ScavengeAssist = seconds(&s[sampleCPUScavengeAssist])
 	to.ScavengeBackground = seconds(&s[sampleCPUScavengeBackground])
-	to.Total = seconds(&s[sampleCPUTotal])
 }
 
 // edges returns the buckets of the runtime's pause histograms, which share

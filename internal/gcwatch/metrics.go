@@ -23,7 +23,6 @@ const (
 	sampleLive
 	sampleGoal
 	sampleAllocBytes
-	sampleAllocObjects
 	sampleCPUAssist
 	sampleCPUDedicated
 	sampleCPUIdleMark
@@ -33,7 +32,6 @@ const (
 	sampleCPUIdle
 	sampleCPUScavengeAssist
 	sampleCPUScavengeBackground
-	sampleCPUTotal
 	numSamples
 )
 
@@ -47,7 +45,6 @@ var sampleNames = [numSamples]string{
 	sampleLive:                  "/gc/heap/live:bytes",
 	sampleGoal:                  "/gc/heap/goal:bytes",
 	sampleAllocBytes:            "/gc/heap/allocs:bytes",
-	sampleAllocObjects:          "/gc/heap/allocs:objects",
 	sampleCPUAssist:             "/cpu/classes/gc/mark/assist:cpu-seconds",
 	sampleCPUDedicated:          "/cpu/classes/gc/mark/dedicated:cpu-seconds",
 	sampleCPUIdleMark:           "/cpu/classes/gc/mark/idle:cpu-seconds",
@@ -57,7 +54,6 @@ var sampleNames = [numSamples]string{
 	sampleCPUIdle:               "/cpu/classes/idle:cpu-seconds",
 	sampleCPUScavengeAssist:     "/cpu/classes/scavenge/assist:cpu-seconds",
 	sampleCPUScavengeBackground: "/cpu/classes/scavenge/background:cpu-seconds",
-	sampleCPUTotal:              "/cpu/classes/total:cpu-seconds",
 }
 
 // newSamples prepares the memory of all readings and checks that this runtime

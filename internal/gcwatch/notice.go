@@ -1,8 +1,6 @@
 package gcwatch
 
 import (
-	"time"
-
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -10,8 +8,6 @@ import (
 // Notice is what became known since the previous notice. The watcher uses it
 // again: whoever wants to keep a part copies it.
 type Notice struct {
-	// At is when the notice was made.
-	At stall.Instant
 	// Watermark is how far the watcher has seen: everything that began before
 	// it is in this or an earlier notice, but for what Unseen names.
 	Watermark stall.Instant
@@ -26,14 +22,11 @@ type Notice struct {
 	// overflow: it has their number in Cycles, the index of the last of
 	// them, and no pauses.
 	Collections []gc.Collection
-	// CPU is the collector's CPU time since the previous notice. A record has
-	// its own where it is known that all of it is of that cycle.
-	CPU gc.CPU
 	// Differences of the runtime's histograms since the previous notice: the
 	// stops that ended, and the time it took to stop the threads for those
 	// that began. The stops of a cycle in progress are among them.
-	GCPauses, OtherPauses     []Bucket
-	GCStopping, OtherStopping []Bucket
+	GCPauses, OtherPauses []Bucket
+	GCStopping            []Bucket
 	// Suspensions holds the stops of OtherPauses, each with a slack that
 	// covers all the time in which it may lie.
 	Suspensions        []stall.Interval
@@ -42,17 +35,12 @@ type Notice struct {
 	// in a later one.
 	Unseen []stall.Span
 	Totals Totals
-	// WallStep is by how much the wall clock was stepped since the previous
-	// notice; zero if it was not.
-	WallStep time.Duration
-	// Wall relates wall time to At's clock, as last measured.
-	Wall stall.WallOffset
 }
 
 func (n *Notice) reset() {
 	n.Collections, n.Suspensions, n.Unseen = n.Collections[:0], n.Suspensions[:0], n.Unseen[:0]
 	n.GCPauses, n.OtherPauses = n.GCPauses[:0], n.OtherPauses[:0]
-	n.GCStopping, n.OtherStopping = n.GCStopping[:0], n.OtherStopping[:0]
+	n.GCStopping = n.GCStopping[:0]
 	n.SuspensionsDropped = 0
 }
 

@@ -41,45 +41,51 @@ func rest(sum time.Duration, a, b Bucket) (bounds, bool) {
 // split appends sweep termination and mark termination of a cycle that had two
 // stops, in the buckets a and b. If first is not nil it is where sweep
 // termination was seen, with a its bucket; if it is nil, either may be either.
+//
+// When mark termination ended is known, and how long it took at least. So much of
+// it is certain, and is what is told of it. The rest of the sum, which the buckets
+// leave open, lies before that for certain, where exactly nobody knows. It is sweep
+// termination, and where either may be either, of no phase: most of it may be mark
+// termination. So no part is in two places, and both add up to the sum.
 func (c *cycleEnd) split(a, b Bucket, first *stall.Span, to []gc.Pause) ([]gc.Pause, bool) {
 	mark, ok := rest(c.sum, a, b)
+	phase := gc.SweepTermination
 	if first == nil {
 		other, ok2 := rest(c.sum, b, a)
 		switch {
 		case ok && ok2:
-			mark = bounds{min(mark.low, other.low), max(mark.high, other.high)}
+			mark.low, phase = min(mark.low, other.low), gc.PhaseUnknown
 		case ok2:
 			mark, ok = other, true
 		}
 	}
-	if !ok {
+	certain := min(mark.low, c.sum)
+	if !ok || certain <= 0 {
 		return to, false
 	}
-	mark = bounds{max(mark.low, 0), min(mark.high, c.sum)}
-	length := mark.low + (mark.high-mark.low)/2
-	width := (mark.high-mark.low)/2 + 1
-
-	span := stall.Span{Start: c.after, End: c.end.Add(-mark.low)}
+	span := stall.Span{Start: c.after, End: c.end.Add(-certain)}
 	if first != nil {
-		span = first.Clip(span)
+		span.Start = max(span.Start, first.Start)
 	}
 	to = append(to,
-		within(span, c.sum-length, width+c.slack),
+		within(span, c.sum-certain, c.slack, phase),
 		gc.Pause{
-			Start: c.end.Add(-length), End: c.end, EndMax: c.before,
+			Start: span.End, End: c.end, EndMax: c.before,
 			Phase: gc.MarkTermination,
-			Slack: width + c.slack,
+			Slack: c.slack + 1, // the runtime's figures are in whole nanoseconds
 		})
 	return to, true
 }
 
-// within places sweep termination, d long, somewhere in s.
-func within(s stall.Span, d, slack time.Duration) gc.Pause {
+// within places what is left of a cycle's pauses, d long, somewhere in s. It may be in
+// two parts, so no instant of it is certain, only that all of it lies there.
+func within(s stall.Span, d, slack time.Duration, phase gc.Phase) gc.Pause {
 	start, room := somewhere(s, d)
+	room = max(room, d-d/2)
 	return gc.Pause{
 		Start: start, End: start.Add(d), EndMax: max(start.Add(d), s.End),
-		Phase: gc.SweepTermination,
-		Slack: room + slack,
+		Phase: phase,
+		Slack: room + slack + 1,
 	}
 }
 

@@ -12,14 +12,9 @@ import (
 type Totals struct {
 	Cycles, Automatic, Forced uint64
 	// PauseTotal is the sum of the pauses of all Cycles.
-	PauseTotal       time.Duration
-	AllocatedBytes   gc.Bytes
-	AllocatedObjects uint64
-	CPU              CPUTotals
-	HeapLive         gc.Bytes // marked live by the newest cycle
-	Goal             gc.Bytes // heap size at which the next cycle is to be over
-	GCPauses         uint64   // stops for the collector, the begun cycle's included
-	OtherPauses      uint64   // stops not for the collector
+	PauseTotal     time.Duration
+	AllocatedBytes gc.Bytes
+	CPU            CPUTotals
 	// Missed is the number of cycles, since the watcher began, of which
 	// only the count is known.
 	Missed uint64
@@ -31,7 +26,6 @@ type CPUTotals struct {
 	GCAssist, GCDedicated, GCIdle, GCPause, GC time.Duration // GC is the sum of the four
 	User, Idle                                 time.Duration
 	ScavengeAssist, ScavengeBackground         time.Duration
-	Total                                      time.Duration // GOMAXPROCS integrated over time
 }
 
 // since returns the collector's part of what was used from old to c.
@@ -53,11 +47,7 @@ func (w *Watcher) totals() {
 	w.automatic += w.notice.Cycles - forced
 	w.notice.Totals = Totals{
 		Cycles: w.index, Automatic: w.automatic, Forced: w.index - w.automatic,
-		PauseTotal:     now.pauseTotal,
-		AllocatedBytes: now.allocBytes, AllocatedObjects: now.allocObjects,
-		CPU:      now.cpu,
-		HeapLive: now.live, Goal: now.goal,
-		GCPauses: now.gcTotal.total, OtherPauses: now.otherTotal.total,
+		PauseTotal: now.pauseTotal, AllocatedBytes: now.allocBytes, CPU: now.cpu,
 		Missed: w.missed,
 	}
 }
@@ -65,11 +55,9 @@ func (w *Watcher) totals() {
 // differences fills what happened between the two readings.
 func (w *Watcher) differences() {
 	n, now, old, edges := &w.notice, w.cur, w.prev, w.ledger.edges
-	n.CPU = now.cpu.since(&old.cpu)
 	n.GCPauses = now.gcTotal.since(&old.gcTotal, edges, n.GCPauses)
 	n.GCStopping = now.gcStopping.since(&old.gcStopping, edges, n.GCStopping)
 	n.OtherPauses = now.otherTotal.since(&old.otherTotal, edges, n.OtherPauses)
-	n.OtherStopping = now.otherStopping.since(&old.otherStopping, edges, n.OtherStopping)
 
 	span := stall.Span{Start: w.otherFrom, End: now.end}
 	n.Suspensions, n.SuspensionsDropped = suspensions(n.OtherPauses, span, n.Suspensions)

@@ -17,33 +17,11 @@ type wallHistory struct {
 	marks   [4]stall.WallOffset // begin and end of the previous reading, then of this one
 }
 
-const (
-	// Linux slews CLOCK_MONOTONIC and the wall clock together, so their offset
-	// only ever steps. Where a system slews one alone, POSIX adjtime bounds it
-	// to 500 ppm: less than that is not reported as a step.
-	slewPerSecond = 500 * time.Microsecond
-	// stepFloor is the smallest step that is reported: below it a measurement
-	// that was preempted in the wrong place may be mistaken for one.
-	stepFloor = 10 * time.Microsecond
-)
-
 // next makes the marks of the last reading the previous ones.
 func (h *wallHistory) next() { h.marks[0], h.marks[1] = h.marks[2], h.marks[3] }
 
 func (h *wallHistory) begin() { h.marks[2] = h.measure() }
 func (h *wallHistory) end()   { h.marks[3] = h.measure() }
-
-// step returns by how much the wall clock was stepped since the previous
-// reading ended, zero if it was not.
-func (h *wallHistory) step() time.Duration {
-	old, now := h.marks[1], h.marks[3]
-	d := now.Offset - old.Offset
-	slew := time.Duration(now.At.Sub(old.At).Seconds() * float64(slewPerSecond))
-	if max(d, -d) <= old.Error+now.Error+slew+stepFloor {
-		return 0
-	}
-	return d
-}
 
 // instant returns the instant of a wall time that is known to lie in s, and
 // the bound of its error. An instant in s is returned whatever the marks say.
