@@ -46,9 +46,10 @@ func (s *stops) since() bool {
 	return n != before
 }
 
-// acquit takes the gaps off the runtime that the machine made.
+// acquit takes the gaps off the runtime that the machine made, or that may be
+// either's.
 func (j *judge) acquit(gaps []Gap) {
-	if !j.runtime || !j.seen {
+	if !j.runtime {
 		return
 	}
 	stopped := j.stops.since()
@@ -57,30 +58,53 @@ func (j *judge) acquit(gaps []Gap) {
 		if !g.Runtime {
 			continue
 		}
-		if a := j.account(g); g.isMachines(&a, stopped) {
+		a := j.account(g)
+		switch g.side(&a, stopped) {
+		case ofMachine:
 			g.Runtime, g.Evidence = false, Evidence{}
+			g.Cause, g.Scope = stall.HostUnknown, stall.ScopeCPU
+		case ofEither:
+			g.Runtime = false
 			g.Cause, g.Scope = stall.HostUnknown, stall.ScopeCPU
 		}
 	}
 }
 
-// isMachines reports whether a gap across a door of the runtime is the
-// machine's. A thread that gave up its CPU of its own accord waited for the
-// runtime, if it is not known to have been stopped. Else the gap is the machine's
-// if what the kernel recorded takes up half of it. Of what is left, a stop of the
-// world may have had to do with anything; without one, the runtime does nothing
-// for long without giving up the CPU, and nothing that the kernel records, unless
-// it does give it up: then the wake-up is on record, too.
-func (g *Gap) isMachines(a *kernel.Account, stopped bool) bool {
-	d := g.Duration()
+// side is whose a gap across a door of the runtime is.
+type side uint8
+
+const (
+	ofRuntime side = iota
+	ofMachine
+	ofEither
+)
+
+// side says whose a gap across a door of the runtime is. A thread that gave up its
+// CPU of its own accord waited for the runtime, if it is not known to have been
+// stopped, or to have waited as no thread waits for the runtime. Else the gap is the
+// machine's if what the kernel recorded takes up half of it. Of what is left, a stop
+// of the world may have had to do with anything; without one, the runtime does
+// nothing for long without giving up the CPU, and nothing that the kernel records,
+// unless it does give it up: then the wake-up is on record, too.
+//
+// Where it is not on record whether the thread gave up its CPU, or in what state it
+// was, a long gap may be either's, if there was no stop of the world.
+func (g *Gap) side(a *kernel.Account, stopped bool) side {
+	d, machines := g.Duration(), a.Stopped+a.Waiting+a.InFault
+	gave := a.Blocked > 0 && leastShare*a.Blocked >= d
 	switch {
-	case !a.Thread:
-		return false
-	case a.Blocked > 0 && leastShare*a.Blocked >= d:
-		return a.Halted
+	case gave && 2*machines >= a.Blocked:
+		return ofMachine
+	case (!a.Thread || gave && !a.States) && !stopped && d >= stealFrom:
+		return ofEither
+	case !a.Thread || gave:
+		return ofRuntime
 	case 2*(a.Preempted+a.Fault+a.Interrupt) >= d:
-		return true
+		return ofMachine
 	}
-	byItself := a.Blocked > 0 && !a.Halted
-	return !stopped && (d-a.Blocked >= stealFrom || !byItself && a.Switches+a.Faults+a.Interrupts > 0)
+	byItself := a.Blocked > machines
+	if !stopped && (d-a.Blocked >= stealFrom || !byItself && a.Switches+a.Faults+a.Interrupts > 0) {
+		return ofMachine
+	}
+	return ofRuntime
 }

@@ -25,9 +25,9 @@ const stealFrom = 100 * time.Microsecond
 //
 //	host.throttled  it could run, and its CPU was idle
 //	host.preempted  it could run, and another thread did, for longer than what follows
+//	host.suspended  it could not run, outside of page faults: it was stopped
 //	host.fault      it had a page fault, for which it may have waited; what the
 //	                fault does not account for is entries into the kernel at most
-//	host.suspended  it could not run, without a page fault: it was stopped
 //	host.irq        its CPU served interrupts for a good part of the gap
 //	host.steal      and not at all, or for next to nothing of it
 //
@@ -41,16 +41,15 @@ func (g *Gap) decide(a *kernel.Account) {
 	}
 	d := g.Duration()
 	off := a.Preempted + a.Blocked
+	faulted, stopped := offCPU(a)
 	switch {
-	case a.Idle && leastShare*a.Preempted >= d:
-		g.call(stall.HostThrottled, Evidence{Witness: IdleCPU, Time: a.Preempted})
-	case leastShare*a.Preempted >= d && a.Preempted >= a.Blocked+a.Fault:
-		g.call(stall.HostPreempted, Evidence{Witness: SwitchRecord, Time: a.Preempted, Count: int32(a.Switches), TID: a.Next, Name: a.NextName, Moved: a.Moved})
-	case a.Faults > 0 && (leastShare*(a.Fault+a.Blocked) >= d || d-a.Fault-off <= 2*entryCost):
-		g.call(stall.HostFault, faults(a))
-	case a.Faults == 0 && leastShare*a.Blocked >= d:
-		g.call(stall.HostSuspended, Evidence{Witness: StopRecord, Time: a.Blocked})
-		g.Scope = stall.ScopeProcess
+	case g.owes(a.Preempted, a) && a.Preempted >= max(faulted, stopped):
+		g.preempted(a)
+	case g.owes(stopped, a) && stopped >= faulted:
+		g.stopped(stopped, a)
+	case a.Faults == 0 && g.owes(a.Waiting, a): // for a hypervisor that has not got its memory, or a freezer
+	case a.Faults > 0 && (g.owes(faulted, a) || d-a.Fault-off <= 2*entryCost && a.Interrupt <= faulted+entryCost):
+		g.call(stall.HostFault, faults(faulted, a))
 	case !a.CPU:
 		g.call(stall.HostIRQOrSteal, Evidence{Witness: Remainder, Time: d - off - a.Fault, Count: int32(a.Switches + a.Faults)})
 	default:
@@ -58,12 +57,50 @@ func (g *Gap) decide(a *kernel.Account) {
 	}
 }
 
+// owes reports whether g is due to what took part of it: that is a good share, and
+// what else there is, is less, or what comes along with any switch and fault.
+func (g *Gap) owes(part time.Duration, a *kernel.Account) bool {
+	d := g.Duration()
+	rest := d - a.Preempted - a.Blocked - a.Fault - a.Interrupt
+	other := max(rest, a.Interrupt)
+	return leastShare*part >= d && (other < stealFrom || other <= part)
+}
+
+// offCPU divides the time in which the thread could not run between its page faults
+// and what stopped it. It waits for them behind them, too, if a limit on its memory
+// says so.
+func offCPU(a *kernel.Account) (faulted, stopped time.Duration) {
+	faulted, stopped = a.Fault+a.InFault, a.Blocked-a.InFault-a.Waiting
+	if a.Faults > 0 {
+		faulted += a.Waiting
+	}
+	return faulted, stopped
+}
+
+func (g *Gap) preempted(a *kernel.Account) {
+	if a.Idle {
+		g.call(stall.HostThrottled, Evidence{Witness: IdleCPU, Time: a.Preempted})
+		return
+	}
+	g.call(stall.HostPreempted, Evidence{Witness: SwitchRecord, Time: a.Preempted, Count: int32(a.Switches), TID: a.Next, Name: a.NextName, Moved: a.Moved})
+}
+
+// stopped decides a gap in which the thread could not run for d, and no page fault
+// lasted that long. It had one nevertheless, and nobody knows in what state it
+// was: then it may have been for that.
+func (g *Gap) stopped(d time.Duration, a *kernel.Account) {
+	if a.Faults > 0 && !a.States {
+		return
+	}
+	g.call(stall.HostSuspended, Evidence{Witness: StopRecord, Time: d})
+	g.Scope = stall.ScopeProcess
+}
+
 // interrupted tells interrupts from the hypervisor. All records are complete.
 func (g *Gap) interrupted(a *kernel.Account) {
-	d := g.Duration()
-	rest := max(0, d-a.Preempted-a.Blocked-a.Fault-a.Interrupt)
+	rest := max(0, g.Duration()-a.Preempted-a.Blocked-a.Fault-a.Interrupt)
 	switch {
-	case a.Interrupts > 0 && (leastShare*a.Interrupt >= d || rest <= entryCost):
+	case a.Interrupts > 0 && (g.owes(a.Interrupt, a) || rest <= entryCost):
 		g.call(stall.HostIRQ, Evidence{Witness: Tracepoint, Time: a.Interrupt, Count: int32(a.Interrupts), Name: a.Longest})
 	case a.Interrupts+a.Switches+a.Faults == 0, rest >= stealFrom:
 		g.call(stall.HostSteal, Evidence{Witness: Silence, Time: rest})
@@ -76,8 +113,8 @@ func (g *Gap) call(c stall.Cause, e Evidence) {
 	g.Cause, g.Evidence, g.Scope = c, e, stall.ScopeCPU
 }
 
-func faults(a *kernel.Account) Evidence {
-	e := Evidence{Witness: FaultRecord, Time: a.Fault + a.Blocked, Count: int32(a.Faults)}
+func faults(d time.Duration, a *kernel.Account) Evidence {
+	e := Evidence{Witness: FaultRecord, Time: d, Count: int32(a.Faults)}
 	if a.Major > 0 {
 		e.Name = "major"
 	}

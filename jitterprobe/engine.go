@@ -1,6 +1,7 @@
 package jitterprobe
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
@@ -60,6 +61,25 @@ func (f *feed) collect(s *Snapshot, emit func(sighting)) {
 		f.late = time.Duration(p.WholeTime)
 	}
 	f.balance(p, s)
+}
+
+// freshLook is how long a thread that has its CPU may take to say that it
+// looked: ten blocks of the loop.
+const freshLook = 100 * time.Microsecond
+
+// looked waits until the loop has looked once more, and reports false if it does
+// not. A loop that sleeps is not waited for.
+func (f *feed) looked() bool {
+	if f.timeline == nil {
+		return true
+	}
+	from := tick.Now()
+	for limit := from + thresholdTicks(freshLook, f.timeline); tick.Now() < limit; {
+		if atomic.LoadUint64(&f.ring.Last) > from {
+			return true
+		}
+	}
+	return false
 }
 
 // balance holds the iterations against the time that they must have taken. An

@@ -16,7 +16,7 @@ const (
 	RuntimeDoor                  // the gap lies across the way out of the Go runtime, or back into it
 	CgroupStat                   // cpu.stat of the cgroup says that it was throttled for so long
 	IdleCPU                      // the thread could run, and its CPU was idle
-	RealtimeLimit                // the thread has real-time priority, and the gap the shape of its limit
+	RealtimeLimit                // the thread has real-time priority, and one without had the CPU, or the gap has the shape of its limit
 	BootClock                    // CLOCK_BOOTTIME went on while CLOCK_MONOTONIC stood still
 	SwitchRecord                 // the kernel switched to another thread
 	RunDelay                     // the kernel counted so much time of waiting for the CPU
@@ -43,7 +43,7 @@ type Evidence struct {
 	// TID is the thread that had the CPU instead, zero if it is not known.
 	TID int32
 	// Name is that of the thread, or of the interrupt that took the most time; of
-	// RealtimeLimit it is the period, such as "1s".
+	// RealtimeLimit it is the period, such as "1s", if that is known.
 	Name string
 	// Moved says that the probe's thread ran on on another CPU.
 	Moved bool
@@ -61,8 +61,8 @@ func (e Evidence) String() string {
 	case IdleCPU:
 		return "ready to run while its CPU was idle for " + d.String()
 	case RealtimeLimit:
-		text := fmt.Sprintf("real-time limit: %v", d.Round(time.Millisecond))
-		if e.Name != "" { // recordings lack it that are older
+		text := fmt.Sprintf("real-time limit: %v", d.Round(10*time.Microsecond))
+		if e.Name != "" { // of one gap alone it is not known
 			text += " of every " + e.Name
 		}
 		return text

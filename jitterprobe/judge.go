@@ -42,14 +42,17 @@ func newJudge(root string, s suspect, o Options) *judge {
 		j.view, rights = kernel.Open(s.tid, s.cpu, o.Interrupts, o.Clock)
 		j.seen = rights.Thread == nil
 	}
-	if j.runtime && j.seen {
+	if j.runtime {
 		j.stops = newStops()
 	}
 	j.limits = limits(s.mode, o, cgroups, rights)
 	return j
 }
 
-func (j *judge) close() { _ = j.view.Close() } // nothing to be done about it
+func (j *judge) close() {
+	j.waited.close()
+	_ = j.view.Close() // nothing to be done about it
+}
 
 // every returns the time between two batches. Inside a service, what acquits the
 // machine of a gap is a sum, too: that the world was stopped since the last batch.
@@ -58,6 +61,13 @@ func (j *judge) every() time.Duration {
 		return drainEvery
 	}
 	return sumsEvery
+}
+
+// begin is called before the gaps of a batch are collected from f.
+func (j *judge) begin(f *feed) {
+	if !j.seen {
+		j.waited.begin(f.looked)
+	}
 }
 
 // settle finds the causes of the gaps of one batch.
@@ -90,12 +100,12 @@ func (j *judge) account(g *Gap) kernel.Account {
 	return j.view.Account(stall.Span{Start: g.Start.Add(-m), End: g.End.Add(m)})
 }
 
-// mayBeThrottled reports whether g was on no CPU for most of the time, or
-// nobody knows.
+// mayBeThrottled reports whether g was on no CPU for most of the time, and not
+// for a stop or a page fault, or nobody knows.
 func (j *judge) mayBeThrottled(g *Gap) bool {
 	if g.Cause != stall.HostUnknown {
 		return false
 	}
 	a := j.account(g)
-	return !a.Thread || 2*(a.Preempted+a.Blocked) >= g.Duration()
+	return !a.Thread || 2*(a.Preempted+a.Blocked-a.Stopped-a.InFault) >= g.Duration()
 }

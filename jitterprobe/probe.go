@@ -150,6 +150,7 @@ func (p *Probe) run() {
 func (p *Probe) drain(f *feed) {
 	p.batch = p.batch[:0]
 	snap := p.Snapshot()
+	p.judge.begin(f)
 	f.collect(&snap, func(s sighting) {
 		p.batch = append(p.batch, p.gap(s))
 	})

@@ -77,34 +77,56 @@ func micros(file string) (time.Duration, bool) {
 	return time.Duration(n) * time.Microsecond, err == nil
 }
 
-// settle gives host.throttled to each gap that is as long as the others' share and
-// begins one period after another of that length, if its thread had to wait for its
+// settle gives host.throttled to each gap in which a thread without real-time
+// priority took the CPU from one that had it: nothing else lets it. Where who had
+// the CPU is not on record, it is the gaps that are as long as the others' share and
+// begin one period after another of that length, if the thread had to wait for its
 // CPU or nobody knows. The first of them keeps its cause.
 func (r *realtime) settle(gaps []Gap, account func(*Gap) kernel.Account) {
-	if r.tid == 0 || r.share == (share{}) {
+	if r.tid == 0 {
 		return
 	}
 	for i := range gaps {
 		g := &gaps[i]
-		if d := g.Duration(); d < realtimeFrom || !r.share.fits(d) || !r.fixed(r.tid) || !gaveWay(g, account) {
-			continue
+		if g.Evidence.Witness == SwitchRecord {
+			if a := account(g); a.NextName != "" {
+				g.outranked(&a)
+				continue
+			}
 		}
-		if r.last != 0 && near(g.Start.Sub(r.last), r.share.period) {
-			g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: g.Duration(), Name: r.share.period.String()})
-		}
-		r.last = g.Start
+		r.pattern(g, account)
 	}
 }
 
-// gaveWay reports whether a thread of real-time priority may have had to leave its
-// CPU to others. To another one of real-time priority it had not.
+// outranked gives host.throttled to a preempted gap, if the thread that had the CPU
+// could not have had it but for the limit.
+func (g *Gap) outranked(a *kernel.Account) {
+	if a.Outranked && !a.Moved {
+		g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: a.Preempted})
+	}
+}
+
+// pattern gives host.throttled to g if it has the shape of the limit.
+func (r *realtime) pattern(g *Gap, account func(*Gap) kernel.Account) {
+	d := g.Duration()
+	if r.share == (share{}) || d < realtimeFrom || !r.share.fits(d) || !gaveWay(g, account) || !r.fixed(r.tid) {
+		return
+	}
+	if r.last != 0 && near(g.Start.Sub(r.last), r.share.period) {
+		g.call(stall.HostThrottled, Evidence{Witness: RealtimeLimit, Time: d, Name: r.share.period.String()})
+	}
+	r.last = g.Start
+}
+
+// gaveWay reports whether the thread may have had to leave its CPU to others. Where
+// its records decided nothing it had not.
 func gaveWay(g *Gap, account func(*Gap) kernel.Account) bool {
 	switch g.Evidence.Witness {
-	case NoWitness, IdleCPU, RunDelay:
+	case IdleCPU, RunDelay, SwitchRecord:
 		return true
-	case SwitchRecord:
+	case NoWitness:
 		a := account(g)
-		return !a.Realtime
+		return !a.Thread
 	}
 	return false
 }

@@ -93,6 +93,8 @@ func TestRealtimeLimitIsHeldAgainstTheSums(t *testing.T) {
 	})
 	j := judge{view: &kernel.View{}, realtime: newLimited(time.Second), waited: newWaited(root, suspect{mode: Spin, tid: 1})}
 	gaps := []Gap{unknownAt(0, 51*ms), unknownAt(1000*ms, 51*ms)}
+	j.waited.last.looked = true
+	j.waited.begin(func() bool { return true })
 	j.settle(gaps, batch{})
 	if g := gaps[1]; g.Cause != stall.HostIRQOrSteal || g.Evidence.Witness != Remainder {
 		t.Errorf("got %v, %q, want %v: it was not switched out", g.Cause, g.Evidence, stall.HostIRQOrSteal)

@@ -52,31 +52,33 @@ func TestRealtimeLimitNeedsItsPattern(t *testing.T) {
 func TestRealtimeLimitNeedsAWait(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
-		name     string
-		cause    stall.Cause
-		witness  Witness
-		realtime bool // who had the CPU
-		want     bool
+		name    string
+		cause   stall.Cause
+		witness Witness
+		account kernel.Account
+		want    bool
 	}{
-		{"nobody knows", stall.HostUnknown, NoWitness, false, true},
-		{"an idle CPU", stall.HostThrottled, IdleCPU, false, true},
-		{"a wait by the sums", stall.HostPreempted, RunDelay, false, true},
-		{"preempted", stall.HostPreempted, SwitchRecord, false, true},
-		{"preempted by another of real-time priority", stall.HostPreempted, SwitchRecord, true, false},
-		{"stopped", stall.HostSuspended, StopRecord, false, false},
-		{"a fault", stall.HostFault, FaultRecord, false, false},
-		{"a sleep", stall.HostSuspended, BootClock, false, false},
-		{"a quota", stall.HostThrottled, CgroupStat, false, false},
-		{"a hypervisor", stall.HostSteal, Silence, false, false},
-		{"never switched out", stall.HostIRQOrSteal, Remainder, false, false},
-		{"the runtime", stall.RuntimeUnknown, RuntimeDoor, false, false},
+		{"nobody knows", stall.HostUnknown, NoWitness, kernel.Account{}, true},
+		{"all is known, and nothing decided", stall.HostUnknown, NoWitness, kernel.Account{Thread: true}, false},
+		{"an idle CPU", stall.HostThrottled, IdleCPU, kernel.Account{}, true},
+		{"a wait by the sums", stall.HostPreempted, RunDelay, kernel.Account{}, true},
+		{"preempted, nobody knows by whom", stall.HostPreempted, SwitchRecord, kernel.Account{Thread: true}, true},
+		{"preempted by another of real-time priority", stall.HostPreempted, SwitchRecord, kernel.Account{Thread: true, NextName: "rival", Realtime: true}, false},
+		{"preempted, without real-time priority", stall.HostPreempted, SwitchRecord, kernel.Account{Thread: true, NextName: "rival"}, false},
+		{"stopped", stall.HostSuspended, StopRecord, kernel.Account{}, false},
+		{"a fault", stall.HostFault, FaultRecord, kernel.Account{}, false},
+		{"a sleep", stall.HostSuspended, BootClock, kernel.Account{}, false},
+		{"a quota", stall.HostThrottled, CgroupStat, kernel.Account{}, false},
+		{"a hypervisor", stall.HostSteal, Silence, kernel.Account{}, false},
+		{"never switched out", stall.HostIRQOrSteal, Remainder, kernel.Account{}, false},
+		{"the runtime", stall.RuntimeUnknown, RuntimeDoor, kernel.Account{}, false},
 	} {
 		r := newLimited(500 * ms)
 		gaps := []Gap{unknownAt(0, 51*ms), unknownAt(500*ms, 51*ms)}
 		for i := range gaps {
 			gaps[i].Cause, gaps[i].Evidence = test.cause, Evidence{Witness: test.witness}
 		}
-		r.settle(gaps, func(*Gap) kernel.Account { return kernel.Account{Thread: true, Realtime: test.realtime} })
+		r.settle(gaps, func(*Gap) kernel.Account { return test.account })
 		g, first := gaps[1], gaps[0]
 		switch {
 		case first.Cause != test.cause:
@@ -85,6 +87,30 @@ func TestRealtimeLimitNeedsAWait(t *testing.T) {
 			t.Errorf("%s: got %v, %q, want %v as it was", test.name, g.Cause, g.Evidence, test.cause)
 		case test.want && (g.Cause != stall.HostThrottled || g.Evidence.String() != "real-time limit: 51ms of every 500ms"):
 			t.Errorf("%s: got %v, %q, want the limit of every 500ms", test.name, g.Cause, g.Evidence)
+		}
+	}
+}
+
+// Who had the CPU says it of each gap, whatever its length and the time between two.
+func TestRealtimeLimitByWhoHadTheCPU(t *testing.T) {
+	const us = time.Microsecond
+	for _, test := range []struct {
+		name    string
+		account kernel.Account
+		want    stall.Cause
+	}{
+		{"one without real-time priority", kernel.Account{Thread: true, Preempted: 340 * us, NextName: "kworker/1:0", Outranked: true}, stall.HostThrottled},
+		{"one with it", kernel.Account{Thread: true, Preempted: 340 * us, NextName: "migration/1", Realtime: true}, stall.HostPreempted},
+		{"neither has it", kernel.Account{Thread: true, Preempted: 340 * us, NextName: "kworker/1:0"}, stall.HostPreempted},
+		{"moved away", kernel.Account{Thread: true, Preempted: 340 * us, NextName: "kworker/1:0", Outranked: true, Moved: true}, stall.HostPreempted},
+	} {
+		g := unknownAt(0, 350*us)
+		g.preempted(&test.account)
+		gaps := []Gap{g}
+		r := realtime{tid: 1} // of a kernel whose share is not known
+		r.settle(gaps, func(*Gap) kernel.Account { return test.account })
+		if gaps[0].Cause != test.want {
+			t.Errorf("%s: got %v, %q, want %v", test.name, gaps[0].Cause, gaps[0].Evidence, test.want)
 		}
 	}
 }

@@ -21,13 +21,16 @@ const (
 	// throttleShare is the part of a gap that cpu.stat must account for. Where
 	// it was compared, they agreed within a percent.
 	throttleShare = 0.8
+	// throttlePeriod is that of a quota, by default and under Kubernetes: no CPU is
+	// throttled for longer at a time.
+	throttlePeriod = 100 * time.Millisecond
 )
 
 // spent is what one cgroup was throttled lately.
 type spent struct {
 	left   time.Duration // that no gap has claimed
 	events uint64        // throttlings that began, not yet seen to end
-	mean   time.Duration // length of one, from the last that ended
+	mean   time.Duration // length of one, from the last that ended; of all CPUs together
 }
 
 // throttled finds the gaps that a cgroup's quota made.
@@ -114,14 +117,15 @@ func (s *spent) add(from, to cgroup.Throttle, fresh bool) {
 }
 
 // covers reports whether s accounts for a gap of d: there is time enough, and a
-// throttling was about as long. A shorter gap had another reason; its cgroup
-// was throttled on another CPU, or before or after.
+// throttling was about as long on one CPU. A shorter gap had another reason; its
+// cgroup was throttled on another CPU, or before or after.
 func (s *spent) covers(d time.Duration) bool {
-	return float64(s.left) >= throttleShare*float64(d) && d >= s.mean/2
+	cpus := (s.mean + throttlePeriod - 1) / throttlePeriod // at least, all throttled at once
+	return float64(s.left) >= throttleShare*float64(d) && d >= s.mean/max(1, cpus)/2
 }
 
-// claim takes the length of g out of what the first cgroup that covers it was
-// throttled.
+// claim takes g out of what the first cgroup that covers it was throttled: the time
+// of one throttling on all CPUs, of which this gap is one's.
 func (t *throttled) claim(g *Gap) {
 	for i := range t.spent {
 		s := &t.spent[i]
@@ -129,7 +133,7 @@ func (t *throttled) claim(g *Gap) {
 			continue
 		}
 		part := min(s.left, g.Duration())
-		s.left -= part
+		s.left -= min(s.left, max(g.Duration(), s.mean))
 		g.Cause, g.Scope = stall.HostThrottled, stall.ScopeCgroup
 		g.Owner = stall.Owner{Cgroup: t.watch.Inode(i)}
 		g.Evidence = Evidence{Witness: CgroupStat, Time: part}

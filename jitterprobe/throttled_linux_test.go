@@ -90,6 +90,20 @@ func TestThrottledAsksTheAncestors(t *testing.T) {
 	}
 }
 
+// The kernel sums over CPUs: on two of them 160 ms are one throttling of 80 ms.
+func TestThrottledOnTwoCPUs(t *testing.T) {
+	j, set := throttledMachine(t)
+	gaps := []Gap{unknown(60 * time.Millisecond), unknown(79 * time.Millisecond)}
+	set("top/own", 8, time.Second+160*time.Millisecond)
+	j.settle(gaps, anyGap)
+	if g := gaps[1]; g.Cause != stall.HostThrottled || g.Evidence.Time != 79*time.Millisecond {
+		t.Errorf("gap on one of two CPUs: got %+v, want it throttled", g)
+	}
+	if g := gaps[0]; g.Cause != stall.HostUnknown {
+		t.Errorf("another gap, and no other throttling: got %+v", g)
+	}
+}
+
 func TestThrottledDoesNotGuess(t *testing.T) {
 	j, set := throttledMachine(t)
 	gaps := []Gap{unknown(50 * time.Millisecond)}

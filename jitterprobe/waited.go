@@ -20,64 +20,126 @@ type batch struct {
 // waited decides by sums where there is no record of each switch: the kernel
 // counts how often, and for how long in all, a thread waited for its CPU.
 type waited struct {
-	root     string
-	tid      int
+	file     *kernel.WaitsFile // nil where nothing is counted
 	periodic bool
-	last     kernel.Waits
+	last     sums
+	now      sums
 	batch    batch
 	blocked  bool // the thread gave up its CPU in the last batch
 	gaps     []*Gap
 }
 
+// sums are what the kernel counted before the gaps of a batch were collected, and
+// after.
+type sums struct {
+	before, after kernel.Waits
+	looked        bool // the thread did, between the first reading and the collection
+}
+
+// fit reports whether the sums are those of the gaps collected so far and of no
+// other: the thread has looked since the first reading, and got no CPU until the
+// second. Else its last wait may be counted already, and the gap of it be of the
+// next batch.
+func (s *sums) fit() bool { return s.looked && s.before == s.after }
+
 func newWaited(root string, s suspect) waited {
-	w := waited{root: root, tid: s.tid, periodic: s.mode == Periodic}
-	if w.tid == 0 {
+	w := waited{periodic: s.mode == Periodic}
+	if s.tid == 0 {
 		return w
 	}
-	last, err := kernel.ReadWaits(root, s.tid)
+	file, err := kernel.OpenWaits(root, s.tid)
 	if err != nil {
-		w.tid = 0
+		return w
 	}
-	w.last = last
+	first, err := file.Read()
+	if err != nil {
+		file.Close()
+		return w
+	}
+	w.file, w.last = file, sums{before: first, after: first}
 	return w
+}
+
+func (w *waited) close() { w.file.Close() }
+
+// begin reads the sums before the gaps of a batch are collected. Looked waits until
+// the thread has looked, and reports false if it does not.
+func (w *waited) begin(looked func() bool) {
+	if w.file == nil {
+		return
+	}
+	before, err := w.file.Read()
+	if err != nil {
+		w.giveUp()
+		return
+	}
+	w.now = sums{before: before, looked: looked()}
+}
+
+// giveUp is for a thread that is gone.
+func (w *waited) giveUp() {
+	w.file.Close()
+	w.file = nil
 }
 
 // settle gives host.preempted to the gaps of a batch for which the sums leave no
 // other explanation.
 func (w *waited) settle(gaps []Gap, b batch) {
-	if w.tid == 0 || len(gaps) == 0 {
+	if w.file == nil || len(gaps) == 0 {
 		return
 	}
-	now, err := kernel.ReadWaits(w.root, w.tid)
-	if err != nil {
+	var err error
+	if w.now.after, err = w.file.Read(); err != nil {
+		w.giveUp()
 		return
 	}
-	delay, turns := now.Delay-w.last.Delay, now.Turns-w.last.Turns
-	blocked, late, drops := now.Blocked != w.last.Blocked, b.late-w.batch.late, b.drops-w.batch.drops
-	unsure := drops > 0 || blocked || w.blocked
-	faulted := now.Faults != w.last.Faults
-	// A thread that was stopped, or that waited for its runtime, gave its CPU
-	// up more often than it slept.
-	calm := now.Blocked-w.last.Blocked <= b.looks-w.batch.looks && !faulted
-	w.last, w.batch, w.blocked = now, b, blocked
+	w.sort(gaps)
+	if w.periodic {
+		w.timed(b)
+	} else {
+		w.spun(b)
+	}
+	w.last, w.batch = w.now, b
+}
+
+// sort takes the gaps, the longest first; those that have a cause, too: some of the
+// waits may be theirs.
+func (w *waited) sort(gaps []Gap) {
 	w.gaps = w.gaps[:0]
 	for i := range gaps {
-		if g := &gaps[i]; !g.Runtime {
-			w.gaps = append(w.gaps, g)
-		}
+		w.gaps = append(w.gaps, &gaps[i])
 	}
 	slices.SortFunc(w.gaps, func(a, b *Gap) int { return cmp.Compare(b.Duration(), a.Duration()) })
-	switch {
-	case w.periodic && drops == 0:
-		w.wakeups(delay - late)
-		if calm {
-			w.timers(delay)
-		}
-	case w.periodic || unsure:
-	case turns == 0 && !faulted:
+}
+
+// spun decides the gaps of a thread that never sleeps. One that gave up its CPU in
+// this batch or the last was stopped, or waited for its runtime.
+func (w *waited) spun(b batch) {
+	last, now := w.last.after, w.now.after
+	blocked := now.Blocked != last.Blocked
+	unsure := blocked || w.blocked || b.drops != w.batch.drops || !w.last.fit() || !w.now.fit()
+	w.blocked = blocked
+	switch turns := now.Turns - last.Turns; {
+	case unsure:
+	case turns > 0 && turns <= uint64(len(w.gaps)):
+		w.switches(now.Delay-last.Delay, int(turns))
+	case turns == 0 && now.Faults == last.Faults:
 		w.others()
-	case turns <= uint64(len(w.gaps)):
-		w.switches(delay, int(turns))
+	}
+}
+
+// timed decides the gaps of a thread that wakes up by a timer. Wake-ups between the
+// two readings may belong to this batch or to the next.
+func (w *waited) timed(b batch) {
+	if b.drops != w.batch.drops {
+		return
+	}
+	last, now := w.last.after, w.now.after
+	w.wakeups(w.now.before.Delay - last.Delay - (b.late - w.batch.late))
+	// A thread that was stopped, or that waited for its runtime, gave its CPU
+	// up more often than it slept.
+	if now.Blocked-last.Blocked <= b.looks-w.batch.looks && now.Faults == last.Faults {
+		w.timers(now.Delay - w.last.before.Delay)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/jitterprobe/internal/kernel"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -109,5 +110,43 @@ func TestWaitedOthers(t *testing.T) {
 	w.others()
 	if gaps[0].Cause != stall.HostThrottled || gaps[1].Cause != stall.HostIRQOrSteal || gaps[1].Evidence.Witness != Remainder {
 		t.Errorf("got %v, %v (%v)", gaps[0].Cause, gaps[1].Cause, gaps[1].Evidence)
+	}
+}
+
+// Sums say nothing of gaps that may not be theirs.
+func TestWaitedOfAnotherBatch(t *testing.T) {
+	still := sums{looked: true}
+	moved := sums{looked: true, after: kernel.Waits{Delay: 30 * time.Microsecond, Turns: 1}}
+	for _, test := range []struct {
+		name      string
+		last, now sums
+		want      stall.Cause
+	}{
+		{"nothing happened", still, still, stall.HostIRQOrSteal},
+		{"got its CPU while the gaps were collected", still, moved, stall.HostUnknown},
+		{"or those before", moved, sums{looked: true, before: moved.after, after: moved.after}, stall.HostUnknown},
+		{"has not looked since the first reading", still, sums{}, stall.HostUnknown},
+		{"or had not", sums{}, still, stall.HostUnknown},
+	} {
+		gaps, _ := unknowns(40 * time.Microsecond)
+		w := waited{last: test.last, now: test.now}
+		w.sort(gaps)
+		if w.spun(batch{}); gaps[0].Cause != test.want {
+			t.Errorf("%s: got %v, %q, want %v", test.name, gaps[0].Cause, gaps[0].Evidence, test.want)
+		}
+	}
+}
+
+// A wait may be that of a gap across a door of the runtime.
+func TestWaitedAtADoor(t *testing.T) {
+	gaps, _ := unknowns(45*time.Microsecond, 40*time.Microsecond)
+	gaps[0].Runtime, gaps[0].Cause = true, stall.RuntimeUnknown
+	last := sums{looked: true}
+	now := kernel.Waits{Delay: 30 * time.Microsecond, Turns: 1}
+	w := waited{last: last, now: sums{looked: true, before: now, after: now}}
+	w.sort(gaps)
+	w.spun(batch{})
+	if gaps[0].Cause != stall.RuntimeUnknown || gaps[1].Cause != stall.HostUnknown {
+		t.Errorf("got %v and %v, want both as they were", gaps[0].Cause, gaps[1].Cause)
 	}
 }

@@ -29,7 +29,7 @@ func TestWindowsAreRequests(t *testing.T) {
 				runtime.GC()
 			}
 			w.End()
-			flush(t, m)
+			settle(t, m)
 			if got := metrics.total(t, stall.MetricRequests); got != n+1 {
 				t.Errorf("%v requests, want %d", got, n+1)
 			}
@@ -55,7 +55,7 @@ func TestOnWindowPanics(t *testing.T) {
 		w := m.Begin(t.Context())
 		w.End()
 	}
-	flush(t, m)
+	settle(t, m)
 	if got := metrics.total(t, stall.MetricRequests); got != 2 {
 		t.Errorf("%v requests, want 2", got)
 	}
@@ -77,7 +77,7 @@ func TestRouteOfAWindow(t *testing.T) {
 			w.SetRoute("second")
 			w.End()
 			w.SetRoute("late")
-			flush(t, m)
+			settle(t, m)
 			if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute); got["second"] != 1 || len(got) != 1 {
 				t.Errorf("requests by route %v, want one of the second", got)
 			}
@@ -133,7 +133,7 @@ func TestBrokenSpan(t *testing.T) {
 				w := m.Begin(context.Background())
 				w.End()
 			}
-			flush(t, m)
+			settle(t, m)
 			if len(got.all) != 10 {
 				t.Errorf("%d windows, want 10", len(got.all))
 			}

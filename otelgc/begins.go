@@ -28,6 +28,9 @@ type met struct{ exact, cycle distinct }
 
 func (m *met) n() int { return m.exact.n + m.cycle.n }
 
+// last returns when the last of them began.
+func (m *met) last() stall.Instant { return max(m.exact.last, m.cycle.last) }
+
 type distinct struct {
 	n    int
 	last stall.Instant // when the last of them began
@@ -59,21 +62,22 @@ func (b *begins) add(to *[]stall.Instant, t stall.Instant) {
 
 // count adds to what a window has met the collections that delayed it, or the
 // piece w of it. With exact evidence a pause in which the goroutine was parked or
-// ran did not.
+// ran did not. In cycle fidelity the place of a pause may be in doubt: it counts if
+// any of it is certain to lie in w, which is what the join charges.
 func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	extent := w.Extent()
-	pauses := func(of func(stall.Source) bool) {
+	pauses := func(exact bool) {
 		for i := range e.Process {
 			v := &e.Process[i]
-			if v.Cause == stall.GCPause && of(v.Source) && delays(w, e, v.Span().Clip(extent)) {
+			if v.Cause == stall.GCPause && (v.Source == stall.GoTrace) == exact && delays(w, e, part(v, extent)) {
 				b.near = append(b.near, v.Start)
 			}
 		}
 	}
 	b.near = b.near[:0]
-	pauses(func(s stall.Source) bool { return s == stall.GoTrace })
+	pauses(true)
 	for i := range e.Own {
 		if v := &e.Own[i]; v.Cause.IsGC() && !v.Span().Clip(extent).Empty() {
 			b.near = append(b.near, v.Start)
@@ -81,8 +85,17 @@ func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	}
 	m.exact.add(b.exact, b.near)
 	b.near = b.near[:0]
-	pauses(func(s stall.Source) bool { return s != stall.GoTrace })
+	pauses(false)
 	m.cycle.add(b.cycle, b.near)
+}
+
+// part returns the part of a pause that counts as of the extent. What the trace saw
+// is off by tens of nanoseconds, so that its place is not in doubt.
+func part(v *stall.Interval, extent stall.Span) stall.Span {
+	if v.Source == stall.GoTrace {
+		return v.Span().Clip(extent)
+	}
+	return v.Certain(extent)
 }
 
 // add counts the collections that were under way at the instants of a piece.

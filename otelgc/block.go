@@ -27,10 +27,9 @@ const blockCells = 256
 // once and read once.
 type block struct {
 	reserved atomic.Uint64 // cells that were handed out, and tries when there was none left
-	turn     uint8         // lives, 1 at first
 	cells    *[blockCells]cell
 	asked    []asked // beside the cells, nil in a queue whose windows are all requests
-	_        [16]byte
+	_        [24]byte
 }
 
 // asked is what only windows of others than requests have.
@@ -44,19 +43,20 @@ type asked struct {
 type cell struct {
 	start, end, arrival, held stall.Instant
 	span                      spanIDs
-	tag                       atomic.Uint64 // written last, see tagOf
+	tag                       atomic.Uint64 // written last, see tagOf; 0 before
 }
 
-// Where a tag has the slot (from bit 0), the route, the flags of the span, and the
-// life of the block in which the cell was written.
+// Where a tag has the slot (from bit 0), the route, the flags of the span, that the
+// cell is written, and that it never was.
 const (
-	tagRoute = 16
-	tagFlags = 32
-	tagTurn  = 40
+	tagRoute   = 16
+	tagFlags   = 32
+	tagWritten = 1 << 40
+	tagGivenUp = 1 << 41
 )
 
-func tagOf(slot int16, route routeID, flags trace.TraceFlags, turn uint8) uint64 {
-	return uint64(uint16(slot)) | uint64(route)<<tagRoute | uint64(flags)<<tagFlags | uint64(turn)<<tagTurn
+func tagOf(slot int16, route routeID, flags trace.TraceFlags) uint64 {
+	return uint64(uint16(slot)) | uint64(route)<<tagRoute | uint64(flags)<<tagFlags | tagWritten
 }
 
 // spanName is what a window keeps of its span, never the span: that holds much.
@@ -86,10 +86,14 @@ func newBlock(asks bool) *block {
 	return b
 }
 
-// open begins a life. Who held on to the block since it was full in the one
-// before may reserve from here on.
+// open begins a life. Who read the cells in the one before did so on another CPU, as
+// a rule. To write to each of them here has their lines come from there many at a
+// time, where each window would wait for its own. Who held on to the block since it
+// was full may reserve from here on.
 func (b *block) open() {
-	b.turn++
+	for i := range b.cells {
+		b.cells[i].tag = atomic.Uint64{} // a Store would wait for each
+	}
 	b.reserved.Store(0)
 }
 
@@ -114,11 +118,21 @@ func (c *cell) publish(end stall.Instant, tag uint64) {
 	c.tag.Store(tag)
 }
 
+// offer is publish for who wants to know whether somebody will take it: not if it
+// was given up before.
+func (c *cell) offer(end stall.Instant, tag uint64) bool {
+	c.end = end
+	return c.tag.CompareAndSwap(0, tag)
+}
+
+// giveUp has nobody wait for a cell any more. It reports false if it is written.
+func (c *cell) giveUp() bool { return c.tag.CompareAndSwap(0, tagGivenUp) }
+
 // read returns the window of a cell, or false if it is not written.
 func (b *block) read(i int) (ended, bool) {
 	c := &b.cells[i]
 	tag := c.tag.Load()
-	if uint8(tag>>tagTurn) != b.turn {
+	if tag == 0 {
 		return ended{}, false
 	}
 	e := ended{

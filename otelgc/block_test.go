@@ -14,7 +14,7 @@ import (
 func TestBlocksAreUsedAgain(t *testing.T) {
 	var p pending
 	blocks := map[*block]bool{}
-	for range 1000 { // more lives than a turn has values
+	for range 1000 {
 		for range blockCells {
 			p.push(ended{end: 1})
 			blocks[p.tail.Load()] = true

@@ -34,6 +34,7 @@ type book struct {
 	stops    []exactStop       // not yet taken by a collection or a suspension
 	cycles   []exactCycle
 	seen     stall.Instant // the end of what was watched, or known to be unseen
+	crowded  uint64        // children that did not count, not yet told
 }
 
 func newBook(start stall.Instant, clock stall.Clock) *book {
@@ -163,7 +164,7 @@ func (b *book) unsettled(t stall.Instant) bool {
 // advance says how far the runtime has been watched. A generation that lost
 // something is as good as unseen, but what it did show stays.
 func (b *book) advance(g *gotrace.Generation) {
-	if g.Lost.Stops > 0 || g.Lost.Transitions > 0 {
+	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
 		b.log.MarkUnseen(g.Span)
 	}
 	b.seen = max(b.seen, g.End)

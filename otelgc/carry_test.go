@@ -74,11 +74,13 @@ func TestEndsAreMarkedForOthers(t *testing.T) {
 	m := startTest(t, WithExactBudget(1), seam(func(x *exact) { s.learner, x.learn = x.learn, &s }))
 	waitMarking(t, m)
 	work := func() {
-		for range 10 {
+		waitMarking(t, m)
+		for range 100 {
 			w := m.Begin(t.Context())
 			w.End()
 			m.Release(m.Mark())
 		}
+		turnover(t, m)
 	}
 	until(t, "marks", func() bool { work(); return s.begins.Load() > 100 })
 	if begins, ends := s.begins.Load(), s.ends.Load(); ends > begins/10 {

@@ -14,14 +14,12 @@ import (
 const chapters = 8
 
 const (
-	// maxSpans bounds the states that a chapter keeps, 8 bytes each: 20,000
-	// requests a second that change state six times each.
-	maxSpans = 1 << 17
-	// maxTrack is how many of one goroutine are kept before those of all others
-	// are, so that one that does nothing but yield cannot crowd them out.
-	maxTrack = 1 << 15
-	// maxRanges bounds the assists and sweeps that a chapter keeps.
-	maxRanges = 1 << 16
+	// maxStates bounds the states that a chapter keeps, in bytes: 100,000 requests
+	// a second that change state six times each.
+	maxStates = 2 << 20
+	// maxTrack is how many states of one goroutine are kept before those of all
+	// others are, so that one that does nothing but yield cannot crowd them out.
+	maxTrack = 1 << 17
 )
 
 // chapter is what one generation says of goroutines: a copy, in memory that is
@@ -29,27 +27,25 @@ const (
 type chapter struct {
 	span    stall.Span
 	marks   slotMarks
-	tracks  []track         // by goroutine
-	states  []packed        // the memory of tracks
-	ranges  []gotrace.Range // by goroutine, then start
-	made    []madeStop      // stops of the world by goroutines that are followed
-	workers []stall.Span    // when a worker above idle priority held a P: merged
+	tracks  []track      // by goroutine
+	states  shelf        // the memory of tracks
+	efforts []effort     // and of what their goroutines did for the collector
+	made    []madeStop   // stops of the world by goroutines that are followed
+	workers []stall.Span // when a worker above idle priority held a P: merged
+	found   []int        // of whose
 }
 
-// learn copies what g says of goroutines. It returns how many goroutines' states
-// were too many to keep: their windows are unseen.
+// learn copies what g says of goroutines. It returns of how many goroutines
+// something was too much to keep: their windows are unseen.
 func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	c.span = g.Span
 	c.marks.learn(g.Marks)
 	pace.breathe()
 	lost = c.learnTracks(g.Tracks, pace)
 	pace.breathe()
-	lost += c.learnRanges(g.Ranges)
+	lost += c.learnRanges(g)
 	pace.breathe()
-	slices.SortFunc(c.ranges, func(a, b gotrace.Range) int {
-		return cmp.Or(cmp.Compare(a.Goroutine, b.Goroutine), cmp.Compare(a.Start, b.Start))
-	})
-	lost += c.learnMade(g.Stops)
+	lost += c.learnMade(g)
 	c.learnWorkers(g.Workers)
 	return lost
 }
@@ -61,8 +57,7 @@ func (c *chapter) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64)
 	for i := range tracks {
 		total += tracks[i].Most
 	}
-	// In one step: memory that grows is garbage, and large garbage is assists.
-	c.states = slices.Grow(c.states[:0], min(total, maxSpans))
+	c.states.clear(total, len(tracks))
 	c.tracks = slices.Grow(c.tracks[:0], len(tracks))
 	for _, long := range [...]bool{false, true} {
 		for i := range tracks {
@@ -78,28 +73,19 @@ func (c *chapter) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64)
 
 // learnTrack reports whether there was room for a goroutine's states.
 func (c *chapter) learnTrack(t *gotrace.Track) bool {
-	first := len(c.states)
-	start, states, ok := appendTrack(c.states, t, maxSpans)
-	if c.states = states; ok {
-		c.tracks = append(c.tracks, track{goroutine: t.Goroutine, start: start, states: states[first:]})
-	}
+	kept, ok := c.states.put(t)
+	c.tracks = append(c.tracks, kept)
 	return ok
 }
 
-// learnRanges keeps the ranges of goroutines that are followed.
-func (c *chapter) learnRanges(ranges []gotrace.Range) (lost uint64) {
-	c.ranges = c.ranges[:0]
-	for i := range ranges {
-		if _, followed := c.trackOf(ranges[i].Goroutine); !followed {
-			continue
-		}
-		if len(c.ranges) >= maxRanges {
-			lost++
-			continue
-		}
-		c.ranges = append(c.ranges, ranges[i])
-	}
-	return lost
+// lose forgets a goroutine of which something is missing: what is left of it
+// would be taken for the whole.
+func (c *chapter) lose(i int) { c.tracks[i] = track{goroutine: c.tracks[i].goroutine, lost: true} }
+
+// lost reports whether a goroutine was followed and is forgotten.
+func (c *chapter) lost(goroutine uint64) bool {
+	i, ok := c.trackOf(goroutine)
+	return ok && c.tracks[i].lost
 }
 
 func (c *chapter) trackOf(goroutine uint64) (int, bool) {
@@ -136,26 +122,4 @@ func (c *chapter) track(goroutine uint64, s stall.Span) walk {
 		return walk{}
 	}
 	return c.tracks[i].in(s)
-}
-
-// deepest is how many assists and sweeps of one goroutine may be within each
-// other.
-const deepest = 4
-
-// rangesOf returns the assists and sweeps of a goroutine that may reach into s.
-func (c *chapter) rangesOf(goroutine uint64, s stall.Span) []gotrace.Range {
-	at := func(r gotrace.Range, t stall.Instant) int {
-		return cmp.Or(cmp.Compare(r.Goroutine, goroutine), cmp.Compare(r.Start, t))
-	}
-	from, _ := slices.BinarySearchFunc(c.ranges, s.Start, at)
-	to, _ := slices.BinarySearchFunc(c.ranges, s.End, at)
-	for range deepest {
-		if from > 0 && c.ranges[from-1].Goroutine == goroutine {
-			from--
-		}
-	}
-	for from < to && c.ranges[from].End <= s.Start {
-		from++
-	}
-	return c.ranges[from:to]
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // maxChildren bounds the joined goroutines that count in one window, in the
-// order in which they joined.
+// order in which they joined, in one piece of it. Those beyond are a crowd.
 const maxChildren = 64
 
 // child is a goroutine that joined a window for a while, or until [notLeft].
@@ -31,6 +31,7 @@ func (b *book) followChildren(e *stall.Evidence, slot int16, s stall.Span, by *c
 			b.stepIn(e, child{c.goroutine, c.Span.Clip(s)})
 		}
 	}
+	by.crowd.hide(e)
 	by.children = slices.DeleteFunc(by.children, func(c child) bool { return c.End != notLeft })
 }
 
@@ -47,17 +48,29 @@ func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
 			b.loseChildren(slot, seen, by)
 		}
 		seen = c.span.End
-		for _, j := range c.marks.joins.of(slot, s) {
-			if j.kind == gotrace.WindowLeave {
-				leave(by.children, j)
-			} else if len(by.children) < maxChildren {
-				by.children = append(by.children, child{j.goroutine, stall.Span{Start: j.at, End: notLeft}})
-			}
-		}
+		b.crowded += by.learn(c.marks.joins.of(slot, s), func(j mark) stall.Instant { return c.taken(j, s) })
 	}
 	if seen < s.End {
 		b.loseChildren(slot, seen, by)
 	}
+}
+
+// learn takes in who joined, each taken from when it says, or left, and returns how
+// many do not count.
+func (by *carrier) learn(joins []mark, from func(mark) stall.Instant) (over uint64) {
+	for _, j := range joins {
+		switch {
+		case j.kind == gotrace.WindowLeave && !leave(by.children, j):
+			by.crowd.leave(j.at)
+		case j.kind == gotrace.WindowLeave:
+		case len(by.children) < maxChildren:
+			by.children = append(by.children, child{j.goroutine, stall.Span{Start: from(j), End: notLeft}})
+		default:
+			by.crowd.join(j.at)
+			over++
+		}
+	}
+	return over
 }
 
 func (b *book) loseChildren(slot int16, at stall.Instant, by *carrier) {
@@ -65,17 +78,23 @@ func (b *book) loseChildren(slot int16, at stall.Instant, by *carrier) {
 		return
 	}
 	for i := range by.children {
-		by.children[i].End = min(by.children[i].End, at)
+		if c := &by.children[i]; c.End == notLeft {
+			c.End = at
+			by.crowd.lost++
+		}
 	}
+	by.crowd.disperse(at)
 }
 
-func leave(children []child, j mark) {
+// leave reports whether the child is one of those that count.
+func leave(children []child, j mark) bool {
 	for i := range slices.Backward(children) {
 		if children[i].goroutine == j.goroutine && children[i].End == notLeft {
 			children[i].End = j.at
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // stepIn replaces the parked stretches of the window's track by what the child
@@ -104,11 +123,17 @@ func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 }
 
 // appendChild adds the states of a goroutine within s, and returns how far they
-// reach. Where it was not followed, the window counts as parked.
+// reach. Where it was not followed, the window counts as parked; where it was and
+// something of it is missing, as unseen.
 func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
 	at := s.Start
 	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
+			continue
+		}
+		if c.lost(goroutine) {
+			e.Track = appendState(e.Track, at, c.span.Start, stall.StateParked)
+			at = max(at, min(c.span.End, s.End))
 			continue
 		}
 		for t := c.track(goroutine, s); t.next(); {
@@ -121,9 +146,10 @@ func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) st
 			e.Own = appendOwn(e.Own, &t.state, v, c.workers)
 			at = v.End
 		}
-		for _, r := range c.rangesOf(goroutine, s) {
-			if v := (stall.Span{Start: r.Start, End: r.End}).Clip(s); !v.Empty() {
-				e.Own = append(e.Own, own(v.Start, v.End, causeOf(r.Kind)))
+		for _, r := range c.effortsOf(goroutine, s) {
+			v := r.interval()
+			if part := v.Span().Clip(s); !part.Empty() {
+				e.Own = append(e.Own, own(part.Start, part.End, v.Cause))
 			}
 		}
 		e.Own = c.appendMade(e.Own, goroutine, s)
@@ -137,6 +163,8 @@ func appendOwn(to []stall.Interval, t *state, s stall.Span, workers []stall.Span
 	switch {
 	case t.gcWait:
 		return append(to, own(s.Start, s.End, stall.GCWait))
+	case t.held:
+		return append(to, own(s.Start, s.End, stall.RuntimeUnknown))
 	case t.state == stall.StateRunnable:
 		return appendSched(to, s, workers)
 	}

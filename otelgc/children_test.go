@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,8 +39,8 @@ func TestChildStepsIn(t *testing.T) {
 		},
 		Tracks: []gotrace.Track{
 			statesOf(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
-			statesOf(2, inState(3000, 4500, run), inState(4500, 5000, wait), inState(5000, 5500, parked), inState(5500, 7000, run)),
-			statesOf(3, inState(3900, 7500, run), inState(7500, 10_000, parked)),
+			statesOf(2, inState(1000, 4500, run), inState(4500, 5000, wait), inState(5000, 5500, parked), inState(5500, 7000, run)),
+			statesOf(3, inState(1000, 7500, run), inState(7500, 10_000, parked)),
 		},
 		Ranges: []gotrace.Range{
 			{Span: stall.Span{Start: 2500, End: 3600}, Goroutine: 2, Kind: gotrace.Assist},
@@ -71,6 +72,64 @@ func TestChildStepsIn(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("own (-want +got):\n%s", diff)
+	}
+}
+
+// TestChildIsTakenFromItsStart: a goroutine that began in the window and joins it is
+// waited for from then on, if it did nothing in between but want a CPU and run.
+func TestChildIsTakenFromItsStart(t *testing.T) {
+	const (
+		run, wait, parked = stall.StateRunning, stall.StateRunnable, stall.StateParked
+	)
+	begin, end := slot0(2000, 1, gotrace.WindowBegin), slot0(9000, 1, gotrace.WindowEnd)
+	join := func(at stall.Instant) gotrace.Mark { return slot0(at, 2, gotrace.WindowJoin) }
+	leave := func(at stall.Instant) gotrace.Mark { return slot0(at, 2, gotrace.WindowLeave) }
+	other := gotrace.Mark{At: 4950, Goroutine: 2, Key: gotrace.WindowJoin.Key(1)}
+	for _, c := range []struct {
+		name  string
+		marks []gotrace.Mark
+		child []gotrace.TrackSpan
+		sched []string
+	}{
+		{"it waits for a CPU first", []gotrace.Mark{join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(3500, 4900, wait), inState(4900, 6000, run)}, []string{"3500-4900"}},
+		{"it loses the CPU before it joins", []gotrace.Mark{join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(3500, 4000, wait), inState(4000, 4100, run), inState(4100, 4900, wait), inState(4900, 6000, run)},
+			[]string{"3500-4000", "4100-4900"}},
+		{"it parked before", []gotrace.Mark{join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(3500, 4000, wait), inState(4000, 4500, parked), inState(4500, 4900, wait), inState(4900, 6000, run)}, nil},
+		{"something of it is not known", []gotrace.Mark{join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(3500, 4000, wait), inState(4500, 4900, wait), inState(4900, 6000, run)}, nil},
+		{"it is older than the window", []gotrace.Mark{join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(1500, 4900, wait), inState(4900, 6000, run)}, nil},
+		{"it joined another window before", []gotrace.Mark{other, join(5000), leave(6000)},
+			[]gotrace.TrackSpan{inState(3500, 4900, wait), inState(4900, 6000, run)}, nil},
+		{"it is known from then on", []gotrace.Mark{join(5000), leave(6000)}, // see below
+			[]gotrace.TrackSpan{inState(3500, 4900, wait), inState(4900, 6000, run)}, nil},
+		{"it joins again", []gotrace.Mark{join(4000), leave(4500), join(6000), leave(7000)},
+			[]gotrace.TrackSpan{inState(3500, 3900, wait), inState(3900, 4600, run), inState(4600, 5900, wait), inState(5900, 7000, run)},
+			[]string{"3500-3900"}},
+	} {
+		b := newBook(1, stall.Clock{})
+		child := statesOf(2, c.child...)
+		child.Created = c.name != "it is known from then on"
+		b.learn(&gotrace.Generation{
+			Span:  stall.Span{Start: 1000, End: 10_000},
+			Marks: slices.Concat([]gotrace.Mark{begin}, c.marks, []gotrace.Mark{end}),
+			Tracks: []gotrace.Track{
+				statesOf(1, inState(1000, 3000, run), inState(3000, 8000, parked), inState(8000, 10_000, run)),
+				child,
+			},
+		}, nil)
+		var got []string
+		for _, v := range followed(b, stall.Window{Start: 2000, End: 9000}, 0, 2000).Own {
+			if v.Cause == stall.Sched {
+				got = append(got, fmt.Sprintf("%d-%d", v.Start, v.End))
+			}
+		}
+		if diff := cmp.Diff(c.sched, got); diff != "" {
+			t.Errorf("%s: waits for a CPU (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 

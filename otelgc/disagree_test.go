@@ -20,23 +20,23 @@ func TestDisagreementIsSaid(t *testing.T) {
 	m := &Monitor{clock: clock, tel: tel, exact: newExact(clock, 0)}
 	m.exact.fail = func(err error) { said = append(said, err.Error()) }
 	teller := statusTeller{m: m}
-	teller.disagreement(0)
+	teller.disagreement(disagreement{})
 	if len(said) != 0 {
 		t.Fatalf("said %q though all agree", said)
 	}
-	teller.disagreement(3)
-	teller.disagreement(2)
-	if len(said) != 1 || !strings.Contains(said[0], "pauses of 3 collections") {
+	teller.disagreement(disagreement{missing: 3})
+	teller.disagreement(disagreement{missing: 2})
+	if len(said) != 1 || !strings.Contains(said[0], "pauses of 3 collections are longer by the runtime's own figures") {
 		t.Fatalf("said %q, want one sentence about 3 collections", said)
 	}
 	teller.said -= stall.Instant(2 * time.Minute)
-	teller.disagreement(1)
-	if len(said) != 2 || !strings.Contains(said[1], "pauses of 3 collections") {
-		t.Errorf("said %q, want a second sentence about the 2 before and 1 more", said)
+	teller.disagreement(disagreement{missing: 1, delayed: 4})
+	if len(said) != 2 || !strings.Contains(said[1], "pauses of 3 collections") || !strings.Contains(said[1], "; of 4 collections are longer in the execution trace") {
+		t.Errorf("said %q, want a second sentence about the 2 before and 1 more, and 4 others", said)
 	}
 	teller.said -= stall.Instant(2 * time.Minute)
-	teller.disagreement(1)
-	if len(said) != 3 || !strings.Contains(said[2], "pauses of 1 collection differ") {
+	teller.disagreement(disagreement{delayed: 1})
+	if len(said) != 3 || !strings.Contains(said[2], "the pauses of 1 collection are longer in the execution trace") {
 		t.Errorf("said %q, want a third sentence about 1 collection", said)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -117,10 +118,15 @@ func (e *evidence) quiet(t stall.Instant) stall.Instant {
 // near cuts a list to what can reach into s. Slack is at both ends, and was
 // counted twice in longest.
 func (e *evidence) near(list []stall.Interval, s stall.Span) []stall.Interval {
-	at := func(v stall.Interval, t stall.Instant) int { return cmp.Compare(v.Start, t) }
-	from, _ := slices.BinarySearchFunc(list, s.Start-e.longest, at)
-	to, _ := slices.BinarySearchFunc(list, s.End+e.longest, at)
-	return list[from:to]
+	from := startingFrom(list, s.Start-e.longest)
+	list = list[from:]
+	return list[:startingFrom(list, s.End+e.longest)]
+}
+
+// startingFrom returns the first of a list that starts at t or later. Intervals are
+// large: they are looked at where they are.
+func startingFrom(list []stall.Interval, t stall.Instant) int {
+	return sort.Search(len(list), func(i int) bool { return list[i].Start >= t })
 }
 
 func nearSpans(list []stall.Span, s stall.Span) []stall.Span {

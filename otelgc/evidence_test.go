@@ -100,6 +100,7 @@ func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
 		{"not ended in the slice", at(59), 3 * second, at(59), 5, 4},
 		{"another slot", at(44), at(47), at(44), 6, 9},
 		{"older, but its mark was lost", at(0) - 5*second, at(43), at(42), 5, 0},
+		{"over before it was marked", at(0), at(25), at(59), 5, 0},
 		{"a slot without marks", at(0), at(100), at(0), 7, 0},
 	} {
 		span := stall.Span{Start: c.held.Add(-b.error), End: c.end.Add(b.error)}
@@ -161,9 +162,10 @@ func TestUnfollow(t *testing.T) {
 // TestChapterIsBounded: one goroutine that only yields does not crowd out the
 // others, and what is not kept is counted.
 func TestChapterIsBounded(t *testing.T) {
+	const usual = 600 // ns, which take three bytes
 	many := func(n int) (spans []gotrace.TrackSpan) {
 		for i := range stall.Instant(n) {
-			spans = append(spans, running(second+i, second+i+1))
+			spans = append(spans, running(second+i*usual, second+(i+1)*usual))
 		}
 		return spans
 	}
@@ -173,15 +175,12 @@ func TestChapterIsBounded(t *testing.T) {
 	for id := range uint64(6) {
 		g.Tracks = append(g.Tracks, gotrace.NewTrack(3+id, many(maxTrack)...))
 	}
-	for range maxRanges + 5 {
-		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: second, End: second + 1}, Goroutine: 2})
-	}
 	lost := c.learn(g, nil)
-	if want := uint64(1 + 3 + 5); lost != want {
-		t.Errorf("lost %d tracks and ranges, want %d", lost, want)
+	if want := uint64(1 + 6 - maxStates/maxTrack/usualState); lost != want {
+		t.Errorf("lost %d tracks, want %d", lost, want)
 	}
-	if len(c.states) > maxSpans || len(c.ranges) > maxRanges {
-		t.Errorf("keeps %d spans and %d ranges", len(c.states), len(c.ranges))
+	if n := len(c.states.bytes); n > maxStates {
+		t.Errorf("keeps %d bytes of states", n)
 	}
 	kept := func(goroutine uint64) (n int) {
 		for w := c.track(goroutine, g.Span); w.next(); n++ {
@@ -193,32 +192,6 @@ func TestChapterIsBounded(t *testing.T) {
 	}
 	if got := kept(1); got != 0 {
 		t.Errorf("%d spans of one that was not kept", got)
-	}
-}
-
-// TestRangesOf: only those that may reach in; one that is over already, but is
-// within one that is not, comes along for the join to leave out.
-func TestRangesOf(t *testing.T) {
-	var c chapter
-	g := &gotrace.Generation{Tracks: []gotrace.Track{{Goroutine: 7}, {Goroutine: 8}}}
-	for _, r := range [][3]stall.Instant{{7, 10, 100}, {7, 20, 30}, {7, 150, 160}, {7, 200, 300}, {8, 10, 500}} {
-		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: r[1], End: r[2]}, Goroutine: uint64(r[0])})
-	}
-	c.learn(g, nil)
-	for _, want := range []struct {
-		s stall.Span
-		n int
-	}{{stall.Span{Start: 0, End: 5}, 0}, {stall.Span{Start: 50, End: 60}, 2}, {stall.Span{Start: 155, End: 250}, 2}, {stall.Span{Start: 300, End: 400}, 0}} {
-		n := 0
-		for _, r := range c.rangesOf(7, want.s) {
-			if r.Goroutine != 7 {
-				t.Errorf("%v: a range of goroutine %d", want.s, r.Goroutine)
-			}
-			n++
-		}
-		if n != want.n {
-			t.Errorf("%v: %d ranges, want %d", want.s, n, want.n)
-		}
 	}
 }
 

@@ -62,6 +62,8 @@ type tracer struct {
 	start func(io.Writer) error
 	stop  func()
 	retry time.Duration // after a slice that failed
+	// silent is how long a stream that has ended may be silent until it is lost.
+	silent time.Duration
 }
 
 // learner takes what the decoder found, on the decoder's goroutine.
@@ -80,7 +82,7 @@ type learner interface {
 func newExact(clock stall.Clock, budget float64) *exact {
 	x := &exact{
 		clock: clock, budget: budget, gov: newGovernor(budget),
-		tracer: tracer{trace.Start, trace.Stop, busyRetry},
+		tracer: tracer{trace.Start, trace.Stop, busyRetry, silentAfter},
 		wake:   make(chan struct{}, 1), idle: make(chan struct{}),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		free:   newFree(),

@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"slices"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
@@ -23,6 +24,17 @@ type exactCycle struct {
 	gotrace.Cycle
 	stops []exactStop
 	whole bool // every stop of it was seen
+}
+
+// restarting returns the part of the last pause in which the world was being
+// restarted: from the end of the collection, behind which the runtime stamps that
+// of the pause, until a goroutine of others ran.
+func (c *exactCycle) restarting() time.Duration {
+	last := &c.stops[len(c.stops)-1]
+	if c.End < last.Start {
+		return 0
+	}
+	return max(0, last.over.Sub(c.End))
 }
 
 const (

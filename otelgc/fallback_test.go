@@ -22,7 +22,9 @@ type fault struct {
 	seam seam
 	// begin and end are called besides.
 	begin, end func(*testing.T)
-	forEver    bool
+	// struck reports whether exact fidelity is gone.
+	struck  func(*losses) bool
+	forEver bool
 }
 
 // spoil changes what the tracer writes while the fault is on.
@@ -39,7 +41,7 @@ func (f *fault) spoil(change func(p []byte) []byte) *fault {
 func faults() map[string]*fault {
 	taken, broken, version, lost := new(fault), new(fault), new(fault), new(fault)
 	var theirs bytes.Buffer
-	taken.seam = func(*exact) {}
+	taken.seam = hasty
 	taken.begin = func(t *testing.T) {
 		trace.Stop()
 		if err := trace.Start(&theirs); err != nil {
@@ -47,6 +49,10 @@ func faults() map[string]*fault {
 		}
 	}
 	taken.end = func(*testing.T) { trace.Stop() }
+	taken.struck = func(l *losses) bool { return l.of("slice tracer_in_use") > 0 }
+	broken.struck = func(l *losses) bool { return l.of("slice decode") > 0 }
+	version.struck = broken.struck
+	lost.struck = func(*losses) bool { return !lost.on.Load() }
 	broken.spoil(func(p []byte) []byte {
 		for i := range p {
 			p[i] = 0xff
@@ -110,7 +116,7 @@ func testFallback(t *testing.T, f *fault) {
 	var of [2]atomic.Int64 // windows by fidelity
 	var quiet losses
 	r := newRig()
-	m := startTest(t, r, WithExactBudget(1), both(quiet.seam, f.seam), WithOnWindow(func(_ *stall.Window, s *stall.Share) {
+	m := startTest(t, r, WithExactBudget(1), both(both(quiet.seam, f.seam), talkative), WithOnWindow(func(_ *stall.Window, s *stall.Share) {
 		of[s.Fidelity].Add(1)
 	}))
 	stop := work(m)
@@ -118,7 +124,13 @@ func testFallback(t *testing.T, f *fault) {
 	more := func(what string, f stall.Fidelity) {
 		t.Helper()
 		before := of[f].Load()
-		until(t, what, func() bool { return of[f].Load() > before+10 })
+		until(t, what, func() bool {
+			if f == stall.Exact && m.exact.marking() {
+				time.Sleep(20 * time.Millisecond) // of windows
+				turnover(t, m)
+			}
+			return of[f].Load() > before+10
+		})
 	}
 	more("windows that are followed", stall.Exact)
 	until(t, "the metric to say that the runtime is watched", func() bool { return coverage(t, r, stall.GoTrace) > 0 })
@@ -126,6 +138,7 @@ func testFallback(t *testing.T, f *fault) {
 	if f.begin != nil {
 		f.begin(t)
 	}
+	until(t, "the fault to strike", func() bool { return f.struck(&quiet) })
 	more("windows of fidelity cycle", stall.Cycle)
 	until(t, "the metric to fall", func() bool { return coverage(t, r, stall.GoTrace) < 0.95 })
 	if c := coverage(t, r, stall.GCWatch); c == 0 {

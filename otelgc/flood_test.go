@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 )
@@ -46,8 +47,11 @@ func TestFloodOfYields(t *testing.T) {
 		<-done
 	}()
 	until(t, "generations that are flooded and have their tracks", func() bool {
+		waitMarking(t, m)
 		w := m.Begin(t.Context())
 		w.End()
+		time.Sleep(50 * time.Millisecond)
+		turnover(t, m)
 		return f.whole.Load() >= 2
 	})
 }

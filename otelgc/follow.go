@@ -11,6 +11,12 @@ import (
 type carrier struct {
 	goroutine uint64  // 0 if it is not known
 	children  []child // that have joined and not left
+	crowd     crowd   // those that do not count
+}
+
+// blank returns one that is not known, with the same memory.
+func (by *carrier) blank() carrier {
+	return carrier{children: by.children[:0], crowd: crowd{past: by.crowd.past[:0]}}
 }
 
 // follow adds the states of the goroutine that carried the window, and what the
@@ -39,8 +45,8 @@ func (b *book) follow(e *stall.Evidence, w *stall.Window, slot int16, had stall.
 				e.Own = appendUnpolled(e.Own, t.span().Clip(before), c.workers)
 			}
 		}
-		for _, r := range c.rangesOf(by.goroutine, s) {
-			e.Own = append(e.Own, own(r.Start, r.End, causeOf(r.Kind)))
+		for _, r := range c.effortsOf(by.goroutine, s) {
+			e.Own = append(e.Own, r.interval())
 		}
 		e.Own = c.appendMade(e.Own, by.goroutine, s)
 	}

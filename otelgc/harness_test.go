@@ -63,6 +63,26 @@ func flush(t *testing.T, m *Monitor) {
 	}
 }
 
+// turnover ends the slice that is traced: what it saw is known at once, instead of
+// when its second is over. The next slice begins by itself.
+func turnover(t *testing.T, m *Monitor) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	resume, err := m.PauseExact(ctx)
+	if err != nil {
+		t.Fatalf("PauseExact: %v", err)
+	}
+	resume()
+}
+
+// settle is flush for who need not wait for the end of a generation.
+func settle(t *testing.T, m *Monitor) {
+	t.Helper()
+	turnover(t, m)
+	flush(t, m)
+}
+
 func cyclesTotal() uint64 {
 	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s)
@@ -153,6 +173,7 @@ func until(t *testing.T, what string, is func() bool) {
 func untilSeen(t *testing.T, m *Monitor) {
 	t.Helper()
 	from := m.clock.Now()
+	turnover(t, m)
 	until(t, "a generation to be decoded", func() bool {
 		return m.book.log.Coverage(stall.Span{Start: from, End: m.clock.Now()}) > 0
 	})

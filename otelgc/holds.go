@@ -71,6 +71,16 @@ func (x *exact) demand() time.Duration {
 	return max(0, x.until.Sub(x.clock.Now()))
 }
 
+// leave is the end of one who read the trace: for the last of them nobody traces
+// any longer, whatever was asked for.
+func (x *exact) leave() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.readers.Add(-1) == 0 {
+		x.until = 0
+	}
+}
+
 // claim makes the tracer busy, unless somebody holds it.
 func (x *exact) claim() bool {
 	x.mu.Lock()

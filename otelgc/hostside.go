@@ -158,7 +158,9 @@ func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
 		case inside.Empty() || !v.Applies(h.board.target.place):
 		case v.Cause == stall.HostFault:
 			h.pages = append(h.pages, inside)
-		case v.Cause != stall.HostUnknown && v.Cause != stall.HostSuspended:
+		case v.Cause == stall.HostUnknown && v.Scope != stall.ScopeTarget:
+			// It may not be the CPU that was taken. Of the process's own threads it was.
+		case v.Cause != stall.HostSuspended:
 			h.cpu = append(h.cpu, inside)
 		}
 	}

@@ -30,7 +30,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 	waitMarking(t, m)
 	sum := func() (all stall.Share) {
 		w.Advance(m.clock.Now(), 0, 0)
-		flush(t, m)
+		settle(t, m)
 		got.mu.Lock()
 		defer got.mu.Unlock()
 		for _, r := range got.all {
@@ -53,6 +53,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 	// whether it was this request's: so until some is sure.
 	var after stall.Share
 	until(t, "more than before that is surely the program's own", func() bool {
+		waitMarking(t, m)
 		for range 40 {
 			get(t, s)
 		}
@@ -141,7 +142,7 @@ func TestPausesWithoutACPU(t *testing.T) {
 		})
 	}
 	until(t, "a pause that is called stolen CPU", collect(func(c *gc.Collection) bool { return c.SlowedBy == gc.StolenCPU }))
-	flush(t, m)
+	settle(t, m)
 	all, _ := m.Collections(0)
 	for i := range all {
 		c := &all[i]

@@ -54,6 +54,8 @@ func TestHostSide(t *testing.T) {
 	cpu.Scope = stall.ScopeCPU
 	machine := target(150, 180, stall.HostSteal)
 	machine.Scope = stall.ScopeMachine
+	unknown := target(100, 200, stall.HostUnknown)
+	unknown.Scope = stall.ScopeMachine
 	gone := target(300, 350, stall.HostSteal)
 	gone.Scope = stall.ScopeMachine
 	for _, test := range []struct {
@@ -67,12 +69,13 @@ func TestHostSide(t *testing.T) {
 		{"nobody watched", 0, 50, nil, -1, -1},
 		{"without a CPU", 0, 900, []stall.Interval{target(100, 200, stall.HostPreempted)}, 100 * time.Microsecond, 0},
 		{"throttled, from before it", 0, 900, []stall.Interval{target(50, 150, stall.HostThrottled)}, 50 * time.Microsecond, 0},
+		{"without a CPU, and nobody can say why", 0, 900, []stall.Interval{target(100, 200, stall.HostUnknown)}, 100 * time.Microsecond, 0},
 		{"a page", 0, 900, []stall.Interval{target(200, 800, stall.HostFault)}, 0, 200 * time.Microsecond},
 		{"a page, and the machine was gone", 0, 900, []stall.Interval{target(200, 800, stall.HostFault), gone}, 50 * time.Microsecond, 150 * time.Microsecond},
 		{"the machine was gone all the while a page was waited for", 0, 900, []stall.Interval{target(310, 330, stall.HostFault), gone}, 50 * time.Microsecond, 0},
 		{"another process, and one CPU", 0, 900, []stall.Interval{other, cpu}, 0, 0},
 		{"twice the same", 0, 900, []stall.Interval{target(100, 200, stall.HostPreempted), machine}, 100 * time.Microsecond, 0},
-		{"nobody knows why", 0, 900, []stall.Interval{target(100, 200, stall.HostUnknown)}, 0, 0},
+		{"the machine, and nobody knows why", 0, 900, []stall.Interval{unknown}, 0, 0},
 		{"within slack", 30 * time.Microsecond, 900, []stall.Interval{target(150, 250, stall.HostPreempted)}, 40 * time.Microsecond, 0},
 		{"it may be elsewhere", 80 * time.Microsecond, 900, []stall.Interval{target(150, 250, stall.HostPreempted)}, 0, 0},
 	} {
@@ -134,7 +137,7 @@ func TestHostSideTells(t *testing.T) {
 		start := at + 100*ms*i + 50*ms
 		h.history.Add(hostcount.Reading{
 			Span:   stall.Span{Start: start, End: start + ms},
-			Counts: hostcount.Counts{MajorFaults: uint64(i), Stolen: time.Duration(i) * 10 * time.Millisecond},
+			Counts: hostcount.Counts{MajorFaults: uint64(i), Throttled: gc.Known(time.Duration(0)), Stolen: time.Duration(i) * 10 * time.Millisecond},
 		})
 	}
 	var r records
@@ -166,6 +169,14 @@ func TestHostSideTells(t *testing.T) {
 	}
 	if got := r.slowed(stall.Span{Start: at + 100*ms, End: at + 4000*ms}); got != "" {
 		t.Errorf("sentence of a request that it did not pause: got %q, want none", got)
+	}
+	// Where in 100 ms the pause lay is not known, so the second request may have had none of it.
+	r.ring[20].Pauses[0].Slack = time.Duration(50 * ms)
+	if got := r.slowed(stall.Span{Start: at + 4900*ms, End: at + 6000*ms}); got != want {
+		t.Errorf("sentence of a request that had it somewhere: got %q, want %q", got, want)
+	}
+	if got := r.slowed(stall.Span{Start: at + 5005*ms, End: at + 6000*ms}); got != "" {
+		t.Errorf("sentence of a request that may have had none of it: got %q, want none", got)
 	}
 }
 

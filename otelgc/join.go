@@ -29,7 +29,7 @@ func (w *Window) Context(ctx context.Context) context.Context {
 
 func (w *window) context(ctx context.Context) context.Context {
 	m, slot := w.home.m, w.home.slot
-	if slot == noSlot {
+	if slot == noSlot || ctx == nil { // nil is let through in a slice as it is outside
 		return ctx
 	}
 	turn := m.slots.turn[slot].Load()
@@ -50,10 +50,17 @@ func (w *window) context(ctx context.Context) context.Context {
 //
 // While the window's own goroutine is parked, what stalls a joined one is
 // charged to the window in its place; of several that joined, to the first that
-// is not parked itself. Without Join only the window's own goroutine is
-// followed, and its waiting for others is the program's own doing. A window that
-// is over, and a context without one, are joined by doing nothing.
+// is not parked itself. The first 64 count (of a window that lasts, those of each
+// second or so); what the window waits while there are more, and none of the 64
+// explains, is unseen. Without Join only the window's own goroutine is
+// followed, and its waiting for others is the program's own doing. A goroutine that
+// began in the window counts from its start if it has not been parked before Join,
+// so that what it waits for its first CPU is seen: call Join first. A window that is
+// over, and a context without one, are joined by doing nothing.
 func Join(ctx context.Context) (leave func()) {
+	if ctx == nil {
+		return func() {}
+	}
 	p, ok := ctx.Value(joinKey{}).(*joinPoint)
 	if !ok || !p.m.exact.marking() || !p.open() {
 		return func() {}

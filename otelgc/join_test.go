@@ -1,9 +1,12 @@
 package otelgc
 
 import (
+	"bytes"
 	"context"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 )
@@ -23,7 +26,7 @@ func TestJoin(t *testing.T) {
 			}
 			computeBeside(ctx, opened)
 			w.End()
-			flush(t, m)
+			settle(t, m)
 			s := got.all[0].s
 			if s.Unseen > s.Total/2 {
 				t.Skipf("the slice ended: %s", s.Explain())
@@ -55,7 +58,7 @@ func TestJoinRequest(t *testing.T) {
 			if asked.Pattern != "GET /orders" {
 				t.Errorf("who stands outside is told pattern %q", asked.Pattern)
 			}
-			flush(t, m)
+			settle(t, m)
 			s := got.all[0].s
 			if s.Unseen > s.Total/2 {
 				t.Skipf("the slice ended: %s", s.Explain())
@@ -66,6 +69,65 @@ func TestJoinRequest(t *testing.T) {
 				t.Errorf("joined %v: %s", joined, s.Explain())
 			}
 		})
+	}
+}
+
+// TestNoContext: who passes none is not ended by it, and not in slices alone.
+func TestNoContext(t *testing.T) {
+	for name, budget := range map[string]float64{"outside": 0, "inside": 1} {
+		t.Run(name, func(t *testing.T) {
+			m := startTest(t, WithExactBudget(budget))
+			if budget > 0 {
+				waitMarking(t, m)
+			}
+			var none context.Context
+			w := m.Begin(none)
+			if got := w.Context(none); got != nil {
+				t.Errorf("Context: got %v, want none", got)
+			}
+			Join(none)()
+			w.End()
+		})
+	}
+}
+
+// TestUploadOfAJoinableRequest: the files that a handler has made of an upload are
+// gone when the request is over, as net/http has it: also where the handler got a
+// copy of the request.
+func TestUploadOfAJoinableRequest(t *testing.T) {
+	m := startTest(t, WithExactBudget(1), WithJoinableRequests())
+	files := t.TempDir()
+	t.Setenv("TMPDIR", files)
+	s := httptest.NewServer(m.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(0); err != nil {
+			t.Error(err)
+		}
+		if list, err := os.ReadDir(files); len(list) == 0 {
+			t.Errorf("no file was made of the upload: %v", err)
+		}
+	})))
+	waitMarking(t, m)
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const large = 11 << 20 // more than net/http keeps in memory
+	if _, err := part.Write(make([]byte, large)); err != nil {
+		t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.Client().Post(s.URL, form.FormDataContentType(), &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	s.Close() // the request is over
+	if list, err := os.ReadDir(files); len(list) != 0 || err != nil {
+		t.Errorf("%d files of the upload are left, %v", len(list), err)
 	}
 }
 

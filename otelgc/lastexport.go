@@ -24,5 +24,5 @@ func (m *Monitor) exportLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastExport)
 	defer cancel()
-	_ = m.exporter.ForceFlush(ctx)
+	safely(func() { _ = m.exporter.ForceFlush(ctx) })
 }

@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -58,6 +60,23 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 		shutdown(t, m)
 		t.Fatal("no error for a mode that does not exist")
 	}
+	startTest(t, WithExactBudget(0))
+}
+
+// TestStartInABubble: the runtime ends the program whose tracer or finalizers find
+// themselves in a bubble of testing/synctest. There Start refuses, and nothing is
+// left that the collector would run into.
+func TestStartInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := Start(WithBoard(""))
+		if !errors.Is(err, stall.ErrNotSupported) {
+			t.Errorf("Start: got %v, want %v", err, stall.ErrNotSupported)
+		}
+		runtime.GC()
+		if err := m.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown of no monitor: %v", err)
+		}
+	})
 	startTest(t, WithExactBudget(0))
 }
 

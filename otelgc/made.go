@@ -22,18 +22,17 @@ const maxMade = 1 << 13
 // learnMade keeps the stops that goroutines made which are followed. Of who made
 // more than there is room for nothing is known in this generation; it returns how
 // many stops those are.
-func (c *chapter) learnMade(stops []gotrace.Stop) (lost uint64) {
+func (c *chapter) learnMade(g *gotrace.Generation) (lost uint64) {
 	c.made = c.made[:0]
-	for i := range stops {
-		s := &stops[i]
-		at, followed := c.trackOf(s.Goroutine)
-		switch {
-		case !followed:
-		case len(c.made) < maxMade:
-			c.made = append(c.made, madeStop{s.Goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
-		default:
-			c.tracks[at].states = nil
-			lost++
+	for i := range g.Stops {
+		s := &g.Stops[i]
+		for _, at := range c.whose(g.Turns, s.Goroutine, s.Start) {
+			if len(c.made) < maxMade {
+				c.made = append(c.made, madeStop{c.tracks[at].goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
+			} else {
+				c.lose(at)
+				lost++
+			}
 		}
 	}
 	slices.SortStableFunc(c.made, func(a, b madeStop) int { return cmp.Compare(a.goroutine, b.goroutine) })

@@ -35,9 +35,10 @@ func (m *mark) ofChild() bool {
 
 // slotMarks are the marks of one generation.
 type slotMarks struct {
-	all   []mark // by time, until the chapter is shelved
-	own   bySlot // where windows began or ended on their goroutines
-	joins bySlot // where child goroutines joined and left
+	all    []mark                   // by time, until the chapter is shelved
+	own    bySlot                   // where windows began or ended on their goroutines
+	joins  bySlot                   // where child goroutines joined and left
+	joined map[uint64]stall.Instant // when a goroutine first joined a window, whichever
 }
 
 // learn takes in the marks of a generation, which are by time.
@@ -45,6 +46,15 @@ func (s *slotMarks) learn(marks []gotrace.Mark) {
 	s.all = appendMarks(s.all[:0], marks)
 	s.own.learn(s.all, func(m *mark) bool { return m.kind == gotrace.WindowBegin || m.kind == gotrace.WindowEnd })
 	s.joins.learn(s.all, (*mark).ofChild)
+	clear(s.joined)
+	for i := range slices.Backward(s.all) {
+		if m := &s.all[i]; m.kind == gotrace.WindowJoin {
+			if s.joined == nil {
+				s.joined = make(map[uint64]stall.Instant)
+			}
+			s.joined[m.goroutine] = m.at // those of before come after
+		}
+	}
 }
 
 // bySlot holds marks by slot, and by time within one.
@@ -77,8 +87,12 @@ func (s *bySlot) learn(marks []mark, wanted func(*mark) bool) {
 	s.ends[0] = 0
 }
 
-// of returns the marks of a slot in s.
+// of returns the marks of a slot in a span. A window may have been over before
+// it was marked, if somebody says so: there are none in that.
 func (s *bySlot) of(slot int16, in stall.Span) []mark {
+	if in.Empty() {
+		return nil
+	}
 	list := s.list[s.ends[slot]:s.ends[slot+1]]
 	at := func(m mark, t stall.Instant) int { return cmp.Compare(m.at, t) }
 	from, _ := slices.BinarySearchFunc(list, in.Start, at)

@@ -30,7 +30,7 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		w.mark(arrival)
 		if m.joinable && w.home.slot != noSlot {
 			inner := r.WithContext(w.context(r.Context()))
-			defer passPattern(r, inner)
+			defer passBack(r, inner)
 			r = inner
 		}
 		defer m.served(&w, r, arrival)
@@ -38,9 +38,12 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// passPattern tells who stands outside which pattern the request had: a mux notes
-// it in the request that it gets.
-func passPattern(outer, inner *http.Request) { outer.Pattern = inner.Pattern }
+// passBack tells who stands outside what was noted in the request that the handler
+// got: a mux its pattern, and ParseMultipartForm the files that it made, which
+// net/http removes when the request is over.
+func passBack(outer, inner *http.Request) {
+	outer.Pattern, outer.MultipartForm = inner.Pattern, inner.MultipartForm
+}
 
 // arrivalOf returns when a request arrived, or zero. That the connection has had
 // its first request is noted though a header says it better.

@@ -79,8 +79,11 @@ type Monitor struct {
 }
 
 // Start begins to watch this process. A second monitor in one process is
-// refused with [ErrStarted]. Anything that cannot be had here, such as the
-// tracer or the board, is done without and said in the telemetry.
+// refused with [ErrStarted]. One that follows on another has sums of its own: on the
+// same provider of meters the counters of requests begin again at zero. Anything
+// that cannot be had here, such as the tracer or the board, is done without and said
+// in the telemetry. In a bubble of testing/synctest, whose time is not the machine's,
+// Start is refused with [stall.ErrNotSupported].
 func Start(opts ...Option) (*Monitor, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -122,7 +125,8 @@ func start(c config) (*Monitor, error) {
 	}
 	m := newMonitor(c, clock, tel)
 	if err := m.run(c); err != nil {
-		return nil, errors.Join(err, m.Shutdown(context.Background()))
+		m.stop(context.Background())
+		return nil, errors.Join(err, m.end)
 	}
 	return m, nil
 }
@@ -156,11 +160,11 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
-	m.status.m, m.status.since = m, now
+	m.status.m, m.status.since, m.status.every = m, now, statusEvery
 	m.wall.Store(int64(clock.Wall().Offset))
 	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n, 0) }
 	m.host.report, m.exact.report = lost, lost
-	m.host.fail = func(err error) { otel.Handle(fmt.Errorf("otelgc: %w", err)) }
+	m.host.fail = func(err error) { safely(func() { otel.Handle(fmt.Errorf("otelgc: %w", err)) }) }
 	m.exact.fail = m.host.fail
 	m.exact.learn = m
 	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }

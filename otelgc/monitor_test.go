@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/race"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -26,20 +25,17 @@ func TestCollectionsMatchTheRuntime(t *testing.T) {
 				e.watch(m)
 				waitMarking(t, m)
 			}
-			alone, together := 1500, 500
-			if race.Enabled {
-				alone, together = 800, 200 // still more than the runtime remembers
-			}
+			const alone, together = 1600, 400 // more than the runtime remembers
 			collect(alone, 1)
 			collect(together, runtime.GOMAXPROCS(0))
 			if budget > 0 {
-				until(t, "a thousand exact cycles", func() bool { runtime.GC(); return e.count() >= 1000 })
+				until(t, "a thousand exact cycles", func() bool { settle(t, m); collect(100, 1); return e.count() >= 1000 })
 				e.check(t)
 			}
 			before, after := uint64(0), uint64(1)
 			for before != after { // until no cycle ends meanwhile
 				before = cyclesTotal()
-				flush(t, m)
+				settle(t, m)
 				after = cyclesTotal()
 			}
 			before = m.first
@@ -83,7 +79,7 @@ func TestExactFollowsRequests(t *testing.T) {
 		get(t, s)
 	}
 	stop()
-	flush(t, m)
+	settle(t, m)
 	got.mu.Lock()
 	defer got.mu.Unlock()
 	if len(got.all) != requests {
@@ -121,11 +117,15 @@ func TestExactRecords(t *testing.T) {
 	// However few a busy machine lets through, and whatever the heap triggers
 	// in between.
 	until(t, "25 exact records of forced collections", func() bool {
-		runtime.GC()
+		for range 25 {
+			runtime.GC()
+		}
+		settle(t, m)
 		list, _ := m.Collections(0)
 		n := 0
 		for i := range list {
-			if list[i].Fidelity == stall.Exact && list[i].Trigger == gc.TriggerForced {
+			// A generation may begin between the heap's last sample and the collection.
+			if list[i].Fidelity == stall.Exact && list[i].Trigger == gc.TriggerForced && !list[i].Estimated.Has(gc.FieldHeapBefore) {
 				n++
 			}
 		}
@@ -142,7 +142,7 @@ func TestExactRecords(t *testing.T) {
 		if len(c.Pauses) < 2 {
 			t.Errorf("%d pauses, want at least two", len(c.Pauses))
 		}
-		if c.Estimated.Has(gc.FieldHeapBefore) || c.Estimated.Has(gc.FieldPauses) {
+		if c.Estimated.Has(gc.FieldPauses) {
 			t.Errorf("estimated %v in an exact record", c.Estimated.Names())
 		}
 	}

@@ -162,15 +162,16 @@ func WithOnPause(threshold time.Duration, f func(gc.Collection)) Option {
 // WithJoinableRequests has [Monitor.Middleware] put the window of a request into
 // the request's context, so that goroutines which its handler starts can [Join]
 // it. It costs a copy of the request, while exact fidelity traces: who stands
-// outside of the middleware is told its Pattern, and nothing else that is done to
-// the copy. Without the option the request is handed on as it came.
+// outside of the middleware is told its Pattern and MultipartForm, and nothing else
+// that is done to the copy. Without the option the request is handed on as it came.
 func WithJoinableRequests() Option {
 	return optionFunc(func(c config) config { c.joinable = true; return c })
 }
 
 // WithOnWindow calls f for each window when it is known who owns its time, up
 // to a few seconds after its end, on one goroutine off the request's path. f
-// must not keep its arguments, and not block.
+// must not keep its arguments, and not block: nor call Flush, ResolveNow or
+// Shutdown, which wait for that goroutine.
 func WithOnWindow(f func(*stall.Window, *stall.Share)) Option {
 	return optionFunc(func(c config) config { c.onWindow = f; return c })
 }

@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"context"
 	"time"
 
 	"github.com/otelgc/otelgc/stall/gc"
@@ -18,6 +19,7 @@ type pauseHook struct {
 	call      func(gc.Collection)
 
 	queue chan gc.Collection
+	done  chan struct{} // closed when all calls have returned
 	last  time.Time
 }
 
@@ -25,19 +27,13 @@ func (h *pauseHook) start() {
 	if h.call == nil {
 		return
 	}
-	h.queue = make(chan gc.Collection, hookQueue)
-	go func(queue <-chan gc.Collection) {
-		for c := range queue {
-			h.safely(c)
+	h.queue, h.done = make(chan gc.Collection, hookQueue), make(chan struct{})
+	go func() {
+		defer close(h.done)
+		for c := range h.queue {
+			safely(func() { h.call(c) })
 		}
-	}(h.queue)
-}
-
-// safely calls the user's function. Its panic is its own, but not the
-// program's end.
-func (h *pauseHook) safely(c gc.Collection) {
-	defer func() { _ = recover() }()
-	h.call(c)
+	}()
 }
 
 // offer reports false if a call was due and could not be made.
@@ -56,10 +52,16 @@ func (h *pauseHook) offer(c *gc.Collection) bool {
 	return false
 }
 
-// stop ends the goroutine after the calls that are queued, and does not wait for
-// them: f may be what calls Shutdown.
-func (h *pauseHook) stop() {
-	if h.queue != nil {
-		close(h.queue)
+// stop ends the goroutine after the calls that are queued, waits for them until ctx
+// ends, and returns how many have not begun by then.
+func (h *pauseHook) stop(ctx context.Context) (left uint64) {
+	if h.queue == nil {
+		return 0
 	}
+	close(h.queue)
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+	}
+	return uint64(len(h.queue))
 }

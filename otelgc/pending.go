@@ -94,8 +94,7 @@ func (p *pending) push(e ended) bool {
 	}
 	c := &b.cells[i]
 	c.fill(e.start, e.arrival, e.held, e.span.spanIDs)
-	c.publish(e.end, tagOf(e.slot, e.route, e.span.flags, b.turn))
-	return true
+	return c.offer(e.end, tagOf(e.slot, e.route, e.span.flags))
 }
 
 // takeAtOnce bounds what is copied under the lock: who needs a new block
@@ -135,6 +134,8 @@ func (p *pending) takeSome(dst []ended, t stall.Instant, limit int) []ended {
 			limit--
 		case !p.closed || p.unreserved():
 			return dst
+		case !b.cells[p.taken].giveUp():
+			continue // it has been written by now
 		default:
 			p.dropped.Add(1) // was not written in time, see close
 		}

@@ -95,12 +95,15 @@ func TestWindowBeingWritten(t *testing.T) {
 			}
 			want := 1
 			if written {
-				b.cells[i].publish(1, tagOf(noSlot, noRoute, 0, b.turn))
+				b.cells[i].publish(1, tagOf(noSlot, noRoute, 0))
 				want = 2
 			}
 			p.close()
 			if got := p.take(nil, 10, 10); len(got) != want || got[want-1].end != 2 {
 				t.Errorf("took %v, want %d windows", got, want)
+			}
+			if !written && b.cells[i].offer(1, tagOf(noSlot, noRoute, 0)) {
+				t.Error("a window that was given up counts as taken")
 			}
 			if n := p.lost(); n != uint64(2-want) {
 				t.Errorf("%d windows were lost, want %d", n, 2-want)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
-	"runtime/trace"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestPprofTrace(t *testing.T) {
 		t.Helper()
 		s := httptest.NewServer(http.HandlerFunc(pprof.Trace))
 		defer s.Close()
-		r, err := s.Client().Get(s.URL + "?seconds=1")
+		r, err := s.Client().Get(s.URL + "?seconds=0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,6 +44,7 @@ func TestPprofTrace(t *testing.T) {
 		if !m.exact.marking() {
 			t.Error("the slice ended")
 		}
+		turnover(t, m)
 		until(t, "the time to be decoded", func() bool { return m.book.log.Watermark() > to })
 		if seen := m.book.log.Coverage(stall.Span{Start: from, End: to}); seen != 1 {
 			t.Errorf("coverage meanwhile: got %v, want 1", seen)
@@ -54,9 +54,9 @@ func TestPprofTrace(t *testing.T) {
 		}
 	})
 	t.Run("between slices", func(t *testing.T) {
-		m := startTest(t, WithExactBudget(0.01))
+		m := startTest(t, WithExactBudget(0.01), seam(restful))
 		waitMarking(t, m)
-		until(t, "the first slice to be over", func() bool { return !m.exact.marking() && !trace.IsEnabled() })
+		turnover(t, m)
 		from := m.clock.Now()
 		code, body := get(t)
 		to := m.clock.Now()

@@ -16,11 +16,6 @@ const (
 	// time counts as unseen.
 	sourceDeadline = 3 * time.Second
 	maxHeld        = 4096 // collections that wait for the exact source
-
-	// The two fidelities check each other: a difference of the pauses of a
-	// cycle above both is counted.
-	disagreeShare = 0.2
-	disagreeTime  = 50 * time.Microsecond
 )
 
 // reconciler records each collection once, by the better fidelity. It counts
@@ -32,7 +27,7 @@ type reconciler struct {
 
 	mu       sync.Mutex
 	held     []held
-	disagree uint64
+	disagree disagreement
 	checked  func(c *gc.Collection, runtime time.Duration) // for measurements
 }
 
@@ -143,7 +138,7 @@ func (r *reconciler) refine(c *gc.Collection, end, next stall.Instant) {
 		c.HeapAfter = gc.Known(after)
 	}
 	c.Source, c.Fidelity = stall.GoTrace, stall.Exact
-	r.check(c, runtime)
+	r.check(c, runtime, exact.restarting())
 }
 
 // slackOfEnd is how far the watcher's end of c may be off: a step of the wall
@@ -156,28 +151,20 @@ func slackOfEnd(c *gc.Collection) time.Duration {
 	return min(c.Pauses[len(c.Pauses)-1].Slack, time.Millisecond)
 }
 
-// check compares the exact pauses of c with the runtime's own sum, which takes
-// the end of a pause somewhere between our end and its upper bound.
-func (r *reconciler) check(c *gc.Collection, runtime time.Duration) {
-	least, most := c.PauseTotal(), time.Duration(0)
-	for i := range c.Pauses {
-		most += c.Pauses[i].EndMax.Sub(c.Pauses[i].Start)
-	}
-	d := max(0, least-runtime, runtime-most)
-	if d > disagreeTime && float64(d) > disagreeShare*float64(runtime) {
-		r.disagree++
-	}
+// check compares the exact pauses of c with the runtime's own sum.
+func (r *reconciler) check(c *gc.Collection, runtime, restarting time.Duration) {
+	r.disagree.judge(c, runtime, restarting)
 	if r.checked != nil {
 		r.checked(c, runtime)
 	}
 }
 
-// disagreed returns how many collections the two fidelities disagreed on since
-// the last call.
-func (r *reconciler) disagreed() uint64 {
+// disagreed returns the collections that the two fidelities disagreed on since the
+// last call.
+func (r *reconciler) disagreed() disagreement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.disagree
-	r.disagree = 0
-	return n
+	d := r.disagree
+	r.disagree = disagreement{}
+	return d
 }

@@ -202,28 +202,35 @@ func TestReconcileAcrossGenerations(t *testing.T) {
 // fifth and by more than 50 us.
 func TestReconcileChecks(t *testing.T) {
 	at := second + 1e6
+	longer, shorter := disagreement{delayed: 1}, disagreement{missing: 1}
 	for _, c := range []struct {
-		exact, runtime time.Duration
-		want           uint64
+		exact, runtime, restarting time.Duration
+		want                       disagreement
 	}{
-		{100_000, 95_000, 0},      // 5 us
-		{100_000, 55_000, 0},      // 82 %, but 45 us
-		{1_000_000, 900_000, 0},   // 100 us, but 11 %
-		{1_000_000, 700_000, 1},   // both
-		{700_000, 1_000_000, 1},   // the other way round
-		{1_200_001, 1_000_000, 1}, // just so
+		{100_000, 95_000, 0, disagreement{}},          // 5 us
+		{100_000, 55_000, 0, disagreement{}},          // 82 %, but 45 us
+		{1_000_000, 900_000, 0, disagreement{}},       // 100 us, but 11 %
+		{1_000_000, 700_000, 0, longer},               // both
+		{700_000, 1_000_000, 0, shorter},              // the other way round
+		{1_200_002, 1_000_000, 0, longer},             // just so
+		{1_000_000, 700_000, 300_000, disagreement{}}, // it took so long to restart the world
+		{1_000_000, 700_000, 100_000, longer},         // and not longer
+		{700_000, 1_000_000, 200_000, shorter},        // which the runtime does not count
+		{1_000_000, 950_000, 400_000, disagreement{}}, // or only a part of it
 	} {
 		b, r := newTestReconciler()
 		half := stall.Instant(c.exact / 2)
 		rest := stall.Instant(c.exact) - half
-		b.learn(generation(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest}), nil)
+		g := generation(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest})
+		g.Cycles[0].End -= stall.Instant(c.restarting)
+		b.learn(g, nil)
 		r.hold([]gc.Collection{noticedCycle(1, at+5e6+rest-10, c.runtime)}, nil)
 		settleAll(r, 2*second)
 		if got := r.disagreed(); got != c.want {
-			t.Errorf("exact %v, runtime %v: %d disagreements, want %d", c.exact, c.runtime, got, c.want)
+			t.Errorf("exact %v with %v to restart, runtime %v: disagreement %+v, want %+v", c.exact, c.restarting, c.runtime, got, c.want)
 		}
-		if got := r.disagreed(); got != 0 {
-			t.Errorf("counted twice: %d", got)
+		if got := r.disagreed(); got != (disagreement{}) {
+			t.Errorf("counted twice: %+v", got)
 		}
 	}
 }

@@ -38,8 +38,8 @@ func (r *records) add(c *gc.Collection) {
 	r.sum.PauseTotal += c.PauseTotal()
 }
 
-// slowed says which collection with a pause in s the machine made pause long,
-// the longest of them; empty if none.
+// slowed says which collection with a pause of which any is certain to lie in s the
+// machine made pause long, the longest of them; empty if none.
 func (r *records) slowed(s stall.Span) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,8 @@ func (r *records) slowed(s stall.Span) string {
 			continue
 		}
 		for _, p := range c.Pauses {
-			if !(stall.Span{Start: p.Start, End: p.End}).Clip(s).Empty() {
+			v := stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack}
+			if !v.Certain(s).Empty() {
 				longest = c
 			}
 		}

@@ -126,14 +126,14 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 			r.forgotten.Add(1)
 		}
 		known = &r.one
-		known.by, known.met, known.share.Total = carrier{children: known.by.children[:0]}, met{}, 0
+		known.by, known.met, known.share.Total = known.by.blank(), met{}, 0
 	} else {
 		rest.Start, rest.Arrival = known.upTo, 0
 	}
 	r.join(&rest, e.slot, stall.Span{Start: e.held, End: e.end}, known)
 	s := &known.share
 	if s.GC() > 0 {
-		s.Collections = max(1, known.met.n())
+		s.Collections, s.LastCollection = max(1, known.met.n()), known.met.last()
 	}
 	r.m.conclude(e, &w, s)
 }

@@ -48,11 +48,12 @@ func (x *exact) wait(rest time.Duration) bool {
 	return false
 }
 
-// next says whether a slice may begin now, and how long it is to be. If so, the
-// tracer is claimed against those who hold it.
+// next says whether a slice may begin now, and how long it is to be at least:
+// who asked for one has it go on, see retire. If so, the tracer is claimed against
+// those who hold it.
 func (x *exact) next() (length time.Duration, wanted bool) {
 	x.settle()
-	if length = x.demand(); length == 0 {
+	if length = min(x.demand(), shortestSlice); length == 0 {
 		if x.gov.overdrawn() {
 			return 0, false
 		}

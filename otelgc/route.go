@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 )
 
@@ -12,9 +13,11 @@ import (
 //	otelgc.WithRoute(func(r *http.Request) string { return r.Pattern })
 //
 // It works where no handler in between has replaced the request (WithContext
-// makes a copy, and the pattern is set on the copy). The first 20 routes are
-// told apart and all further ones are "other"; a panic of f leaves the request
-// without a route, counted.
+// makes a copy, and the pattern is set on the copy). What stands before the path,
+// as the method and the host in a pattern, is cut off: http.route is the template of
+// the path alone (semantic conventions, registry of http), and joins with what other
+// instrumentation says of it. The first 20 routes are told apart and all further
+// ones are "other"; a panic of f leaves the request without a route, counted.
 func WithRoute(f func(r *http.Request) string) Option {
 	return optionFunc(func(c config) config { c.route = f; return c })
 }
@@ -35,5 +38,13 @@ func (m *Monitor) routeOf(r *http.Request) (route routeID) {
 			route = noRoute
 		}
 	}()
-	return m.routes.id(m.route.name(r))
+	return m.routes.id(template(m.route.name(r)))
+}
+
+// template cuts off what stands before the path of a route.
+func template(route string) string {
+	if path := strings.IndexByte(route, '/'); path > 0 {
+		return route[path:]
+	}
+	return route
 }

@@ -25,6 +25,23 @@ func (f seam) apply(c config) config {
 // about how long it is.
 func impatient(x *exact) { x.tracer.retry = 100 * time.Millisecond }
 
+// hasty has a stream that has ended be lost soon: it is for who takes the tracer
+// away himself.
+func hasty(x *exact) { x.tracer.silent = 100 * time.Millisecond }
+
+// restful has the first slice followed by a long rest, as one is whose begin has
+// stopped the world for long.
+func restful(x *exact) {
+	start := x.tracer.start
+	x.tracer.start = func(w io.Writer) error {
+		time.Sleep(30 * time.Millisecond)
+		return start(w)
+	}
+}
+
+// talkative has the sources tell of themselves with each turn of the loop.
+func talkative(x *exact) { x.learn.(*Monitor).status.every = 0 }
+
 // tamper puts change between the runtime's tracer and the stream.
 func tamper(change func([]byte) []byte) seam {
 	return func(x *exact) {

@@ -42,9 +42,9 @@ func (m *Monitor) took(by arrivals) bool {
 // Shutdown stops watching. It ends a slice that is being traced, resolves what
 // can be resolved, sends the events that are held, and has a provider of meters
 // that can (ForceFlush) export the last values; the providers are not its to shut
-// down. It returns when nothing of the monitor runs any more, but
-// for a function of [WithOnPause] that has not returned, or with ctx's error when
-// ctx ends: the rest then ends by itself.
+// down. It returns when nothing of the monitor runs any more, or with ctx's error when
+// ctx ends: the rest then ends by itself. A function of [WithOnPause], or a logger of
+// [WithSlowRequest], is waited for at most a second.
 func (m *Monitor) Shutdown(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -52,7 +52,10 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.once.Do(func() { m.stop(ctx) })
+		m.once.Do(func() {
+			m.stop(ctx)
+			started.Store(false)
+		})
 	}()
 	select {
 	case <-done:
@@ -74,13 +77,11 @@ func (m *Monitor) stop(ctx context.Context) {
 	close(m.quit)
 	m.wg.Wait()
 	m.last()
-	m.pause.stop()
-	m.slow.stop()
+	m.finishCalls(ctx)
 	m.host.close()
 	m.hosts.close()
 	m.exportLast(ctx)
 	m.end = m.tel.Close()
-	started.Store(false)
 }
 
 // last settles what is left with what is known: nothing will be known better.
@@ -99,4 +100,17 @@ func (m *Monitor) last() {
 	m.tel.Flush()
 	m.status.next = 0
 	m.status.tell(now)
+}
+
+// callPatience is how long Shutdown waits for the program's own functions. One of
+// them may be what calls Shutdown.
+const callPatience = time.Second
+
+// finishCalls lets the program's functions have what is queued for them, and counts
+// what they do not take.
+func (m *Monitor) finishCalls(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx), 0)
+	m.tel.Dropped("slow_request", "shutdown", m.slow.stop(ctx), 0)
 }

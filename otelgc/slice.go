@@ -84,7 +84,7 @@ func (x *exact) watch(s *stream, f *follower, end stall.Instant) error {
 			if x.retire(end, f.failed()) {
 				return nil
 			}
-		case s.silence() > silentAfter:
+		case s.silence() > x.tracer.silent:
 			return x.lost(s)
 		}
 	}

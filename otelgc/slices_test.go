@@ -37,7 +37,7 @@ func TestFollowedAcrossSlices(t *testing.T) {
 	work <- 2 * before
 	<-done
 	w.End()
-	flush(t, m)
+	settle(t, m)
 	s := got.all[0].s
 	if s.Unseen > hole+before/2 {
 		t.Errorf("unseen for %v, though nobody traced for %v at most: %s", s.Unseen, hole, s.Explain())

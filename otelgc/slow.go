@@ -36,7 +36,8 @@ type slowRequests struct {
 	logger *slog.Logger
 
 	queue  chan slowRequest
-	burst  float64 // sentences that may go out at once
+	done   chan struct{} // closed when all are logged
+	burst  float64       // sentences that may go out at once
 	filled time.Time
 }
 
@@ -51,20 +52,28 @@ func (r *slowRequests) start() {
 	if !r.on || r.logger == nil {
 		return
 	}
-	r.queue, r.burst, r.filled = make(chan slowRequest, slowQueue), maxBurst, time.Now()
+	r.queue, r.done = make(chan slowRequest, slowQueue), make(chan struct{})
+	r.burst, r.filled = maxBurst, time.Now()
 	go func() {
+		defer close(r.done)
 		for q := range r.queue {
 			safely(func() { q.log(r.logger) })
 		}
 	}()
 }
 
-// stop ends the goroutine after what is queued. It does not wait: a logger may
-// hang.
-func (r *slowRequests) stop() {
-	if r.queue != nil {
-		close(r.queue)
+// stop ends the goroutine after what is queued, waits for that until ctx ends, since
+// a logger may hang, and returns how many have not begun by then.
+func (r *slowRequests) stop(ctx context.Context) (left uint64) {
+	if r.queue == nil {
+		return 0
 	}
+	close(r.queue)
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+	}
+	return uint64(len(r.queue))
 }
 
 // tellSlow explains a slow request.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +40,10 @@ func (l *lines) all() []string {
 // slowEvents counts the events of slow requests.
 type slowEvents struct {
 	sdklog.Processor
-	mu sync.Mutex
-	n  int
+	mu    sync.Mutex
+	n     int
+	trace trace.TraceID // of the last
+	span  trace.SpanID
 }
 
 func (*slowEvents) Enabled(context.Context, sdklog.EnabledParameters) bool { return true }
@@ -54,6 +57,7 @@ func (e *slowEvents) OnEmit(_ context.Context, r *sdklog.Record) error {
 	defer e.mu.Unlock()
 	if r.EventName() == stall.EventSlowRequest {
 		e.n++
+		e.trace, e.span = r.TraceID(), r.SpanID()
 	}
 	return nil
 }
@@ -61,39 +65,78 @@ func (e *slowEvents) OnEmit(_ context.Context, r *sdklog.Record) error {
 // TestSlowRequest: a slow request is explained in one sentence with its trace,
 // and as an event; a fast one is not.
 func TestSlowRequest(t *testing.T) {
+	const slow = 20 * time.Millisecond
+	var got shares
 	var out lines
 	var events slowEvents
 	m := startTest(t, WithExactBudget(0),
 		WithLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(&events))),
-		WithSlowRequest(20*time.Millisecond, slog.New(slog.NewJSONHandler(&out, nil))),
+		WithOnWindow(got.add), WithSlowRequest(slow, slog.New(slog.NewJSONHandler(&out, nil))),
 		WithRoute(func(r *http.Request) string { return r.Pattern }))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /slow/{id}", func(http.ResponseWriter, *http.Request) { time.Sleep(25 * time.Millisecond) })
+	mux.HandleFunc("GET /slow/{id}", func(http.ResponseWriter, *http.Request) { time.Sleep(slow) })
 	mux.HandleFunc("GET /fast", func(http.ResponseWriter, *http.Request) {})
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	h := m.Middleware(mux)
-	for _, path := range []string{"/slow/1", "/fast"} {
+	ask := func(path string) (took time.Duration) {
 		r := httptest.NewRequest("GET", path, nil)
 		h.ServeHTTP(httptest.NewRecorder(), r.WithContext(trace.ContextWithSpanContext(context.Background(), span)))
+		flush(t, m)
+		return got.all[len(got.all)-1].s.Total
 	}
-	flush(t, m)
+	want := 1 // and those that the machine made slow
+	ask("/slow/1")
+	until(t, "a request that is fast", func() bool {
+		if ask("/fast") < slow {
+			return true
+		}
+		want++
+		return false
+	})
 	shutdown(t, m)
-	until(t, "the sentence", func() bool { return strings.Contains(out.all()[0], "/slow/") })
-	if got := len(out.all()); got != 1 {
-		t.Errorf("%d lines, want 1: %q", got, out.all())
+	if got := len(out.all()); got != want {
+		t.Errorf("%d lines, want %d: %q", got, want, out.all())
 	}
 	var line map[string]string
 	if err := json.Unmarshal([]byte(out.all()[0]), &line); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(line["msg"], "not seen") || line["route"] != "GET /slow/{id}" ||
+	if !strings.Contains(line["msg"], "not seen") || line["route"] != "/slow/{id}" ||
 		line["trace_id"] != span.TraceID().String() || line["span_id"] != span.SpanID().String() || line["fidelity"] != "cycle" {
 		t.Errorf("line: %v", line)
 	}
-	if events.n != 1 {
-		t.Errorf("%d events, want 1", events.n)
+	if events.n != want {
+		t.Errorf("%d events, want %d", events.n, want)
+	}
+	if events.trace != span.TraceID() || events.span != span.SpanID() {
+		t.Errorf("the event is of trace %v, span %v, want those of the request", events.trace, events.span)
 	}
 }
+
+// TestSlowRequestAtShutdown: what Shutdown itself resolves is in words when it
+// returns, also where the logger takes its time.
+func TestSlowRequestAtShutdown(t *testing.T) {
+	var logged atomic.Int32
+	slowly := slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		time.Sleep(5 * time.Millisecond)
+		logged.Add(1)
+		return len(p), nil
+	}), nil))
+	m := startTest(t, WithExactBudget(0), WithSlowRequest(0, slowly))
+	const want = 5
+	for range want {
+		w := m.Begin(context.Background())
+		w.End()
+	}
+	shutdown(t, m)
+	if got := logged.Load(); got != want {
+		t.Errorf("%d of %d sentences were logged when Shutdown returned", got, want)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // TestSlowRequestsAreRationed: what is over the rate is counted, and a logger
 // that hangs holds nobody up.

@@ -1,7 +1,7 @@
 package otelgc
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -17,10 +17,12 @@ const (
 // statusTeller says once a second how far each source has seen.
 type statusTeller struct {
 	m           *Monitor
+	every       time.Duration // statusEvery but in tests
 	since, next stall.Instant
+	told        [stall.NumSources]stall.Instant // watermarks
 	spans       []stall.Span
 	said        stall.Instant // when a disagreement was put in words last
-	unsaid      uint64        // disagreements since
+	unsaid      disagreement  // since
 }
 
 func (t *statusTeller) tell(now stall.Instant) {
@@ -41,13 +43,15 @@ func (t *statusTeller) tell(now stall.Instant) {
 		})
 	}
 	t.losses()
-	t.since, t.next = now, now.Add(statusEvery)
+	t.since, t.next = now, now.Add(t.every)
 }
 
 // source tells of one of the runtime's sources. The spans that it names are
 // those before its watermark: what is after it is not unseen yet.
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
-	watermark := min(now, l.Watermark(), t.m.reconciler.told())
+	// What was said stands: where a pause seems to lie before, it is by its slack.
+	watermark := max(t.told[l.Source()], min(now, l.Watermark(), t.m.reconciler.told(), t.m.suspensions.told()))
+	t.told[l.Source()] = watermark
 	// What a source has not passed by its deadline, it does not watch.
 	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
 	t.m.tel.Coverage(l.Source(), l.Coverage(recent))
@@ -87,6 +91,7 @@ func (t *statusTeller) losses() {
 	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)
 	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0), 0)
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0), 0)
+	m.tel.Dropped("child", "limit", m.book.takeCrowded(), 0)
 	t.disagreement(m.reconciler.disagreed())
 }
 
@@ -95,24 +100,16 @@ func (t *statusTeller) losses() {
 const disagreeEvery = time.Minute
 
 // disagreement counts collections on whose pauses the two fidelities disagree,
-// and says so: the watcher or the machine was held up.
-func (t *statusTeller) disagreement(n uint64) {
-	t.m.tel.Dropped("cross_check", "disagreement", n, 0)
-	t.unsaid += n
+// and says so.
+func (t *statusTeller) disagreement(d disagreement) {
+	t.m.tel.Dropped("cross_check", "disagreement", d.count(), 0)
+	t.unsaid.add(d)
 	now := t.m.clock.Now()
-	if t.unsaid == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
+	if t.unsaid.count() == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
 		return
 	}
-	t.m.exact.fail(fmt.Errorf("the pauses of %s differ by more than %.0f %% and %v between the execution trace and the runtime's own figures: the watcher or the machine was held up",
-		collections(t.unsaid), 100*disagreeShare, disagreeTime))
-	t.said, t.unsaid = now, 0
-}
-
-func collections(n uint64) string {
-	if n == 1 {
-		return "1 collection"
-	}
-	return fmt.Sprintf("%d collections", n)
+	t.m.exact.fail(errors.New(t.unsaid.String()))
+	t.said, t.unsaid = now, disagreement{}
 }
 
 // tellLost counts what a generation held over a limit.

@@ -45,8 +45,6 @@ type stream struct {
 	free  chan []byte // their memory, to use again
 }
 
-func newStream(clock stall.Clock) *stream { return newStreamIn(clock, newFree()) }
-
 // newFree makes a place for the memory of generations. Streams that follow one
 // another share it: growing it anew each time is garbage that the program pays
 // for with a collection.

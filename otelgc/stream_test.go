@@ -36,6 +36,9 @@ func write(t testing.TB, s *stream, parts ...string) {
 	}
 }
 
+// newStream returns a stream that shares its memory with no other.
+func newStream(clock stall.Clock) *stream { return newStreamIn(clock, newFree()) }
+
 func TestStreamIsReadAsWritten(t *testing.T) {
 	s := newStream(testClock(t))
 	write(t, s, testHeader, "one batch", "another", endMark, "third", endMark, "never ended")

@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"math"
 	"slices"
 	"sync"
 
@@ -45,6 +46,17 @@ func (s *suspensions) settle(now stall.Instant, yield func(stall.Interval)) {
 		}
 	}
 	s.held = slices.Delete(s.held, 0, n)
+}
+
+// told is how far every stop has been told, or left to the exact source.
+func (s *suspensions) told() stall.Instant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := stall.Instant(math.MaxInt64)
+	for i := range s.held {
+		told = min(told, s.held[i].Start.Add(-s.held[i].Slack))
+	}
+	return told
 }
 
 // seen reports whether the exact source saw the stop that lies in reach. At the

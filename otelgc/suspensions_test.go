@@ -32,6 +32,9 @@ func TestSuspensionsAreToldOnce(t *testing.T) {
 		if told != 0 {
 			t.Errorf("%s: told before the exact source had passed", c.name)
 		}
+		if got, want := s.told(), v.Start.Add(-v.Slack); got != want {
+			t.Errorf("%s: told up to %d while it waits, want %d", c.name, got, want)
+		}
 		if c.end != 0 {
 			b.learn(&gotrace.Generation{Span: stall.Span{Start: c.start, End: c.end}, Stops: c.stops}, nil)
 		}
@@ -40,6 +43,9 @@ func TestSuspensionsAreToldOnce(t *testing.T) {
 		s.settle(4*second, yield)
 		if told != c.want {
 			t.Errorf("%s: told %d times, want %d", c.name, told, c.want)
+		}
+		if got := s.told(); got < 4*second {
+			t.Errorf("%s: told up to %d when nothing waits", c.name, got)
 		}
 	}
 }

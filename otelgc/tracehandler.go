@@ -50,7 +50,7 @@ func (m *Monitor) TraceHandler() http.Handler {
 func (x *exact) serveTrace(rw http.ResponseWriter, r *http.Request, d time.Duration) {
 	allowWriting(rw, r, d)
 	x.readers.Add(1)
-	defer x.readers.Add(-1)
+	defer x.leave()
 	since := x.clock.Now() // windows mark their ends
 	w := traceWriter{rw: rw, gone: r.Context().Done()}
 	late := time.NewTimer(d + generationTime + tapWithin)

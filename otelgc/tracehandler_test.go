@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,14 +13,14 @@ func TestTraceHandler(t *testing.T) {
 	skipIfTraced(t)
 	for name, budget := range map[string]float64{"in a slice": 1, "on demand": 0.01} {
 		t.Run(name, func(t *testing.T) {
-			m := startTest(t, WithExactBudget(budget))
+			m := startTest(t, WithExactBudget(budget), seam(restful))
 			waitMarking(t, m)
 			if budget < 1 {
-				until(t, "the first slice to be over", func() bool { return !m.exact.marking() })
+				turnover(t, m)
 			}
 			s := httptest.NewServer(m.TraceHandler())
 			defer s.Close()
-			r, err := s.Client().Get(s.URL + "?seconds=1")
+			r, err := s.Client().Get(s.URL + "?seconds=0.1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,8 +85,8 @@ func TestTraceHandlerOutlivesASlice(t *testing.T) {
 		t.Error("nobody wants the slice to go on")
 	}
 	write(t, s, testHeader, "batch", endMark)
-	<-done
 	s.close()
+	<-done
 	x.release()
 	if got, want := rec.Body.String(), testHeader+"batch"+endMark; rec.Code != http.StatusOK || got != want {
 		t.Errorf("got status %d, %q, want %q", rec.Code, got, want)
@@ -116,6 +117,37 @@ func TestRetiredSliceIsNotTapped(t *testing.T) {
 	s = slicePlayed(t, x)
 	if tap, _ := x.tap(time.Hour, 0); tap == nil || !x.retire(past, true) {
 		t.Error("a slice that cannot be decoded goes on for a tap")
+	}
+	s.close()
+	x.release()
+}
+
+// TestGoneReaderIsNotServed: a client that asked for minutes and went keeps no
+// slice going.
+func TestGoneReaderIsNotServed(t *testing.T) {
+	x := idle(t)
+	ctx, gone := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		x.serveTrace(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), longestTrace)
+	}()
+	until(t, "somebody to ask for a slice", func() bool { return x.demand() > 0 })
+	length, ok := x.next()
+	if !ok || length > shortestSlice {
+		t.Fatalf("a slice of %v, want one of %v at most that goes on while it is wanted", length, shortestSlice)
+	}
+	s := newStream(x.clock)
+	x.serve(s)
+	until(t, "a tap", tapped(s))
+	past := x.clock.Now() - 1
+	if x.retire(past, false) {
+		t.Error("a slice ended that somebody reads")
+	}
+	gone()
+	<-done
+	if !x.retire(past, false) {
+		t.Error("a slice goes on for a reader who is gone")
 	}
 	s.close()
 	x.release()

@@ -57,7 +57,7 @@ func whole(t *testing.T, data []byte) bool {
 func TestForeignStopInASlice(t *testing.T) {
 	skipIfTraced(t)
 	var lost losses
-	m := startTest(t, WithExactBudget(1), seam(lost.seam))
+	m := startTest(t, WithExactBudget(1), both(lost.seam, hasty))
 	waitMarking(t, m)
 	trace.Stop()
 	from := m.clock.Now()

@@ -74,8 +74,8 @@ func (m *Monitor) release(k Mark, at stall.Instant) bool {
 }
 
 // Resolve has tell called when it is known who owns the time of w, up to a few
-// seconds from now, on one goroutine off anybody's path: tell must not block and
-// not keep its arguments. The window counts as no request, in no metric. It is
+// seconds from now, on one goroutine off anybody's path: tell must not block, call
+// Flush, ResolveNow or Shutdown, nor keep its arguments. The window counts as no request, in no metric. It is
 // over: what of it lies after now is cut off, and before the machine was booted,
 // and one that ends before it begins is empty. k is released; a window without
 // a mark has no goroutine, and of fidelity exact only what covers all of the

@@ -28,7 +28,7 @@ func TestResolve(t *testing.T) {
 	if !ok {
 		t.Fatal("the window was not taken")
 	}
-	flush(t, m)
+	settle(t, m)
 	select {
 	case s := <-told:
 		if s.GC() == 0 || s.Collections == 0 {

@@ -77,7 +77,7 @@ func (w *window) end(h *home, arrival stall.Instant) {
 	if b, i := m.pending.reserve(); b != nil { // nearly always
 		c := &b.cells[i]
 		c.fill(w.start, arrival, w.start, name.spanIDs)
-		c.publish(m.now(), tagOf(noSlot, h.route, name.flags, b.turn))
+		c.publish(m.now(), tagOf(noSlot, h.route, name.flags))
 	}
 }
 
@@ -123,7 +123,7 @@ func (w *window) close(h *home, slot int16, arrival, held stall.Instant, name sp
 	if b != nil {
 		c := &b.cells[i]
 		c.fill(w.start, arrival, held, name.spanIDs)
-		c.publish(end, tagOf(slot, h.route, name.flags, b.turn))
+		c.publish(end, tagOf(slot, h.route, name.flags))
 	}
 }
 

@@ -85,6 +85,7 @@ func TestRunOnWhatIsNotThere(t *testing.T) {
 // TestRecordOnAFullDisk: the run goes on, says when the recording ended, and
 // fails.
 func TestRecordOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
 		t.Skipf("skipped: no small disk to be had: %v", err)
@@ -125,5 +126,74 @@ func TestRunWithoutTheRight(t *testing.T) {
 	}
 	if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "permission denied") || stdout.Len() > 0 {
 		t.Errorf("stdout %q, stderr %q, want one line that permission was denied", stdout.String(), stderr.String())
+	}
+}
+
+// TestReportThatWaits: a file that never ends is given up at the first signal.
+func TestReportThatWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := startSidecar(t, nil, "report", path)
+	pipe, err := os.OpenFile(path, os.O_WRONLY, 0) // returns when the report reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pipe.Close() }()
+	err = r.end(syscall.SIGTERM)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %v, want by SIGTERM", err)
+	}
+}
+
+// TestRecordWithoutTheRight fails before anything starts, in one line.
+func TestRecordWithoutTheRight(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_RDONLY, ""); err != nil {
+		t.Skipf("skipped: no read-only disk to be had: %v", err)
+	}
+	defer func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(dir, "x.rec")
+	stdout, stderr, code := sidecar(t, nil, "run", "--board=off", "--mode=periodic", "--duration=1s", "--record", path)
+	want := "otelgc-sidecar: run: --record: open " + path + ": read-only file system: name a file in a directory that this user may write to\n"
+	if code != 2 || stdout != "" || stderr != want {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
+	}
+}
+
+// TestRunThatCannotListen says so in one line behind its log, and does not wait for a
+// Collector that is not there.
+func TestRunThatCannotListen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes")
+	if err := os.WriteFile(path, []byte("these are my notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := sidecar(t, withoutCollector, "run", "--board=off", "--mode=periodic", "--duration=1s", "--listen-diagnostics", path)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, path+" is there and no socket of a former run") || strings.Contains(stderr, "msg=done") || strings.Contains(stderr, "exported") {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and what is wrong with %s alone", code, stdout, stderr, path)
+	}
+}
+
+// TestTargetThatWaitsForItsParent is none.
+func TestTargetThatWaitsForItsParent(t *testing.T) {
+	dead := exec.CommandContext(t.Context(), "/bin/true")
+	if err := dead.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dead.Wait() }() // only now
+	pid := dead.Process.Pid
+	var state unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, pid, &state, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := sidecar(t, nil, "run", "--board=off", "--duration=1s", "--target", fmt.Sprint(pid))
+	want := fmt.Sprintf("otelgc-sidecar: run: --target %d: no such process: it has ended, and waits for its parent: read /proc/%d/stat\n", pid, pid)
+	if code != 2 || stderr != want {
+		t.Errorf("exit %d, stderr %q, want exit 2 and %q", code, stderr, want)
 	}
 }

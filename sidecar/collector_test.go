@@ -12,15 +12,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// toldToEnd is how long the sidecar may take to flush and to stop when a signal
-// tells it to, and loaded what a machine that is short of CPU may add to it.
-const (
-	toldToEnd = 5 * time.Second
-	loaded    = 5 * time.Second
-)
-
 // TestEndsThoughTheCollectorHangs: one that takes connections and never answers
-// holds up the end by no more than its bound.
+// holds up the end by no more than the bound that the sidecar sets to it, which is
+// seconds. An exporter alone would wait for an hour here: what tells the two apart
+// on a machine of any speed is a minute.
 func TestEndsThoughTheCollectorHangs(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -29,6 +24,7 @@ func TestEndsThoughTheCollectorHangs(t *testing.T) {
 			run := startSidecar(t, []string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + address, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 				"OTEL_BLRP_SCHEDULE_DELAY=100", "OTEL_METRIC_EXPORT_INTERVAL=100",
+				"OTEL_EXPORTER_OTLP_TIMEOUT=3600000", "OTEL_BLRP_EXPORT_TIMEOUT=3600000", "OTEL_METRIC_EXPORT_TIMEOUT=3600000",
 			}, "run", "--json", "--mode", "periodic", "--board=off")
 			run.await("it was exporting", func() bool { return len(taken) > 0 })
 			begin := time.Now()
@@ -36,8 +32,8 @@ func TestEndsThoughTheCollectorHangs(t *testing.T) {
 				t.Errorf("run: %v: %s", err, run.log())
 			}
 			took := time.Since(begin)
-			if t.Logf("ended after %v", took); took > toldToEnd+loaded {
-				t.Errorf("ended %v after the signal, want at most %v, and as much again on a loaded machine", took, toldToEnd)
+			if t.Logf("ended after %v", took); took > time.Minute {
+				t.Errorf("ended %v after the signal, want seconds", took)
 			}
 			checkProbe(t, one[gaps.Document](t, run.stdout.String()))
 		})
@@ -77,6 +73,7 @@ func hang(t *testing.T) (address string, taken <-chan struct{}) {
 // TestRunExportsItsLastValues: a run that is shorter than the time between two
 // exports has told all that it saw.
 func TestRunExportsItsLastValues(t *testing.T) {
+	t.Parallel()
 	r := otlptest.NewHTTP(t)
 	stdout, stderr, code := sidecar(t, []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_METRIC_EXPORT_INTERVAL=3600000",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strconv"
@@ -16,18 +17,30 @@ import (
 // the CPU; on a machine that is short of it, requests wait for a P whose thread
 // was taken away, and the truth is sched.
 func TestDemoForcedGC(t *testing.T) {
-	idle := idleCPU(t)
-	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "4s", "--inject", "forced-gc")
+	machine := machineTime()
+	d, ended := endedDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "4s", "--inject", "forced-gc")
+	idle, others := machine(ended)
 	a := d.Affected
 	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
 		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)
 	}
-	if !isGC(a.FirstStall) && a.FirstStall != "sched.gc" {
-		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed: %v; %q", a.FirstStall, a.Requests, a.Share, d.Blame)
+	if !slices.ContainsFunc(a.Stalls, isGC) || a.FirstStall != a.Stalls[0] || !slices.IsSortedFunc(a.Stalls, func(x, y string) int { return cmp.Compare(a.Share[y], a.Share[x]) }) {
+		t.Errorf("%s is first of %q, want one of gc among them, and the most first: %v", a.FirstStall, a.Stalls, a.Share)
+	}
+	switch {
+	case isGC(a.FirstStall) || a.FirstStall == "sched.gc":
+	case a.FirstStall == "sched" && others > alone:
+		t.Logf("sched is first: other programs had %.0f %% of the machine's time", 100*others)
+	default:
+		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed, and others had %.0f %% of the machine's time: %v; %q",
+			a.FirstStall, a.Requests, 100*others, a.Share, d.Blame)
 	}
 	checkSum(t, "affected", a.Share)
-	checkForced(t, &d, idle())
+	checkForced(t, &d, idle)
 }
+
+// alone is what other programs have of the machine's time where it is the demo's.
+const alone = 0.05
 
 // wantForced is how many collections a second are forced where there is a CPU
 // for them, and spareCPU the share of the machine's time from which on there was.
@@ -60,14 +73,17 @@ func checkForced(t *testing.T, d *blame.Document, idle float64) {
 	}
 }
 
-// idleCPU returns a function that says for which share of the time since then the
-// CPUs of this machine were idle; zero where that is not known.
-func idleCPU(t *testing.T) func() float64 {
-	t.Helper()
+// machineTime returns a function that says for which share of the time since then the
+// CPUs of this machine were idle, and for which others had them than a program that
+// was started since, and has ended; zero where that is not known.
+func machineTime() func(ended *os.ProcessState) (idle, others float64) {
+	const ticksPerSecond = 100 // USER_HZ
 	idle, all := cpuTicks()
-	return func() float64 {
+	return func(ended *os.ProcessState) (float64, float64) {
 		i, a := cpuTicks()
-		return (i - idle) / max(a-all, 1)
+		i, a = i-idle, a-all
+		own := ticksPerSecond * (ended.UserTime() + ended.SystemTime()).Seconds()
+		return i / max(a, 1), max(a-i-own, 0) / max(a, 1)
 	}
 }
 
@@ -85,8 +101,8 @@ func cpuTicks() (idle, all float64) {
 			continue
 		}
 		all += n
-		if i == 4 {
-			idle = n
+		if i == 4 || i == 5 {
+			idle += n
 		}
 	}
 	return idle, all

@@ -31,7 +31,7 @@ func testMain(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "otelgc-sidecar")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build sidecar: %v\n%s", err, out)
 		return 1
 	}
@@ -48,17 +48,21 @@ var (
 // sidecar runs the binary with its temporary files in a directory of the test.
 func sidecar(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	stdout, stderr, state := endedSidecar(t, environment, args...)
+	return stdout, stderr, state.ExitCode()
+}
+
+// endedSidecar is sidecar for who asks more than the exit code.
+func endedSidecar(t *testing.T, environment []string, args ...string) (stdout, stderr string, state *os.ProcessState) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.TempDir()), environment...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else if err != nil {
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
-	return out.String(), errs.String(), code
+	return out.String(), errs.String(), cmd.ProcessState
 }
 
 // background is the binary, running until the test ends it.
@@ -139,8 +143,8 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"dance"}, `unknown verb "dance": want run, probe, demo, report or doctor (see otelgc-sidecar help)`},
 		{[]string{"probe", "--foo"}, "probe: unknown flag --foo (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "--cpu"}, "probe: no value for flag --cpu (see otelgc-sidecar probe --help)"},
-		{[]string{"probe", "--cpu", "x"}, `probe: invalid value "x" for flag --cpu: parse error (see otelgc-sidecar probe --help)`},
-		{[]string{"probe", "--json=x"}, `probe: invalid boolean value "x" for --json: parse error (see otelgc-sidecar probe --help)`},
+		{[]string{"probe", "--cpu", "x"}, `probe: invalid value "x" for flag --cpu: want a whole number (see otelgc-sidecar probe --help)`},
+		{[]string{"probe", "--json=x"}, `probe: invalid boolean value "x" for --json: want true or false (see otelgc-sidecar probe --help)`},
 		{[]string{"probe", "x"}, `probe: argument "x" is not wanted (see otelgc-sidecar probe --help)`},
 		{[]string{"probe", "--cpu", "-1"}, "probe: --cpu -1: want the number of a CPU"},
 		{[]string{"probe", "--mode", "fast"}, `probe: --mode "fast": want auto, spin, runtime or periodic`},
@@ -151,6 +155,10 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"doctor", "--target", "-2"}, "doctor: --target -2: want the PID of a process"},
 		{[]string{"doctor", "--self-test", "1h"}, "doctor: --self-test 1h0m0s: want 0s to 1m0s"},
 		{[]string{"run", "--duration", "-1s"}, "run: --duration -1s: want 0s or more"},
+		{[]string{"run", "--duration", "5"}, `run: invalid value "5" for flag --duration: want a time such as 10s or 1m30s (see otelgc-sidecar run --help)`},
+		{[]string{"run", "--target", ""}, "run: --target: want PID|name|auto, got nothing"},
+		{[]string{"run", "--record="}, "run: --record: want file, got nothing"},
+		{[]string{"run", "--target", "0"}, "run: --target 0: 0 is no process: want a number above zero"},
 		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw or cpu-hog`},
 		{[]string{"demo", "--live-heap", "lots"}, `demo: --live-heap: parse size "lots": want a number of bytes such as 64MiB`},
 		{[]string{"demo", "--live-heap", "1"}, "demo: --live-heap 1: want 1MiB to 16GiB"},

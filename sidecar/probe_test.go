@@ -29,6 +29,7 @@ func one[T any](t *testing.T, stdout string) T {
 }
 
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := sidecar(t, nil, "probe", "--duration", "1s", "--json")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -71,6 +72,7 @@ func checkProbe(t *testing.T, d gaps.Document) {
 // TestRun runs two sidecars on one board, the first with a Collector that is not
 // there, and ends them by signal.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	board := filepath.Join(t.TempDir(), "otelgc", "board")
 	first := startRun(t, board, withoutCollector)
 	first.awaitLog("writing the board")

@@ -67,6 +67,25 @@ func TestReportCSV(t *testing.T) {
 	}
 }
 
+// TestReportOnSeveral: what is wrong with one file keeps no other from being shown,
+// and the exit code tells of the worst.
+func TestReportOnSeveral(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	cut := filepath.Join(t.TempDir(), "cut")
+	if err := os.WriteFile(cut, []byte("otelgc recording 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := sidecar(t, nil, "report", cut, goTrace, none, capture, cut)
+	if code != 2 || strings.Count(stderr, "\n") != 3 || !strings.HasSuffix(stderr, "otelgc-sidecar: report: open "+none+": no such file or directory\n") {
+		t.Errorf("exit %d, stderr %q, want exit 2 and three lines, the worst last", code, stderr)
+	}
+	for _, want := range []string{"WHAT go1.26.8.trace STOPPED FOR", "WHAT loh.nettrace STOPPED FOR"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("stdout lacks %q:\n%s", want, stdout)
+		}
+	}
+}
+
 // TestReportOnBadInput holds to it that what is wrong is one line that names the
 // file, where, and the mend.
 func TestReportOnBadInput(t *testing.T) {
@@ -94,10 +113,10 @@ func TestReportOnBadInput(t *testing.T) {
 		{[]string{"report", "--fast", goTrace}, 2, []string{"unknown flag --fast"}},
 		{[]string{"report", "--json", goTrace, capture}, 2, []string{"want one file, got 2"}},
 		{[]string{"report", "--json", "--csv", goTrace}, 2, []string{"want one of them"}},
-		{[]string{"report", filepath.Join(dir, "none")}, 2, []string{"none: no such file or directory"}},
+		{[]string{"report", filepath.Join(dir, "none")}, 2, []string{"report: open " + filepath.Join(dir, "none") + ": no such file or directory"}},
+		{[]string{"report", dir}, 2, []string{"report: open " + dir + ": it is a directory: name a file in it"}},
 		{[]string{"report", text}, 2, []string{text, "byte 0", "want what runtime/trace"}},
 		{[]string{"report", future}, 1, []string{future, "this is go 1.99", "supported are"}},
-		{[]string{"report", dir}, 1, []string{dir, "is a directory"}},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

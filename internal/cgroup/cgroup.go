@@ -31,7 +31,8 @@ type Group struct {
 
 // Of returns the cgroup with the cpu controller of the process that proc names
 // ("self", or a PID) and its ancestors, own first. It is empty where the
-// controller is not mounted: then nothing is known.
+// controller is not mounted, and of another process that is in no cgroup below
+// that mount: then nothing is known.
 func Of(root fs.FS, proc string) ([]Group, error) { return withController(root, proc, "cpu") }
 
 // Unified is Of for the v2 hierarchy, whatever controllers it holds: pressure is
@@ -50,12 +51,15 @@ func withController(root fs.FS, proc, controller string) ([]Group, error) {
 	if mount == "" || err != nil {
 		return nil, err
 	}
-	// A container may have its own cgroup mounted as if it were the top, while
-	// /proc names it from the host's top; and a namespace says "/.." for what
-	// lies above. What cannot be seen is left out.
-	rel := "/"
-	if in, ok := strings.CutPrefix(own, strings.TrimSuffix(top, "/")); ok && (in == "" || in[0] == '/') {
-		rel = path.Clean("/" + in)
+	rel, seen := below(top, own)
+	switch {
+	case seen:
+	case proc == "self":
+		// A container may have its own cgroup mounted as if it were the top,
+		// while /proc names it from another one.
+		rel = "/"
+	default:
+		return nil, nil // what is mounted is the reader's, and no ancestor of it
 	}
 	var groups []Group
 	for range maxDepth {
@@ -66,6 +70,17 @@ func withController(root fs.FS, proc, controller string) ([]Group, error) {
 		rel = path.Dir(rel)
 	}
 	return groups, nil
+}
+
+// below returns the path of a cgroup from the top of a mount. It reports false of
+// one that is not there: in a container of its own, or outside of the reader's
+// namespace, which says "/.." for what lies above (cgroup_namespaces(7)).
+func below(top, own string) (rel string, seen bool) {
+	in, ok := strings.CutPrefix(own, strings.TrimSuffix(top, "/"))
+	if !ok || in != "" && in[0] != '/' || slices.Contains(strings.Split(in, "/"), "..") {
+		return "", false
+	}
+	return path.Clean("/" + in), true
 }
 
 // ownPath returns the path in /proc/PID/cgroup of the hierarchy with the

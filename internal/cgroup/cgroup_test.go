@@ -53,9 +53,22 @@ func TestTightestQuota(t *testing.T) {
 			want:  Quota{"sys/fs/cgroup/a/b/cpu.max", 0.5},
 		},
 		{
+			// The mount is the reader's own cgroup.
 			name: "v2 outside the namespace", cgroup: "0::/../other\n", mounts: mountV2,
-			files: map[string]string{"sys/fs/cgroup/cpu.max": "10000 100000\n"},
-			want:  Quota{"sys/fs/cgroup/cpu.max", 0.1},
+			files: map[string]string{"sys/fs/cgroup/cpu.max": "10000 100000\n", "sys/fs/cgroup/other/cpu.max": "10000 100000\n"},
+		},
+		{
+			name: "v1 of another container", cgroup: "2:cpu:/docker/other\n", mounts: mountV1In,
+			files: map[string]string{
+				"sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "200000\n",
+				"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+			},
+		},
+		{
+			name: "v2 mounted before the namespace was made", cgroup: "0::/../other\n",
+			mounts: strings.Replace(mountV2, " / ", " /.. ", 1),
+			files:  map[string]string{"sys/fs/cgroup/other/cpu.max": "10000 100000\n"},
+			want:   Quota{"sys/fs/cgroup/other/cpu.max", 0.1},
 		},
 		{
 			name: "v1 none", cgroup: "2:cpu,cpuacct:/a\n0::/\n", mounts: mountV1 + mountV2,
@@ -132,6 +145,19 @@ func TestWatchReadsOwnAndAncestors(t *testing.T) {
 	want[1] = Throttle{Count: 2, Time: 99}
 	if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
 		t.Errorf("throttling after it is back (-want +got):\n%s", diff)
+	}
+}
+
+// TestSelf: what is mounted here gives the reader its CPU time, whatever it is
+// called.
+func TestSelf(t *testing.T) {
+	for _, own := range []string{"2:cpu:/docker/abc\n", "2:cpu:/docker/abc/x\n", "2:cpu:/elsewhere\n"} {
+		root := tree(own, mountV1In, nil)
+		root["proc/self/cgroup"] = root["proc/7/cgroup"]
+		groups, err := Of(root, "self")
+		if err != nil || len(groups) == 0 || groups[len(groups)-1].Dir != "sys/fs/cgroup/cpu" {
+			t.Errorf("%q: got %v, %v, want the mount at last", own, groups, err)
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	CPU *int
 	// Target is the PID of the process that is watched; 0 for none.
 	Target int
+	// TargetOnly leaves out what is not of the target: the machine was judged
+	// before.
+	TargetOnly bool
 	// SelfTest is how long the self-test takes. Zero is DefaultSelfTest, less
 	// than zero is none.
 	SelfTest time.Duration
@@ -48,6 +51,7 @@ type Report struct {
 	Schema string  `json:"schema"`
 	Mode   string  `json:"mode"`
 	CPU    *int    `json:"cpu,omitempty"`
+	Target int     `json:"target,omitempty"` // PID
 	Checks []Check `json:"checks"`
 	// Decidable holds the names of the causes that can be told from the others
 	// here, in the order of precedence; Causes says of each how, or what it
@@ -77,24 +81,37 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.begin()
-	report := &Report{Schema: Schema, Mode: m.mode.String()}
-	tested := m.selfTests(o)
-	m.end()
-	m.askProbe(o)
-	for _, judge := range checks {
-		report.Checks = append(report.Checks, judge(m)...)
-	}
-	report.Checks = append(report.Checks, tested...)
-	report.judgeCauses(m)
+	report := &Report{Schema: Schema, Mode: m.mode.String(), Target: m.target, Decidable: []string{}, Causes: []Cause{}}
 	if m.cpu >= 0 {
 		report.CPU = &m.cpu
 	}
+	if o.TargetOnly {
+		report.judge(m, targetChecks)
+		return report, nil
+	}
+	m.begin()
+	tested := m.selfTests(o)
+	m.end()
+	m.askProbe(o)
+	report.judge(m, machineChecks)
+	report.judge(m, targetChecks)
+	report.Checks = append(report.Checks, tested...)
+	report.judgeCauses(m)
 	return report, nil
 }
 
-// checks are all there are but the self-test, in the order of the table.
-var checks = []func(*machine) []Check{
+func (r *Report) judge(m *machine, checks []check) {
+	for _, judge := range checks {
+		r.Checks = append(r.Checks, judge(m)...)
+	}
+}
+
+// check looks at one side of a machine.
+type check func(*machine) []Check
+
+// machineChecks and targetChecks are all there are but the self-test, in the order
+// of the table.
+var machineChecks = []check{
 	(*machine).clocksource,
 	(*machine).virtual,
 	(*machine).quota,
@@ -110,6 +127,9 @@ var checks = []func(*machine) []Check{
 	(*machine).firmware,
 	(*machine).load,
 	(*machine).rightsOf,
+}
+
+var targetChecks = []check{
 	(*machine).targetCPUs,
 	(*machine).targetThreads,
 	(*machine).targetGo,

@@ -15,6 +15,7 @@ func newLive() (live, error) {
 	return live{
 		perfThread: func() error { return followSwitches(0, -1) },
 		perfCPU:    func(cpu int) error { return followSwitches(-1, cpu) },
+		loadBPF:    loadProgram,
 		selfTest:   jitterprobe.Try,
 		limits:     limitsOf,
 	}, nil

@@ -24,7 +24,9 @@ func (m *machine) average() Check {
 		return c.none(fmt.Sprintf("holds %.20q", text))
 	}
 	n, err := strconv.ParseFloat(f[0], 64)
-	cpus := len(m.allowed)
+	// The load is the machine's, whichever CPUs this process may use.
+	online, _ := m.cpuListOf("sys/devices/system/cpu/online")
+	cpus := len(online)
 	switch {
 	case err != nil:
 		return c.none(fmt.Sprintf("holds %.20q", text))

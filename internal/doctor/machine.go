@@ -16,7 +16,9 @@ type live struct {
 	// of a thread of this process and of all that runs on a CPU.
 	perfThread func() error
 	perfCPU    func(cpu int) error
-	selfTest   func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
+	// loadBPF reports whether programs may be loaded that follow the scheduler.
+	loadBPF  func() error
+	selfTest func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
 	// limits says what a probe cannot decide here.
 	limits func(jitterprobe.Options) ([]jitterprobe.Limit, error)
 }
@@ -80,6 +82,10 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		}
 	}
 	m.groups, _ = cgroup.Of(r, "self") // quota says so
+	if o.TargetOnly {
+		m.threads = r.threadsOf(nil, m.target)
+		return m, nil
+	}
 	m.threads, m.partial = r.allThreads(m.target)
 	return m, nil
 }

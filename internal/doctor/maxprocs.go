@@ -7,18 +7,24 @@ import (
 	"slices"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/goprocess"
 )
 
 // maxProcs judges the target's GOMAXPROCS against its quota, and against the
 // CPU that a spinner takes, of its CPUs or of its quota.
-func (m *machine) maxProcs(p *goProcess) Check {
+func (m *machine) maxProcs(p *goprocess.Process) Check {
 	c := about("target.gomaxprocs", m.targetFile("environ"))
 	cpus, _, err := m.allowedTo()
 	if err != nil || len(cpus) == 0 {
 		return c.none("the CPUs of the target are not known")
 	}
+	// The runtime heeds the quota of its own cgroup, the kernel that of every one.
+	own, ownErr := goprocess.Quota(m.FS, m.target)
 	q, err := m.targetLimit()
-	n := p.procs(len(cpus), q.CPUs)
+	if _, set := p.SetProcs(); !set && ownErr != nil && p.HeedsQuota() {
+		return c.none("not set, and the quota that it follows from is not known: " + why(ownErr))
+	}
+	n := p.Procs(len(cpus), own)
 	value := fmt.Sprintf("%d as started, %s", n, plural(len(cpus), "CPU"))
 	if q.CPUs > 0 {
 		value += fmt.Sprintf(", quota %.3g", q.CPUs)

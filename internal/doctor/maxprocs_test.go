@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/otelgc/otelgc/internal/goprocess"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -32,7 +33,8 @@ func TestMaxProcs(t *testing.T) {
 		{"the spinner uses the quota too", jitterprobe.Spin, "/b/probe", "0-2", "300000 100000", "", verdict{Warn, "quota 3", "the spinner uses up one CPU of that quota"}},
 		{"and as much is left", jitterprobe.Spin, "/b/probe", "0-2", "300000 100000", "2", verdict{OK, "quota 3", ""}},
 		{"a spinner under another quota", jitterprobe.Spin, "/a", "0-2", "300000 100000", "", verdict{OK, "quota 3", ""}},
-		{"a quota that cannot be read", jitterprobe.Periodic, "/a", "0-3", "much", "", verdict{Info, "4 as started, 4 CPUs", "its quota is not known"}},
+		{"a quota that cannot be read", jitterprobe.Periodic, "/a", "0-3", "much", "", verdict{NA, "not set, and the quota that it follows from is not known", ""}},
+		{"set, and a quota that cannot be read", jitterprobe.Periodic, "/a", "0-3", "much", "4", verdict{Info, "4 as started, 4 CPUs", "its quota is not known"}},
 		{"CPUs that are not known", jitterprobe.Periodic, "/a", "", "", "", verdict{NA, "the CPUs of the target are not known", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -53,11 +55,44 @@ func TestMaxProcs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &goProcess{version: "go1.26.8", env: map[string]string{}}
+			p := &goprocess.Process{Version: "go1.26.8", Env: map[string]string{}}
 			if test.procs != "" {
-				p.env["GOMAXPROCS"] = test.procs
+				p.Env["GOMAXPROCS"] = test.procs
 			}
 			test.want.check(t, m.maxProcs(p))
+		})
+	}
+}
+
+// TestMaxProcsHeedsItsOwnCgroup: the runtime does not see the quota of an ancestor,
+// and nobody sees that of another container.
+func TestMaxProcsHeedsItsOwnCgroup(t *testing.T) {
+	for _, test := range []struct {
+		name, cgroup, online string
+		want                 verdict
+	}{
+		{"its own", "/a", "0-7", verdict{OK, "2 as started, 4 CPUs, quota 2", ""}},
+		{"its parent's", "/a/b", "0-7", verdict{Warn, "4 as started, 4 CPUs, quota 2", "set GOMAXPROCS=2"}},
+		{"another container's", "/../a", "0-7", verdict{NA, "its cgroup cannot be seen from here", ""}},
+		{"CPUs that could be added", "/c", "0-1", verdict{OK, "2 as started, 2 CPUs", ""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := fstest.MapFS{
+				"proc/self/cgroup":              {Data: []byte("0::/\n")},
+				"proc/self/mountinfo":           {Data: []byte("30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")},
+				"proc/77/stat":                  {Data: []byte("77 (orders) S 1\n")},
+				"proc/77/status":                {Data: []byte("Cpus_allowed_list:\t0-3\n")},
+				"proc/77/cgroup":                {Data: []byte("0::" + test.cgroup + "\n")},
+				"sys/fs/cgroup/a/cpu.max":       {Data: []byte("200000 100000")},
+				"sys/fs/cgroup/a/b/cpu.max":     {Data: []byte("max 100000")},
+				"sys/fs/cgroup/c/cpu.max":       {Data: []byte("max 100000")},
+				"sys/devices/system/cpu/online": {Data: []byte(test.online + "\n")},
+			}
+			m, err := newMachine(root{files}, "amd64", live{}, Options{Mode: jitterprobe.Periodic, Target: 77})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.check(t, m.maxProcs(&goprocess.Process{Version: "go1.26.8"}))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ func (m *machine) realtime() []Check {
 	c := about("rt.policy", "proc/self/stat")
 	text, err := m.text("proc/self/stat")
 	if err != nil {
-		return []Check{c.unread(err), m.rtPriority(), m.rtLimit(), m.fairServer()}
+		return []Check{c.unread(err), m.rtPriority(), m.rtLimit(), m.rtGroup(false), m.fairServer()}
 	}
 	self, err := parseStat(text)
 	name := policyNames[self.policy]
@@ -28,7 +29,7 @@ func (m *machine) realtime() []Check {
 		c = c.warn(fmt.Sprintf("SCHED_%s %d on a shared CPU", name, self.priority),
 			"expect a gap of about 50 ms in each second, when the fair server lets others run: use SCHED_OTHER, or isolate the CPU")
 	}
-	return []Check{c, m.rtPriority(), m.rtLimit(), m.fairServer()}
+	return []Check{c, m.rtPriority(), m.rtLimit(), m.rtGroup(self.realtime()), m.fairServer()}
 }
 
 // rtLimit tells how much of a period real-time threads may take.
@@ -47,6 +48,45 @@ func (m *machine) rtLimit() Check {
 		return c.info("none", "a real-time thread that spins can take a CPU for ever")
 	}
 	return c.info(fmt.Sprintf("%d of %d us", runtime, period), "")
+}
+
+// rtGroup tells whether a cgroup gives its real-time threads another part of a
+// period than the machine does: with CONFIG_RT_GROUP_SCHED each v1 cgroup has
+// files of its own (Documentation/scheduler/sched-rt-group.rst), and one takes
+// the CPU away from its threads by those.
+func (m *machine) rtGroup(realtime bool) Check {
+	c := about("rt.cgroup", "proc/self/cgroup")
+	switch {
+	case len(m.groups) == 0:
+		return c.none("no cgroup with the cpu controller to be seen")
+	case m.groups[0].V2:
+		return c.ok("cgroup v2 has no limit of its own")
+	}
+	for i, g := range m.groups {
+		file := g.Dir + "/cpu.rt_runtime_us"
+		runtime, err := m.number(file)
+		if i == 0 && err != nil { // its ancestors have none either
+			return about("rt.cgroup", file).unread(err)
+		}
+		period, periodErr := m.number(g.Dir + "/cpu.rt_period_us")
+		all, allErr := m.number("proc/sys/kernel/sched_rt_runtime_us")
+		each, eachErr := m.number("proc/sys/kernel/sched_rt_period_us")
+		c = about("rt.cgroup", file)
+		if err := errors.Join(err, periodErr, allErr, eachErr); err != nil {
+			return c.unread(err)
+		}
+		switch {
+		case runtime == 0:
+			return c.info("none", "no thread of this cgroup may have real-time priority")
+		case runtime == all && period == each:
+		case realtime:
+			return c.warn(fmt.Sprintf("%d of %d us, where the machine's limit is %d of %d us", runtime, period, all, each),
+				"gaps that come of it are not told as host.throttled, which holds them against the machine's limit: use SCHED_OTHER, or set both alike")
+		default:
+			return c.info(fmt.Sprintf("%d of %d us, where the machine's limit is %d of %d us", runtime, period, all, each), "")
+		}
+	}
+	return c.ok("as the machine's limit")
 }
 
 // rtPriority tells whether this process could ask for real-time priority.

@@ -17,13 +17,13 @@ const (
 
 // rights is what this process may ask of the kernel.
 type rights struct {
-	caps       uint64
-	capsKnown  bool
+	caps       uint64 // in the user namespace that this process is in
 	paranoid   int64
 	paranoidIs bool // the file could be read
 	filtered   bool // seccomp
 	thread     error
 	cpu        error
+	load       error  // of a BPF program
 	tracefs    string // where it is, empty if nowhere
 	untraced   error  // why it cannot be listed, if it is there
 	btf        bool
@@ -38,22 +38,25 @@ func (r *rights) has(capability uint) bool {
 	return r.caps&(1<<capability) != 0
 }
 
-// mayTrace reports whether programs may be attached to the scheduler.
-func (r *rights) mayTrace() bool {
-	return !r.filtered && (r.has(capSysAdmin) || (r.has(capBPF) && r.has(capPerfmon)))
+// named reports whether this process has the capabilities that loading programs
+// for the scheduler takes, be it in a user namespace where they do not help.
+func (r *rights) named() bool {
+	return r.has(capSysAdmin) || r.has(capBPF) && r.has(capPerfmon)
 }
 
 func (m *machine) rights() rights {
 	var r rights
 	if text, ok := field(m.status, "CapEff"); ok {
-		n, err := strconv.ParseUint(text, 16, 64)
-		r.caps, r.capsKnown = n, err == nil
+		if n, err := strconv.ParseUint(text, 16, 64); err == nil {
+			r.caps = n
+		}
 	}
 	n, err := m.number("proc/sys/kernel/perf_event_paranoid")
 	r.paranoid, r.paranoidIs = n, err == nil
 	mode, _ := field(m.status, "Seccomp")
 	r.filtered = mode == "2"
 	r.thread, r.cpu = m.perfThread(), m.perfCPU(max(m.cpu, 0))
+	r.load = m.loadBPF()
 	for _, dir := range []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"} {
 		_, err := m.list(dir + "/events")
 		if err == nil {
@@ -96,15 +99,18 @@ func (r *rights) perfCheck() Check {
 
 func (r *rights) bpfCheck() Check {
 	c := about("rights.bpf", "proc/self/status")
+	const counted = "what a target's threads wait for is estimated from counters: "
 	switch {
-	case !r.capsKnown:
-		return c.none("no CapEff")
-	case !r.mayTrace():
-		return c.info("no", "what a target's threads wait for is estimated from counters: add CAP_BPF and CAP_PERFMON")
+	case r.load != nil && r.named() && r.filtered:
+		return c.info("refused: "+why(r.load), counted+"the capabilities are there: allow bpf in seccomp")
+	case r.load != nil && r.named():
+		return c.info("refused: "+why(r.load), counted+"the capabilities are there, in a user namespace of their own perhaps: they must be of the host's")
+	case r.load != nil:
+		return c.info("refused: "+why(r.load), counted+"add CAP_BPF and CAP_PERFMON")
 	case r.otherPIDs:
-		return c.info("CAP_BPF and CAP_PERFMON, in another PID namespace than the kernel's", "what a target's threads wait for is estimated from counters: share the host's PID namespace (hostPID: true)")
+		return c.info("CAP_BPF and CAP_PERFMON, in another PID namespace than the kernel's", counted+"share the host's PID namespace (hostPID: true)")
 	case !r.btf:
-		return c.info("CAP_BPF and CAP_PERFMON, no BTF", "tracepoints only")
+		return c.info("CAP_BPF and CAP_PERFMON, no BTF", counted+"boot a kernel with CONFIG_DEBUG_INFO_BTF")
 	}
 	return c.ok("CAP_BPF and CAP_PERFMON, BTF")
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -16,11 +17,41 @@ func TestPIDNamespace(t *testing.T) {
 			files["proc/self/ns/pid"] = &fstest.MapFile{Data: []byte(link), Mode: fs.ModeSymlink}
 		}
 		m := &machine{root: root{files}, status: "CapEff:\t000001ffffffffff\nSeccomp:\t0\n", cpu: -1}
-		m.perfThread, m.perfCPU = func() error { return nil }, func(int) error { return nil }
+		m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return nil }
 		r := m.rights()
 		if c := r.bpfCheck(); c.Status != want || (want == Info) != strings.Contains(c.Advice, "hostPID") {
 			t.Errorf("%q: got %+v, want %s", link, c, want)
 		}
+	}
+}
+
+// TestLoadBPF: the kernel is asked, since neither capabilities nor a filter say
+// what it allows.
+func TestLoadBPF(t *testing.T) {
+	const all, none, filter, open = "CapEff:\t000001ffffffffff\n", "CapEff:\t0\n", "Seccomp:\t2\n", "Seccomp:\t0\n"
+	refused := fmt.Errorf("bpf: %w", fs.ErrPermission)
+	for _, test := range []struct {
+		name, status string
+		load         error
+		btf          bool
+		want         verdict
+	}{
+		{"a filter that allows it", all + filter, nil, true, verdict{OK, "BTF", ""}},
+		{"a filter that does not", all + filter, refused, true, verdict{Info, "refused: permission denied", "allow bpf in seccomp"}},
+		{"a user namespace", all + open, refused, true, verdict{Info, "refused: permission denied", "in a user namespace"}},
+		{"no capabilities", none + filter, refused, true, verdict{Info, "refused: permission denied", "add CAP_BPF and CAP_PERFMON"}},
+		{"no BTF", all + open, nil, false, verdict{Info, "no BTF", "estimated from counters"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := filesOf()
+			if test.btf {
+				files = filesOf("sys/kernel/btf/vmlinux", "")
+			}
+			m := &machine{root: root{files}, status: test.status, cpu: -1}
+			m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return test.load }
+			r := m.rights()
+			test.want.check(t, r.bpfCheck())
+		})
 	}
 }
 
@@ -71,7 +102,7 @@ func TestTracefs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &machine{root: root{test.FS}, status: "CapEff:\t" + test.caps + "\n"}
-			m.perfThread, m.perfCPU = func() error { return nil }, func(int) error { return nil }
+			m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return nil }
 			r := m.rights()
 			test.want.check(t, r.tracefsCheck())
 		})

@@ -21,7 +21,8 @@ func (m *machine) targetCPUs() []Check {
 	return []Check{m.targetAffinity(), m.targetQuota()}
 }
 
-// allowedTo returns the CPUs that the target may use.
+// allowedTo returns the CPUs that the target may use: of its affinity those that
+// are online. On a machine that more can be added to, the affinity has them already.
 func (m *machine) allowedTo() ([]int, string, error) {
 	status, err := m.text(m.targetFile("status"))
 	if err != nil {
@@ -29,6 +30,9 @@ func (m *machine) allowedTo() ([]int, string, error) {
 	}
 	list, _ := field(status, "Cpus_allowed_list")
 	cpus, err := cpuList(list)
+	if online, err := m.cpuListOf("sys/devices/system/cpu/online"); err == nil && len(online) > 0 {
+		cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return !slices.Contains(online, cpu) })
+	}
 	return cpus, list, err
 }
 
@@ -49,6 +53,9 @@ func (m *machine) targetAffinity() Check {
 
 // targetLimit returns the tightest quota that the target runs under.
 func (m *machine) targetLimit() (cgroup.Quota, error) {
+	if _, err := cgroup.Own(m.root, fmt.Sprint(m.target)); errors.Is(err, cgroup.ErrUnseen) {
+		return cgroup.Quota{}, err
+	}
 	groups, err := cgroup.Of(m.root, fmt.Sprint(m.target))
 	if err != nil {
 		return cgroup.Quota{}, err

@@ -143,11 +143,11 @@ func (m *Model) globalHistory(h globalHistory, thread uint64) {
 }
 
 // heapHistory belongs to the collection whose global history the same thread
-// has just told.
+// has just told, if that has such a heap.
 func (m *Model) heapHistory(h *heapHistory, thread uint64) {
 	var found *collection
 	for _, c := range m.open {
-		if c.global == nil || c.has(h.heap) || c.global.mechanisms&mechanismConcurrent == 0 && !c.stands() {
+		if c.global == nil || h.heap >= c.global.heaps || c.has(h.heap) || c.global.mechanisms&mechanismConcurrent == 0 && !c.stands() {
 			continue
 		}
 		if found == nil || c.historian == thread || found.historian != thread {
@@ -203,6 +203,11 @@ func (c *collection) ranBeside() bool {
 		}
 	}
 	return false
+}
+
+// paused reports whether the end of a pause of c was seen.
+func (c *collection) paused() bool {
+	return slices.ContainsFunc(c.stops, func(s *openStop) bool { return s.RestartBegin != 0 })
 }
 
 // stands reports whether the world has not run since c began, as far as was

@@ -22,7 +22,7 @@ func (m *Model) finishReady() {
 // told reports whether all events but those of the stops are there. It is asked
 // after every event, before what is missing is put in words.
 func (c *collection) told() bool {
-	return c.end != 0 && c.stats != nil && c.global != nil && c.heaps >= c.global.heaps
+	return c.end != 0 && c.stats != nil && c.whole()
 }
 
 // lacks says what is missing of a collection; empty if nothing is.
@@ -36,7 +36,7 @@ func (c *collection) lacks() string {
 	lack(c.end == 0, "GCEnd")
 	lack(c.stats == nil, "GCHeapStats")
 	lack(c.global == nil, "GCGlobalHeapHistory")
-	lack(c.global != nil && c.heaps < c.global.heaps, "GCPerHeapHistory")
+	lack(c.global != nil && !c.whole(), "GCPerHeapHistory")
 	switch {
 	case len(c.stops) == 0:
 		parts = append(parts, "its stop")

@@ -10,6 +10,7 @@ import (
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/internal/nettrace/nettracetest"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 func whys(out dotnetgc.Output) []string {
@@ -49,6 +50,30 @@ func TestAttach(t *testing.T) {
 			t.Errorf("from event %d on: got holes %q", skip, whys(out))
 		}
 	}
+}
+
+// TestHistoryOfNoHeap: a history of a heap that the collection does not have is of
+// none.
+func TestHistoryOfNoHeap(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.suspend(7, 1000, dotnetgc.ForGC)
+		s.suspended(7, 1002)
+		s.start(7, 1003, 5, 1, 0, dotnetgc.NonConcurrentGC)
+		s.global(7, 1010, 1, 1, blocking)
+		s.heap(7, 1011, 0, 100)
+		s.heap(7, 1012, 1, 300)
+		s.end(7, 1013, 5, 1)
+		s.stats(7, 1014, 500)
+		s.restart(7, 1015)
+		s.restarted(7, 1020)
+		out, stats := s.play(t)
+		if len(out.Collections) != 1 || stats.Orphans != 1 {
+			t.Fatalf("got %d collections and %+v, want one, and an orphan", len(out.Collections), stats)
+		}
+		if c := out.Collections[0]; c.Incomplete != "" || c.HeapBefore.Or(0) != 5*100+100 {
+			t.Errorf("got %v bytes before, incomplete %q, want %d", c.HeapBefore, c.Incomplete, 5*100+100)
+		}
+	})
 }
 
 // TestAttachToBackground begins while a background collection runs, of which
@@ -193,6 +218,38 @@ func TestEndOfStream(t *testing.T) {
 			t.Errorf("%d events: got %+v", n, out.Collections)
 		}
 	}
+}
+
+// TestEndWithinBackground ends while a background collection runs: the pause at
+// its beginning was seen whole, and what ran beside it keeps its own.
+func TestEndWithinBackground(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.collect(7, 1000, 1, 0, dotnetgc.NonConcurrentGC)
+		s.suspend(7, 2000, dotnetgc.ForGC)
+		s.suspended(7, 2002)
+		s.start(7, 2003, 2, 2, 0, dotnetgc.BackgroundGC)
+		s.restart(7, 9000)
+		s.restarted(7, 9001)
+		s.collect(7, 10000, 3, 0, dotnetgc.ForegroundGC)
+		out, _ := s.play(t)
+		got := make(map[uint64][]stall.Span)
+		for _, c := range out.Collections {
+			for _, p := range c.Pauses {
+				got[c.Index] = append(got[c.Index], stall.Span{Start: p.Start, End: p.End})
+			}
+		}
+		span := func(a, b uint64) []stall.Span { return []stall.Span{{Start: s.at(a), End: s.at(b)}} }
+		want := map[uint64][]stall.Span{1: span(1000, 1015), 2: span(2000, 9000), 3: span(10000, 10015)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pauses (-want +got):\n%s", diff)
+		}
+		if c := out.Collections[len(out.Collections)-1]; c.Index != 2 || c.Kind != gc.Background || !strings.HasPrefix(c.Incomplete, "not seen: GCEnd") {
+			t.Errorf("got %+v, want an incomplete background collection", c)
+		}
+		if diff := cmp.Diff([]string{"the end of collection 2 was not seen"}, whys(out)); diff != "" {
+			t.Errorf("holes (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestIdle hands out a collection whose histories do not come, and not one that

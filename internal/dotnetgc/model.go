@@ -190,13 +190,14 @@ func (m *Model) Idle() {
 	}
 }
 
-// Close says that the stream has ended.
+// Close says that the stream has ended. A collection that still ran is handed
+// out if it had a pause: that was seen whole.
 func (m *Model) Close() {
 	for len(m.stops) > 0 {
 		m.giveUpStop(m.stops[0])
 	}
 	for _, c := range m.list() {
-		if c.end != 0 {
+		if c.end != 0 || c.paused() {
 			m.finish(c)
 		} else {
 			m.hole(c.start, m.now, "collection "+utoa(c.number)+" had not ended")

@@ -24,9 +24,10 @@ type Stop struct {
 	// did: the stop is counted from there.
 	BackOffs int
 	Resumed  stall.Instant
-	// Overlap is the part in which another thread's stop was on, and is counted
-	// there: Begin is fired before the lock is taken.
-	Overlap time.Duration
+	// Blocked is when the last stop of another thread was over for which this one
+	// waited: Begin is fired before the lock is taken. The stop is counted from
+	// there: what was before is the other's.
+	Blocked stall.Instant
 	// Collections are the indexes of those that ran in it.
 	Collections []uint64
 	// Incomplete says what was not seen; empty if all was.
@@ -34,8 +35,8 @@ type Stop struct {
 }
 
 // Start returns when the stop begins to count: at Begin, or after the last time
-// that the thread backed off.
-func (s *Stop) Start() stall.Instant { return max(s.Begin, s.Resumed) }
+// that the thread backed off or another's stop was over.
+func (s *Stop) Start() stall.Instant { return max(s.Begin, s.Resumed, s.Blocked) }
 
 // latest returns the last that was seen of the stop.
 func (s *Stop) latest() stall.Instant {

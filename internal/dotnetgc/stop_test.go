@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // TestInterleavedStops has threads that wait for the lock while another has it.
@@ -29,15 +30,15 @@ func TestInterleavedStops(t *testing.T) {
 		out, stats := s.play(t)
 		clean(t, out, stats)
 		at := s.at
-		stop := func(thread uint64, r dotnetgc.SuspendReason, a, b, c, d uint64, overlap time.Duration) dotnetgc.Stop {
+		stop := func(thread uint64, r dotnetgc.SuspendReason, a, b, c, d uint64, blocked stall.Instant) dotnetgc.Stop {
 			return dotnetgc.Stop{
-				Thread: thread, Reason: r, Begin: at(a), Suspended: at(b), RestartBegin: at(c), RestartEnd: at(d), Overlap: overlap,
+				Thread: thread, Reason: r, Begin: at(a), Suspended: at(b), RestartBegin: at(c), RestartEnd: at(d), Blocked: blocked,
 			}
 		}
 		want := []dotnetgc.Stop{
 			stop(1, dotnetgc.Other, 100, 110, 120, 126, 0),
-			stop(2, dotnetgc.ForGC, 105, 125, 140, 141, at(120).Sub(at(105))),
-			stop(3, 5, 112, 150, 160, 200, at(120).Sub(at(112))+at(140).Sub(at(112))),
+			stop(2, dotnetgc.ForGC, 105, 125, 140, 141, at(120)),
+			stop(3, 5, 112, 150, 160, 200, at(140)),
 		}
 		if diff := cmp.Diff(want, out.Stops); diff != "" {
 			t.Errorf("stops (-want +got):\n%s", diff)
@@ -47,6 +48,52 @@ func TestInterleavedStops(t *testing.T) {
 		for i, got := range out.Stops {
 			if got.Interval().Cause != causes[i] || got.Reason.String() != names[i] {
 				t.Errorf("stop %d: got %v %v, want %v %v", i, got.Interval().Cause, got.Reason, causes[i], names[i])
+			}
+		}
+	})
+}
+
+// TestWaitingForTheLock has a collection whose thread waits while others stop
+// the world: its pause is what it stopped itself, and no instant is counted
+// twice.
+func TestWaitingForTheLock(t *testing.T) {
+	onAll(t, func(t *testing.T, s *script) {
+		s.collect(2, 10, 4, 0, dotnetgc.NonConcurrentGC)
+		s.suspend(1, 100, dotnetgc.Other)
+		s.suspended(1, 101)
+		s.suspend(3, 150, dotnetgc.Other)
+		s.suspend(2, 200, dotnetgc.ForGC)
+		s.restart(1, 50200)
+		s.restarted(1, 50201)
+		s.suspended(3, 50250)
+		s.restart(3, 50280)
+		s.restarted(3, 50281)
+		s.suspended(2, 50300)
+		s.start(2, 50301, 5, 0, 0, dotnetgc.NonConcurrentGC)
+		s.global(2, 50310, 1, 0, blocking)
+		s.heap(2, 50311, 0, 100)
+		s.end(2, 50312, 5, 0)
+		s.stats(2, 50313, 100)
+		s.restart(2, 52300)
+		s.restarted(2, 52301)
+		out, stats := s.play(t)
+		clean(t, out, stats)
+		c, at := out.Collections[1], s.at
+		want := []gc.Pause{{Start: at(50280), End: at(52300), EndMax: at(52301), Suspend: gc.Known(at(50300).Sub(at(50280)))}}
+		if diff := cmp.Diff(want, c.Pauses, cmp.AllowUnexported(gc.Maybe[time.Duration]{}, gc.Maybe[uint64]{})); diff != "" {
+			t.Errorf("pauses (-want +got):\n%s", diff)
+		}
+		paused := out.Collections[0].PauseTotal() + c.PauseTotal()
+		watched := at(52300).Sub(c.UtilizationSince.Or(0))
+		if got, want := c.PauseUtilization.Or(0), float64(paused)/float64(watched); got != want {
+			t.Errorf("share of time paused: got %v, want %v", got, want)
+		}
+		var end stall.Instant
+		for _, v := range out.Stops {
+			if i := v.Interval(); i.Start < end {
+				t.Errorf("%v begins at %d, before the one before it ends at %d", i.Cause, i.Start, end)
+			} else {
+				end = i.End
 			}
 		}
 	})

@@ -71,7 +71,7 @@ func (m *Model) restartBegin(thread uint64, at stall.Instant) {
 		o.backing = true
 	default:
 		o.RestartBegin = at
-		m.overlap(o)
+		m.unblock(o)
 	}
 }
 
@@ -90,11 +90,11 @@ func (m *Model) restartEnd(thread uint64, at stall.Instant) {
 	}
 }
 
-// overlap tells those who wait for the lock what s takes of their time.
-func (m *Model) overlap(s *openStop) {
+// unblock tells those who wait for the lock that s is over.
+func (m *Model) unblock(s *openStop) {
 	for _, o := range m.stops {
 		if o != s && o.Suspended == 0 {
-			o.Overlap += max(0, s.RestartBegin.Sub(max(s.Start(), o.Start())))
+			o.Blocked = max(o.Blocked, s.RestartBegin)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (m *Model) endStop(s *openStop) {
 		return
 	}
 	if s.Reason.IsGC() {
-		m.paused += max(0, s.Duration()-s.Overlap)
+		m.paused += s.Duration()
 		m.pausedUntil = max(m.pausedUntil, s.RestartBegin)
 	}
 	if s.empty() {

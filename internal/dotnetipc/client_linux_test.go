@@ -91,8 +91,11 @@ func TestFaults(t *testing.T) {
 		{"short answer", func(conn net.Conn, _ command, _ []byte) { ok(conn, []byte{1}) }, io.ErrUnexpectedEOF, "payload of 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFake(t, c.answer)
-			_, err := f.client().ProcessInfo(background(t))
+			client := newFake(t, c.answer).client()
+			if c.is == ErrNoAnswer {
+				client.Timeout = soon
+			}
+			_, err := client.ProcessInfo(background(t))
 			if c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("got %v, want %v", err, c.is)
 			}
@@ -175,10 +178,12 @@ func TestStopInTime(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, conn)
 	})
-	s, err := f.client().Collect(background(t), Request{Providers: []Provider{{Name: "P"}}})
+	client := f.client()
+	s, err := client.Collect(background(t), Request{Providers: []Provider{{Name: "P"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	client.Timeout = soon
 	if err := s.Stop(background(t)); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("got %v, want ErrNoAnswer", err)
 	}

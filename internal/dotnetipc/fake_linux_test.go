@@ -89,12 +89,15 @@ func (f *fake) asked() []command {
 	return append([]command(nil), f.asks...)
 }
 
-// client returns a client that gives up soon.
+// client returns a client that waits for an answer on a machine of any speed.
 func (f *fake) client() *Client {
 	c := NewClient(f.endpoint)
-	c.Timeout = 250 * time.Millisecond
+	c.Timeout = time.Minute
 	return c
 }
+
+// soon is when a client gives up that is to have no answer.
+const soon = 250 * time.Millisecond
 
 func ok(conn net.Conn, payload []byte) {
 	m, _ := encode(replyOK, payload)

@@ -54,7 +54,7 @@ func FuzzAdvertisement(f *testing.F) {
 		if err != nil && a != (advertisement{}) {
 			t.Fatalf("%+v and error %v", a, err)
 		}
-		if read := len(b) - r.Len(); read > advertiseSize {
+		if read := len(b) - r.Len(); read > advertiseSize || err == nil && read != advertiseSize {
 			t.Fatalf("read %d bytes, an advertisement has %d", read, advertiseSize)
 		}
 	})

@@ -48,7 +48,7 @@ func (h *History) During(s stall.Span) (d gc.HostDuring) {
 		return d
 	}
 	d.MajorFaults = gc.Known(after.MajorFaults - min(after.MajorFaults, before.MajorFaults))
-	d.Throttled = gc.Known(max(0, after.Throttled-before.Throttled))
+	d.Throttled = Since(after.Throttled, before.Throttled)
 	d.Stolen = gc.Known(max(0, after.Stolen-before.Stolen))
 	over := after.End.Sub(before.Start)
 	before, after = h.around(s, func(r *Reading) bool { return !r.RunDelay.IsZero() })
@@ -58,6 +58,16 @@ func (h *History) During(s stall.Span) (d gc.HostDuring) {
 	}
 	d.Over = gc.Known(over)
 	return d
+}
+
+// Since returns what was added to a counter of time, if that is known of both.
+func Since(now, before gc.Maybe[time.Duration]) gc.Maybe[time.Duration] {
+	a, ok1 := now.Get()
+	b, ok2 := before.Get()
+	if !ok1 || !ok2 {
+		return gc.Maybe[time.Duration]{}
+	}
+	return gc.Known(max(0, a-b))
 }
 
 // around returns the last reading before s and the first after it that has what

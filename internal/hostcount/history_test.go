@@ -15,7 +15,7 @@ func TestDuring(t *testing.T) {
 	for i := range 10 {
 		r := Reading{
 			Span:   stall.Span{Start: stall.Instant(100 * (i + 1)), End: stall.Instant(100*(i+1) + 10)},
-			Counts: Counts{MajorFaults: uint64(i), Throttled: time.Duration(10 * i), Stolen: time.Duration(i * i)},
+			Counts: Counts{MajorFaults: uint64(i), Throttled: gc.Known(time.Duration(10 * i)), Stolen: time.Duration(i * i)},
 		}
 		if i%5 == 0 { // of 100 and 600
 			r.RunDelay = gc.Known(time.Duration(1000 * i))

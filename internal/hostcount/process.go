@@ -31,6 +31,8 @@ type Process struct {
 	pressed   pressed  // of the machine
 	grouped   *pressed // of its own cgroup; nil where that is not told
 	cgroups   *cgroup.Watch
+	unseen    bool // they are not to be seen from here
+	freezers  []freezer
 	throttle  []cgroup.Throttle
 	stole     time.Duration // as it was read last
 	schedstat [64]byte      // scratch
@@ -41,11 +43,15 @@ type Counts struct {
 	// MajorFaults were served from disk (proc_pid_stat(5), field 12).
 	MajorFaults uint64
 	// Throttled is throttled_time of the process's cgroup and its ancestors,
-	// summed over CPUs.
-	Throttled time.Duration
+	// summed over CPUs. It is not known where they cannot be seen from here.
+	Throttled gc.Maybe[time.Duration]
+	// Throttlings is nr_throttled of the same: how often that began.
+	Throttlings uint64
 	// Stolen is what the hypervisor admits to have taken of all CPUs
 	// (proc_stat(5), the eighth number), in steps of 10 ms.
 	Stolen time.Duration
+	// Frozen says that a freezer holds the process's cgroup now.
+	Frozen bool
 }
 
 // Open finds the process of a number. The error is [ErrProcess] if there is
@@ -61,13 +67,15 @@ func Open(root fs.FS, pid int) (*Process, error) {
 		return nil, err
 	}
 	p.created, _ = number(field(rest, 22-3)) // rest knows that it is there
+	_, unseen := cgroup.Own(root, strconv.Itoa(pid))
 	groups, err := cgroup.Of(root, strconv.Itoa(pid))
 	if err != nil {
 		p.Close()
 		return nil, fmt.Errorf("find cgroup of process %d: %w", pid, err)
 	}
-	p.cgroups = cgroup.NewWatch(root, groups)
+	p.cgroups, p.unseen = cgroup.NewWatch(root, groups), errors.Is(unseen, cgroup.ErrUnseen)
 	p.grouped = groupPressed(root, strconv.Itoa(pid))
+	p.freezers = freezersOf(root, strconv.Itoa(pid))
 	return p, nil
 }
 
@@ -78,6 +86,9 @@ func (p *Process) Close() {
 	p.pressed.close()
 	if p.grouped != nil {
 		p.grouped.close()
+	}
+	for i := range p.freezers {
+		p.freezers[i].file.close()
 	}
 }
 
@@ -101,10 +112,27 @@ func (p *Process) rest() ([]byte, error) {
 		return nil, err
 	}
 	rest := text[bytes.LastIndexByte(text, ')')+1:]
+	if over(rest) {
+		return nil, fmt.Errorf("%w: it has ended, and waits for its parent: read /%s", ErrProcess, p.stat.name)
+	}
 	if _, ok := number(field(rest, 22-3)); !ok {
 		return nil, fmt.Errorf("read /%s: no creation time in field 22", p.stat.name)
 	}
 	return rest, nil
+}
+
+// over reports whether no thread of a process is left, by its stat from the third
+// field on. Where only the first has ended, the state is the same, and there are
+// others (field 20).
+func over(rest []byte) bool {
+	switch string(field(rest, 0)) {
+	case "X":
+		return true
+	case "Z":
+		threads, _ := number(field(rest, 20-3))
+		return threads <= 1
+	}
+	return false
 }
 
 // Read reads the counters, and with limit the run delay of the process if it has
@@ -143,10 +171,18 @@ func (p *Process) counts() (Counts, error) {
 	}
 	c.MajorFaults = faults
 	p.throttle = p.cgroups.Read(p.throttle[:0])
-	for _, t := range p.throttle {
-		c.Throttled += t.Time
+	if !p.unseen {
+		var sum time.Duration
+		for _, t := range p.throttle {
+			sum += t.Time
+			c.Throttlings += t.Count
+		}
+		c.Throttled = gc.Known(sum)
 	}
 	c.Stolen = p.stolen()
+	for i := range p.freezers {
+		c.Frozen = c.Frozen || p.freezers[i].freezes()
+	}
 	return c, nil
 }
 

@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 	}
 	want := Reading{
 		Span:     stall.Span{Start: 1, End: 2},
-		Counts:   Counts{MajorFaults: 90, Throttled: 2 * time.Millisecond, Stolen: 80 * time.Millisecond},
+		Counts:   Counts{MajorFaults: 90, Throttled: gc.Known(2 * time.Millisecond), Throttlings: 4, Stolen: 80 * time.Millisecond},
 		RunDelay: gc.Known(250 * time.Nanosecond), Threads: 2,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(gc.Maybe[time.Duration]{})); diff != "" {
@@ -76,8 +76,66 @@ func TestReadThroughAGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Throttled != test.want {
+		if got.Throttled != gc.Known(test.want) {
 			t.Errorf("read %d: throttled %v, want %v", i, got.Throttled, test.want)
+		}
+	}
+}
+
+// TestThrottlingOfAnother: from a container the cgroup of a process outside of it
+// cannot be seen. The reader's own, which is mounted, says nothing of it.
+func TestThrottlingOfAnother(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"v2, a namespace of its own": {
+			"proc/7/cgroup": "0::/../../podT/cri-T\n", "sys/fs/cgroup/cpu.stat": "nr_throttled 5\nthrottled_usec 777000\n",
+			"sys/fs/cgroup/cgroup.events": "populated 1\n", "sys/fs/cgroup/cpu.pressure": "some total=7\n",
+		},
+		"v1, a container": {
+			"proc/7/cgroup":              "2:cpu,cpuacct:/docker/target\n",
+			"proc/self/mountinfo":        "32 20 0:28 /docker/sidecar /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
+			"sys/fs/cgroup/cpu/cpu.stat": "nr_throttled 5\nthrottled_time 777000000\n",
+		},
+	} {
+		p, err := Open(machine(files), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		got, err := p.Read(ticking(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Throttled.IsZero() {
+			t.Errorf("%s: throttled %v, want nothing known", name, got.Throttled)
+		}
+		if got, known := p.GroupPressure(); known {
+			t.Errorf("%s: pressure of its cgroup %v, want nothing known", name, got)
+		}
+		var h History
+		h.Add(got)
+		h.Add(Reading{Span: stall.Span{Start: 100, End: 101}, Counts: got.Counts})
+		if d := h.During(stall.Span{Start: 50, End: 60}); !d.Throttled.IsZero() || d.MajorFaults.IsZero() {
+			t.Errorf("%s: during a pause: %+v, want faults and no throttling known", name, d)
+		}
+	}
+}
+
+func TestFrozen(t *testing.T) {
+	const events = "sys/fs/cgroup/a/b/cgroup.events"
+	root := machine(map[string]string{events: "populated 1\nfrozen 0\n"})
+	p, err := Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, want := range []bool{false, true, false} {
+		if root[events].Data = []byte("populated 1\nfrozen 0\n"); want {
+			root[events].Data = []byte("populated 1\nfrozen 1\n")
+		}
+		p.freezers[0].file.close() // a file of the kernel tells what is now
+		got, err := p.Read(ticking(), 0)
+		if err != nil || got.Frozen != want {
+			t.Errorf("frozen: got %v, %v, want %v", got.Frozen, err, want)
 		}
 	}
 }
@@ -189,8 +247,36 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		r, err := p.Read(ticking(), 10)
-		if err == nil && (r.Stolen < 0 || r.Throttled < 0 || r.RunDelay.Or(0) < 0 || p.Pressure().CPU < 0) {
+		if err == nil && (r.Stolen < 0 || r.Throttled.Or(0) < 0 || r.RunDelay.Or(0) < 0 || p.Pressure().CPU < 0) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+// TestWhoWaitsForItsParent: a process that has ended is not left alone by the
+// machine, even while its number is not free. A first thread that ended before the
+// others says the same of itself.
+func TestWhoWaitsForItsParent(t *testing.T) {
+	stat := func(state, threads string) string {
+		return "7 (a) " + state + " 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 " + threads + " 18 4242 20 21\n"
+	}
+	for _, test := range []struct {
+		state, threads string
+		ended          bool
+	}{{"S", "1", false}, {"Z", "3", false}, {"Z", "1", true}, {"Z", "0", true}, {"X", "1", true}} {
+		root := machine(map[string]string{"proc/7/stat": stat("R", "3")})
+		p, err := Open(root, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root["proc/7/stat"] = &fstest.MapFile{Data: []byte(stat(test.state, test.threads))}
+		p.stat.close()
+		if _, err := p.Read(ticking(), 0); errors.Is(err, ErrProcess) != test.ended {
+			t.Errorf("state %s with %s threads: got %v, want that it has ended: %t", test.state, test.threads, err, test.ended)
+		}
+		if _, err := Open(root, 7); errors.Is(err, ErrProcess) != test.ended {
+			t.Errorf("state %s with %s threads: opened with %v, want that it has ended: %t", test.state, test.threads, err, test.ended)
+		}
+		p.Close()
+	}
 }

@@ -2,7 +2,6 @@ package hostwatch
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ func (w *Watch) batch() error {
 	}
 	t := &b.Totals
 	t.MajorFaults = now.MajorFaults - min(now.MajorFaults, w.first.MajorFaults)
-	t.Throttled = max(0, now.Throttled-w.first.Throttled)
+	t.Throttled = hostcount.Since(now.Throttled, w.first.Throttled)
 	t.Stolen = max(0, now.Stolen-w.first.Stolen)
 	if slow {
 		t.Pressure = w.process.Pressure().Since(w.pressed)
@@ -58,11 +57,15 @@ func (w *Watch) due() (slow bool, limit int) {
 	return slow, limit
 }
 
-// exact judges by the events of the scheduler.
+// exact judges by the events of the scheduler, up to when the counters were read:
+// a fault, or time that was stolen, must not be of later.
 func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
-	upTo := w.o.Clock.Now().Add(-holdBack)
+	upTo := now.Start.Add(-holdBack)
 	before := w.dropped
-	if w.events, w.dropped, err = w.scheduler.drain(w.events); err != nil {
+	if w.events, err = w.scheduler.drain(w.events); err != nil {
+		return err
+	}
+	if w.dropped, err = w.scheduler.lost(); err != nil {
 		return err
 	}
 	t := &b.Totals
@@ -83,10 +86,10 @@ func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	}
 	b.Span = stall.Span{Start: w.mark, End: upTo}
 	w.waits = append(w.waits[:0], w.timeline.waits...) // before they are joined
-	w.verdict.judge(w.timeline, b.Span, !whole || now.Stolen > w.last.Stolen, now.MajorFaults > w.last.MajorFaults)
+	doubt := !whole || now.Stolen > w.last.Stolen || now.Frozen || w.last.Frozen
+	w.verdict.judge(w.timeline, b.Span, doubt, now.MajorFaults > w.last.MajorFaults)
 	w.remember(b.Span, whole, now)
-	w.throttle.add(now.Throttled-w.last.Throttled, b.Span.Duration())
-	b.Denied, b.Covered = w.intervals(), w.verdict.covered
+	b.Denied, b.Covered = w.intervals(now.Counts, b.Span), w.verdict.covered
 	t.RunDelay += w.timeline.delay
 	t.Denied += sum(w.verdict.denied)
 	t.Paged += sum(w.verdict.paged)
@@ -98,10 +101,15 @@ func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	return nil
 }
 
-// intervals returns what the machine took, with its causes.
-func (w *Watch) intervals() []stall.Interval {
+// intervals returns what the machine took in a batch, with its causes.
+func (w *Watch) intervals(now hostcount.Counts, batch stall.Span) []stall.Interval {
 	w.denied = w.appendIntervals(w.denied[:0], w.verdict.denied, stall.HostPreempted)
-	w.throttle.claim(w.denied)
+	if d, known := hostcount.Since(now.Throttled, w.last.Throttled).Get(); known {
+		w.throttle.add(d, now.Throttlings-min(now.Throttlings, w.last.Throttlings), batch.Duration())
+		w.throttle.claim(w.denied, batch.End)
+	} else {
+		mayBeThrottled(w.denied)
+	}
 	if len(w.verdict.paged) > 0 {
 		w.denied = w.appendIntervals(w.denied, w.verdict.paged, stall.HostFault)
 		slices.SortFunc(w.denied, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
@@ -134,7 +142,8 @@ func (w *Watch) remember(s stall.Span, whole bool, r hostcount.Reading) {
 }
 
 // counted has totals only, and nothing is covered. Of throttling it knows how
-// long, not when, and the sum over CPUs: what is certain is a CPU's share.
+// long, not when, and the sum over CPUs: what is certain is the share of one of
+// all that the machine has.
 func (w *Watch) counted(b *Batch, now hostcount.Reading) {
 	b.Span = stall.Span{Start: w.mark, End: now.End}
 	w.mark = now.End
@@ -146,14 +155,14 @@ func (w *Watch) counted(b *Batch, now hostcount.Reading) {
 	w.mu.Lock()
 	w.history.Add(now)
 	w.mu.Unlock()
-	d := min((now.Throttled-w.last.Throttled)/time.Duration(runtime.NumCPU()), b.Span.Duration())
-	if d < throttleFrom {
+	throttled := hostcount.Since(now.Throttled, w.last.Throttled).Or(0)
+	d := min(throttled/time.Duration(max(1, w.online)), b.Span.Duration())
+	if d < throttleFrom || w.online == 0 {
 		return
 	}
 	b.Denied = append(w.denied[:0], stall.Interval{
 		Start: b.Span.End.Add(-d), End: b.Span.End, Slack: b.Span.Duration(),
 		Cause: stall.HostThrottled, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
 	})
-	w.denied = b.Denied
-	b.Totals.Denied += d
+	w.denied = b.Denied // and none of it denied for certain: nobody knows when it was
 }

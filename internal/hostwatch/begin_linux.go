@@ -31,46 +31,65 @@ func (w *Watch) count() error {
 	w.grouped, _ = w.process.GroupPressure() // zero where it is not known, then and later
 	w.delay, w.totals.Threads, w.slow = first.RunDelay.Or(0), first.Threads, first.End
 	w.history.Add(first)
+	w.online = w.process.Online()
 	return nil
 }
 
-// begin takes stock of the threads, anew after events were lost. What events
-// said of the time before is nobody's business.
+// begin takes stock of the threads, anew after events were lost. An event is
+// newer than what /proc says of its thread only if it came after the first of
+// them was looked at: what was held of the time before is nobody's business, and
+// may lack what followed.
 func (w *Watch) begin() (err error) {
 	if w.scheduler == nil {
 		w.mark = w.o.Clock.Now()
 		return nil
 	}
-	states := map[int32]string{}
-	threads, err := w.process.Threads(w.o.MaxThreads, func(tid string) {
-		if id, err := strconv.ParseInt(tid, 10, 32); err == nil {
-			if state, err := w.process.State(tid); err == nil { // else it has ended since
-				states[int32(id)] = state
-			}
-		}
-	})
+	// What is lost from now on the next batch hears of, and begins again.
+	if w.dropped, err = w.scheduler.lost(); err != nil {
+		return err
+	}
+	from := w.o.Clock.Now()
+	states, err := w.states()
 	if err != nil {
 		return err
 	}
-	w.totals.Threads = threads
 	mark := w.o.Clock.Now()
 	time.Sleep(2 * holdBack)
-	if w.events, w.dropped, err = w.scheduler.drain(w.events); err != nil {
+	if w.events, err = w.scheduler.drain(w.events); err != nil {
 		return err
 	}
+	w.events = slices.DeleteFunc(w.events, func(e event) bool { return e.at < from })
 	w.timeline.forget()
-	w.takeUntil(mark)
 	for tid, s := range states {
-		// An event is newer than what /proc said of its thread.
-		if s == "R" {
-			w.timeline.put(tid, unknown, mark)
-		} else {
-			w.timeline.put(tid, blocked, mark)
-		}
+		w.timeline.put(tid, s, from)
 	}
+	w.takeUntil(mark)
 	w.timeline.settle(mark)
 	w.mark = mark
 	return nil
+}
+
+// states returns what /proc says that each thread does.
+func (w *Watch) states() (map[int32]state, error) {
+	states := map[int32]state{}
+	threads, err := w.process.Threads(w.o.MaxThreads, func(tid string) {
+		id, err := strconv.ParseInt(tid, 10, 32)
+		if err != nil {
+			return
+		}
+		letter, err := w.process.State(tid)
+		switch {
+		case err != nil: // it has ended since
+		case letter == "R":
+			states[int32(id)] = unknown
+		case letter == "T" || letter == "t":
+			states[int32(id)] = stopped
+		default:
+			states[int32(id)] = blocked
+		}
+	})
+	w.totals.Threads = threads
+	return states, err
 }
 
 // takeUntil takes in the events before t, in order, and returns their number.

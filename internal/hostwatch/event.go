@@ -10,15 +10,17 @@ import (
 type kind uint32
 
 const (
-	woken kind = iota // became ready
-	in                // got a CPU
-	out               // lost it
+	woken  kind = iota // was put among those that wait for a CPU
+	in                 // got a CPU
+	out                // lost it
+	waking             // is to be put there, which may be for another CPU to do
 )
 
 // States of a thread that loses its CPU (include/linux/sched.h). Zero is ready
 // to run.
 const (
 	uninterruptible = 0x02
+	held            = 0x04 | 0x08 | 0x8000 // stopped, traced, frozen
 	dead            = 0x80
 )
 
@@ -45,5 +47,5 @@ func decodeEvent(b []byte) (event, bool) {
 		state: ne.Uint32(b[12:]),
 		kind:  kind(ne.Uint32(b[16:])),
 	}
-	return e, e.kind <= out && e.at > 0 && e.tid > 0
+	return e, e.kind <= waking && e.at > 0 && e.tid > 0
 }

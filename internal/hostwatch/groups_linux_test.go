@@ -77,6 +77,19 @@ func makePressureGroup(t *testing.T) string {
 	return dir
 }
 
+// freezer is where a cgroup can be frozen, and by what.
+type freezer struct {
+	place
+	frozen string
+}
+
+// freezers are those of v1 and of v2.
+var freezers = map[string]freezer{
+	"v1":     {place{"/sys/fs/cgroup/freezer", "freezer.state", "THAWED"}, "FROZEN"},
+	"v2":     {place{"/sys/fs/cgroup", "cgroup.freeze", "0"}, "1"},
+	"hybrid": {place{"/sys/fs/cgroup/unified", "cgroup.freeze", "0"}, "1"},
+}
+
 // enter moves a process into a cgroup.
 func enter(t *testing.T, dir string, pid int) {
 	t.Helper()

@@ -56,13 +56,14 @@ type writer struct {
 	ring, drops int // file descriptors
 }
 
-// onWakeup is the program of sched_wakeup(task) and sched_wakeup_new(task).
-func (w *writer) onWakeup() asm.Instructions {
+// onWakeup is the program of sched_waking(task), sched_wakeup(task) and
+// sched_wakeup_new(task).
+func (w *writer) onWakeup(k kind) asm.Instructions {
 	p := asm.Instructions{
 		asm.LoadMem(asm.R7, asm.R1, 0, asm.DWord),
 		asm.Mov.Imm(asm.R8, 0),
 	}
-	p = append(p, w.write(asm.R7, woken, "end")...)
+	p = append(p, w.write(asm.R7, k, "end")...)
 	return append(p, w.end("end")...)
 }
 
@@ -89,15 +90,42 @@ func (w *writer) onSwitch() asm.Instructions {
 	return append(p, w.end("end")...)
 }
 
+// onExec is the program of sched_process_exec(task, old_pid, bprm): a thread that
+// executes takes the number of its process (execve(2)), and its own is no more.
+func (w *writer) onExec() asm.Instructions {
+	p := asm.Instructions{
+		asm.LoadMem(asm.R7, asm.R1, 0, asm.DWord),
+		asm.LoadMem(asm.R9, asm.R1, 8, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R7, w.tgid, asm.Word),
+		asm.JNE.Imm(asm.R1, w.process, "end"),
+		asm.JEq.Reg(asm.R1, asm.R9, "end"), // it had the number before
+		asm.Mov.Imm(asm.R8, dead),
+	}
+	p = append(p, w.emit(out, "taken")...)
+	p = append(p,
+		asm.LoadMem(asm.R9, asm.R7, w.pid, asm.Word).WithSymbol("taken"),
+		asm.Mov.Imm(asm.R8, 0),
+	)
+	p = append(p, w.emit(in, "end")...)
+	return append(p, w.end("end")...)
+}
+
 // write writes an event of a task if it belongs to the process, with the state
 // in R8, and goes on at label.
 func (w *writer) write(task asm.Register, k kind, label string) asm.Instructions {
-	const at, tid, state, what = -24, -16, -12, -8
-	return asm.Instructions{
+	return append(asm.Instructions{
 		asm.LoadMem(asm.R1, task, w.tgid, asm.Word),
 		asm.JNE.Imm(asm.R1, w.process, label),
-		asm.LoadMem(asm.R1, task, w.pid, asm.Word),
-		asm.StoreMem(asm.RFP, tid, asm.R1, asm.Word),
+		asm.LoadMem(asm.R9, task, w.pid, asm.Word),
+	}, w.emit(k, label)...)
+}
+
+// emit writes an event of the thread in R9, with the state in R8, and goes on at
+// label.
+func (w *writer) emit(k kind, label string) asm.Instructions {
+	const at, tid, state, what = -24, -16, -12, -8
+	return asm.Instructions{
+		asm.StoreMem(asm.RFP, tid, asm.R9, asm.Word),
 		asm.StoreMem(asm.RFP, state, asm.R8, asm.Word),
 		asm.Mov.Imm(asm.R1, int32(k)),
 		asm.StoreMem(asm.RFP, what, asm.R1, asm.DWord),

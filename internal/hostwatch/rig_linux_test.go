@@ -27,10 +27,14 @@ func TestMain(m *testing.M) {
 		spin(2)
 	case "toss":
 		toss()
+	case "nap":
+		nap()
 	case "page":
 		pageIn()
 	case "rounds":
 		readRounds()
+	case "exec":
+		execute()
 	case "follow":
 		follow()
 		return
@@ -67,6 +71,40 @@ func toss() {
 		a <- 1
 		<-b
 	}
+}
+
+// goVariable names a file whose coming a child waits for.
+const goVariable = "OTELGC_HOSTWATCH_GO"
+
+// execute waits for a file, and then executes this binary in role sleep on a
+// thread that is not the first.
+func execute() {
+	runtime.LockOSThread() // the first one
+	go func() {
+		runtime.LockOSThread()
+		for {
+			if _, err := os.Stat(os.Getenv(goVariable)); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		_ = unix.Exec("/proc/self/exe", os.Args[:1], []string{roleVariable + "=sleep"})
+		os.Exit(1)
+	}()
+	select {}
+}
+
+// nap has a hundred threads sleep, each for a second at a time.
+func nap() {
+	for i := range 100 {
+		go func() {
+			runtime.LockOSThread()
+			for time.Sleep(time.Duration(i) * 10 * time.Millisecond); ; {
+				_ = unix.Nanosleep(&unix.Timespec{Sec: 1}, nil) // a signal ends it early
+			}
+		}()
+	}
+	select {}
 }
 
 // child starts the test binary in a role, on one CPU if that is not negative.

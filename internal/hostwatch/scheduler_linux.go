@@ -78,9 +78,11 @@ func (s *scheduler) open(w *writer) (err error) {
 		tracepoint   string
 		instructions asm.Instructions
 	}{
-		{"sched_wakeup_new", w.onWakeup()},
-		{"sched_wakeup", w.onWakeup()},
 		{"sched_switch", w.onSwitch()},
+		{"sched_waking", w.onWakeup(waking)},
+		{"sched_wakeup", w.onWakeup(woken)},
+		{"sched_wakeup_new", w.onWakeup(woken)},
+		{"sched_process_exec", w.onExec()},
 	} {
 		if err := s.attach(p.tracepoint, p.instructions); err != nil {
 			return fmt.Errorf("follow %s: %w", p.tracepoint, err)
@@ -106,9 +108,8 @@ func (s *scheduler) attach(tracepoint string, instructions asm.Instructions) err
 	return nil
 }
 
-// drain appends the events that are there, and returns how many the ring has
-// had no room for since the start.
-func (s *scheduler) drain(events []event) (_ []event, dropped uint64, err error) {
+// drain appends the events that are there.
+func (s *scheduler) drain(events []event) ([]event, error) {
 	s.reader.SetDeadline(time.Now())
 	for range maxBatch {
 		err := s.reader.ReadInto(&s.record)
@@ -116,17 +117,22 @@ func (s *scheduler) drain(events []event) (_ []event, dropped uint64, err error)
 			break
 		}
 		if err != nil {
-			return events, 0, fmt.Errorf("read scheduler events: %w", err)
+			return events, fmt.Errorf("read scheduler events: %w", err)
 		}
 		if e, ok := decodeEvent(s.record.RawSample); ok {
 			events = append(events, e)
 		}
 	}
+	return events, nil
+}
+
+// lost returns for how many events the ring had no room since the start.
+func (s *scheduler) lost() (uint64, error) {
 	var value [8]byte
 	if err := s.drops.Lookup(uint32(0), value[:]); err != nil {
-		return events, 0, fmt.Errorf("read count of drops: %w", err)
+		return 0, fmt.Errorf("read count of drops: %w", err)
 	}
-	return events, binary.NativeEndian.Uint64(value[:]), nil
+	return binary.NativeEndian.Uint64(value[:]), nil
 }
 
 // close detaches from the scheduler.

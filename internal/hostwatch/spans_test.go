@@ -1,6 +1,7 @@
 package hostwatch
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -21,44 +22,61 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestThrottleClaims(t *testing.T) {
-	ms := func(from, to int) stall.Interval {
-		return stall.Interval{Start: stall.Instant(from * 1e6), End: stall.Instant(to * 1e6), Cause: stall.HostPreempted}
+// FuzzDecodeEvent: events are what the program writes, and whatever they tell in the
+// order of time, each thread is in one state at once.
+func FuzzDecodeEvent(f *testing.F) {
+	const threads, longest = 2, stall.Instant(1 << 60)
+	f.Add(make([]byte, eventSize))
+	var all []byte
+	for _, e := range []event{
+		{at: 1, tid: 7, kind: woken}, {at: 2, tid: 7, kind: in}, {at: 3, tid: 8, kind: waking}, {at: 5, tid: 7, state: uninterruptible, kind: out},
+		{at: 6, tid: 8, kind: in}, {at: 7, tid: 9, kind: in}, {at: 8, tid: 8, kind: out}, {at: 9, tid: 7, kind: woken}, {at: 9, tid: 8, kind: woken},
+	} {
+		all = appendEvent(all, e)
+		f.Add(all)
 	}
-	list := []stall.Interval{ms(0, 3), ms(10, 60), ms(70, 71)}
-	var th throttle
-	th.claim(list)
-	th.add(49*time.Millisecond, batchEvery)
-	th.claim(list)
-	var got []stall.Cause
-	for _, v := range list {
-		got = append(got, v.Cause)
-	}
-	if diff := cmp.Diff([]stall.Cause{stall.HostPreempted, stall.HostThrottled, stall.HostPreempted}, got); diff != "" {
-		t.Errorf("causes (-want +got):\n%s", diff)
-	}
-	th.add(5*time.Millisecond, batchEvery)
-	for range throttleKept / batchEvery {
-		th.add(0, batchEvery)
-	}
-	if th.left != 0 {
-		t.Errorf("time that nobody claimed stays: %v", th.left)
-	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, begin, now := newTimeline(threads, 0), stall.Instant(0), stall.Instant(0)
+		for ; len(b) >= eventSize; b = b[eventSize:] {
+			e, ok := decodeEvent(b[:eventSize])
+			if ok && (e.kind > waking || e.at <= 0 || e.tid <= 0) {
+				t.Fatalf("accepted %+v", e)
+			}
+			if ok && e.at >= now && e.at < longest {
+				l.take(e)
+				if now = e.at; begin == 0 {
+					begin = now
+				}
+			}
+		}
+		if e, ok := decodeEvent(b); ok {
+			t.Fatalf("accepted %+v of %d bytes", e, len(b))
+		}
+		l.end(now)
+		waits := total(t, l.waits)
+		if l.delay < 0 || l.delay > waits || len(l.threads) > threads {
+			t.Fatalf("a delay of %v in waits of %v, %d threads", l.delay, waits, len(l.threads))
+		}
+		if sum := waits + total(t, l.runs) + total(t, l.disks) + total(t, l.stops); sum > threads*now.Sub(begin) {
+			t.Fatalf("%v of %d threads in %v: %+v", sum, threads, now.Sub(begin), l)
+		}
+	})
 }
 
-func FuzzDecodeEvent(f *testing.F) {
-	f.Add(make([]byte, eventSize))
-	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		e, ok := decodeEvent(b)
-		if ok && (len(b) != eventSize || e.kind > out || e.at <= 0 || e.tid <= 0) {
-			t.Errorf("accepted %+v", e)
+func appendEvent(b []byte, e event) []byte {
+	ne := binary.NativeEndian
+	b = ne.AppendUint64(b, uint64(e.at))
+	b = ne.AppendUint32(ne.AppendUint32(b, uint32(e.tid)), e.state)
+	return append(ne.AppendUint32(b, uint32(e.kind)), 0, 0, 0, 0)
+}
+
+func total(t *testing.T, list []stall.Span) (sum time.Duration) {
+	t.Helper()
+	for _, s := range list {
+		if s.End < s.Start {
+			t.Fatalf("%v runs backwards", s)
 		}
-		if !ok {
-			return
-		}
-		l := newTimeline(2, 0)
-		l.take(e)
-		l.end(e.at + 1)
-	})
+		sum += s.Duration()
+	}
+	return sum
 }

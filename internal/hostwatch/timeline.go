@@ -12,7 +12,8 @@ type state uint8
 const (
 	unknown state = iota // ready or running since before the first event
 	blocked
-	ready // and not running
+	stopped // by a signal, a debugger or a freezer
+	ready   // and not running
 	running
 )
 
@@ -20,6 +21,9 @@ const (
 type thread struct {
 	state state
 	since stall.Instant
+	// queued is when one that is ready was put among those that wait, 0 if that is
+	// not known: the kernel counts from then.
+	queued stall.Instant
 	// told is how far the wait was given away that is not over.
 	told stall.Instant
 	// disk says that a blocked thread may be waiting for one.
@@ -33,9 +37,9 @@ type timeline struct {
 	limit     int           // of threads
 	threshold time.Duration // the shortest wait that is given away
 
-	waits, runs, disks []stall.Span // of the batch
-	delay              time.Duration
-	over               bool // threads were not followed, for the limit
+	waits, runs, disks, stops []stall.Span // of the batch
+	delay                     time.Duration
+	over                      bool // threads were not followed, for the limit
 }
 
 func newTimeline(limit int, threshold time.Duration) *timeline {
@@ -44,13 +48,13 @@ func newTimeline(limit int, threshold time.Duration) *timeline {
 
 // begin forgets the last batch.
 func (l *timeline) begin() {
-	l.waits, l.runs, l.disks = l.waits[:0], l.runs[:0], l.disks[:0]
+	l.waits, l.runs, l.disks, l.stops = l.waits[:0], l.runs[:0], l.disks[:0], l.stops[:0]
 	l.over, l.delay = false, 0
 }
 
-// put sets a thread that no event has told of yet.
+// put sets a thread of which no event has told.
 func (l *timeline) put(tid int32, s state, at stall.Instant) {
-	if _, known := l.threads[tid]; !known && l.room() {
+	if l.room() {
 		l.threads[tid] = thread{state: s, since: at, told: at}
 	}
 }
@@ -70,12 +74,19 @@ func (l *timeline) take(e event) {
 		return
 	}
 	switch e.kind {
-	case woken:
-		if t.state == ready || t.state == running {
-			return // woken again before it slept
+	case waking, woken:
+		switch {
+		case t.state == ready && e.kind == woken && t.queued == 0:
+			t.queued = e.at
+		case t.state == ready, t.state == running, known && t.state == unknown:
+			return // woken again before it slept, or it may have been
+		default:
+			l.leave(&t, e.at)
+			t = thread{state: ready, since: e.at, told: e.at}
+			if e.kind == woken {
+				t.queued = e.at
+			}
 		}
-		l.leave(&t, e.at)
-		t = thread{state: ready, since: e.at, told: e.at}
 	case in:
 		l.leave(&t, e.at)
 		t = thread{state: running, since: e.at}
@@ -86,7 +97,9 @@ func (l *timeline) take(e event) {
 			delete(l.threads, e.tid)
 			return
 		case e.state == 0:
-			t = thread{state: ready, since: e.at, told: e.at}
+			t = thread{state: ready, since: e.at, told: e.at, queued: e.at}
+		case e.state&held != 0:
+			t = thread{state: stopped, since: e.at}
 		default:
 			t = thread{state: blocked, since: e.at, disk: e.state&uninterruptible != 0}
 		}
@@ -100,12 +113,14 @@ func (l *timeline) leave(t *thread, now stall.Instant) {
 	case t.state == running:
 		l.runs = append(l.runs, stall.Span{Start: t.since, End: now})
 	case t.state == ready:
-		l.delay += now.Sub(max(t.since, t.told))
+		l.delay += now.Sub(max(t.queued, t.told))
 		if t.told > t.since || now.Sub(t.since) >= l.threshold {
 			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
 		}
 	case t.state == blocked && t.disk && now.Sub(t.since) >= l.threshold:
 		l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
+	case t.state == stopped:
+		l.stops = append(l.stops, stall.Span{Start: t.since, End: now})
 	}
 }
 
@@ -125,13 +140,16 @@ func (l *timeline) end(now stall.Instant) (whole bool) {
 			// A wait that is short so far is given away too: at the end of a
 			// batch nobody knows how long it will be.
 			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
-			l.delay += now.Sub(t.told)
+			l.delay += now.Sub(max(t.queued, t.told))
 			t.told = now
 		case blocked:
 			if t.disk {
 				l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
 			}
 			continue
+		case stopped:
+			l.stops = append(l.stops, stall.Span{Start: t.since, End: now})
+			t.since = now
 		}
 		l.threads[tid] = t
 	}

@@ -38,6 +38,22 @@ func TestVerdict(t *testing.T) {
 			covered: []stall.Span{span(0, 1000)}, delay: 100 * time.Microsecond,
 		},
 		{
+			name: "another CPU puts it there later",
+			events: []event{
+				on(100, 1, waking, 0), on(180, 1, woken, 0), on(200, 1, in, 0), on(250, 1, waking, 0), on(251, 1, woken, 0), on(300, 1, out, sleeps),
+			},
+			denied:  []stall.Span{span(100, 200)},
+			covered: []stall.Span{span(0, 1000)}, delay: 20 * time.Microsecond,
+		},
+		{
+			name: "woken on its way to sleep",
+			events: []event{
+				on(10, 1, woken, 0), on(11, 1, in, 0), on(100, 1, waking, 0), on(101, 1, out, sleeps), on(110, 1, woken, 0), on(200, 1, in, 0), on(300, 1, out, sleeps),
+			},
+			denied:  []stall.Span{span(110, 200)},
+			covered: []stall.Span{span(0, 1000)}, delay: 91 * time.Microsecond,
+		},
+		{
 			name:    "woken, and run at once",
 			events:  []event{on(100, 1, woken, 0), on(105, 1, in, 0), on(300, 1, out, sleeps)},
 			covered: []stall.Span{span(0, 1000)}, delay: 5 * time.Microsecond,
@@ -118,6 +134,19 @@ func TestVerdict(t *testing.T) {
 			events:  []event{on(100, 1, in, 0), on(200, 1, out, uninterruptible), on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps)},
 			covered: []stall.Span{span(0, 1000)}, delay: time.Microsecond,
 		},
+		{
+			name: "stopped, and let go",
+			events: []event{
+				on(100, 1, in, 0), on(200, 1, out, 0x104), on(250, 2, woken, 0), on(250, 2, in, 0), on(300, 2, out, 0x108),
+				on(400, 1, woken, 0), on(401, 1, in, 0), on(402, 1, out, sleeps), on(600, 2, woken, 0), on(601, 2, in, 0), on(602, 2, out, dead),
+			},
+			covered: []stall.Span{span(0, 200), span(600, 1000)}, delay: 2 * time.Microsecond,
+		},
+		{
+			name:    "frozen to the end",
+			events:  []event{on(100, 1, in, 0), on(200, 1, out, 0x8000)},
+			covered: []stall.Span{span(0, 200)},
+		},
 		{name: "more threads than the limit", events: []event{on(100, 7, in, 0), on(101, 8, in, 0)}, partly: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -145,6 +174,18 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("delay: got %v, want %v", l.delay, test.delay)
 			}
 		})
+	}
+}
+
+// TestWokenWhenNobodyKnows: a thread that was ready or running, and is woken again
+// before it slept, may be either still.
+func TestWokenWhenNobodyKnows(t *testing.T) {
+	l := newTimeline(3, 10*time.Microsecond)
+	l.put(1, unknown, 0)
+	l.take(on(100, 1, woken, 0))
+	l.take(on(100, 2, woken, 0)) // a new thread
+	if got := [2]state{l.threads[1].state, l.threads[2].state}; got != [2]state{unknown, ready} {
+		t.Errorf("states: got %v, want unknown and ready", got)
 	}
 }
 
@@ -183,5 +224,5 @@ func (t *thread) waited() time.Duration {
 	if t.state != ready {
 		return 0
 	}
-	return t.told.Sub(t.since)
+	return t.told.Sub(max(t.since, t.queued))
 }

@@ -30,6 +30,7 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 	// Beside a thread that runs nobody knows whose page it was, and of a wait
 	// that goes on nobody knows yet whether it is for one.
 	v.holes, _ = split(v.holes, nil, v.still, v.paged)
+	v.holes = append(v.holes, l.stops...) // what held it is neither the machine nor the program
 	whole := []stall.Span{all}
 	v.covered, _ = split(v.covered, nil, whole, union(v.holes))
 	if len(v.covered) > maxPieces {

@@ -63,7 +63,7 @@ func TestMoreIntervalsThanABatchHolds(t *testing.T) {
 	}{
 		{name: "as many as there may be", denied: maxPieces / 2, paged: maxPieces / 2, covered: true},
 		{name: "waits for a CPU", denied: maxPieces + 10},
-		{name: "waits for pages", paged: 300},
+		{name: "waits for pages", paged: maxPieces + 44},
 		{name: "both", denied: maxPieces/2 + 1, paged: maxPieces / 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 	// maxPieces bounds the denied and the paged intervals of a batch, and the
 	// covered spans. With more of them, or of both kinds of intervals together,
 	// the longest of each kind stay, and nothing is covered.
-	maxPieces = 256
+	maxPieces = 512
 )
 
 // Options configure a Watch. PID and OnBatch must be set.
@@ -55,7 +55,8 @@ type Batch struct {
 	// Span is that stretch. It begins where the last one ended.
 	Span stall.Span
 	// Denied holds the intervals in which a thread was ready and none ran,
-	// host.preempted or host.throttled, and those in which one waited for a page
+	// host.preempted, host.throttled, or host.unknown where it may be either for
+	// all that can be seen of the cgroup, and those in which one waited for a page
 	// and none ran or was ready, host.fault. They are of scope target and sorted.
 	Denied []stall.Interval
 	// Covered holds the parts of Span of which is known whether the machine
@@ -75,8 +76,8 @@ type Totals struct {
 	// Denied, Paged, Mixed and Covered are lengths of time, see the package.
 	Denied, Paged, Mixed, Covered time.Duration
 	// Throttled is throttled_time of the process's cgroup and its ancestors,
-	// summed over CPUs.
-	Throttled time.Duration
+	// summed over CPUs, where they can be seen from here.
+	Throttled gc.Maybe[time.Duration]
 	// MajorFaults were served from disk.
 	MajorFaults uint64
 	// Stolen is what the hypervisor admits to have taken of all CPUs, in

@@ -37,6 +37,7 @@ type Watch struct {
 	grouped  hostcount.Pressure
 	slow     stall.Instant // when it was read last
 	asked    bool          // the batch is for somebody who waits for it
+	online   int           // CPUs of the machine, 0 if nobody says
 	denied   []stall.Interval
 	waits    []stall.Span            // of the batch
 	ran      map[int32]time.Duration // CPU time of the threads of which nothing is known

@@ -54,7 +54,7 @@ func (r *Reader) leave(f frame) error {
 	r.block.open = false
 	if r.header.Version != 6 {
 		if b := r.src.rest(); b[f.end-1] != tagEnd {
-			return broken("tag %d at the end of a block, want %d", b[f.end-1], tagEnd)
+			return &Error{r.src.offset + int64(f.end-1), broken("tag %d at the end of a block, want %d", b[f.end-1], tagEnd)}
 		}
 	}
 	r.src.skip(f.end)

@@ -137,7 +137,7 @@ func TestBroken(t *testing.T) {
 		{"frequency", set(six, 24+24, make([]byte, 8)...), nettrace.ErrFormat, 20, "tick frequency 0"},
 		{"pointer size", set(six, 24+32, 5), nettrace.ErrFormat, 20, "pointer size 5, want 4 or 8"},
 		{"tags", set(four, 32+3+12+5+1+48+1, 9), nettrace.ErrFormat, 102, "tags 9 5 1 where a block must begin"},
-		{"end of trace", set(four, 32+3+12+5+1+48, 7), nettrace.ErrFormat, 32, "tag 7 at the end of a block, want 6"},
+		{"end of trace", set(four, 32+3+12+5+1+48, 7), nettrace.ErrFormat, 101, "tag 7 at the end of a block, want 6"},
 		{"negative size", set(four, block, negative...), nettrace.ErrFormat, int64(block - 16 - len("MetadataBlock")), "block of -2147483648 bytes"},
 		{"kind", set(six, 23, 2), nettrace.ErrFormat, 20, "block of kind 2 where the trace must be"},
 		{"second trace", append(bytes.Clone(six[:len(six)-4]), six[20:]...), nettrace.ErrFormat, int64(len(six)), "second trace"},

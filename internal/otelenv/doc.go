@@ -4,7 +4,9 @@
 // What the SDK reads itself stays its own: OTEL_EXPORTER_OTLP_ENDPOINT,
 // _HEADERS, _TIMEOUT and so on with their variants per signal,
 // OTEL_METRIC_EXPORT_INTERVAL, OTEL_BLRP_*, OTEL_BSP_*, OTEL_TRACES_SAMPLER.
-// The package reads what chooses between them:
+// Where nobody says where to, that is http://localhost:4317 (gRPC) or :4318, without
+// TLS, as the specification has it and the SDK has not. The package reads what
+// chooses between them:
 //
 //   - OTEL_SDK_DISABLED: true for providers that record nothing
 //   - OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_{METRICS,LOGS,TRACES}_PROTOCOL:

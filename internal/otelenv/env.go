@@ -39,9 +39,9 @@ func protocolOf(s signal) (protocol, error) {
 	}
 	switch v := env(name); v {
 	case "", "grpc":
-		return grpc, nil
+		return grpc, checkEndpoint(s, grpc)
 	case "http/protobuf":
-		return http, nil
+		return http, checkEndpoint(s, http)
 	default:
 		return none, fmt.Errorf("read %s: %q is neither grpc nor http/protobuf", name, v)
 	}

@@ -31,7 +31,17 @@ func TestProtocolOf(t *testing.T) {
 		"per signal": {env: vars{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "grpc"}, want: [3]protocol{http, grpc, http}},
 		"none":       {env: vars{"OTEL_TRACES_EXPORTER": "none", "OTEL_LOGS_EXPORTER": " otlp "}, want: [3]protocol{grpc, grpc, none}},
 		"json":       {env: vars{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, err: `read OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" is neither grpc nor http/protobuf`},
-		"console":    {env: vars{"OTEL_METRICS_EXPORTER": "console"}, err: `read OTEL_METRICS_EXPORTER: "console" is neither otlp nor none`},
+		"endpoint":   {env: vars{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector:4317"}, want: [3]protocol{grpc, grpc, grpc}},
+		"target":     {env: vars{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"}, want: [3]protocol{grpc, grpc, grpc}},
+		"socket":     {env: vars{"OTEL_EXPORTER_OTLP_ENDPOINT": "unix:///run/otel.sock"}, want: [3]protocol{grpc, grpc, grpc}},
+		"no URL":     {env: vars{"OTEL_EXPORTER_OTLP_ENDPOINT": "not a url"}, err: `read OTEL_EXPORTER_OTLP_ENDPOINT: "not a url" is no endpoint: want one such as http://localhost:4317`},
+		"no host":    {env: vars{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://"}, err: `read OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://" is no endpoint: want one such as http://localhost:4317`},
+		"broken":     {env: vars{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1"}, err: `read OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1" is no endpoint: want one such as http://localhost:4317`},
+		"no scheme": {
+			env: vars{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+			err: `read OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is no endpoint: want one such as http://localhost:4318`,
+		},
+		"console": {env: vars{"OTEL_METRICS_EXPORTER": "console"}, err: `read OTEL_METRICS_EXPORTER: "console" is neither otlp nor none`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clearEnv(t)

@@ -16,21 +16,30 @@ import (
 
 func metricExporter(ctx context.Context, p protocol) (sdkmetric.Exporter, error) {
 	if p == http {
-		return otlpmetrichttp.New(ctx)
+		return otlpmetrichttp.New(ctx, where(metrics, otlpmetrichttp.WithInsecure)...)
 	}
-	return otlpmetricgrpc.New(ctx)
+	return otlpmetricgrpc.New(ctx, where(metrics, otlpmetricgrpc.WithInsecure)...)
 }
 
 func logExporter(ctx context.Context, p protocol) (sdklog.Exporter, error) {
 	if p == http {
-		return otlploghttp.New(ctx)
+		return otlploghttp.New(ctx, where(logs, otlploghttp.WithInsecure)...)
 	}
-	return otlploggrpc.New(ctx)
+	return otlploggrpc.New(ctx, where(logs, otlploggrpc.WithInsecure)...)
 }
 
 func spanExporter(ctx context.Context, p protocol) (sdktrace.SpanExporter, error) {
 	if p == http {
-		return otlptracehttp.New(ctx)
+		return otlptracehttp.New(ctx, where(traces, otlptracehttp.WithInsecure)...)
 	}
-	return otlptracegrpc.New(ctx)
+	return otlptracegrpc.New(ctx, where(traces, otlptracegrpc.WithInsecure)...)
+}
+
+// where has the option that turns TLS off where s has none, else nothing: the SDK
+// reads the environment.
+func where[O any](s signal, insecure func() O) []O {
+	if !plain(s) {
+		return nil
+	}
+	return []O{insecure()}
 }

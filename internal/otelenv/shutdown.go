@@ -10,14 +10,6 @@ import (
 	"time"
 )
 
-// ForceFlush exports what is held, within ctx.
-func (p *Providers) ForceFlush(ctx context.Context) error {
-	return Join(
-		p.events(ctx, provider.ForceFlush),
-		named("flush metrics", finish(ctx, p.Meter, provider.ForceFlush)),
-	)
-}
-
 // Shutdown exports what is held and ends the providers, within ctx and
 // [ShutdownTimeout]. A second call returns what the first did.
 func (p *Providers) Shutdown(ctx context.Context) error {
@@ -28,12 +20,12 @@ func (p *Providers) Shutdown(ctx context.Context) error {
 		// Metrics last, and with some time left: they say what the others lost.
 		deadline, _ := ctx.Deadline()
 		early, done := context.WithTimeout(ctx, time.Until(deadline)*3/4)
-		err := p.events(early, provider.Shutdown)
+		err := p.endEvents(early)
 		done()
 		p.logs.tally.over.Store(true)
 		p.spans.tally.over.Store(true)
 		defer p.metrics.tally.over.Store(true)
-		p.err = asked(Join(err, named("end metrics", finish(ctx, p.Meter, provider.Shutdown))))
+		p.err = asked(Join(err, named("end metrics", finish(ctx, p.Meter))))
 	})
 	return p.err
 }
@@ -48,35 +40,30 @@ func asked(err error) error {
 }
 
 // provider is what the three of the SDK have in common.
-type provider interface {
-	ForceFlush(context.Context) error
-	Shutdown(context.Context) error
-}
+type provider interface{ Shutdown(context.Context) error }
 
-type step = func(provider, context.Context) error
-
-// events does step for logs and spans at once.
-func (p *Providers) events(ctx context.Context, do step) error {
+// endEvents ends logs and spans at once.
+func (p *Providers) endEvents(ctx context.Context) error {
 	var wait sync.WaitGroup
 	var logErr, spanErr error
-	wait.Go(func() { logErr = named("end logs", finish(ctx, p.Logger, do)) })
-	wait.Go(func() { spanErr = named("end spans", finish(ctx, p.Tracer, do)) })
+	wait.Go(func() { logErr = named("end logs", finish(ctx, p.Logger)) })
+	wait.Go(func() { spanErr = named("end spans", finish(ctx, p.Tracer)) })
 	wait.Wait()
 	return errors.Join(logErr, spanErr)
 }
 
-// finish does step and stops waiting for it when ctx ends: an export under way
-// may take its own timeout before it looks.
+// finish ends p and stops waiting for it when ctx ends: an export under way may
+// take its own timeout before it looks.
 func finish[P interface {
 	comparable
 	provider
-}](ctx context.Context, p P, do step) error {
+}](ctx context.Context, p P) error {
 	var absent P
 	if p == absent {
 		return nil
 	}
 	result := make(chan error, 1)
-	go func() { result <- do(p, ctx) }()
+	go func() { result <- p.Shutdown(ctx) }()
 	select {
 	case err := <-result:
 		return err

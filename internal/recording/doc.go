@@ -15,6 +15,7 @@
 // reader skips kinds that it does not know, and counts them.
 //
 // A file without an [End] was cut off: by a crash, or it is being written still.
+// Zeros to the end are what a machine leaves that loses power while it writes.
 // What is whole before the cut counts. A Reader takes every length and every
 // number in the file for hostile.
 package recording

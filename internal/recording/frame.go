@@ -41,13 +41,18 @@ func appendFrame(b []byte, kind Kind, payload []byte) []byte {
 }
 
 // readFrame reads a record into buf, which it returns grown. At a place where no
-// record begins the error is io.EOF; within one it is io.ErrUnexpectedEOF.
+// record begins the error is io.EOF; within one it is io.ErrUnexpectedEOF, and so
+// where all that is left are zeros: of the bytes that a machine did not get to
+// its disk before it lost power the file may have the place alone.
 func readFrame(r *bufio.Reader, buf []byte) (kind Kind, body []byte, err error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, buf, err
 	}
 	n := binary.LittleEndian.Uint32(head[:])
+	if head == [frameHead]byte{} && onlyZeros(r) {
+		return 0, buf, io.ErrUnexpectedEOF
+	}
 	if n == 0 || n > MaxRecord {
 		return 0, buf, fmt.Errorf("%w: record of %d bytes, want 1 to %d", ErrFormat, n, MaxRecord)
 	}
@@ -62,7 +67,22 @@ func readFrame(r *bufio.Reader, buf []byte) (kind Kind, body []byte, err error) 
 		return 0, buf, err
 	}
 	if got, want := crc32.Checksum(buf, castagnoli), binary.LittleEndian.Uint32(head[4:]); got != want {
+		if buf[n-1] == 0 && onlyZeros(r) {
+			return 0, buf, io.ErrUnexpectedEOF
+		}
 		return 0, buf, fmt.Errorf("%w: checksum %08x, want %08x", ErrFormat, got, want)
 	}
 	return Kind(buf[0]), buf, nil
+}
+
+// onlyZeros reports whether the file ends with no other byte.
+func onlyZeros(r *bufio.Reader) bool {
+	for {
+		switch b, err := r.ReadByte(); {
+		case err != nil:
+			return err == io.EOF
+		case b != 0:
+			return false
+		}
+	}
 }

@@ -21,9 +21,10 @@ type Host struct {
 	Paged       time.Duration `json:"paged"`     // one waited for a page, and none ran or was ready
 	Undecided   time.Duration `json:"undecided"` // one was ready while others ran
 	Covered     time.Duration `json:"covered"`   // denied, paged, or left alone
-	Throttled   time.Duration `json:"throttled"` // of its cgroups, summed over CPUs
 	MajorFaults uint64        `json:"major_faults"`
-	Stolen      time.Duration `json:"stolen"` // of all CPUs
+	// Throttled is of its cgroups, summed over CPUs, where they could be seen.
+	Throttled gc.Maybe[time.Duration] `json:"throttled,omitzero"`
+	Stolen    time.Duration           `json:"stolen"` // of all CPUs
 	// How long somebody waited: on the machine, for a CPU, for memory and for
 	// disks; and in the process's own cgroup where cgroup v2 tells of it.
 	Pressure       time.Duration                `json:"pressure"`

@@ -42,6 +42,23 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestPowerCut writes over the last bytes of a recording with zeros, and adds
+// some: from the record on in which they begin it is cut off.
+func TestPowerCut(t *testing.T) {
+	data, records := written(t, sample()), len(sample())
+	for zeros := 1; zeros < 40; zeros++ {
+		cut := append(bytes.Clone(data[:len(data)-zeros]), make([]byte, zeros+4096)...)
+		got, err := readAll(t, cut)
+		if !errors.Is(err, io.ErrUnexpectedEOF) || len(got) >= records {
+			t.Fatalf("%d bytes are zeros: %d of %d records and %v, want fewer and a truncation", zeros, len(got), records, err)
+		}
+		cut[len(cut)-1] = 1
+		if _, err := readAll(t, cut); !errors.Is(err, ErrFormat) {
+			t.Fatalf("%d bytes are zeros, and one behind them is not: %v, want %v", zeros, err, ErrFormat)
+		}
+	}
+}
+
 // TestDamage turns over every bit: nothing that was not written is read.
 func TestDamage(t *testing.T) {
 	whole := written(t, sample())
@@ -70,7 +87,8 @@ func TestRefuse(t *testing.T) {
 		{"other", []byte("hello, world, this is a text"), ErrFormat, "byte 0"},
 		{"version", []byte("otelgc recording 2\n"), ErrVersion, `"otelgc recording 2"`},
 		{"long", append([]byte(Magic), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), ErrFormat, "record of 4294967295 bytes, want 1 to"},
-		{"zeros", append([]byte(Magic), make([]byte, 64)...), ErrFormat, "record of 0 bytes"},
+		{"zeros", append(append([]byte(Magic), make([]byte, 64)...), 1), ErrFormat, "record of 0 bytes"},
+		{"cut within the version", []byte("otelgc recording 1"), io.ErrUnexpectedEOF, "byte 18: unexpected EOF: it ends within its first line"},
 		{"JSON", frame(KindEnd, "{"), ErrFormat, "byte 19"},
 		{"evidence of no witness", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x80"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
 		{"evidence of a witness to come", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x7f\x00\x00\x00\x00"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
@@ -85,6 +103,13 @@ func TestRefuse(t *testing.T) {
 		{"gap of no cause", frame(KindGaps, "\x01\x01\x02\x01\xff\x01\x01\x00"), ErrFormat, "cause 255"},
 		{"behind gaps", frame(KindGaps, "\x01\x00\x00"), ErrFormat, "1 bytes behind"},
 		{"kind of collection", frame(KindCollection, `{"kind":"x"}`), ErrFormat, `kind "x"`},
+		{"an instant to come", frame(KindStatus, `{"watermark":9000000000000000000}`), ErrFormat, "instant of 9000000000000000000 ns"},
+		{"an instant before", frame(KindEnd, `{"at":-1}`), ErrFormat, "instant of -1 ns"},
+		{"a long time unseen", frame(KindStatus, `{"unseen":9000000000000000000}`), ErrFormat, "time of 9000000000000000000 ns"},
+		{"a long wait", frame(KindHost, `{"run_delay":9000000000000000000}`), ErrFormat, "time of 9000000000000000000 ns"},
+		{"a long stop", frame(KindSuspension, `{"start":1,"end":9000000000000000000}`), ErrFormat, "instant of 9000000000000000000 ns"},
+		{"a stop backwards", frame(KindSuspension, `{"start":2,"end":1}`), ErrFormat, "stop from 2 to 1"},
+		{"a collection to come", frame(KindCollection, `{"kind":"ephemeral","pause_utilization_since":9000000000000000000,"pauses":[]}`), ErrFormat, "instant of 9000000000000000000 ns"},
 		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
 	}
 	for _, tt := range tests {
@@ -130,8 +155,13 @@ func FuzzReader(f *testing.F) {
 func through(t *testing.T, data []byte) {
 	t.Helper()
 	list, err := readAll(t, data)
-	if err == nil {
-		t.Fatal("no end")
+	var placed *Error
+	switch {
+	case err == io.EOF:
+	case !errors.As(err, &placed) || placed.Offset < 0 || placed.Offset > int64(len(data)) || strings.Contains(err.Error(), "\n"):
+		t.Fatalf("got %v, want one line with a place in %d bytes", err, len(data))
+	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion):
+		t.Fatalf("got %v, want a truncation, a broken recording or a version", err)
 	}
 	again, _ := readAll(t, written(t, list))
 	if diff := cmp.Diff(list, again, compareMaybe, cmpopts.EquateEmpty()); diff != "" {

@@ -41,6 +41,8 @@ func NewReader(in io.Reader) (*Reader, error) {
 	case err == nil && string(first) == Magic:
 		r.offset = int64(n)
 		return r, nil
+	case n >= len(family) && strings.HasPrefix(Magic, string(first[:n])):
+		return nil, &Error{int64(n), fmt.Errorf("%w: it ends within its first line", io.ErrUnexpectedEOF)}
 	case strings.HasPrefix(string(first[:n]), family):
 		return nil, &Error{0, fmt.Errorf("%w: first line %q, want %q", ErrVersion, strings.TrimSpace(string(first[:n])), strings.TrimSpace(Magic))}
 	case err == io.EOF || err == io.ErrUnexpectedEOF || err == nil:
@@ -81,6 +83,9 @@ func (r *Reader) next() (Record, error) {
 		return nil, &Error{r.offset, fmt.Errorf("%w: a record behind the end", ErrFormat)}
 	}
 	record, err := parse(kind, body[1:])
+	if err == nil {
+		err = check(record)
+	}
 	if err != nil {
 		return nil, &Error{r.offset, err}
 	}
@@ -93,9 +98,6 @@ func (r *Reader) next() (Record, error) {
 
 // Unknown returns how many records were skipped.
 func (r *Reader) Unknown() uint64 { return r.unknown }
-
-// Offset returns the number of bytes of whole records.
-func (r *Reader) Offset() int64 { return r.offset }
 
 // parse returns nil for a kind that is not known.
 func parse(kind Kind, b []byte) (Record, error) {

@@ -33,6 +33,7 @@ type Probe struct {
 	Floor  time.Duration `json:"threshold"`        // the shortest gap that counts
 	Target int           `json:"target,omitempty"` // in whose process it runs; 0: in none of theirs
 	Note   string        `json:"note,omitempty"`   // why it does not run as it was asked to
+	At     stall.Instant `json:"at,omitempty"`     // it ran from here on; 0: from before the recording
 }
 
 // MaxProbes bounds the ID of a probe: one on each CPU, and some inside.
@@ -47,11 +48,21 @@ type Target struct {
 	ID      int    `json:"id"`
 	PID     int    `json:"pid"`
 	Name    string `json:"name,omitempty"`
-	Runtime string `json:"runtime"` // go or dotnet
+	Runtime string `json:"runtime"` // go, dotnet or unknown
 	// Facts are the runtime line, by name; see RuntimeFacts.
 	Facts map[string]string `json:"facts"`
 	At    stall.Instant     `json:"at"` // watched from here on
+	// Unwatched says why nobody watched its collections and stops. Empty: somebody
+	// did.
+	Unwatched string `json:"unwatched,omitempty"`
 }
+
+// UnknownRuntime is the Runtime of a process of which nobody could tell.
+const UnknownRuntime = "unknown"
+
+// FactBuild is a fact that may be there beside RuntimeFacts: what a Go program was
+// built for, and of which module and revision.
+const FactBuild = "build"
 
 // RuntimeFacts are the facts without which a run of a runtime cannot be done
 // again, in the order in which they are said.

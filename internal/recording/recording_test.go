@@ -37,7 +37,7 @@ func by(name string, tid int32) jitterprobe.Evidence {
 func sample() []Record {
 	return []Record{
 		Environment{Recorder: "sidecar v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w"},
-		Probe{ID: 2, Mode: "periodic", CPU: -1, Floor: 1000, Target: 1, Note: "n"},
+		Probe{ID: 2, Mode: "periodic", CPU: -1, Floor: 1000, Target: 1, Note: "n", At: 101},
 		Target{ID: 1, PID: 42, Name: "x", Runtime: "go", Facts: map[string]string{"GOGC": "100"}, At: 101},
 		Gaps{Probe: 2, List: []Gap{
 			{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3},

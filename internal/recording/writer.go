@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -22,6 +23,7 @@ type Writer struct {
 	gaps    []probeGap
 	records []Record
 	dropped uint64
+	closed  bool
 	err     error // of the disk: nothing is written after it
 
 	quit, ended chan struct{}
@@ -51,11 +53,21 @@ func Create(path string, e Environment) (*Writer, error) {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
 	w := newWriter(f, e)
+	syncDir(filepath.Dir(path))
 	if err := w.Err(); err != nil {
 		_ = w.Close() // it repeats err
 		return nil, err
 	}
 	return w, nil
+}
+
+// syncDir puts the file's name on the disk. Not every file system can do that for
+// a directory, and none that cannot is told of: the recording goes on.
+func syncDir(path string) {
+	if dir, err := os.Open(path); err == nil {
+		_ = dir.Sync()
+		_ = dir.Close()
+	}
 }
 
 // newWriter writes what comes first at once.
@@ -72,7 +84,7 @@ func newWriter(to file, e Environment) *Writer {
 func (w *Writer) Gap(probe int, g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.gaps) == MaxPending || w.err != nil {
+	if len(w.gaps) == MaxPending || w.err != nil || w.closed {
 		w.dropped++
 		return
 	}
@@ -83,7 +95,7 @@ func (w *Writer) Gap(probe int, g Gap) {
 func (w *Writer) Add(r Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.records) == MaxPending || w.err != nil {
+	if len(w.records) == MaxPending || w.err != nil || w.closed {
 		w.dropped++
 		return
 	}
@@ -111,11 +123,21 @@ func (w *Writer) Close() error {
 	w.once.Do(func() {
 		close(w.quit)
 		<-w.ended
+		w.leave()
 		if err := w.to.Close(); err != nil {
 			w.fail(err)
 		}
 	})
 	return w.Err()
+}
+
+// leave counts what came too late.
+func (w *Writer) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.dropped += uint64(len(w.gaps) + len(w.records))
+	w.gaps, w.records = nil, nil
 }
 
 func (w *Writer) run() {

@@ -35,6 +35,19 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestAddedTooLate: what nobody writes any more is not kept, and counted.
+func TestAddedTooLate(t *testing.T) {
+	w := newWriter(&fullDisk{left: 9}, Environment{})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Gap(1, Gap{Start: 1, End: 2})
+	w.Add(End{})
+	if w.Dropped() != 2 || len(w.gaps)+len(w.records) > 0 {
+		t.Errorf("%d dropped, %d kept, want 2 and none", w.Dropped(), len(w.gaps)+len(w.records))
+	}
+}
+
 // tornDisk is full in the middle of its first write, in which another gap comes,
 // and has room again after it.
 type tornDisk struct {

@@ -12,7 +12,7 @@ func Attributes() []Attribute {
 		{stall.AttrSource, "string", "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target"},
 		{stall.AttrBootID, "string", "the kernel's id of this boot: the epoch of every start and end"},
 		{stall.AttrProcessPID, "int", "the process that the event is about"},
-		{stall.AttrFidelity, "string", "how well the runtime was watched: cycle or exact"},
+		{stall.AttrFidelity, "string", "how well the runtime was watched: cycle or exact; absent where nobody did"},
 
 		{stall.AttrGCKind, "string", "ephemeral, background or full_blocking"},
 		{stall.AttrGCTrigger, "string", "why the collection began: automatic, forced, heap, periodic, unknown; of .NET the runtime's own reason, such as AllocSmall or Induced"},
@@ -52,7 +52,7 @@ func Attributes() []Attribute {
 		{stall.AttrPauseEndMax, "[]int", "upper bound of the end of each pause, CLOCK_MONOTONIC ns"},
 		{stall.AttrPauseSuspend, "[]int", "time it took to stop the threads for each pause, in ns; -1 where it is not known"},
 		{stall.AttrPauseSlack, "[]int", "bound of the error of each pause's place in time, in ns"},
-		{stall.AttrPausePhase, "[]string", "sweep_termination, mark_termination or unknown; one string on a metric"},
+		{stall.AttrPausePhase, "[]string", "sweep_termination, mark_termination or unknown; one string on a metric; in fidelity cycle mark_termination is what is certain of it, and the rest of the sum may be of both"},
 		{stall.AttrEstimated, "bool", "whether the value is an estimate"},
 		{stall.AttrEstimatedFields, "[]string", "the fields of the record that are estimates"},
 		{stall.AttrHostFaults, "int", "major page faults of the process around the collection: in otelgc.host_during.over"},
@@ -87,7 +87,7 @@ func Attributes() []Attribute {
 
 		{stall.AttrRoute, "string", "route of the request, as the program's own function names it; bounded"},
 		{stall.AttrLatencyBucket, "string", "how long the request took: le_1ms, le_5ms, le_10ms, le_50ms, le_100ms, le_500ms, le_1s, gt_1s"},
-		{stall.AttrGCOverlap, "string", "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity at most"},
+		{stall.AttrGCOverlap, "string", "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where nobody watched the process"},
 		{stall.AttrTraceID, "string", "trace of the request, in hex"},
 		{stall.AttrSpanID, "string", "span of the request, in hex"},
 		{stall.AttrSentence, "string", "where the time of the request went, in one sentence"},

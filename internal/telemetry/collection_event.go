@@ -48,13 +48,20 @@ var collectionEvent = Event{
 func (t *Telemetry) collectionEvent(ctx context.Context, c *gc.Collection) {
 	stalled := c.PauseTotal()
 	if !t.wanted(ctx, stall.EventCollection, c.Source, stalled) {
+		for i := range c.Pauses {
+			t.events.blank(c.Source, reachOf(&c.Pauses[i]))
+		}
 		return
+	}
+	stops := make([]stall.Span, 0, len(c.Pauses))
+	for i := range c.Pauses {
+		stops = append(stops, reachOf(&c.Pauses[i]))
 	}
 	start, end := collectionExtent(c)
 	t.events.put(held{
 		name: stall.EventCollection, class: classRuntime, rank: stalled,
 		v:     stall.Interval{Start: start, End: end, Slack: collectionSlack(c), Source: c.Source},
-		attrs: t.collectionAttributes(ctx, c),
+		attrs: t.collectionAttributes(ctx, c), stops: stops,
 	})
 }
 

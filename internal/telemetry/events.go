@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -63,7 +64,11 @@ func (t *Telemetry) send(events []held, over uint64) {
 		if h.name == stall.EventGap {
 			h.attrs = gapAttributes(h.v, h.evidence)
 		}
-		t.emit(ctx, wall, h.name, t.severity(h.rank), h.v, h.attrs)
+		of := ctx
+		if h.span.IsValid() {
+			of = trace.ContextWithSpanContext(ctx, h.span) // a log SDK takes the record's TraceId from it
+		}
+		t.emit(of, wall, h.name, t.severity(h.rank), h.v, h.attrs)
 	}
 	clear(events) // its memory is used again, what it points to is not
 }

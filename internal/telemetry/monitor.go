@@ -18,6 +18,7 @@ const (
 	whyRate     = "rate_limit"
 	whySeverity = "min_severity"
 	whyLimit    = "limit"
+	whyPanic    = "panic"
 )
 
 var (

@@ -16,11 +16,10 @@ import (
 )
 
 // sum is the sum of a metric over the series whose attribute has one of the
-// values, or none of them.
+// values.
 type sum struct {
 	metric, attr string
 	values       []string
-	without      bool
 }
 
 // number is one number of the method, as a ratio of sums. The page prints the
@@ -32,10 +31,10 @@ type number struct {
 }
 
 func numberList() []number {
-	all := sum{metric: stall.MetricRequests}
-	time := sum{metric: stall.MetricRequestTime}
+	watched := func(metric string) sum { return sum{metric, stall.AttrGCOverlap, overlaps[:]} }
+	all, time := watched(stall.MetricRequests), watched(stall.MetricRequestTime)
 	affected := func(s sum) sum {
-		s.attr, s.values, s.without = stall.AttrGCOverlap, []string{overlaps[0]}, true
+		s.values = overlaps[1:]
 		return s
 	}
 	var causes []string
@@ -61,8 +60,8 @@ func (s sum) String() string {
 	switch {
 	case s.attr == "":
 		return text
-	case s.without:
-		return text + " where " + code(s.attr) + " is not " + strings.Join(s.values, " or ")
+	case s.attr == stall.AttrGCOverlap && len(s.values) == len(overlaps):
+		return text + " with " + code(s.attr)
 	}
 	return text + " where " + code(s.attr) + " is " + strings.Join(s.values, " or ")
 }
@@ -88,7 +87,7 @@ func (s sum) over(t *testing.T, exported []metricdata.Metrics) float64 {
 func sumPoints[N int64 | float64](s sum, points []metricdata.DataPoint[N]) (total float64) {
 	for _, p := range points {
 		v, _ := p.Attributes.Value(attribute.Key(s.attr))
-		if s.attr == "" || slices.Contains(s.values, v.AsString()) != s.without {
+		if s.attr == "" || slices.Contains(s.values, v.AsString()) {
 			total += float64(p.Value)
 		}
 	}
@@ -100,8 +99,11 @@ func writeNumbers(b *strings.Builder) {
 ## What garbage collection costs requests
 
 Ratios of sums over the same time, for one ` + code(stall.AttrLatencyBucket) + ` or for all above one: so it shows whether it matters
-for the slowest requests and not for the others. In fidelity cycle each is "at most", and of pauses only; the exact
-series alone also know assist, sweep and wait. ` + code("sched.gc") + ` is an upper bound and counts in none of them.
+for the slowest requests and not for the others. In fidelity cycle they are of pauses only, and of those that fell into
+a request for certain, whether they delayed it or not: what may have fallen into it is ` + code("uncertain") + `, on a busy machine nearly
+all. The exact series alone also know assist, sweep and wait. ` + code("sched.gc") + ` is an upper bound and counts in none of them.
+Requests whose process nobody watched, as the connector counts them too, have neither ` + code(stall.AttrGCOverlap) + ` nor ` + code(stall.AttrFidelity) + `:
+nobody knows whether a collection delayed them, and they are in no ratio.
 
 `)
 	row(b, "number", "part", "of")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -27,7 +28,9 @@ type held struct {
 	rank     time.Duration // within its class, the shortest goes first
 	v        stall.Interval
 	attrs    []attribute.KeyValue
-	evidence string // of a gap, whose attrs are made when it goes out
+	evidence string            // of a gap, whose attrs are made when it goes out
+	span     trace.SpanContext // of a slow request
+	stops    []stall.Span      // of the world, where they may lie
 }
 
 // source is who saw a stall and must say so if the event is late or lost. A slow
@@ -52,6 +55,7 @@ type ration struct {
 	longest [stall.NumSources]longestGap
 	losses  [stall.NumSources]Loss
 	over    [stall.NumSources]Loss // of losses, what Tick has not counted yet
+	blanks  blanks
 }
 
 type longestGap struct {
@@ -139,6 +143,9 @@ func (r *ration) trim() {
 	for len(r.queue) > max(0, room) {
 		gone := heap.Pop(&r.queue).(held)
 		r.lose(gone.source(), gone.rank, &r.over)
+		for _, stop := range gone.stops {
+			r.blanks.add(gone.source(), stop)
+		}
 	}
 }
 

@@ -46,12 +46,12 @@ var restMeanings = [restOwners]string{
 func (t *Telemetry) Slow(q *Request, w *stall.Window, source stall.Source, sentence string) {
 	ctx := context.Background()
 	d := q.Share.Total
-	if !t.wanted(ctx, stall.EventSlowRequest, source, d) {
+	if !t.wanted(ctx, stall.EventSlowRequest, stall.NoSource, d) { // no stall: no source has lost it
 		return
 	}
 	extent := w.Extent()
 	v := stall.Interval{Start: extent.Start, End: extent.End, Source: source}
-	t.events.put(held{name: stall.EventSlowRequest, class: classWarn, rank: d, v: v, attrs: q.slowAttributes(sentence)})
+	t.events.put(held{name: stall.EventSlowRequest, class: classWarn, rank: d, v: v, attrs: q.slowAttributes(sentence), span: q.Span})
 }
 
 func (q *Request) slowAttributes(sentence string) attributes {

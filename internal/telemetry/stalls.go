@@ -98,13 +98,14 @@ func (t *Telemetry) Suspension(v stall.Interval, reason, caller string, f stall.
 		t.stalls.suspension.Record(ctx, v.Duration().Seconds(), t.stalls.byReason.record(reason)...)
 	}
 	if !t.wanted(ctx, stall.EventSuspension, v.Source, v.Duration()) {
+		t.events.blank(v.Source, reachOfStop(&v))
 		return
 	}
 	var a attributes
 	a.text(stall.AttrReason, reason)
 	a.text(stall.AttrCodeFunction, caller)
 	a.text(stall.AttrFidelity, f.String())
-	t.events.put(held{name: stall.EventSuspension, class: classRuntime, rank: v.Duration(), v: v, attrs: a})
+	t.events.put(held{name: stall.EventSuspension, class: classRuntime, rank: v.Duration(), v: v, attrs: a, stops: []stall.Span{reachOfStop(&v)}})
 }
 
 // Gap records a stretch in which a probe did not run. Evidence is asked what

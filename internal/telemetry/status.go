@@ -61,6 +61,7 @@ func (t *Telemetry) Status(s Status) {
 	if earliest != 0 {
 		s.Watermark = min(s.Watermark, earliest)
 	}
+	s.Unseen = union(s.Unseen, t.events.blanksOf(s.Source, s.Since, s.Watermark))
 	s.Dropped.Count += loss.Count
 	s.Dropped.Duration += loss.Duration
 

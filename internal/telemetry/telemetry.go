@@ -95,6 +95,7 @@ type Telemetry struct {
 func New(o Options) (*Telemetry, error) {
 	o = o.withDefaults()
 	t := &Telemetry{o: o, wall: o.Clock.Wall}
+	t.o.Logger = careful{o.Logger, t}
 	t.events = newRation(o.MaxEventsPerSecond, o.Clock.Now())
 
 	m := &maker{meter: o.Meter}

@@ -15,6 +15,7 @@ import (
 const (
 	dirMode  = 0o755
 	fileMode = 0o644
+	lockMode = 0o600 // who may open it may lock it, and keep the writer out
 )
 
 // createFile makes the file that is to take the place of path, named path.new,
@@ -100,10 +101,12 @@ func replaceable(path string) error {
 }
 
 func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, fileMode)
+	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, lockMode)
 	if err != nil {
 		return nil, err
 	}
+	// One that an earlier version made is open to all; who may not change it goes on.
+	_ = lock.Chmod(lockMode)
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		return lock, nil

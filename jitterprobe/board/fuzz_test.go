@@ -28,7 +28,7 @@ func image(n int) []byte {
 
 // FuzzTape holds the reader to its contract for any file: either an error, and
 // then no record and no news, or records that a probe may have written, no
-// more than the ring has. With reseal the checksums are made to fit.
+// more than the ring has, and each once. With reseal the checksums are made to fit.
 func FuzzTape(f *testing.F) {
 	for _, n := range []int{0, 1, 16, 40} {
 		f.Add(image(n), true)
@@ -61,6 +61,13 @@ func FuzzTape(f *testing.F) {
 			if err := check(v); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err != nil {
+			return
+		}
+		again, n, err := tape.advance(got)
+		if err != nil || len(again) != len(got) || n.lost != 0 || n.unseen != nil || n.dropped {
+			t.Fatalf("read again: %d records after %d, %+v, error %v", len(again), len(got), n, err)
 		}
 	})
 }

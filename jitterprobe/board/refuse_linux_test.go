@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -113,5 +114,25 @@ func TestTruncatedWhileReading(t *testing.T) {
 	}
 	if diff := cmp.Diff(Status{}, status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// TestLockIsPrivate holds that nobody else may open the lock, and so take it,
+// also if an earlier writer left it open to all.
+func TestLockIsPrivate(t *testing.T) {
+	path := testPath(t)
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".lock", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	create(t, path)
+	info, err := os.Stat(path + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("mode of the lock %o, want 600", got)
 	}
 }

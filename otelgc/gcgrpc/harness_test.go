@@ -65,8 +65,15 @@ func start(t *testing.T, opts ...otelgc.Option) *otelgc.Monitor {
 	return m
 }
 
+// flush ends a slice that is traced, or else what it saw would be known when its
+// second is over.
 func flush(t *testing.T, m *otelgc.Monitor) {
 	t.Helper()
+	resume, err := m.PauseExact(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume()
 	if err := m.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}

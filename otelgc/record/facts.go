@@ -8,6 +8,9 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/recording"
 )
 
 // facts are the settings of this runtime as they are now, by the names of
@@ -16,29 +19,25 @@ func facts() map[string]string {
 	limits := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(limits)
 	release, experiment, _ := strings.Cut(runtime.Version(), " X:") // "go1.26.8 X:nodwarf5"
-	built := settings()
-	if e := built["GOEXPERIMENT"]; e != "" {
-		experiment = e
+	built := new(goprocess.Process)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = goprocess.Built(info)
 	}
-	return map[string]string{
+	if built.Experiment != "" {
+		experiment = built.Experiment
+	}
+	facts := map[string]string{
 		"version":      release,
 		"GOGC":         limit(limits[0].Value, math.MaxUint64),
 		"GOMEMLIMIT":   limit(limits[1].Value, math.MaxInt64),
 		"GOMAXPROCS":   strconv.Itoa(runtime.GOMAXPROCS(0)),
-		"GODEBUG":      godebug(os.Getenv("GODEBUG"), built["DefaultGODEBUG"]),
+		"GODEBUG":      godebug(os.Getenv("GODEBUG"), built.Settings["DefaultGODEBUG"]),
 		"GOEXPERIMENT": orNone(experiment),
 	}
-}
-
-// settings are those that the program was built with.
-func settings() map[string]string {
-	built := make(map[string]string)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			built[s.Key] = s.Value
-		}
+	if build := built.Build(); build != "" {
+		facts[recording.FactBuild] = build
 	}
-	return built
+	return facts
 }
 
 // limit writes a limit of the collector; none is the highest value.

@@ -53,6 +53,7 @@ const lookEvery = time.Second
 type Recorder struct {
 	monitor *otelgc.Monitor
 	clock   stall.Clock
+	since   stall.Instant // what ended before is no part of the recording
 	probe   *jitterprobe.Probe
 	file    *recording.Writer
 
@@ -83,8 +84,8 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{monitor: m, clock: clock, file: file, quit: make(chan struct{}), done: make(chan struct{})}
-	// What was before is no part of it.
+	r := &Recorder{monitor: m, clock: clock, since: e.At, file: file, quit: make(chan struct{}), done: make(chan struct{})}
+	// What was known before is no part of it; look leaves out what becomes known.
 	if list, _ := m.Collections(0); len(list) > 0 {
 		r.collection = list[len(list)-1].Index
 	}
@@ -121,7 +122,7 @@ func (r *Recorder) startProbe(mode jitterprobe.Mode) error {
 		floor = jitterprobe.DefaultPeriodicThreshold
 	}
 	r.probe = p
-	r.file.Add(recording.Probe{ID: inside, Mode: p.Mode().String(), CPU: p.CPU(), Floor: floor, Target: self, Note: p.Note()})
+	r.file.Add(recording.Probe{ID: inside, Mode: p.Mode().String(), CPU: p.CPU(), Floor: floor, Target: self, Note: p.Note(), At: r.clock.Now()})
 	return nil
 }
 
@@ -156,15 +157,21 @@ func (r *Recorder) look(s jitterprobe.Snapshot) {
 	collections, dropped := r.monitor.Collections(r.collection)
 	r.lost += dropped
 	for i := range collections {
-		r.file.Add(recording.Collection{Target: self, GC: collections[i]})
 		r.collection = collections[i].Index
+		if end, ok := collections[i].End.Get(); ok && end < r.since {
+			continue
+		}
+		r.file.Add(recording.Collection{Target: self, GC: collections[i]})
 	}
 	stops, dropped := r.monitor.Suspensions(r.suspension)
 	r.lost += dropped
 	for i := range stops {
 		v := &stops[i]
-		r.file.Add(recording.Suspension{Target: self, Start: v.Start, End: v.End, Reason: v.Reason, Caller: v.Caller})
 		r.suspension = v.Index
+		if v.End < r.since {
+			continue
+		}
+		r.file.Add(recording.Suspension{Target: self, Start: v.Start, End: v.End, Reason: v.Reason, Caller: v.Caller})
 	}
 	r.file.Add(recording.Status{
 		Source: "probe." + r.probe.Mode().String(), Probe: inside, At: r.clock.Now(), Watermark: s.Watermark,

@@ -144,6 +144,33 @@ func TestServiceRecordsItself(t *testing.T) {
 	}
 }
 
+// TestBefore: collections that ended before the recording began, and are settled
+// later, are no part of it.
+func TestBefore(t *testing.T) {
+	m := monitor(t)
+	for range 5 {
+		runtime.GC()
+	}
+	path := filepath.Join(t.TempDir(), "self.rec")
+	r, err := Start(m, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, path)
+	for _, v := range c.collections {
+		if end := v.GC.End.Or(0); end < c.environment.At {
+			t.Errorf("collection %d ended at %d, and the recording began at %d", v.GC.Index, end, c.environment.At)
+		}
+	}
+	if len(c.collections) == 0 {
+		t.Error("the collection since is not in it")
+	}
+}
+
 func TestStartRefuses(t *testing.T) {
 	m := monitor(t)
 	path := filepath.Join(t.TempDir(), "self.rec")
@@ -171,7 +198,11 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s is %q", name, value)
 		}
 	}
-	want := slices.Sorted(slices.Values(recording.RuntimeFacts["go"]))
+	if !strings.Contains(got[recording.FactBuild], "GOARCH="+runtime.GOARCH) {
+		t.Errorf("build is %q, want what it was built for", got[recording.FactBuild])
+	}
+	want := append(slices.Clone(recording.RuntimeFacts["go"]), recording.FactBuild)
+	slices.Sort(want)
 	slices.Sort(names)
 	if d := cmp.Diff(want, names); d != "" {
 		t.Errorf("facts (-want +got):\n%s", d)

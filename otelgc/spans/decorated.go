@@ -53,11 +53,7 @@ func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
 	d.unseen, d.covered = s.Unseen, s.Coverage()
 	d.overlap = uint8(min(max(s.Collections, 0), len(d.p.names.overlap)-1))
 	d.exact = min(s.Fidelity, stall.Exact)
-	if !d.p.offer(d) {
-		// Shutdown ran out of time: next, if it still takes spans, has it late.
-		d.p.next.OnEnd(d)
-		d.p.passed.Add(1)
-	}
+	d.p.offer(d)
 }
 
 // names are the attributes that need not be made for each span.

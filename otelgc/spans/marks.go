@@ -39,6 +39,9 @@ func (m *marks) put(monitor *otelgc.Monitor, id trace.SpanID, k otelgc.Mark) {
 	if s.of == nil {
 		s.of = make(map[trace.SpanID]otelgc.Mark)
 	}
+	if before, ok := s.of[id]; ok { // a span that starts twice, or a generator that repeats itself
+		monitor.Release(before)
+	}
 	s.of[id] = k
 	if now := k.Since(); now.Sub(s.swept) > sweepEvery {
 		s.swept = now
@@ -53,6 +56,7 @@ func (s *shard) sweep(monitor *otelgc.Monitor, oldest stall.Instant) {
 		if k.Since() < oldest {
 			delete(s.of, id)
 			monitor.Release(k)
+			monitor.CountDropped("span", "mark_reclaimed", 1)
 		}
 	}
 }

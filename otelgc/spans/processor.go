@@ -23,7 +23,9 @@
 //
 // A span that starts within a slice of exact tracing has the goroutine that
 // started it followed. Where a span's work moves to another goroutine, that one
-// is not seen. Spans are no requests: they count in no metric of otelgc.
+// is not seen; and that of a span that lasts for more than a minute, which may be
+// one that nobody ends, may be given up (otelgc.monitor.dropped counts them). Spans
+// are no requests: they count in no metric of otelgc but that.
 package spans
 
 import (
@@ -38,22 +40,28 @@ import (
 )
 
 // MaxHeld bounds the spans that wait. Those over it go on at once without
-// attributes, counted in otelgc.monitor.dropped. No span waits for longer than
-// the deadline of a source, three seconds.
+// attributes, counted in otelgc.monitor.dropped. No source makes a span wait for
+// longer than its deadline, three seconds; a next processor that hangs does, and so
+// does a provider of loggers whose processor hangs while the monitor sends an event.
 const MaxHeld = 1 << 15
 
 // NewProcessor returns a processor that decorates spans and hands them to next,
-// on a goroutine of its own, in the order in which they are resolved. Spans that
-// are recorded and not sampled go on at once, as they are.
+// on a goroutine of its own, in the order in which they are resolved. Many are at
+// once: those are spread over half a second, so that they find room in the queue of
+// a batch processor. Spans that are recorded and not sampled go on at once, as they
+// are.
 //
 // ForceFlush and Shutdown decorate what waits with what is known by then, hand it
-// on, and call those of next: no span is lost. The monitor may be shut down
-// before or after. With a nil Monitor the processor is next itself.
+// on, and call those of next: no span is lost. Where the time of Shutdown's context
+// does not suffice, next has what is left when it takes it, after its own Shutdown.
+// Spans that end from Shutdown on go on at once, as they are. The monitor may be
+// shut down before or after. With a nil Monitor the processor is next itself.
 func NewProcessor(m *otelgc.Monitor, next sdktrace.SpanProcessor) sdktrace.SpanProcessor {
 	if m == nil || next == nil {
 		return next
 	}
 	p := &processor{m: m, next: next, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+	p.rest = rest
 	p.worker.Go(p.run)
 	return p
 }
@@ -65,15 +73,19 @@ type processor struct {
 	marks marks
 
 	taken, passed atomic.Uint64 // spans that were held, ever, and those of them handed on
+	emptied       uint64        // how many had been when next last had its queue emptied; of the worker
 
-	mu     sync.Mutex
-	closed bool
-	ready  []*decorated
-	spare  []*decorated
+	closed atomic.Bool                     // no more are held
+	flush  atomic.Pointer[context.Context] // of who waits until all are handed on
+	rest   func()                          // between two portions
 	wake   chan struct{}
 	quit   chan struct{}
 	worker sync.WaitGroup
 	once   sync.Once
+
+	mu    sync.Mutex
+	ready []*decorated
+	spare []*decorated
 }
 
 // OnStart marks the goroutine, if it is traced just now.
@@ -109,55 +121,41 @@ func (p *processor) hold(s sdktrace.ReadOnlySpan, mark otelgc.Mark) bool {
 	}
 	d := &decorated{ReadOnlySpan: s, p: p}
 	w := stall.Window{Start: p.m.Instant(s.StartTime()), End: p.m.Instant(s.EndTime())}
-	p.taken.Add(1)
-	if !p.m.Resolve(mark, w, d.resolved) {
+	p.taken.Add(1) // before closed: the worker ends when it has handed on all
+	if p.closed.Load() || !p.m.Resolve(mark, w, d.resolved) {
 		p.passed.Add(1)
+		p.rouse()
 		return false
 	}
 	return true
 }
 
-// offer leaves a decorated span for the worker. It reports false after the end
-// of the worker.
-func (p *processor) offer(d *decorated) bool {
+// offer leaves a decorated span for the worker.
+func (p *processor) offer(d *decorated) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
 	p.ready = append(p.ready, d)
+	p.mu.Unlock()
+	p.rouse()
+}
+
+// rouse has the worker look.
+func (p *processor) rouse() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
-// run hands on what is decorated. Next may block: then it blocks this goroutine,
-// and spans go past when too many wait.
+// run hands on what is decorated, after quit until nothing is held. Next may
+// block: then it blocks this goroutine and nobody else, and spans go past when too
+// many wait.
 func (p *processor) run() {
-	for {
+	for quit := p.quit; quit != nil || p.passed.Load() < p.taken.Load(); {
 		select {
 		case <-p.wake:
 			p.handOn()
-		case <-p.quit:
-			p.handOn()
-			return
+		case <-quit:
+			quit = nil
 		}
 	}
-}
-
-func (p *processor) handOn() {
-	p.mu.Lock()
-	batch := p.ready
-	p.ready, p.spare = p.spare[:0], nil
-	p.mu.Unlock()
-	for i, d := range batch {
-		batch[i] = nil
-		p.next.OnEnd(d)
-		p.passed.Add(1)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spare = batch[:0]
 }

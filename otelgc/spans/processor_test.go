@@ -2,6 +2,7 @@ package spans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -11,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -65,6 +69,11 @@ func TestDecorates(t *testing.T) {
 			inner.End()
 			outer.End()
 			if budget > 0 { // what is known when it is known, not at once
+				resume, err := m.PauseExact(context.Background()) // the slice is over
+				if err != nil {
+					t.Fatal(err)
+				}
+				resume()
 				if err := m.Flush(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -222,6 +231,248 @@ func TestBlockedNext(t *testing.T) {
 	}
 	if got := out.all.Load(); got != MaxHeld+over {
 		t.Errorf("%d spans came out, want %d", got, MaxHeld+over)
+	}
+}
+
+// TestShutdownOutOfTime: where next hangs, what Shutdown had no time for waits for
+// next on the processor's goroutine, and the monitor goes on.
+func TestShutdownOutOfTime(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	m := start(t, otelgc.WithExactBudget(0))
+	out := counter{block: make(chan struct{})}
+	p := NewProcessor(m, &out)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)).Tracer("test")
+	const n = 10
+	for range n {
+		_, s := tracer.Start(context.Background(), "s")
+		s.End()
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Shutdown(over); err == nil {
+		t.Error("Shutdown: got nil, want that spans wait still")
+	}
+	_, s := tracer.Start(context.Background(), "late")
+	s.End()
+	if got := out.plain.Load(); got != 1 {
+		t.Errorf("%d spans went past, want the one that ended after Shutdown", got)
+	}
+	// Were the monitor's goroutine in next, this would never return.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := m.ResolveNow(ctx); err != nil {
+		t.Errorf("the monitor after that: %v", err)
+	}
+	close(out.block)
+	waitUntil(t, func() bool { return out.all.Load() == n+1 })
+}
+
+// narrow is a batch processor with a small queue, which drops what does not fit. It
+// is emptied by ForceFlush alone.
+type narrow struct {
+	counter
+	room          int
+	queued, most  int
+	kept, dropped int
+}
+
+func (n *narrow) OnEnd(sdktrace.ReadOnlySpan) {
+	if n.queued == n.room {
+		n.dropped++
+		return
+	}
+	n.queued++
+	n.most = max(n.most, n.queued)
+}
+
+func (n *narrow) empty() { n.kept, n.queued = n.kept+n.queued, 0 }
+
+func (n *narrow) ForceFlush(context.Context) error { n.empty(); return nil }
+
+// TestPortions: as many spans as may be held, resolved at once, find room in the
+// queue of a batch processor, whether somebody waits for them or not.
+func TestPortions(t *testing.T) {
+	const room = 2048 // of the SDK's by default
+	for name, flushed := range map[string]bool{"in time": false, "somebody waits": true} {
+		t.Run(name, func(t *testing.T) {
+			m := start(t, otelgc.WithExactBudget(0))
+			out := narrow{room: room}
+			p := &processor{m: m, next: &out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+			p.rest = out.empty // the time suffices
+			resolve(t, p, MaxHeld)
+			if ctx := context.Background(); flushed {
+				p.flush.Store(&ctx)
+				p.rest = func() { t.Error("somebody waits, and the worker rests") }
+			}
+			p.handOn()
+			if err := p.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if out.empty(); out.kept != MaxHeld || out.dropped != 0 {
+				t.Errorf("%d spans were kept and %d dropped, want all %d kept", out.kept, out.dropped, MaxHeld)
+			}
+			if out.most > room/2 {
+				t.Errorf("%d spans at once, want half of the queue at most", out.most)
+			}
+		})
+	}
+}
+
+// resolve has n spans of p wait for the worker.
+func resolve(t *testing.T, p *processor, n int) {
+	t.Helper()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)).Tracer("test")
+	for range n {
+		_, s := tracer.Start(context.Background(), "s")
+		s.End()
+	}
+	waitUntil(t, func() bool {
+		_ = p.m.ResolveNow(context.Background())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.ready) == n
+	})
+}
+
+// costly counts how often it is told to export, and may fail to.
+type costly struct {
+	counter
+	flushes int
+	err     error
+}
+
+func (c *costly) ForceFlush(context.Context) error { c.flushes++; return c.err }
+
+// TestFlushesCost: an export takes its time, and who waits for spans has one in
+// 1,024 of them; after one that fails the others go on as if nobody waited.
+func TestFlushesCost(t *testing.T) {
+	type calls struct{ Flushes, Rests int }
+	dead := errors.New("nobody listens")
+	for name, c := range map[string]struct {
+		spans int
+		err   error
+		want  calls
+	}{
+		"few":                {63, nil, calls{}},
+		"some":               {2000, nil, calls{Flushes: 1}},
+		"no whole portions":  {20_000, nil, calls{Flushes: 19}},
+		"all":                {MaxHeld, nil, calls{Flushes: 31}},
+		"some, and it fails": {2000, dead, calls{1, 1 + 15}},
+		"all, and it fails":  {MaxHeld, dead, calls{1, 31}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := start(t, otelgc.WithExactBudget(0))
+			out := costly{err: c.err}
+			p := &processor{m: m, next: &out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+			rests := 0
+			p.rest = func() { rests++ }
+			resolve(t, p, c.spans)
+			ctx := context.Background()
+			p.flush.Store(&ctx)
+			p.handOn()
+			if diff := cmp.Diff(c.want, calls{out.flushes, rests}); diff != "" {
+				t.Errorf("what the worker did (-want +got):\n%s", diff)
+			}
+			if err := p.Shutdown(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.all.Load(); got != int64(c.spans) {
+				t.Errorf("%d spans came out, want %d", got, c.spans)
+			}
+		})
+	}
+}
+
+// TestSameSpanAgain: spans that cannot be told apart, as of a processor that is
+// there twice, take one of the monitor's marks and not all.
+func TestSameSpanAgain(t *testing.T) {
+	m := start(t, otelgc.WithExactBudget(1))
+	p := NewProcessor(m, &counter{})
+	waitUntil(t, func() bool { k := m.Mark(); m.Release(k); return k.OK() })
+	_, span := sdktrace.NewTracerProvider().Tracer("test").Start(context.Background(), "s")
+	s := span.(sdktrace.ReadWriteSpan)
+	const more = 5000 // than there are marks
+	for range more {
+		p.OnStart(context.Background(), s)
+	}
+	waitUntil(t, func() bool { k := m.Mark(); m.Release(k); return k.OK() })
+	p.OnEnd(s)
+	if err := p.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOldMarks: the mark of a span that nobody ends is given up, and counted.
+func TestOldMarks(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	m := start(t, otelgc.WithExactBudget(1), otelgc.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
+	var mark otelgc.Mark
+	waitUntil(t, func() bool { mark = m.Mark(); return mark.OK() })
+	var all marks
+	id := trace.SpanID{1}
+	all.put(m, id, mark)
+	s := all.shardOf(id)
+	s.sweep(m, mark.Since())
+	if len(s.of) != 1 {
+		t.Error("a mark that is not old is given up")
+	}
+	s.sweep(m, mark.Since()+1)
+	if k := all.take(id); k.OK() {
+		t.Error("an old mark is kept")
+	}
+	if got := dropped(t, reader, "span", "mark_reclaimed"); got != 1 {
+		t.Errorf("%d old marks counted, want 1", got)
+	}
+}
+
+// dropped returns how many of an item are counted as dropped.
+func dropped(t *testing.T, reader sdkmetric.Reader, item, why string) (n int64) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	want := attribute.NewSet(attribute.String(stall.AttrItem, item), attribute.String(stall.AttrErrorType, why))
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == stall.MetricDropped {
+				for _, p := range d.DataPoints {
+					if p.Attributes.Equals(&want) {
+						n += p.Value
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
+// panicking panics for every second span.
+type panicking struct{ counter }
+
+func (p *panicking) OnEnd(s sdktrace.ReadOnlySpan) {
+	p.counter.OnEnd(s)
+	if p.all.Load()%2 == 0 {
+		panic("next's own")
+	}
+}
+
+// TestNextPanics: the panic of a processor that comes next costs the span that it
+// was handed, and neither those after it nor the program.
+func TestNextPanics(t *testing.T) {
+	m := start(t, otelgc.WithExactBudget(0))
+	var out panicking
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, &out)))
+	const n = 10
+	for range n {
+		_, s := tp.Tracer("test").Start(context.Background(), "s")
+		s.End()
+	}
+	if err := tp.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.all.Load(); got != n || out.plain.Load() != 0 {
+		t.Errorf("%d spans were handed on, %d of them undecorated, want %d and none", got, out.plain.Load(), n)
 	}
 }
 

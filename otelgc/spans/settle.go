@@ -19,10 +19,8 @@ func (p *processor) ForceFlush(ctx context.Context) error {
 func (p *processor) Shutdown(ctx context.Context) error {
 	var err error
 	p.once.Do(func() {
+		p.closed.Store(true)
 		err = p.settle(ctx)
-		p.mu.Lock()
-		p.closed = true
-		p.mu.Unlock()
 		close(p.quit)
 		if err == nil {
 			p.worker.Wait()
@@ -37,6 +35,8 @@ const pollEvery = time.Millisecond
 
 // settle waits until every span that is held by now has been handed on.
 func (p *processor) settle(ctx context.Context) error {
+	p.flush.Store(&ctx)
+	defer p.flush.CompareAndSwap(&ctx, nil)
 	upTo := p.taken.Load()
 	for p.passed.Load() < upTo {
 		// Where the monitor is shut down meanwhile, that resolves them.
@@ -56,5 +56,5 @@ func (p *processor) settle(ctx context.Context) error {
 }
 
 func (p *processor) late(err error, upTo uint64) error {
-	return fmt.Errorf("otelgc/spans: %d spans wait still: %w", upTo-p.passed.Load(), err)
+	return fmt.Errorf("otelgc/spans: %d spans wait still: %w", upTo-min(upTo, p.passed.Load()), err)
 }

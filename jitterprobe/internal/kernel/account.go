@@ -21,24 +21,28 @@ type Account struct {
 	Fault     time.Duration // handling page faults
 	Interrupt time.Duration // serving interrupts and softirqs
 
+	// Of Blocked: InFault is within page faults, Stopped outside of them by a
+	// signal or a debugger, Waiting outside of them for what no signal ends. The
+	// latter two are known if States is set.
+	InFault, Stopped, Waiting time.Duration
+	States                    bool
+
 	Switches   int
 	Faults     int
 	Major      int // of the faults, those that needed the disk
 	Interrupts int
 
-	// Halted says that the CPU's records have the thread stopped by a signal or a
-	// debugger.
-	Halted bool
 	// Moved says that the thread ran on on another CPU.
 	Moved bool
 	// Next is the thread that had the CPU for the longest time of the longest
-	// switch, its id in the initial PID namespace. Zero and empty if it is not
+	// preemption, its id in the initial PID namespace. Zero and empty if it is not
 	// known. Idle says that it was none: the CPU was idle.
 	Next     int32
 	NextName string
 	Idle     bool
-	// Realtime says that it has real-time priority.
-	Realtime bool
+	// Realtime says that it has real-time priority; Outranked that it has not, and
+	// the thread that had to leave the CPU to it had.
+	Realtime, Outranked bool
 	// Longest is the name of the interrupt that took the most.
 	Longest string
 }
@@ -46,36 +50,47 @@ type Account struct {
 func (v *View) account(s stall.Span) Account {
 	a := Account{Thread: v.thread.sees(s)}
 	a.CPU = v.cpu.complete(s)
+	a.States = v.cpu.sees(s)
 	v.parts = v.thread.within(v.parts[:0], s)
-	for _, p := range v.parts {
-		switch p.kind {
-		case fault:
-			a.Faults++
-			if p.name == "major" {
-				a.Major++
-			}
-		default:
-			a.Switches++
-			a.Moved = a.Moved || p.cpu != v.thread.home
-			a.Halted = a.Halted || p.kind == blocked && v.cpu.sees(s) && v.cpu.halted(p.Start)
-		}
+	for i := range v.parts {
+		a.take(&v.parts[i], v, s.Start)
+	}
+	if a.Switches > 0 && v.cpu.sees(s) {
+		a.name(v, s.Start)
 	}
 	v.parts = v.cpu.within(v.parts, s)
 	a.Interrupts = len(v.parts) - a.Switches - a.Faults
 	slices.SortFunc(v.parts, func(x, y span) int { return cmp.Compare(x.Start, y.Start) })
 	a.divide(v.parts)
 	a.Longest = longest(v.parts)
-	if a.Switches > 0 && v.cpu.sees(s) {
-		a.name(v)
-	}
 	return a
 }
 
-// name says who had the CPU in the longest switch.
-func (a *Account) name(v *View) {
+// take counts a part of the thread's history that lies in a gap from a moment on.
+func (a *Account) take(p *span, v *View, from stall.Instant) {
+	if p.kind == fault {
+		a.Faults++
+		if p.name == "major" {
+			a.Major++
+		}
+		return
+	}
+	a.Switches++
+	a.Moved = a.Moved || p.cpu != v.thread.home
+	if p.kind != blocked || !a.States {
+		return
+	}
+	t, ok := v.cpu.after(p.Start, from)
+	if a.States = ok && v.cpu.state != 0; a.States {
+		p.kind = t.why
+	}
+}
+
+// name says who had the CPU in the longest preemption of a gap from a moment on.
+func (a *Account) name(v *View, from stall.Instant) {
 	var out stall.Span
 	for _, p := range v.parts {
-		if p.kind <= blocked && p.Duration() > out.Duration() {
+		if p.kind == preempted && p.Duration() > out.Duration() {
 			out = p.Span
 		}
 	}
@@ -85,25 +100,31 @@ func (a *Account) name(v *View) {
 	}
 	a.Next, a.Idle, a.Realtime = who.tid, who.tid == 0, who.realtime
 	a.NextName = string(bytes.TrimRight(who.comm[:], "\x00"))
+	first, ok := v.cpu.after(out.Start, from)
+	a.Outranked = ok && first.fromRealtime && !a.Idle && !a.Realtime
 }
 
 // divide gives each nanosecond to one kind.
 func (a *Account) divide(parts []span) {
-	var sums [numKinds]time.Duration
-	before := time.Duration(0)
-	for k := range numKinds {
-		all := union(parts, k)
-		sums[k], before = all-before, all
+	faulted, out, outOrFault := union(parts, ofFault), union(parts, ofOut), union(parts, ofOut|ofFault)
+	a.Preempted = union(parts, 1<<preempted)
+	a.Blocked = out - a.Preempted
+	a.Fault = outOrFault - out
+	a.Interrupt = union(parts, ofAll) - outOrFault
+	if a.Blocked == 0 {
+		return
 	}
-	a.Preempted, a.Blocked, a.Fault, a.Interrupt = sums[preempted], sums[blocked], sums[fault], sums[interrupt]
+	a.InFault = a.Blocked - (union(parts, ofOff|ofFault) - faulted)
+	a.Stopped = union(parts, 1<<stopped|ofFault) - faulted
+	a.Waiting = union(parts, 1<<waiting|ofFault) - faulted
 }
 
-// union returns the time that the spans up to kind k cover together. They are
+// union returns the time that the spans of some kinds cover together. They are
 // sorted by start.
-func union(parts []span, k kind) (sum time.Duration) {
+func union(parts []span, of kinds) (sum time.Duration) {
 	end := stall.Instant(0)
 	for _, p := range parts {
-		if p.kind > k || p.End <= end {
+		if !of.has(p.kind) || p.End <= end {
 			continue
 		}
 		sum += p.End.Sub(max(p.Start, end))

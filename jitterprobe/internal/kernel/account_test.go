@@ -11,6 +11,7 @@ import (
 )
 
 func TestAccount(t *testing.T) {
+	const unstated = "left without a record of its CPU"
 	micro := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
 	for _, test := range []struct {
 		name string
@@ -48,15 +49,22 @@ func TestAccount(t *testing.T) {
 		{"preempted by one with real-time priority", func(v *View) {
 			v.out(120, true)
 			v.runs(120, 17, "kworker/3:0")
-			v.runsWith(125, 99, "rival", 0, 98)
+			v.runsWith(125, 99, "rival", 0, 98, 120)
 			v.runs(190, 7, "otelgc-probe")
 			v.in(190, 3)
 		}, Account{Preempted: micro(70), Switches: 1, Next: 99, NextName: "rival", Realtime: true}},
 		{"and by one of SCHED_DEADLINE", func(v *View) {
 			v.out(120, true)
-			v.runsWith(120, 99, "rival", 0, -1)
+			v.runsWith(120, 99, "rival", 0, -1, 98)
 			v.in(190, 3)
 		}, Account{Preempted: micro(70), Switches: 1, Next: 99, NextName: "rival", Realtime: true}},
+		{"with real-time priority, by one without", func(v *View) {
+			v.runsWith(119, 12, "migration/3", 0, 0, 98)
+			v.out(120, true)
+			v.runsWith(122, 99, "hog", 0, 120, 0)
+			v.runsWith(190, 7, "otelgc-probe", 0, 98, 120)
+			v.in(190, 3)
+		}, Account{Preempted: micro(70), Switches: 1, Next: 99, NextName: "hog", Outranked: true}},
 		{"an interrupt of the other thread", func(v *View) {
 			v.out(120, true)
 			v.point(130, timerIn, 236)
@@ -74,20 +82,33 @@ func TestAccount(t *testing.T) {
 			v.out(110, false)
 			v.runs(180, 7, "otelgc-probe")
 			v.in(180, 3)
-		}, Account{Blocked: micro(70), Switches: 1, Idle: true, NextName: "swapper/3", Halted: true}},
+		}, Account{Blocked: micro(70), Stopped: micro(70), Switches: 1}},
 		{"waited by itself, while another was stopped", func(v *View) {
 			v.runsAfter(101, 5, "x", taskTraced)
 			v.runsAfter(109, 0, "swapper/3", 1)
 			v.out(110, false)
 			v.runs(180, 7, "otelgc-probe")
 			v.in(180, 3)
-		}, Account{Blocked: micro(70), Switches: 1, Idle: true, NextName: "swapper/3"}},
-		{"a fault that waited for the disk", func(v *View) {
-			v.fault(105, faultBegins)
+		}, Account{Blocked: micro(70), Switches: 1}},
+		{"waited for what no signal ends", func(v *View) {
+			v.runsAfter(109, 0, "swapper/3", taskUninterruptible)
 			v.out(110, false)
 			v.in(180, 3)
-			v.fault(190, faultMajor)
-		}, Account{Blocked: micro(70), Fault: micro(15), Switches: 1, Faults: 1, Major: 1}},
+		}, Account{Blocked: micro(70), Waiting: micro(70), Switches: 1}},
+		{unstated, func(v *View) {
+			v.out(110, false)
+			v.in(180, 3)
+		}, Account{Blocked: micro(70), Switches: 1}},
+		{"a fault that waited for the disk, and a stop", func(v *View) {
+			v.fault(105, faultBegins)
+			v.runsAfter(109, 0, "swapper/3", taskUninterruptible)
+			v.out(110, false)
+			v.in(150, 3)
+			v.fault(160, faultMajor)
+			v.runsAfter(169, 0, "swapper/3", taskStopped)
+			v.out(170, false)
+			v.in(190, 3)
+		}, Account{Blocked: micro(60), InFault: micro(40), Stopped: micro(20), Fault: micro(15), Switches: 2, Faults: 1, Major: 1}},
 		{"a fault that ended in a signal, and one that did not", func(v *View) {
 			v.fault(105, faultBegins)
 			v.fault(110, faultBegins)
@@ -108,6 +129,7 @@ func TestAccount(t *testing.T) {
 			v := newView()
 			test.tell(v)
 			test.want.Thread, test.want.CPU = true, true
+			test.want.States = test.name != unstated
 			if d := cmp.Diff(test.want, v.Account(gap(100, 200))); d != "" {
 				t.Errorf("account (-want +got):\n%s", d)
 			}
@@ -119,7 +141,7 @@ func TestAccount(t *testing.T) {
 // else.
 func TestAccountKnowsWhatIsMissing(t *testing.T) {
 	lose := func(v *View, n int) (thread, cpu perf.Record) {
-		r := perf.Record{Kind: perf.Loss, At: at(n), Lost: 1}
+		r := perf.Record{Kind: perf.Loss, At: at(n), CPU: v.thread.home, Lost: 1}
 		return r, r
 	}
 	v := newView()
@@ -143,6 +165,40 @@ func TestAccountKnowsWhatIsMissing(t *testing.T) {
 	v.Forget(at(500))
 	if a := v.Account(gap(600, 700)); !a.Thread || !a.CPU || len(v.cpu.blind) != 0 {
 		t.Errorf("forgotten: got %+v", a)
+	}
+}
+
+// What is missing may come to light after what is missing later.
+func TestWhatIsMissingIsToldLate(t *testing.T) {
+	v := newView()
+	v.in(300, 5)
+	v.in(400, 3)
+	v.followHome() // the records of the CPU from 300 to 400 are of no use
+	v.point(110, timerIn, 236)
+	v.cpu.take(&perf.Record{Kind: perf.Loss, At: at(150), Lost: 9})
+	v.point(500, timerIn, 236)
+	for _, test := range []struct {
+		gap  stall.Span
+		want bool
+	}{{gap(50, 100), true}, {gap(120, 140), false}, {gap(310, 320), false}, {gap(450, 460), true}} {
+		if a := v.Account(test.gap); a.CPU != test.want {
+			t.Errorf("from %d: records of the CPU are complete: got %v, want %v", test.gap.Start-t0, a.CPU, test.want)
+		}
+	}
+}
+
+// The record of a move may be lost: then the next one tells where the thread is.
+func TestAccountOfAThreadThatIsElsewhere(t *testing.T) {
+	for name, r := range map[string]perf.Record{
+		"a loss":  {Kind: perf.Loss, At: at(120), CPU: 5, Lost: 1},
+		"a fault": {Kind: perf.Sample, At: at(120), CPU: 5, Event: faultBegins},
+		"it left": {Kind: perf.Switch, At: at(120), CPU: 5, Out: true},
+	} {
+		v := newView()
+		v.thread.take(&r)
+		if v.thread.moved != at(120) {
+			t.Errorf("%s on another CPU: the thread moved at %d, want %d", name, v.thread.moved, at(120))
+		}
 	}
 }
 
@@ -189,5 +245,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if a := v.Account(gap(30*maxSpans-50, 30*maxSpans)); !a.CPU || a.Interrupts != 5 {
 		t.Errorf("what was kept: got %+v", a)
+	}
+	v = newView()
+	for i := range maxTurns + 1 {
+		v.runs(10*i, 5, "x")
+	}
+	if a := v.Account(gap(100, 200)); a.CPU {
+		t.Errorf("who had to be forgotten had the CPU: got %+v", a)
 	}
 }

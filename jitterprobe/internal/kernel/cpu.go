@@ -14,10 +14,10 @@ type cpu struct {
 	history
 	points map[uint64]point // by Record.Event
 	// switches is the event of sched_switch, whose fields next_comm, next_pid,
-	// next_prio and prev_state are at comm, pid, prio and state; 0 if there is no
-	// such priority or state.
-	switches               uint64
-	comm, pid, prio, state int
+	// next_prio, prev_prio and prev_state are at comm, pid, prio, prevPrio and state;
+	// 0 if there is no such priority or state.
+	switches                         uint64
+	comm, pid, prio, prevPrio, state int
 
 	open   []opened // entries that have no exit yet, outermost first
 	turns  []turn
@@ -68,8 +68,9 @@ func (c *cpu) take(r *perf.Record) {
 // States of a thread that is switched out, as sched_switch has them
 // (TRACE_EVENT(sched_switch), include/trace/events/sched.h).
 const (
-	taskStopped = 0x4 // T
-	taskTraced  = 0x8 // t
+	taskUninterruptible = 0x2 // D
+	taskStopped         = 0x4 // T
+	taskTraced          = 0x8 // t
 )
 
 // maxRealtime is the first priority below the real-time ones (MAX_RT_PRIO,
@@ -83,16 +84,32 @@ func (c *cpu) switched(r *perf.Record) {
 	}
 	copy(t.comm[:], r.Raw[c.comm:])
 	t.tid = int32(binary.LittleEndian.Uint32(r.Raw[c.pid:]))
-	if c.prio != 0 && len(r.Raw) >= c.prio+4 {
-		t.realtime = int32(binary.LittleEndian.Uint32(r.Raw[c.prio:])) < maxRealtime
-	}
+	t.realtime = realtime(r.Raw, c.prio)
+	t.fromRealtime = realtime(r.Raw, c.prevPrio)
 	if c.state != 0 && len(r.Raw) >= c.state+8 {
-		t.halted = binary.LittleEndian.Uint64(r.Raw[c.state:])&(taskStopped|taskTraced) != 0
+		t.why = whyOf(binary.LittleEndian.Uint64(r.Raw[c.state:]))
 	}
 	if len(c.turns) == maxTurns {
+		c.lose(c.turns[0].at, c.turns[maxTurns/2].at)
 		c.turns = append(c.turns[:0], c.turns[maxTurns/2:]...)
 	}
 	c.turns = append(c.turns, t)
+}
+
+// realtime reports whether the priority at a place of raw is a real-time one.
+func realtime(raw []byte, at int) bool {
+	return at != 0 && len(raw) >= at+4 && int32(binary.LittleEndian.Uint32(raw[at:])) < maxRealtime
+}
+
+// whyOf says what a thread does that is switched out in a state.
+func whyOf(state uint64) kind {
+	switch {
+	case state&(taskStopped|taskTraced) != 0:
+		return stopped
+	case state&taskUninterruptible != 0:
+		return waiting
+	}
+	return blocked
 }
 
 func (c *cpu) hit(p *point, r *perf.Record) {
@@ -167,15 +184,15 @@ func (c *cpu) before(t stall.Instant) int {
 	return sort.Search(len(c.turns), func(i int) bool { return c.turns[i].at >= t })
 }
 
-// switchWidth is how long before the record of a thread's switch that of its CPU
-// is written: both within one run of the scheduler.
-const switchWidth = 20 * time.Microsecond
-
-// halted reports whether the thread that was switched out at t was stopped by a
-// signal or a debugger.
-func (c *cpu) halted(t stall.Instant) bool {
+// after returns the turn that began when the thread was switched out at t, and
+// false if it is not known, or began before from. The CPU's record of a switch is
+// written just before the thread's, and nothing is switched between them.
+func (c *cpu) after(t, from stall.Instant) (turn, bool) {
 	i := c.before(t+1) - 1
-	return i >= 0 && c.turns[i].halted && t.Sub(c.turns[i].at) <= switchWidth
+	if i < 0 || c.turns[i].at < from {
+		return turn{}, false
+	}
+	return c.turns[i], true
 }
 
 func (c *cpu) forget(t stall.Instant) {

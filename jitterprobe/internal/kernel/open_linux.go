@@ -93,7 +93,7 @@ func (c *cpu) addSwitches(r *perf.Ring, fs *tracefs.FS) (err error) {
 	if c.comm == 0 || c.pid == 0 {
 		return fmt.Errorf("tracepoint sched/sched_switch: %w: it has other fields", stall.ErrNotSupported)
 	}
-	c.prio, c.state = p.Field("next_prio", 4), p.Field("prev_state", 8)
+	c.prio, c.prevPrio, c.state = p.Field("next_prio", 4), p.Field("prev_prio", 4), p.Field("prev_state", 8)
 	c.switches, err = r.AddTracepoint(p.Number)
 	return err
 }

@@ -12,11 +12,24 @@ type kind uint8
 
 const (
 	preempted kind = iota // the thread could have run on, and something else did
-	blocked               // it could not run on
+	stopped               // it could not run on: a signal or a debugger had stopped it
+	waiting               // it could not: it waited for what no signal ends
+	blocked               // it could not, and why is not known or is neither
 	fault                 // it had a page fault
 	interrupt             // the CPU served an interrupt or a softirq
-	numKinds
 )
+
+// kinds is a set of them.
+type kinds uint8
+
+const (
+	ofOut   = 1<<preempted | ofOff // the thread was switched out
+	ofOff   = 1<<stopped | 1<<waiting | 1<<blocked
+	ofFault = 1 << fault
+	ofAll   = ofOut | ofFault | 1<<interrupt
+)
+
+func (k kinds) has(one kind) bool { return k&(1<<one) != 0 }
 
 // span is a stretch of time that something took.
 type span struct {
@@ -31,11 +44,11 @@ type turn struct {
 	at   stall.Instant
 	tid  int32 // in the initial PID namespace; 0 is idle
 	comm [commSize]byte
-	// halted says that the thread before it was stopped by a signal or a
-	// debugger.
-	halted bool
-	// realtime says that it has real-time priority, of its own or on loan.
-	realtime bool
+	// why says what the thread before it does, if it could not run on.
+	why kind
+	// realtime says that it has real-time priority, of its own or on loan,
+	// fromRealtime that the thread before it had.
+	realtime, fromRealtime bool
 }
 
 const commSize = 16 // TASK_COMM_LEN, <linux/sched.h>
@@ -64,9 +77,12 @@ func (h *history) add(s span) {
 // maxBlind bounds the spans of lost records; the last one grows beyond it.
 const maxBlind = 64
 
+// lose keeps that records of a span are missing. What is told late, of before the
+// last such span, is one with it.
 func (h *history) lose(from, to stall.Instant) {
 	if n := len(h.blind); n > 0 && (from <= h.blind[n-1].End || n == maxBlind) {
-		h.blind[n-1].End = max(h.blind[n-1].End, to)
+		last := &h.blind[n-1]
+		last.Start, last.End = min(last.Start, from), max(last.End, to)
 		return
 	}
 	h.blind = append(h.blind, stall.Span{Start: from, End: to})

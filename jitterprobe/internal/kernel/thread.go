@@ -19,6 +19,9 @@ type thread struct {
 }
 
 func (t *thread) take(r *perf.Record) {
+	if r.Kind != perf.Other {
+		t.locate(r)
+	}
 	switch r.Kind {
 	case perf.Loss:
 		t.lose(t.last, r.At)
@@ -31,17 +34,22 @@ func (t *thread) take(r *perf.Record) {
 	t.last = max(t.last, r.At)
 }
 
-func (t *thread) switched(r *perf.Record) {
-	if r.Out {
-		t.out = *r
-		return
-	}
+// locate takes in on which CPU the thread was. Of a move the record may be lost: so
+// every other tells of it, too.
+func (t *thread) locate(r *perf.Record) {
 	switch {
 	case r.CPU != t.home && t.moved == 0:
 		t.moved = r.At
 	case r.CPU == t.home && t.moved != 0:
 		t.away = append(t.away, stall.Span{Start: t.moved, End: r.At})
 		t.moved = 0
+	}
+}
+
+func (t *thread) switched(r *perf.Record) {
+	if r.Out {
+		t.out = *r
+		return
 	}
 	if t.out.At == 0 {
 		return // it was out when the ring began

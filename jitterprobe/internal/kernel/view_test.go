@@ -25,7 +25,7 @@ func newView() *View {
 	v.thread.since, v.thread.last = t0, t0
 	v.thread.begins, v.thread.minor, v.thread.major = faultBegins, faultMinor, faultMajor
 	v.cpu = cpu{
-		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24, state: 28, prio: 36,
+		names: map[uint64]string{}, switches: switches, comm: 8, pid: 24, state: 28, prio: 36, prevPrio: 40,
 		points: map[uint64]point{
 			timerIn:  {vector: 1, name: "local_timer", proof: true},
 			timerOut: {vector: 1, name: "local_timer", exit: true},
@@ -51,7 +51,7 @@ func (v *View) in(n int, cpu int32) {
 }
 
 func (v *View) fault(n int, event uint64) {
-	v.thread.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: event})
+	v.thread.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: event, CPU: v.thread.home})
 }
 
 func (v *View) point(n int, event uint64, vec uint32) {
@@ -63,14 +63,15 @@ func (v *View) runs(n int, tid uint32, comm string) { v.runsAfter(n, tid, comm, 
 
 // runsAfter has a thread run after one of the state.
 func (v *View) runsAfter(n int, tid uint32, comm string, state uint64) {
-	v.runsWith(n, tid, comm, state, 120)
+	v.runsWith(n, tid, comm, state, 120, 120)
 }
 
-// runsWith has a thread of the priority run.
-func (v *View) runsWith(n int, tid uint32, comm string, state uint64, prio int32) {
-	raw := make([]byte, 24, 40)
+// runsWith has a thread of the priority run after one of another.
+func (v *View) runsWith(n int, tid uint32, comm string, state uint64, prio, prev int32) {
+	raw := make([]byte, 24, 44)
 	copy(raw[8:], comm)
 	raw = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(raw, tid), state)
 	raw = binary.LittleEndian.AppendUint32(raw, uint32(prio))
+	raw = binary.LittleEndian.AppendUint32(raw, uint32(prev))
 	v.cpu.take(&perf.Record{Kind: perf.Sample, At: at(n), Event: switches, Raw: raw})
 }

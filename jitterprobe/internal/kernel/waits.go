@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -26,55 +26,116 @@ type Waits struct {
 	Faults uint64
 }
 
-// ReadWaits reads the waits of a thread of this process below root, which is
-// "/" but in tests.
-func ReadWaits(root string, tid int) (Waits, error) {
-	dir := filepath.Join(root, "proc/self/task", strconv.Itoa(tid))
-	var w Waits
-	text, err := os.ReadFile(filepath.Join(dir, "schedstat"))
-	if err != nil {
-		return w, fmt.Errorf("read run delay: %w", err)
-	}
-	f := strings.Fields(string(text))
-	if len(f) < 3 {
-		return w, fmt.Errorf("parse schedstat: %q", text)
-	}
-	delay, err1 := strconv.ParseInt(f[1], 10, 64)
-	turns, err2 := strconv.ParseUint(f[2], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return w, fmt.Errorf("parse schedstat: %w", err)
-	}
-	w.Delay, w.Turns = time.Duration(delay), turns
-	status, err := os.ReadFile(filepath.Join(dir, "status"))
-	if err != nil {
-		return w, fmt.Errorf("read switches: %w", err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if name, value, _ := strings.Cut(line, ":"); name == "voluntary_ctxt_switches" {
-			if w.Blocked, err = strconv.ParseUint(strings.TrimSpace(value), 10, 64); err != nil {
-				return w, fmt.Errorf("parse status: %w", err)
-			}
-			w.Faults, err = readFaults(filepath.Join(dir, "stat"))
-			return w, err
-		}
-	}
-	return w, fmt.Errorf("parse status of thread %d: no count of switches", tid)
+// WaitsFile reads the waits of one thread again and again. Its files stay open:
+// they are read at each late wake-up, and opening one costs more than reading it.
+type WaitsFile struct {
+	tid                     int
+	schedstat, status, stat *os.File
+	text                    []byte
 }
 
-// readFaults returns the sum of fields 10 and 12, minor and major faults
+// maxText bounds what is read of a file.
+const maxText = 1 << 20
+
+// OpenWaits opens the files of a thread of this process below root, which is "/"
+// but in tests.
+func OpenWaits(root string, tid int) (*WaitsFile, error) {
+	w := &WaitsFile{tid: tid, text: make([]byte, 2<<10)}
+	dir := filepath.Join(root, "proc/self/task", strconv.Itoa(tid))
+	for name, file := range map[string]**os.File{"schedstat": &w.schedstat, "status": &w.status, "stat": &w.stat} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			w.Close()
+			return nil, fmt.Errorf("watch run delay: %w", err)
+		}
+		*file = f
+	}
+	return w, nil
+}
+
+// Close closes the files. A nil WaitsFile has none.
+func (w *WaitsFile) Close() {
+	if w == nil {
+		return
+	}
+	for _, f := range []*os.File{w.schedstat, w.status, w.stat} {
+		if f != nil {
+			_ = f.Close() // it was only read
+		}
+	}
+}
+
+// Read returns the waits up to now.
+func (w *WaitsFile) Read() (Waits, error) {
+	var v Waits
+	text, err := w.read(w.schedstat)
+	if err != nil {
+		return v, fmt.Errorf("read run delay: %w", err)
+	}
+	f := bytes.Fields(text)
+	if len(f) < 3 {
+		return v, fmt.Errorf("parse schedstat: %q", text)
+	}
+	delay, err1 := strconv.ParseInt(string(f[1]), 10, 64)
+	turns, err2 := strconv.ParseUint(string(f[2]), 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return v, fmt.Errorf("parse schedstat: %w", err)
+	}
+	v.Delay, v.Turns = time.Duration(delay), turns
+	if v.Blocked, err = w.blocked(); err != nil {
+		return v, err
+	}
+	v.Faults, err = w.faults()
+	return v, err
+}
+
+// read returns what a file holds now, valid until the next call.
+func (w *WaitsFile) read(f *os.File) ([]byte, error) {
+	for {
+		n, err := f.ReadAt(w.text, 0)
+		switch {
+		case errors.Is(err, io.EOF):
+			return w.text[:n], nil
+		case err != nil:
+			return nil, err
+		case len(w.text) >= maxText:
+			return nil, fmt.Errorf("%s has more than %d bytes", f.Name(), maxText)
+		}
+		w.text = make([]byte, 2*len(w.text)) // it is longer
+	}
+}
+
+func (w *WaitsFile) blocked() (uint64, error) {
+	text, err := w.read(w.status)
+	if err != nil {
+		return 0, fmt.Errorf("read switches: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte("voluntary_ctxt_switches:")); ok {
+			n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("parse status: %w", err)
+			}
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("parse status of thread %d: no count of switches", w.tid)
+}
+
+// faults returns the sum of fields 10 and 12, minor and major faults
 // (proc_pid_stat(5)).
-func readFaults(file string) (uint64, error) {
-	text, err := os.ReadFile(file)
+func (w *WaitsFile) faults() (uint64, error) {
+	text, err := w.read(w.stat)
 	if err != nil {
 		return 0, fmt.Errorf("read faults: %w", err)
 	}
 	// The name is in parentheses, and may hold some itself.
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(f) < 10 {
 		return 0, fmt.Errorf("parse stat: %d fields", len(f))
 	}
-	minor, err1 := strconv.ParseUint(f[7], 10, 64)
-	major, err2 := strconv.ParseUint(f[9], 10, 64)
+	minor, err1 := strconv.ParseUint(string(f[7]), 10, 64)
+	major, err2 := strconv.ParseUint(string(f[9]), 10, 64)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, fmt.Errorf("parse stat: %w", err)
 	}

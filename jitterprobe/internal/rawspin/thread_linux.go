@@ -60,8 +60,7 @@ type Thread struct {
 func Start(cpu int, threshold uint64, n int) (*Thread, error) {
 	n = ring.Len(n)
 	size := recordsAt + n*int(unsafe.Sizeof(ring.Record{}))
-	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
+	mem, err := mapOn(cpu, size)
 	if err != nil {
 		return nil, fmt.Errorf("map ring of %d gaps: %w", n, err)
 	}
@@ -76,8 +75,7 @@ func Start(cpu int, threshold uint64, n int) (*Thread, error) {
 		return nil, joinUnmap(err, mem)
 	}
 	if err := t.pin(cpu); err != nil {
-		t.Halt(time.Minute)
-		return nil, joinUnmap(err, mem)
+		return nil, t.giveUp(err, time.Minute)
 	}
 	atomic.StoreUint64(&control.Go, 1)
 	return t, nil
@@ -144,6 +142,15 @@ func (t *Thread) Release() error {
 		return fmt.Errorf("unmap ring: %w", err)
 	}
 	return nil
+}
+
+// giveUp ends a thread that is of no use for err. Under one that does not get a CPU
+// to end on the memory stays: with every signal blocked a fault kills the process.
+func (t *Thread) giveUp(err error, patience time.Duration) error {
+	if !t.Halt(patience) {
+		return fmt.Errorf("%w (and end thread %d: it has not in %v, %d bytes stay mapped)", err, t.tid, patience, len(t.mem))
+	}
+	return joinUnmap(err, t.mem)
 }
 
 func joinUnmap(err error, mem []byte) error {

@@ -50,25 +50,27 @@ func (row *Row) attribution() Attribution {
 		One: row.Affected - row.Several, Several: row.Several, FullBlocking: row.FullBlocking, OneStop: row.OneStop,
 		QueueDuringGC: row.Of(row.QueueDuringGC), ArrivedDuringGC: row.ArrivedDuringGC,
 		Coverage:   row.Coverage(),
-		Share:      whole(&row.Share),
+		Share:      whole(&row.Share, row.Generator),
 		HostDuring: fractions(&row.Share.HostDuring, row.Share.Total),
 		Coincident: fractions(&row.Share.Coincident, row.Share.Total),
 	}
 	a.Stalls = names(stallsOf(&row.Share))
 	a.GCShare, a.GCShareAffected = row.GCShare()
 	if row.Affected > 0 {
-		a.AffectedShare = whole(&row.AffectedShare)
+		a.AffectedShare = whole(&row.AffectedShare, row.AffectedGenerator)
 		a.AffectedStalls = names(stallsOf(&row.AffectedShare))
 		a.FirstStall = a.AffectedStalls[0]
 	}
 	return a
 }
 
-// whole returns all that s is made of, as fractions that sum to 1.
-func whole(s *stall.Share) map[string]float64 {
+// whole returns all that s and the generator's part of it are made of, as fractions
+// that sum to 1.
+func whole(s *stall.Share, generator time.Duration) map[string]float64 {
 	m := fractions(&s.Charged, s.Total)
 	for name, d := range map[string]time.Duration{
-		"app": s.App, "app_or_host": s.AppOrHost, "uncertain": s.Uncertain, "unseen": s.Unseen,
+		"generator": generator,
+		"app":       s.App, "app_or_host": s.AppOrHost, "uncertain": s.Uncertain, "unseen": s.Unseen,
 	} {
 		if d > 0 {
 			m[name] = ratio(d, s.Total)

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall"
@@ -57,9 +59,21 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestPrintNarrow: in a terminal of 80 columns every line has its place.
+func TestPrintNarrow(t *testing.T) {
+	for name, r := range reports() {
+		if g := r.Judgement.shares(page.Narrow); g.Width() > page.Narrow {
+			t.Errorf("%s: the table of who had the time takes %d columns", name, g.Width())
+		}
+		if g := r.Judgement.delays(); g != nil && name != "every-cause" && g.Width() > page.Narrow {
+			t.Errorf("%s: the table of what garbage collection cost takes %d columns", name, g.Width())
+		}
+	}
+}
+
 // TestBlameNamesWhoDidIt holds the sentence to its rules: the cause with the
 // most time is named, unseen time is never anybody's, and figures of cycle
-// fidelity are "at most".
+// fidelity are "at most" unless some of the time is uncertain.
 func TestBlameNamesWhoDidIt(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -71,23 +85,25 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"app", share(10*ms, stall.Exact, app, nil),
 			[]string{"To blame for p99: the program itself, with 100 %", "garbage collection had none of it."}, []string{"at most"}},
 		{"cycle", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
-			[]string{"To blame for p99: perhaps pauses of the garbage collector, with at most 60 %", "not what held them up", "40 % was unseen", "garbage collection had at most 60 %, what was not seen apart"}, []string{"the program"}},
+			[]string{"To blame for p99: perhaps pauses of the garbage collector, with at most 60 %", "not what held them up", "40 % was unseen", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"cycle, up to all", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 10 * ms}),
-			[]string{"To blame for p99: perhaps pauses of the garbage collector, with up to 100 %", "garbage collection had up to 100 %"}, nil},
+			[]string{"To blame for p99: perhaps pauses of the garbage collector, with up to 100 %", "garbage collection had an unknown part."}, nil},
 		{"cycle, another stop", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.RuntimeSuspension: 7 * ms}),
 			[]string{"To blame for p99: perhaps stops of the runtime that were not for garbage collection, with at most 70 %", "next the program or the machine (nobody watched which), with 30 %"}, nil},
+		{"cycle, and some uncertain", share(10*ms, stall.Cycle, uncertain, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
+			[]string{"To blame for p99: perhaps pauses of the garbage collector, with 60 %", "next something that the clocks cannot decide, with 40 %"}, []string{"at most"}},
 		{"cycle, second", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 3 * ms}),
 			[]string{"To blame for p99: the program or the machine (nobody watched which), with 70 %", "next pauses of the garbage collector, with at most 30 %"}, []string{"perhaps"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
-			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had at most 10 %, what was not seen apart"}, []string{"the program"}},
+			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
-			[]string{"To blame for p99: not known; 100 %"}, []string{"the program"}},
+			[]string{"To blame for p99: not known; 100 %", "; garbage collection had an unknown part."}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
 			[]string{"the machine (host.throttled: the CPU quota was used up), with 80 %", "next the program or the machine (nobody watched which), with 20 %"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &Report{Requests: 1, Judgement: judge([]Case{{Share: tt.share}})}
+			r := &Report{Requests: 1, Judgement: judge([]Case{{Share: tt.share}}), GC: Collections{Cycles: 1}}
 			got := r.Sentences()[0]
 			for _, w := range tt.want {
 				if !strings.Contains(got, w) {
@@ -100,6 +116,27 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDelaysBoundTimeOnly: of what was watched per cycle the counts are of what is
+// certain, and the times are bounds where none is uncertain.
+func TestDelaysBoundTimeOnly(t *testing.T) {
+	for _, tt := range []struct {
+		rest func(*stall.Share) *time.Duration
+		want []string
+	}{
+		{unseen, []string{"slowest", "cycle", "1", "100.0", "≤40.0", "≤40.0", "1", "·"}},
+		{uncertain, []string{"slowest", "cycle", "1", "100.0", "40.0", "40.0", "1", "·"}},
+	} {
+		s := share(10*ms, stall.Cycle, tt.rest, map[stall.Cause]time.Duration{stall.GCPause: 4 * ms})
+		j := judge([]Case{{Share: s, Collections: 1}})
+		if diff := cmp.Diff(tt.want, j.Rows[0].delayCells()); diff != "" {
+			t.Errorf("cells (-want +got):\n%s", diff)
+		}
+		if got, want := strings.Contains(j.Slowest[0].describe(), "at most"), s.Uncertain == 0; got != want {
+			t.Errorf("%q: at most %v, want %v", j.Slowest[0].describe(), got, want)
+		}
 	}
 }
 
@@ -162,10 +199,10 @@ func TestReached(t *testing.T) {
 		return all
 	}
 	for want, fidelity := range map[string]func(int) stall.Fidelity{
-		"It cost time in 25 % of all requests and 50 % of those above p99.":                                                             func(int) stall.Fidelity { return stall.Exact },
-		"Its pauses fell into at most 25 % of all requests and at most 50 % of those above p99; what else it cost them nobody watched.": func(int) stall.Fidelity { return stall.Cycle },
-		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                            func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
-		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                          func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
+		"It cost time in 25 % of all requests and 50 % of those above p99.":                                                         func(int) stall.Fidelity { return stall.Exact },
+		"Its pauses fell for certain into 25 % of all requests and 50 % of those above p99; what else it cost them nobody watched.": func(int) stall.Fidelity { return stall.Cycle },
+		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                        func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
+		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                      func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
 	} {
 		j := judge(cases(200, fidelity))
 		if got := j.reached(); got != want {
@@ -176,18 +213,29 @@ func TestReached(t *testing.T) {
 
 // TestPartiesHaveAllTime sees to it that no cause is missing in the table.
 func TestPartiesHaveAllTime(t *testing.T) {
-	var s stall.Share
+	tally := Tally{Generator: 1 << 40}
+	s := &tally.Share
 	s.App, s.AppOrHost, s.Uncertain, s.Unseen = 1, 2, 4, 8
-	want := time.Duration(15)
+	want := time.Duration(15 + 1<<40)
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
 		s.Charged[c] = 16 << c
 		want += 16 << c
 	}
 	var got time.Duration
 	for i := range parties {
-		got += parties[i].of(&s)
+		got += parties[i].of(&tally)
 	}
 	if got != want {
 		t.Errorf("parties have %d of %d", got, want)
+	}
+}
+
+// TestNoCollection: what did not run had nothing, whoever watched.
+func TestNoCollection(t *testing.T) {
+	s := share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.Queue: 8 * ms})
+	r := &Report{Requests: 1, Judgement: judge([]Case{{Share: s}})}
+	const want = "; garbage collection had none of it."
+	if got := r.Sentences()[0]; !strings.HasSuffix(got, want) {
+		t.Errorf("sentence %q, want %q at its end", got, want)
 	}
 }

@@ -12,9 +12,10 @@ type party struct {
 	top, head string // the two lines of the column's title
 	says      string // in a sentence
 	rest      bool   // left over, not a stall
-	// atMost says that in fidelity cycle its time is an upper bound.
+	// atMost says that in fidelity cycle what it is charged with cost the requests
+	// that much at most.
 	atMost bool
-	of     func(s *stall.Share) time.Duration
+	of     func(t *Tally) time.Duration
 }
 
 // loose returns the part of its time that is a bound only, where cycle is the tally
@@ -23,14 +24,20 @@ func (p *party) loose(cycle *Tally) time.Duration {
 	if !p.atMost {
 		return 0
 	}
-	return p.of(&cycle.Share)
+	return p.of(cycle)
 }
 
-func charged(causes ...stall.Cause) func(*stall.Share) time.Duration {
-	return func(s *stall.Share) time.Duration {
+// bounded reports whether its time is an upper bound: some of it is one, and none that
+// may be its is uncertain.
+func (p *party) bounded(cycle *Tally) bool {
+	return p.loose(cycle) > 0 && cycle.Share.Uncertain == 0
+}
+
+func charged(causes ...stall.Cause) func(*Tally) time.Duration {
+	return func(t *Tally) time.Duration {
 		var sum time.Duration
 		for _, c := range causes {
-			sum += s.Charged[c]
+			sum += t.Share.Charged[c]
 		}
 		return sum
 	}
@@ -41,16 +48,7 @@ func (p *party) name(s *stall.Share) string {
 	if p.rest || p.head != "host" {
 		return p.says
 	}
-	first := stall.NoCause
-	for c := range stall.NumCauses {
-		if c.IsHost() && s.Charged[c] > s.Charged[first] {
-			first = c
-		}
-	}
-	if why := machineDid[first]; why != "" {
-		return p.says + " (" + first.String() + ": " + why + ")"
-	}
-	return p.says
+	return p.says + machineMost(s)
 }
 
 // parties lists them in the order of precedence. Together they have all of a
@@ -63,10 +61,11 @@ var parties = []party{
 	{top: "sched", head: "gc", says: "waiting for a CPU while the garbage collector worked (an upper bound)", of: charged(stall.SchedGC)},
 	{head: "sched", says: "waiting for a CPU (the Go scheduler)", of: charged(stall.Sched)},
 	{top: "run-", head: "time", says: "stops of the runtime that were not for garbage collection", atMost: true, of: charged(stall.RuntimeSuspension, stall.RuntimeUnknown)},
-	{head: "host", says: "the machine", of: func(s *stall.Share) time.Duration { return hosts(&s.Charged) }},
+	{head: "host", says: "the machine", of: func(t *Tally) time.Duration { return hosts(&t.Share.Charged) }},
 	{head: "queue", says: "the way to the handler and back (queue: a connection, the kernel or a CPU was busy)", of: charged(stall.Queue)},
-	{head: "app", says: "the program itself", rest: true, of: func(s *stall.Share) time.Duration { return s.App }},
-	{top: "app/", head: "host", says: "the program or the machine (nobody watched which)", rest: true, of: func(s *stall.Share) time.Duration { return s.AppOrHost }},
-	{top: "un-", head: "certain", says: "something that the clocks cannot decide", rest: true, of: func(s *stall.Share) time.Duration { return s.Uncertain }},
-	{top: "un-", head: "seen", says: "something that nobody watched", rest: true, of: func(s *stall.Share) time.Duration { return s.Unseen }},
+	{top: "load", head: "gen", says: "the load generator, which is no part of the service (it sent the request late, or read the answer late)", rest: true, of: func(t *Tally) time.Duration { return t.Generator }},
+	{head: "app", says: "the program itself", rest: true, of: func(t *Tally) time.Duration { return t.Share.App }},
+	{top: "app/", head: "host", says: "the program or the machine (nobody watched which)", rest: true, of: func(t *Tally) time.Duration { return t.Share.AppOrHost }},
+	{top: "un-", head: "certain", says: "something that the clocks cannot decide", rest: true, of: func(t *Tally) time.Duration { return t.Share.Uncertain }},
+	{top: "un-", head: "seen", says: "something that nobody watched", rest: true, of: func(t *Tally) time.Duration { return t.Share.Unseen }},
 }

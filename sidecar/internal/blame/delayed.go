@@ -25,7 +25,9 @@ func stallsOf(s *stall.Share) []stall.Cause {
 }
 
 // GCShare returns what garbage collection had of the time of all requests, and
-// of the time of those that it delayed. In fidelity cycle both are at most.
+// of the time of those that it delayed. In fidelity cycle both are of pauses that
+// fell into requests for certain, which need not have delayed them; more of them may
+// be uncertain.
 func (t *Tally) GCShare() (ofAll, ofDelayed float64) {
 	return t.Of(t.Share.GC()), ratio(t.AffectedShare.GC(), t.AffectedShare.Total)
 }
@@ -43,36 +45,49 @@ func (j *Judgement) delayed() (t Tally, f stall.Fidelity) {
 }
 
 // delays returns the table of what garbage collection cost each band of which it
-// delayed a request; nil if there is none.
+// delayed a request; nil if there is none. What only other collectors than Go's of
+// today do has columns only if it was done.
 func (j *Judgement) delays() *page.Table {
-	if t, _ := j.delayed(); t.Affected == 0 {
+	t, _ := j.delayed()
+	if t.Affected == 0 {
 		return nil
 	}
+	all := j.sum(func(*Row) bool { return true })
 	g := &page.Table{}
-	g.Row("", "fide-", "", "of", "their", "of all", "by", "by", "full", "two in", "their first")
-	g.Row("latency", "lity", "delayed", "all %", "time %", "time %", "one", "more", "block.", "a stop", "stall")
+	row := func(cells []string, blocking, oneStop, first string) {
+		if all.FullBlocking > 0 {
+			cells = append(cells, blocking)
+		}
+		if all.OneStop > 0 {
+			cells = append(cells, oneStop)
+		}
+		g.Row(append(cells, first)...)
+	}
+	row([]string{"", "fide-", "", "of", "their", "of all", "by", "by"}, "full", "two in", "their first")
+	row([]string{"latency", "lity", "delayed", "all %", "time %", "time %", "one", "more"}, "block.", "a stop", "stall")
 	for i := range j.Rows {
-		if j.Rows[i].Affected > 0 {
-			g.Row(j.Rows[i].delayCells()...)
+		if r := &j.Rows[i]; r.Affected > 0 {
+			row(r.delayCells(), number(r.FullBlocking), number(r.OneStop), stallsOf(&r.AffectedShare)[0].String())
 		}
 	}
 	return g
 }
 
 func (row *Row) delayCells() []string {
-	atMost := func(cell string) string {
-		if row.Fidelity == stall.Cycle && !strings.HasPrefix(cell, "<") {
-			return "≤" + cell
+	// The counts are of what is certain, so only times are bounds.
+	atMost := func(f float64, s *stall.Share) string {
+		text := cell(f)
+		if row.Fidelity == stall.Cycle && s.Uncertain == 0 && !strings.HasPrefix(text, "<") {
+			return "≤" + text
 		}
-		return cell
+		return text
 	}
 	ofAll, ofDelayed := row.GCShare()
-	cells := []string{
-		bandTitles[row.Band], row.Fidelity.String(), atMost(number(row.Affected)),
-		atMost(cell(fraction(row.Affected, row.Requests))), atMost(cell(ofDelayed)), atMost(cell(ofAll)),
-		number(row.Affected - row.Several), number(row.Several), number(row.FullBlocking), number(row.OneStop),
+	return []string{
+		bandTitles[row.Band], row.Fidelity.String(), number(row.Affected),
+		cell(fraction(row.Affected, row.Requests)), atMost(ofDelayed, &row.AffectedShare), atMost(ofAll, &row.Share),
+		number(row.Affected - row.Several), number(row.Several),
 	}
-	return append(cells, stallsOf(&row.AffectedShare)[0].String())
 }
 
 func number(n int) string {

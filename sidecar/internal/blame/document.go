@@ -96,7 +96,7 @@ func (r *Report) Document() Document {
 		Affected:    r.Judgement.affected(),
 		GCMatters:   []MatterJSON{},
 		Blame:       r.Sentences(),
-		Notes:       r.Notes,
+		Notes:       r.notes(),
 	}
 	if r.GC.Slowed != (slowed.Tally{}) {
 		d.Slowed = &r.GC.Slowed
@@ -131,7 +131,7 @@ func (j *Judgement) affected() *Affected {
 		return nil
 	}
 	stalls := names(stallsOf(&t.AffectedShare))
-	return &Affected{fidelity.String(), t.Affected, stalls[0], stalls, whole(&t.AffectedShare)}
+	return &Affected{fidelity.String(), t.Affected, stalls[0], stalls, whole(&t.AffectedShare, t.AffectedGenerator)}
 }
 
 func names(causes []stall.Cause) []string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
@@ -31,7 +32,11 @@ func (r *Report) machine() string {
 	all := r.all()
 	switch host := hosts(&all.Share.Charged); {
 	case host > 0:
-		return s + fmt.Sprintf(", and the machine is charged with %s of the requests' time.", percent(all.Of(host)))
+		most := machineMost(&all.Share)
+		if strings.Contains(s, strings.Trim(most, " ()")) {
+			most = "" // it is said
+		}
+		return s + fmt.Sprintf(". The machine%s had %s of the requests' time.", most, percent(all.Of(host)))
 	case none:
 		return s + "."
 	case !o.Board:
@@ -72,6 +77,21 @@ var machineDid = map[stall.Cause]string{
 	stall.HostFault:      "pages came from disk",
 	stall.HostSuspended:  "it slept, or the process was stopped",
 	stall.HostUnknown:    "no evidence says why",
+	stall.RuntimeUnknown: "the probe's own runtime held it up",
+}
+
+// machineMost says in brackets what of the machine had the most of s.
+func machineMost(s *stall.Share) string {
+	first := stall.NoCause
+	for c := range stall.NumCauses {
+		if c.IsHost() && s.Charged[c] > s.Charged[first] {
+			first = c
+		}
+	}
+	if why := machineDid[first]; why != "" {
+		return " (" + first.String() + ": " + why + ")"
+	}
+	return ""
 }
 
 // hosts returns the part of a list of causes that is of the machine.

@@ -37,7 +37,7 @@ func TestMachine(t *testing.T) {
 		{"no gap", Outside{Mode: "spin", CPU: 1, Observed: observed, Board: true}, requests(0, 0),
 			"The probe outside saw no gap on CPU 1."},
 		{"no gap, but a cgroup", Outside{Mode: "spin", CPU: 1, Observed: observed, Board: true}, requests(3*ms, 0),
-			"The probe outside saw no gap on CPU 1, and the machine is charged with 30 % of the requests' time."},
+			"The probe outside saw no gap on CPU 1. The machine (host.throttled: the CPU quota was used up) had 30 % of the requests' time."},
 		{"gaps beside the requests", outside(quiet), requests(0, 0),
 			"The probe outside saw 7 gaps on CPU 1 (0.1 % of its time, longest 1.00 ms); none is charged to a request."},
 		{"gaps during requests", outside(quiet), requests(0, ms),

@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -13,10 +12,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Print writes the report as text, at most page.Width columns wide where no single
-// word is wider.
+// Print writes the report as text, as wide as the terminal, or page.Width columns,
+// where no single word is wider.
 func (r *Report) Print(to io.Writer) error {
-	w := bufio.NewWriter(to)
+	w := page.NewText(to)
 	fmt.Fprintln(w, "WHO IS TO BLAME FOR P99?")
 	for _, s := range r.Sentences() {
 		fmt.Fprintln(w)
@@ -35,9 +34,9 @@ func (r *Report) Print(to io.Writer) error {
 	if r.Requests > 0 {
 		r.printLatency(w)
 		page.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
-		r.Judgement.shares().Print(w)
+		r.Judgement.shares(w.Columns()).Print(w)
 		if g := r.Judgement.delays(); g != nil {
-			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; ≤: by pauses, at most; queue is no stall")
+			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
 			g.Print(w)
 		}
 		r.printSlowest(w)
@@ -49,14 +48,27 @@ func (r *Report) Print(to io.Writer) error {
 	return nil
 }
 
+// muchLate is the load generator's share of the slow requests' time from which on it
+// is said what that means.
+const muchLate = 0.10
+
+// notes returns the notes, and that the load generator has a part in p99.
+func (r *Report) notes() []string {
+	notes := slices.Clone(r.Notes)
+	if t, _ := r.tail(); t.Of(t.Generator) >= muchLate {
+		notes = append(notes, fmt.Sprintf("The load generator itself had %s of the time above p99: a client that has a CPU when it wants one would not see that part of it.", percent(t.Of(t.Generator))))
+	}
+	return notes
+}
+
 // caveats returns the notes, and that the machine has a part in what the
 // collector's pauses took.
 func (r *Report) caveats() []string {
-	text := r.GC.Slowed.String()
+	notes, text := r.notes(), r.GC.Slowed.String()
 	if text == "" {
-		return r.Notes
+		return notes
 	}
-	return append(slices.Clone(r.Notes), "The machine made collections of the service pause long: "+text+".")
+	return append(notes, "The machine made collections of the service pause long: "+text+".")
 }
 
 func (r *Report) printLatency(w io.Writer) {
@@ -95,7 +107,7 @@ func (c *Case) describe() string {
 		d    time.Duration
 	}
 	s := &c.Share
-	parts := []part{{"app", s.App}, {"app or host", s.AppOrHost}, {"uncertain", s.Uncertain}, {"unseen", s.Unseen}}
+	parts := []part{{"generator", c.Generator}, {"app", s.App}, {"app or host", s.AppOrHost}, {"uncertain", s.Uncertain}, {"unseen", s.Unseen}}
 	for cause := range stall.NumCauses {
 		parts = append(parts, part{cause.String(), s.Charged[cause]})
 	}
@@ -107,7 +119,7 @@ func (c *Case) describe() string {
 		}
 	}
 	text := strings.Join(words, " · ")
-	if s.Fidelity == stall.Cycle && s.GC() > 0 {
+	if s.Fidelity == stall.Cycle && s.GC() > 0 && s.Uncertain == 0 {
 		text += " (GC: at most)"
 	}
 	return text

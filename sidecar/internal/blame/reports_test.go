@@ -63,7 +63,12 @@ func reports() map[string]*Report {
 				stall.Queue: d / 20, stall.GCPause: d / 10, stall.GCAssist: d / 2, stall.SchedGC: d / 5,
 			}
 		}
-		exact = append(exact, Case{Share: share(d, stall.Exact, appOrHost, charges), Collections: n})
+		c := Case{Share: share(d, stall.Exact, appOrHost, charges), Collections: n}
+		if i%100 == 7 {
+			c.Generator = d * 3 / 20
+			c.Share.AppOrHost -= c.Generator
+		}
+		exact = append(exact, c)
 	}
 
 	var cycle []Case

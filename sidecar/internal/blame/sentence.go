@@ -31,7 +31,7 @@ func (r *Report) blame() string {
 	whose := fmt.Sprintf("the %s above p99 (%s and longer)", page.Many(t.Requests, "request"), page.Length(r.Judgement.Latency.P99))
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
-	had := func(p *party) string { return bound(t.Of(p.of(&t.Share)), p.loose(&cycle) > 0) }
+	had := func(p *party) string { return bound(t.Of(p.of(&t)), p.bounded(&cycle)) }
 	var s string
 	switch {
 	case first == nil || unseen >= mostUnseen:
@@ -43,39 +43,31 @@ func (r *Report) blame() string {
 			}
 			s += fmt.Sprintf(", and of the rest the most, %s, %s %s", had(first), went, first.name(&t.Share))
 		}
-		return s + t.garbage(cycle.Requests > 0) + "."
+		return s + r.garbage(&t, &cycle) + "."
 	case t.leads(first, second, &cycle):
 		s = fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.name(&t.Share), had(first), whose)
 	default:
 		s = fmt.Sprintf("To blame for p99: perhaps %s, with %s of the time of %s: of requests watched per cycle it is known what stops fell into them, not what held them up",
 			first.name(&t.Share), had(first), whose)
 	}
-	if second != nil && t.Of(second.of(&t.Share)) >= 0.05 {
+	if second != nil && t.Of(second.of(&t)) >= 0.05 {
 		s += fmt.Sprintf("; next %s, with %s", second.name(&t.Share), had(second))
 	}
 	if unseen >= muchUnseen {
 		s += fmt.Sprintf("; %s was unseen", percent(unseen))
 	}
-	return s + t.garbage(cycle.Requests > 0) + "."
+	return s + r.garbage(&t, &cycle) + "."
 }
 
-// someUnseen is the fraction from which on it is said that what was not seen may
-// be the collector's, too.
-const someUnseen = 0.005
-
-// garbage says what the collector had of the tally's time, at its most where it
-// was watched per cycle only.
-func (t *Tally) garbage(cycle bool) string {
-	unseen := t.Of(t.Share.Unseen+t.Share.Uncertain) >= someUnseen
-	switch {
-	case t.Share.GC() == 0 && unseen:
-		return "; garbage collection had none of it that was seen"
-	case t.Share.GC() == 0:
+// garbage says what the collector had of the tally's time: what was unseen may have
+// been its, too, if it ran.
+func (r *Report) garbage(t, cycle *Tally) string {
+	least := t.Of(t.Share.GC() - cycle.Share.GC())
+	most := t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain)
+	if most <= 0 || r.GC.Cycles == 0 && t.Share.GC() == 0 {
 		return "; garbage collection had none of it"
-	case unseen:
-		return "; garbage collection had " + bound(t.Of(t.Share.GC()), cycle) + ", what was not seen apart"
 	}
-	return "; garbage collection had " + bound(t.Of(t.Share.GC()), cycle)
+	return "; garbage collection had " + between(least, most)
 }
 
 // leaders returns the two who had the most time, unseen apart; nil for nobody.
@@ -86,7 +78,7 @@ func (t *Tally) leaders() (first, second *party) {
 		if p.head == "seen" {
 			continue
 		}
-		switch d := p.of(&t.Share); {
+		switch d := p.of(t); {
 		case d > most:
 			first, second, most, next = p, first, d, most
 		case d > next:
@@ -101,9 +93,9 @@ func (t *Tally) leaders() (first, second *party) {
 func (t *Tally) leads(first, second *party, cycle *Tally) bool {
 	loose, next := first.loose(cycle), time.Duration(0)
 	if second != nil {
-		next = second.of(&t.Share)
+		next = second.of(t)
 	}
-	return loose == 0 || first.of(&t.Share)-loose > next+loose
+	return loose == 0 || first.of(t)-loose > next+loose
 }
 
 func (r *Report) collector() string {
@@ -116,8 +108,8 @@ func (r *Report) collector() string {
 }
 
 // reached says how many requests the collector cost time, of those that were
-// watched exactly: of the others its pauses alone are known, and not who marked or
-// swept for it.
+// watched exactly: of the others the pauses that are certain alone are known, and not
+// who marked or swept for it.
 func (j *Judgement) reached() string {
 	exact := func(r *Row) bool { return r.Fidelity == stall.Exact }
 	all, seen := j.sum(func(*Row) bool { return true }), j.sum(exact)
@@ -125,8 +117,7 @@ func (j *Judgement) reached() string {
 	of := func(t *Tally) string { return percent(fraction(t.Affected, t.Requests)) }
 	switch {
 	case seen.Requests == 0:
-		return fmt.Sprintf("Its pauses fell into %s of all requests and %s of those above p99; what else it cost them nobody watched.",
-			bound(fraction(all.Affected, all.Requests), true), bound(fraction(tail.Affected, tail.Requests), true))
+		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them nobody watched.", of(&all), of(&tail))
 	case seen.Requests == all.Requests:
 		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&tail))
 	case tailSeen.Requests == 0:

@@ -4,25 +4,26 @@ import (
 	"github.com/otelgc/otelgc/sidecar/internal/page"
 )
 
-// shares returns the table of bands: who had the time of each row. If it gets
-// wider than page.Width, the stalls with the least time share a column.
-func (j *Judgement) shares() *page.Table {
+// shares returns the table of bands: who had the time of each row. If it gets wider
+// than so many columns, those that have little in every row share one; what was unseen
+// never does.
+func (j *Judgement) shares(columns int) *page.Table {
 	all := j.sum(func(*Row) bool { return true })
 	var shown []*party
 	folded := map[*party]bool{}
 	for i := range parties {
-		if parties[i].of(&all.Share) > 0 {
+		if parties[i].of(&all) > 0 {
 			shown = append(shown, &parties[i])
 		}
 	}
 	for {
 		g := j.table(shown, folded)
-		if g.Width() <= page.Width {
+		if g.Width() <= columns {
 			return g
 		}
 		var least *party
 		for _, p := range shown {
-			if !p.rest && !folded[p] && (least == nil || p.of(&all.Share) < least.of(&all.Share)) {
+			if p.head != "seen" && !folded[p] && (least == nil || j.peak(p) < j.peak(least)) {
 				least = p
 			}
 		}
@@ -31,6 +32,15 @@ func (j *Judgement) shares() *page.Table {
 		}
 		folded[least] = true
 	}
+}
+
+// peak returns the most that p has of the time of a row.
+func (j *Judgement) peak(p *party) (most float64) {
+	for i := range j.Rows {
+		row := &j.Rows[i]
+		most = max(most, row.Of(p.of(&row.Tally)))
+	}
+	return most
 }
 
 func (j *Judgement) table(shown []*party, folded map[*party]bool) *page.Table {
@@ -43,7 +53,7 @@ func (j *Judgement) table(shown []*party, folded map[*party]bool) *page.Table {
 		}
 	}
 	if len(folded) > 0 {
-		top, head = append(top, "other"), append(head, "stalls")
+		top, head = append(top, ""), append(head, "other")
 	}
 	g.Row(top...)
 	g.Row(head...)
@@ -60,7 +70,7 @@ func (row *Row) cells(shown []*party, folded map[*party]bool) []string {
 	}
 	other := 0.0
 	for _, p := range shown {
-		f := row.Of(p.of(&row.Share))
+		f := row.Of(p.of(&row.Tally))
 		if folded[p] {
 			other += f
 			continue

@@ -12,6 +12,10 @@ type Case struct {
 	Arrival stall.Instant
 	Latency time.Duration
 	Share   stall.Share
+	// Generator is the part of Share.Total that was the load generator's own, and of
+	// no cause: the request could be sent and was not, or its answer lay there and
+	// was not read.
+	Generator time.Duration
 	// Known is the part of Share.Total of which the service itself gave
 	// account; Share.Covered is part of it.
 	Known time.Duration
@@ -37,6 +41,7 @@ type Tally struct {
 	Affected, Several, FullBlocking, OneStop int
 	Share                                    stall.Share
 	AffectedShare                            stall.Share // of the affected ones alone
+	Generator, AffectedGenerator             time.Duration
 	Known                                    time.Duration
 	QueueDuringGC                            time.Duration
 	ArrivedDuringGC                          int
@@ -47,11 +52,13 @@ func (t *Tally) add(c *Case) {
 	t.Known += c.Known
 	t.QueueDuringGC += c.QueueDuringGC
 	t.ArrivedDuringGC += one(c.ArrivedDuringGC)
+	t.Generator += c.Generator
 	Add(&t.Share, &c.Share)
 	if c.Share.GC() <= 0 {
 		return
 	}
 	t.Affected++
+	t.AffectedGenerator += c.Generator
 	Add(&t.AffectedShare, &c.Share)
 	t.Several += one(c.Collections > 1)
 	t.FullBlocking += one(c.FullBlocking)
@@ -74,6 +81,8 @@ func (t *Tally) merge(u *Tally) {
 	t.QueueDuringGC += u.QueueDuringGC
 	t.ArrivedDuringGC += u.ArrivedDuringGC
 	t.Known += u.Known
+	t.Generator += u.Generator
+	t.AffectedGenerator += u.AffectedGenerator
 	Add(&t.Share, &u.Share)
 	Add(&t.AffectedShare, &u.AffectedShare)
 }

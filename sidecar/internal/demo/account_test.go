@@ -108,7 +108,7 @@ func TestAMatchedWindowThatLies(t *testing.T) {
 	if err := a.read(b, func() {}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := match(nil, a); err == nil || !strings.Contains(err.Error(), "share sums to 7ns, want its total of 1ns") {
+	if _, err := match(nil, a, new(followed)); err == nil || !strings.Contains(err.Error(), "share sums to 7ns, want its total of 1ns") {
 		t.Errorf("match: %v, want that the share does not sum", err)
 	}
 }

@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 
 const us = stall.Instant(time.Microsecond)
 
+// TestBounds: whoever runs the demo for ten seconds has it back within thirty.
+func TestBounds(t *testing.T) {
+	if all := startLimit + 10*time.Second + grace + endLimit; all >= 30*time.Second {
+		t.Errorf("the parts of a run of 10 s are bounded by %v in all, want less than 30 s", all)
+	}
+}
+
 func TestMatch(t *testing.T) {
 	// The handler ran from 110 to 150 us for a request of 100 us, and the client
 	// had the answer at 200 us. Two pauses of a collection lie in the handler, one
@@ -46,10 +53,10 @@ func TestMatch(t *testing.T) {
 		}
 	})
 	answers := []load.Answer{
-		{Arrival: 100 * us, Sent: 101 * us, Receipt: 200 * us},
-		{Arrival: 300 * us, Sent: 301 * us, Receipt: 340 * us},
+		{Arrival: 100 * us, Ready: 101 * us, Sent: 101 * us, Receipt: 200 * us},
+		{Arrival: 300 * us, Ready: 300 * us, Sent: 301 * us, Receipt: 340 * us},
 	}
-	m, err := match(answers, a)
+	m, err := match(answers, a, new(followed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,15 @@ import (
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // followed is what the machine did to the service's threads.
 type followed struct {
 	process *follow.Process // nil: nobody looks
 	exact   bool            // its threads are followed; else they are counted
+	place   *stall.Place
+	denied  []stall.Interval // when they were ready and none ran, at most maxPauses
 	// While the load lasted:
 	over   time.Duration
 	totals hostwatch.Totals
@@ -27,9 +30,10 @@ type followed struct {
 // for would be called the machine's.
 func (r *runner) follow(pid int) {
 	count := r.Inject == InjectForcedGC
-	p, err := follow.Start(follow.Options{PID: pid, Clock: r.clock, Board: r.outside, CountersOnly: count})
+	p, err := follow.Start(follow.Options{PID: pid, Clock: r.clock, Board: r.outside, CountersOnly: count, OnBatch: r.followed.keep})
 	if err == nil {
-		r.followed.process = p
+		owner := p.Owner()
+		r.followed.process, r.followed.place = p, &stall.Place{PID: owner.PID, Created: owner.Created}
 		r.followed.exact, err = p.Exact()
 	}
 	switch {
@@ -39,6 +43,11 @@ func (r *runner) follow(pid int) {
 	default:
 		r.notes = append(r.notes, fmt.Sprintf("The service's threads are not followed, so that what the machine did to them is not told from the rest: %v.", err))
 	}
+}
+
+// keep is called by one goroutine until the process is not followed any more.
+func (f *followed) keep(_ stall.Owner, b *hostwatch.Batch) {
+	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxPauses-len(f.denied))]...)
 }
 
 // unfollow ends it; the service may have ended before.

@@ -55,9 +55,9 @@ func (o *outsideGaps) attribute(m *matcher) blame.Inside {
 // place is less certain than s is long proves nothing.
 func (m *matcher) paused(s stall.Span) time.Duration {
 	var sum time.Duration
-	first, last := m.pauses(s)
+	first, last := m.stops.touching(s)
 	for i := first; i < last; i++ {
-		if v := &m.stops[i]; v.Slack < s.Duration() {
+		if v := &m.stops.list[i]; v.Slack < s.Duration() {
 			sum += v.Span().Clip(s).Duration()
 		}
 	}

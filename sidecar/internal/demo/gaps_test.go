@@ -32,7 +32,7 @@ func TestGapAttribution(t *testing.T) {
 			out.Farewell(&wire.Farewell{}),
 		}
 	})
-	m, err := match(nil, a)
+	m, err := match(nil, a, new(followed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,13 @@ type entry struct {
 	text              []byte
 }
 
-// The texts are as long as documents and pictures are: some 100 KiB. The collector
-// visits every entry in each cycle and only notes that its text is alive, since
-// bytes hold no pointers; so it is with most of what caches hold. Each text is a
-// span to sweep, and runtime.GC lets others run after every one.
+// The texts are as long as pictures are: some MiB. The collector visits every entry
+// in each cycle and only notes that its text is alive, since bytes hold no pointers;
+// so it is with most of what caches hold. Each text is a span to sweep, and
+// runtime.GC lets others run after every one.
 const (
-	shortestText = 32 << 10
-	longestText  = 224 << 10
+	shortestText = 512 << 10
+	longestText  = 1536 << 10
 	entrySize    = 64 + 8 // bytes: of the object, a size class of the runtime, and of the pointer in the index
 )
 

@@ -10,16 +10,21 @@ import (
 )
 
 // count says which collections delayed the request: those that the service
-// counted until the handler's end, and those that have a pause only on the way
-// back.
+// counted until the handler's end, and of those that have a pause on the way back
+// the ones that it did not, as the goroutine was parked in their pauses before. A
+// pause is on the way back if any of it is certain to lie there.
 func (m *matcher) count(handled, way stall.Span, c *blame.Case) {
 	n := c.Share.Collections
 	if c.Share.GC() > 0 {
-		before := m.collections(m.ids[0][:0], handled)
-		after := m.collections(m.ids[1][:0], way)
-		m.ids = [2][]uint64{before, after}
-		for _, id := range after {
-			if n == 0 || !slices.Contains(before, id) {
+		m.ids = m.ids[:0]
+		first, last := m.stops.touching(way)
+		for i := first; i < last; i++ {
+			p := &m.account.pauses[i]
+			if m.stops.list[i].Certain(way).Empty() || slices.Contains(m.ids, p.collection) {
+				continue
+			}
+			m.ids = append(m.ids, p.collection)
+			if !m.counted(i, c.Share.LastCollection) {
 				n++
 			}
 		}
@@ -31,24 +36,24 @@ func (m *matcher) count(handled, way stall.Span, c *blame.Case) {
 	c.OneStop = n > 1 && m.shareStop(stall.Span{Start: handled.Start, End: way.End})
 }
 
-// collections appends the collections that have a pause in s, in order.
-func (m *matcher) collections(to []uint64, s stall.Span) []uint64 {
-	first, last := m.pauses(s)
-	for i := first; i < last; i++ {
-		p := &m.account.pauses[i]
-		if !p.span().Clip(s).Empty() && !slices.Contains(to, p.collection) {
-			to = append(to, p.collection)
-		}
+// counted reports whether the service counted the collection of pause i, where the
+// last that it counted began then: after the collection before had ended. When one
+// began is told by its first pause, the place of which may be an estimate.
+func (m *matcher) counted(i int, then stall.Instant) bool {
+	pauses := m.account.pauses
+	of := pauses[i].collection
+	for i >= 0 && pauses[i].collection == of {
+		i--
 	}
-	return to
+	return then != 0 && (i < 0 || then > pauses[i].End)
 }
 
 // shareStop reports whether two collections have the same stop in s.
 func (m *matcher) shareStop(s stall.Span) bool {
-	first, last := m.pauses(s)
+	first, last := m.stops.touching(s)
 	for i := first + 1; i < last; i++ {
 		p, q := &m.account.pauses[i-1], &m.account.pauses[i]
-		if p.span() == q.span() && p.collection != q.collection && !p.span().Clip(s).Empty() {
+		if p.span() == q.span() && p.collection != q.collection && !m.stops.list[i-1].Certain(s).Empty() {
 			return true
 		}
 	}
@@ -56,15 +61,6 @@ func (m *matcher) shareStop(s stall.Span) bool {
 }
 
 func (p *pause) span() stall.Span { return stall.Span{Start: p.Start, End: p.End} }
-
-// underway says how much of the request's queue lies in a collection, at most:
-// the way to the handler and the way back are not told apart from other stalls
-// in them.
-func (m *matcher) underway(there, back stall.Span, c *blame.Case) {
-	c.QueueDuringGC = min(c.Share.Charged[stall.Queue], m.collecting(there)+m.collecting(back))
-	arrival := stall.Span{Start: there.Start, End: there.Start + 1}
-	c.ArrivedDuringGC = m.collecting(arrival) > 0
-}
 
 // collecting returns how much of s a collection was under way.
 func (m *matcher) collecting(s stall.Span) (sum time.Duration) {

@@ -28,14 +28,17 @@ const (
 // forcers are the goroutines that force collections. One alone would wait until
 // the last span is swept, for runtime.GC returns no sooner, and yields for each;
 // where several do it, the next sweeps the rest in one go and collects.
+//
+// Each has a thread of its own. At its end runtime.GC yields until nobody sweeps
+// any more, up to ten thousand times: as long as the thread that ends the collection
+// waits for the CPU that the yields take. Who has a thread of his own sleeps in each.
 const forcers = 2
 
 // psToMark are enough for requests to go on while the collector marks, for which
 // it has a quarter of each. With one P more it would have one to itself; but where
 // all share one CPU, each of the two stops of a collection, and the barrier before
-// the second, waits until the thread of every P had its turn. At load averages of
-// 12 to 26 on two CPUs, with all of it traced, three Ps made 47 to 78 collections a
-// second of 80 asked for, half of the runs 57 or more; four 52 to 62.
+// the second, waits until the thread of every P had its turn. With two, what waits
+// for the collector waits as often for a thread that has no CPU.
 const psToMark = 3
 
 // makeRoomToMark gives a service in which collections are forced the Ps of a
@@ -70,22 +73,31 @@ func inject(ctx context.Context, what Inject) uint64 {
 }
 
 // force forces collections, and returns how many the runtime made of it: those
-// that wait for one that has not begun yet share it.
+// that wait for one that has not begun yet share it. Turns for which no forcer was
+// free are made up for, as far as they were due lately.
 func force(ctx context.Context) uint64 {
 	before := forcedCycles()
-	var calls sync.WaitGroup
-	free := make(chan struct{}, forcers)
+	due := make(chan struct{}, mostLate/forceEvery)
+	var all sync.WaitGroup
+	for range forcers {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for range due {
+				if ctx.Err() == nil {
+					runtime.GC()
+				}
+			}
+		})
+	}
 	every(ctx, forceEvery, func() {
 		select {
-		case free <- struct{}{}:
-			calls.Go(func() {
-				runtime.GC()
-				<-free
-			})
-		default: // as many as there may be wait for the next
+		case due <- struct{}{}:
+		default:
 		}
 	})
-	calls.Wait()
+	close(due)
+	all.Wait()
 	return forcedCycles() - before
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
@@ -12,27 +11,29 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// matcher finds the service's account of a request by its arrival, and extends
-// it to the client's receipt.
+// matcher finds the service's account of a request by its arrival, extends it to
+// the client's receipt, and tells what of it was the load generator's.
 type matcher struct {
 	answers []load.Answer
 	account *account
 	window  []int32 // by answer; -1 if the service gave no account of it
 
-	longest time.Duration // the longest reach of a pause
-	joiner  stall.Joiner
-	stops   []stall.Interval // of the collector, as account.pauses
-	onWay   []stall.Interval // all that may touch the way back
+	joiner stall.Joiner
+	stops  intervals // of the collector, as account.pauses
+	others intervals // stops that were not of a collection
+	denied intervals // what the machine did to the service's threads
+	place  *stall.Place
+	near   []stall.Interval // memory of join
 
 	blocking bool         // the collections of the service are full and blocking
 	active   []stall.Span // when one was under way: merged
-	ids      [2][]uint64  // memory of count
+	ids      []uint64     // memory of count
 }
 
 // match decodes every window once. An arrival is its request's name, so what
 // does not fit any is not of this run.
-func match(answers []load.Answer, a *account) (*matcher, error) {
-	m := &matcher{answers: answers, account: a, window: make([]int32, len(answers))}
+func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
+	m := &matcher{answers: answers, account: a, window: make([]int32, len(answers)), place: f.place}
 	for i := range m.window {
 		m.window[i] = -1
 	}
@@ -48,27 +49,14 @@ func match(answers []load.Answer, a *account) (*matcher, error) {
 		}
 	}
 	slices.SortFunc(a.pauses, func(x, y pause) int { return compare(x.Start, y.Start) })
+	var stops []stall.Interval
 	for _, p := range a.pauses {
-		m.longest = max(m.longest, p.Duration()+2*p.Slack)
 		m.blocking = m.blocking || p.kind == gc.FullBlocking
-		m.stops = append(m.stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
+		stops = append(stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
 	}
+	m.stops, m.others, m.denied = sorted(stops), sorted(a.others), sorted(f.denied)
 	m.active = merged(a.active)
-	slices.SortFunc(a.others, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
-	for i := range a.others {
-		m.longest = max(m.longest, a.others[i].Duration()+2*a.others[i].Slack)
-	}
 	return m, nil
-}
-
-func compare(a, b stall.Instant) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // matched reports whether the service gave account of request k.
@@ -88,45 +76,45 @@ func (m *matcher) look(k int, c *blame.Case) {
 		return // match has decoded it before
 	}
 	c.Known = c.Share.Total
-	way := stall.Span{Start: w.End, End: max(w.End, answer.Receipt)}
+	there := stall.Span{Start: answer.Arrival, End: w.Start}
+	late := answer.Late().Clip(there)
+	way := stall.Span{Start: w.End, End: max(w.End, answer.Back())}
 	m.extend(way, &c.Share)
+	m.generator(late, stall.Span{Start: way.End, End: max(way.End, answer.Receipt)}, c)
 	m.count(stall.Span{Start: answer.Arrival, End: w.End}, way, c)
-	m.underway(stall.Span{Start: answer.Arrival, End: w.Start}, way, c)
+	c.QueueDuringGC = min(c.Share.Charged[stall.Queue], m.collecting(there)-m.collecting(late)+m.collecting(way))
+	c.ArrivedDuringGC = m.collecting(stall.Span{Start: there.Start, End: there.Start + 1}) > 0
 }
 
-// extend adds the way from the handler's end to the client's receipt: queue, but
-// for the stops that the runtime had in it.
+// extend adds the way from the handler's end to the client: queue, but for the
+// stops that the runtime had in it, and for what the machine did.
 func (m *matcher) extend(way stall.Span, s *stall.Share) {
-	if way.Empty() {
-		return
-	}
-	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End}
-	m.onWay = append(m.onWay[:0], m.near(m.stops, way)...)
-	if others := m.near(m.account.others, way); len(others) > 0 {
-		m.onWay = append(m.onWay, others...)
-		slices.SortFunc(m.onWay, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
-	}
-	var more stall.Share
-	m.joiner.Join(&w, &stall.Evidence{Process: m.onWay}, &more)
+	more := m.join(way)
 	more.Covered = 0 // coverage is of the service's own part
 	blame.Add(s, &more)
 }
 
-// pauses returns the range of the pauses that may touch s.
-func (m *matcher) pauses(s stall.Span) (first, last int) { return m.touching(m.stops, s) }
-
-// near cuts a list of stops to those that may touch s.
-func (m *matcher) near(list []stall.Interval, s stall.Span) []stall.Interval {
-	first, last := m.touching(list, s)
-	return list[first:last]
+// generator gives the load generator its part: what is queue of the time in which
+// it was late to send, and all in which the answer lay there unread.
+func (m *matcher) generator(late, unread stall.Span, c *blame.Case) {
+	unsent := m.join(late)
+	queue := min(unsent.Charged[stall.Queue], c.Share.Charged[stall.Queue])
+	c.Share.Charged[stall.Queue] -= queue
+	c.Share.Total += unread.Duration()
+	c.Generator = queue + unread.Duration()
 }
 
-func (m *matcher) touching(list []stall.Interval, s stall.Span) (first, last int) {
-	from := s.Start.Add(-m.longest)
-	first = sort.Search(len(list), func(i int) bool { return list[i].Start >= from })
-	last = first
-	for last < len(list) && list[last].Start.Add(-list[last].Slack) < s.End {
-		last++
+// join returns who had a time in which the request was not in its handler.
+func (m *matcher) join(way stall.Span) (s stall.Share) {
+	if way.Empty() {
+		return s
 	}
-	return first, last
+	m.near = append(m.near[:0], m.stops.near(way)...)
+	if others := m.others.near(way); len(others) > 0 {
+		m.near = append(m.near, others...)
+		slices.SortFunc(m.near, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
+	}
+	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End, Place: m.place}
+	m.joiner.Join(&w, &stall.Evidence{Process: m.near, Host: m.denied.near(way)}, &s)
+	return s
 }

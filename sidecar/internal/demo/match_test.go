@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
@@ -30,7 +32,7 @@ func TestStopsOnTheWayBack(t *testing.T) {
 			out.Farewell(&wire.Farewell{}),
 		}
 	})
-	m, err := match([]load.Answer{{Arrival: 100 * us, Sent: 101 * us, Receipt: 200 * us}}, a)
+	m, err := match([]load.Answer{{Arrival: 100 * us, Ready: 101 * us, Sent: 101 * us, Receipt: 200 * us}}, a, new(followed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,5 +48,54 @@ func TestStopsOnTheWayBack(t *testing.T) {
 	}
 	if c.Collections != 1 {
 		t.Errorf("%d collections, want 1", c.Collections)
+	}
+}
+
+// TestGenerator: what the load generator did itself is nobody's queue. It was late
+// to send, but not while it had no connection; and it was late to read.
+func TestGenerator(t *testing.T) {
+	// The handler ran from 150 to 160 us; the answer came at 180 us.
+	w := stall.Window{Arrival: 100 * us, Start: 150 * us, End: 160 * us}
+	s := stall.Share{Total: 60_000, AppOrHost: 10_000, Covered: 60_000, Pauses: 1, Collections: 1, LastCollection: 112 * us, Fidelity: stall.Exact}
+	s.Charged[stall.GCPause] = 5_000
+	s.Charged[stall.HostPreempted] = 3_000
+	s.Charged[stall.Queue] = 42_000
+	a := tell(t, func(out *wire.Writer) []error {
+		return []error{
+			out.Hello(hello()),
+			out.Window(&w, &s),
+			out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{
+				{Start: 112 * us, End: 117 * us}, // before it was sent
+				{Start: 190 * us, End: 195 * us}, // before it was read
+			}}),
+			out.Farewell(&wire.Farewell{}),
+		}
+	})
+	owner := stall.Owner{PID: 7, Created: 9}
+	preempted := func(from, to stall.Instant) stall.Interval {
+		return stall.Interval{Start: from * us, End: to * us, Cause: stall.HostPreempted, Scope: stall.ScopeTarget, Source: stall.TargetWatch, Owner: owner}
+	}
+	f := &followed{
+		place:  &stall.Place{PID: 7, Created: 9},
+		denied: []stall.Interval{preempted(120, 121), preempted(140, 142), preempted(165, 175), preempted(198, 199)},
+	}
+	m, err := match([]load.Answer{{Arrival: 100 * us, Ready: 110 * us, Sent: 130 * us, Came: 180 * us, Receipt: 200 * us}}, a, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got blame.Case
+	m.look(0, &got)
+	want := blame.Case{Arrival: 100 * us, Latency: 100_000, Known: 60_000, Share: s, Generator: 34_000, Collections: 1}
+	want.Share.Total = 100_000
+	want.Share.Charged[stall.HostPreempted] += 10_000
+	want.Share.Charged[stall.Queue] = 38_000
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("case (-want +got):\n%s", diff)
+	}
+	// Where nobody knows when the answer came, all of the way back is queue.
+	m.answers[0].Came = 0
+	m.look(0, &got)
+	if want := 14 * time.Microsecond; got.Generator != want {
+		t.Errorf("without a stamp the generator has %v, want %v", got.Generator, want)
 	}
 }

@@ -19,18 +19,18 @@ const minForP99 = 1000
 // report puts together what the load, the service and the probe saw.
 func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 	answered := make([]load.Answer, 0, len(r.outcome.Answers))
-	unsent, late := 0, time.Duration(0)
+	unsent, waited := 0, time.Duration(0)
 	for _, a := range r.outcome.Answers {
 		if a.Sent == 0 {
 			unsent++
 		} else {
-			late = max(late, a.Sent.Sub(a.Arrival))
+			waited = max(waited, a.Ready.Sub(a.Arrival))
 		}
 		if a.OK() {
 			answered = append(answered, a)
 		}
 	}
-	m, err := match(answered, &r.account)
+	m, err := match(answered, &r.account, &r.followed)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 			b.Unmatched++
 		}
 	}
-	b.Notes = r.warnings(b, s, unsent, late)
+	b.Notes = r.warnings(b, s, unsent, waited)
 	return b, nil
 }
 
@@ -131,7 +131,7 @@ func (r *runner) sharing(s jitterprobe.Summary) string {
 }
 
 // warnings lists what the reader has to know before he believes a number.
-func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, late time.Duration) []string {
+func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, waited time.Duration) []string {
 	notes := r.notes
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if s.Note != "" {
@@ -152,8 +152,8 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, la
 	if b.Unmatched > 0 {
 		add("The service gave no account of %s that it answered: all their time is unseen.", page.Many(b.Unmatched, "request"))
 	}
-	if late > 10*time.Millisecond {
-		add("One request waited %s for a connection or for the load generator itself: it is part of its latency, as queue.", page.Length(late))
+	if waited > 10*time.Millisecond {
+		add("One request waited %s for a free connection: it is part of its latency, as queue.", page.Length(waited))
 	}
 	if b.GC.Cycles != b.GC.RuntimeCycles {
 		add("The monitor counted %s, the runtime %s.", page.Many(b.GC.Cycles, "collection"), page.Count(b.GC.RuntimeCycles))

@@ -144,7 +144,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	r.followed.mark(r.served)
 	stopped := child.stop(endLimit)
 	if err := <-read; r.account.failure != nil || err != nil || stopped != nil {
-		return cmp.Or(r.account.failure, errors.Join(stopped, err))
+		return cmp.Or(context.Cause(ctx), r.account.failure, errors.Join(stopped, err)) // the first kills the service
 	}
 	if !r.account.ended {
 		return errors.New("read account of service: it ended without its last word")

@@ -49,10 +49,11 @@ type Document struct {
 	Gaps        []Gap         `json:"gaps"`  // the longest, in order of time
 	GapsLeft    uint64        `json:"gaps_left_out,omitempty"`
 	// Counts are the gaps of at least so long; in mode periodic the wake-ups that
-	// were at least so late, of which a long gap swallows several.
-	Counts map[string]uint64 `json:"counts"`
-	Causes map[string]Cause  `json:"causes,omitempty"`
-	Limits []string          `json:"limits,omitempty"` // causes that cannot be decided, and why
+	// were at least so late, of which a long gap swallows several. Null is below the
+	// threshold: nobody looked.
+	Counts map[string]*uint64 `json:"counts"`
+	Causes map[string]Cause   `json:"causes,omitempty"`
+	Limits []string           `json:"limits,omitempty"` // causes that cannot be decided, and why
 }
 
 // Gap is one gap.
@@ -61,6 +62,7 @@ type Gap struct {
 	End   stall.Instant `json:"end"`
 	Cause string        `json:"cause"`
 	Scope string        `json:"scope"`
+	CPU   *int32        `json:"cpu,omitempty"` // absent if it is not of one CPU
 	// Evidence is what decided the cause; absent if nothing did.
 	Evidence string `json:"evidence,omitempty"`
 }
@@ -78,7 +80,7 @@ func (r *Report) Document() Document {
 		Threshold: r.Threshold, Start: r.Start, Duration: r.Observed(), Covered: r.Covered(),
 		Dropped: r.Dropped, DroppedTime: r.DroppedTime, GapTime: r.GapTime,
 		Max: max(r.Longest.Duration(), r.DroppedMax), Total: r.Gaps, GapsLeft: r.Left,
-		Gaps: make([]Gap, 0, len(r.Kept)), Counts: map[string]uint64{}, Causes: map[string]Cause{},
+		Gaps: make([]Gap, 0, len(r.Kept)), Counts: map[string]*uint64{}, Causes: map[string]Cause{},
 	}
 	if id, err := stall.BootID(); err == nil {
 		d.BootID = id
@@ -89,11 +91,14 @@ func (r *Report) Document() Document {
 	if r.Loop > 0 {
 		d.LoopNS, d.Balance = &r.Loop, &r.Balance
 	}
-	for _, g := range r.Kept {
-		d.Gaps = append(d.Gaps, Gap{g.Start, g.End, g.Cause.String(), g.Scope.String(), g.Evidence.String()})
+	for i := range r.Kept {
+		d.Gaps = append(d.Gaps, gapOf(&r.Kept[i]))
 	}
 	for _, c := range r.Counts {
-		d.Counts[bound(c.AtLeast)] = c.N
+		d.Counts[bound(c.AtLeast)] = nil
+	}
+	for _, c := range r.counts() {
+		d.Counts[bound(c.AtLeast)] = &c.N
 	}
 	for c, t := range r.Causes {
 		if t.N > 0 {
@@ -104,6 +109,14 @@ func (r *Report) Document() Document {
 		d.Limits = append(d.Limits, l.String())
 	}
 	return d
+}
+
+func gapOf(g *jitterprobe.Gap) Gap {
+	doc := Gap{Start: g.Start, End: g.End, Cause: g.Cause.String(), Scope: g.Scope.String(), Evidence: g.Evidence.String()}
+	if g.CPU >= 0 {
+		doc.CPU = &g.CPU
+	}
+	return doc
 }
 
 const clockName = "CLOCK_MONOTONIC"

@@ -29,7 +29,7 @@ func spin() *Report {
 	s.Causes[stall.HostThrottled] = jitterprobe.Tally{N: 1, Time: 3500}
 	var l Log
 	l.Add(gap)
-	l.Add(jitterprobe.Gap{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup})
+	l.Add(jitterprobe.Gap{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup, CPU: -1})
 	return NewReport(s, &l, time.Microsecond)
 }
 

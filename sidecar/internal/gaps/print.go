@@ -72,9 +72,15 @@ func (r *Report) counted() string {
 	return "gaps"
 }
 
+// counts leaves out what lies below the threshold: shorter gaps were not looked
+// for, so that those numbers would be of longer ones alone.
+func (r *Report) counts() []jitterprobe.Count {
+	return slices.DeleteFunc(slices.Clone(r.Counts[:]), func(c jitterprobe.Count) bool { return c.AtLeast < r.Threshold })
+}
+
 func (r *Report) printCounts(w io.Writer) {
 	fmt.Fprintf(w, "\n  %-12s%12s%12s\n", "at least", r.counted(), "per second")
-	for _, c := range r.Counts {
+	for _, c := range r.counts() {
 		fmt.Fprintf(w, "  %-12s%12d%12.2f\n", bound(c.AtLeast), c.N, float64(c.N)/max(r.Observed().Seconds(), 1e-9))
 	}
 	if r.Mode == jitterprobe.Periodic {

@@ -33,8 +33,10 @@ type Options struct {
 // Answer is what became of one request.
 type Answer struct {
 	Arrival stall.Instant // the intended start
-	Sent    stall.Instant // when a connection took it; zero if none did in time
-	Receipt stall.Instant // when the whole answer was there; zero if it never was
+	Ready   stall.Instant // when it could be sent: at its arrival, or when the connection that took it became free
+	Sent    stall.Instant // when it was; zero if no connection took it in time
+	Came    stall.Instant // when the last of the answer came to this host's socket; zero if that is not known
+	Receipt stall.Instant // when the whole answer was read; zero if it never was
 }
 
 // OK reports whether the request was answered.
@@ -51,32 +53,50 @@ type Outcome struct {
 	Failure error
 }
 
+// Late returns the time in which a request that could be sent was not: that is the
+// generator's own, which had no CPU or was slow.
+func (a *Answer) Late() stall.Span { return stall.Span{Start: a.Ready, End: a.Sent} }
+
+// Back returns when the answer was out of the service's hands, at the latest. What
+// is from then to the receipt is the generator's own, too.
+func (a *Answer) Back() stall.Instant {
+	if a.Came != 0 {
+		return a.Came
+	}
+	return a.Receipt
+}
+
 // Run drives the service and returns when every request of the schedule was
 // answered, failed or given up. It leaves no goroutine behind. If ctx ends
 // before that, what was not sent is left out, as not sent; what is under way is
 // waited for.
 func Run(ctx context.Context, o Options) Outcome {
 	o = o.withDefaults()
-	end := o.Schedule.Span() + o.Grace
+	n := min(o.Connections, len(o.Schedule))
 	r := &run{
 		Options: o,
 		out:     Outcome{Answers: make([]Answer, len(o.Schedule))},
-		ready:   make(chan int, o.Connections),
+		free:    make(chan *connection, n),
 	}
-	var workers, warm sync.WaitGroup
-	for range min(o.Connections, len(o.Schedule)) {
+	var readers, warm sync.WaitGroup
+	for range n {
 		warm.Add(1)
-		workers.Go(func() { r.work(ctx, warm.Done) })
+		readers.Go(func() { r.read(warm.Done) })
 	}
 	warm.Wait()
+	defer prompt()()
 	r.out.Start = o.Clock.Now().Add(leadTime)
 	for i, at := range o.Schedule {
 		r.out.Answers[i].Arrival = r.out.Start.Add(at)
 	}
-	r.deadline = r.out.Start.Add(end)
+	r.deadline = r.out.Start.Add(o.Schedule.Span() + o.Grace)
 	r.dispatch(ctx)
-	close(r.ready)
-	workers.Wait()
+	for range n {
+		c := <-r.free // when the last of its answers is there, or given up
+		close(c.asked)
+		c.hangUp()
+	}
+	readers.Wait()
 	return r.out
 }
 
@@ -103,12 +123,12 @@ func (o Options) withDefaults() Options {
 type run struct {
 	Options
 	out      Outcome
-	ready    chan int
+	free     chan *connection // the longest free first
 	deadline stall.Instant
 	failure  sync.Once
 }
 
-// dispatch hands out each request at its time. Handing out may block when every
+// dispatch sends each request at its time. It may have to wait where every
 // connection is busy; the arrivals stay where they are.
 func (r *run) dispatch(ctx context.Context) {
 	pace, stop := newPacer(r.Clock)
@@ -116,36 +136,72 @@ func (r *run) dispatch(ctx context.Context) {
 	for i := range r.out.Answers {
 		pace.until(ctx, r.out.Answers[i].Arrival)
 		select {
-		case r.ready <- i:
+		case c := <-r.free:
+			r.send(i, c)
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-func (r *run) work(ctx context.Context, warm func()) {
-	conn := &connection{address: r.Address}
-	defer conn.close()
+// send sends request i, unless it is too late for that.
+func (r *run) send(i int, c *connection) {
+	a := &r.out.Answers[i]
+	now := r.Clock.Now()
+	if now > r.deadline {
+		r.free <- c
+		return
+	}
+	a.Ready, a.Sent = max(a.Arrival, c.free), now
+	if err := c.send(r.request(i, a.Arrival), min(r.Timeout, r.deadline.Sub(now))); err != nil {
+		r.fail(err)
+	}
+	c.asked <- i
+}
+
+// read keeps a connection, and reads what is answered on it.
+func (r *run) read(warm func()) {
+	c := &connection{address: r.Address, asked: make(chan int, 1)}
+	defer c.close()
 	// The first request on a connection pays for the connection, which is not
 	// what is measured. If it fails the measured ones will say so.
-	_ = conn.exchange(r.request(0, 0), warmLimit)
-	warm()
-	for i := range r.ready {
-		a := &r.out.Answers[i]
-		now := r.Clock.Now()
-		if ctx.Err() != nil || now > r.deadline {
-			continue
+	err := c.open(warmLimit)
+	if err == nil && c.send(r.request(0, 0), warmLimit) == nil && c.answer() != nil {
+		c.close()
+	}
+	for warm(); ; {
+		err := c.open(warmLimit)
+		if c.conn != nil {
+			_ = c.conn.SetDeadline(time.Time{}) // one that is closed fails when it is read
 		}
-		a.Sent = now
-		limit := now.Add(r.Timeout)
-		err := conn.exchange(r.request(i, a.Arrival), min(limit, r.deadline).Sub(now))
-		if err != nil {
-			r.failure.Do(func() { r.out.Failure = err })
-			continue
+		c.free = r.Clock.Now()
+		r.free <- c
+		if err == nil {
+			err = c.answer()
 		}
-		a.Receipt = r.Clock.Now()
+		receipt, age, stamped := r.Clock.Now(), time.Duration(0), false
+		if err == nil {
+			age, stamped = c.age()
+		}
+		i, more := <-c.asked
+		switch a := &r.out.Answers[i]; {
+		case !more:
+			return
+		case err != nil:
+			r.fail(err)
+			c.close()
+		default:
+			a.Receipt = receipt
+			if stamped && age < receipt.Sub(a.Sent) {
+				a.Came = receipt.Add(-age)
+			}
+		}
 	}
 }
+
+func (r *run) fail(err error) { r.failure.Do(func() { r.out.Failure = err }) }
 
 // request writes request i. One without an arrival is not counted by the
 // service.

@@ -71,6 +71,8 @@ func TestRunCountsFromTheIntendedStart(t *testing.T) {
 		Path: func(int) string { return "/" }, Header: "X-Arrival",
 		Connections: 1, // so that all wait for the first
 	})
+	mu.Lock()
+	defer mu.Unlock()
 	for i := range out.Answers {
 		a := &out.Answers[i]
 		if !a.OK() {
@@ -84,8 +86,12 @@ func TestRunCountsFromTheIntendedStart(t *testing.T) {
 		if floor := 100*time.Millisecond - schedule[i]; a.Latency() < floor {
 			t.Errorf("latency of request %d: %v, want at least %v", i, a.Latency(), floor)
 		}
-		if a.Sent < a.Arrival || a.Receipt < a.Sent {
+		if a.Ready < a.Arrival || a.Sent < a.Ready || a.Receipt < a.Sent || a.Came != 0 && (a.Came < a.Sent || a.Receipt < a.Came) {
 			t.Errorf("answer %d out of order: %+v", i, *a)
+		}
+		// Waiting for the one connection is not the generator's being late.
+		if i > 0 && a.Ready < out.Answers[i-1].Receipt {
+			t.Errorf("request %d was ready at %d, but the connection was busy until %d", i, a.Ready, out.Answers[i-1].Receipt)
 		}
 	}
 }
@@ -126,5 +132,28 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 	if a := out.Answers[1]; a.Sent != 0 || a.OK() {
 		t.Errorf("answer of a request an hour away: %+v, want it not to have been sent", a)
+	}
+}
+
+// TestRunSurvivesClosedConnections: what is sent on a connection that the service
+// has closed fails, and the next is sent on a new one.
+func TestRunSurvivesClosedConnections(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/0" {
+			w.Header().Set("Connection", "close")
+		}
+	}))
+	defer server.Close()
+	schedule := load.Schedule{0, 200 * time.Millisecond, 400 * time.Millisecond}
+	out := load.Run(t.Context(), load.Options{
+		Address: server.Listener.Addr().String(), Schedule: schedule, Clock: clock, Connections: 1,
+		Path: func(i int) string { return "/" + strconv.Itoa(i) }, Header: "X-Arrival",
+	})
+	if last := &out.Answers[2]; !last.OK() {
+		t.Errorf("the last request was not answered: %+v, %v", *last, out.Failure)
 	}
 }

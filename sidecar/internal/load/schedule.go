@@ -10,7 +10,7 @@ import (
 // request.
 type Schedule []time.Duration
 
-// MaxArrivals bounds a schedule: the generator keeps 32 bytes for each.
+// MaxArrivals bounds a schedule: the generator keeps 48 bytes for each.
 const MaxArrivals = 1_000_000
 
 // MaxSpan is the longest run.

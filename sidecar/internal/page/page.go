@@ -10,19 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// Width is how wide a printed report gets, in columns.
-const Width = 100
-
-// Heading writes the title of a section, with a remark at the right end.
+// Heading writes the title of a section, with a remark at the right end, or below
+// it where there is no room.
 func Heading(w io.Writer, title, remark string) {
 	if h, ok := w.(*HTML); ok {
 		h.heading(title, remark)
 		return
 	}
-	if remark != "" {
-		title = fmt.Sprintf("%s %*s", title, Width-1-utf8.RuneCountInString(title), remark)
+	room := columns(w) - 1 - utf8.RuneCountInString(title)
+	if remark != "" && utf8.RuneCountInString(remark) <= room {
+		title, remark = fmt.Sprintf("%s %*s", title, room, remark), ""
 	}
 	_, _ = fmt.Fprintf(w, "\n%s\n", title)
+	if remark != "" {
+		Wrap(w, "  (", "  ", remark+")")
+	}
 }
 
 // Item writes a named line, wrapped.
@@ -30,7 +32,7 @@ func Item(w io.Writer, name, text string) {
 	Wrap(w, fmt.Sprintf("  %-13s", name), strings.Repeat(" ", 15), text)
 }
 
-// Wrap writes text in lines of at most Width columns: the first after first,
+// Wrap writes text in lines of at most as many columns as w has: the first after first,
 // the others after indent. A word that is longer has a line of its own. A number
 // stays with its unit.
 func Wrap(w io.Writer, first, indent, text string) {
@@ -38,11 +40,12 @@ func Wrap(w io.Writer, first, indent, text string) {
 		h.sentence(first, text)
 		return
 	}
+	width := columns(w)
 	line, n := first, utf8.RuneCountInString(first)
 	empty := true
 	for word := range words(text) {
 		k := utf8.RuneCountInString(word)
-		if !empty && n+1+k > Width {
+		if !empty && n+1+k > width {
 			_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line, n, empty = indent, utf8.RuneCountInString(indent), true
 		}

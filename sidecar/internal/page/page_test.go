@@ -76,3 +76,31 @@ func TestWrapKeepsUnits(t *testing.T) {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
 }
+
+// TestNarrow: what is written for a narrow terminal keeps to it.
+func TestNarrow(t *testing.T) {
+	var b strings.Builder
+	text := NewText(&b)
+	if text.Columns() != Width {
+		t.Errorf("%d columns for a file, want %d", text.Columns(), Width)
+	}
+	text.columns = Narrow
+	Heading(text, "WHO", "and why")
+	Heading(text, "WHAT", strings.Repeat("much ", 15)+"too long")
+	Item(text, "machine", strings.Repeat("12345678 ", 8))
+	var table Table
+	table.Row(strings.Repeat("x", Width))
+	table.Print(text)
+	if err := text.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := "\nWHO" + strings.Repeat(" ", Narrow-10) + "and why\n" +
+		"\nWHAT\n  (" + strings.Repeat("much ", 15) + "\n  too long)\n" +
+		"  machine      " + strings.TrimSpace(strings.Repeat("12345678 ", 7)) + "\n" +
+		"               12345678\n" +
+		"  " + strings.Repeat("x", Narrow-3) + "…\n"
+	want = strings.ReplaceAll(want, " \n", "\n")
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("page (-want +got):\n%s", d)
+	}
+}

@@ -42,7 +42,8 @@ func (t *Table) Width() int {
 	return sum
 }
 
-// Print writes the table. In text, what is beyond Width is cut off, and shows it.
+// Print writes the table. In text, what is beyond its width is cut off, and shows
+// it.
 func (t *Table) Print(w io.Writer) {
 	if h, ok := w.(*HTML); ok {
 		h.table(t)
@@ -60,7 +61,7 @@ func (t *Table) Print(w io.Writer) {
 				b.WriteString(pad + c)
 			}
 		}
-		_, _ = fmt.Fprintln(w, clip(strings.TrimRight(b.String(), " "), Width))
+		_, _ = fmt.Fprintln(w, clip(strings.TrimRight(b.String(), " "), columns(w)))
 	}
 }
 

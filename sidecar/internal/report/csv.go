@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +19,8 @@ import (
 //
 // "Time In GC" there is a share of CPU samples, which no file here holds: it is
 // empty. PauseMSec is our pause, to where the world runs again; the column
-// PauseMax ns is its upper bound, by which GCStats' own figure goes.
+// PauseMax ns is its upper bound, by which GCStats' own figure goes. The rows of
+// a recording say last whose they are.
 func (r *Report) columns() []string {
 	c := []string{
 		"Num", "PauseStart", "Reason", "Gen", "PauseMSec", "Time In GC", "AllocMB", "Alloc MB/sec", "PeakMB", "AfterMB",
@@ -26,21 +29,30 @@ func (r *Report) columns() []string {
 	for _, g := range []string{"Gen0", "Gen1", "Gen2", "LOH"} {
 		c = append(c, g+" Size", g+" Surv%", g+" Frag%")
 	}
-	return append(c, "FinalizeSurviveMB", "Pinned Object", "% Pause Time", "Suspend Msec",
+	c = append(c, "FinalizeSurviveMB", "Pinned Object", "% Pause Time", "Suspend Msec",
 		"POH Size", "POH Surv%", "POH Frag%", "Kind", "Start ns", "Pause ns", "PauseMax ns", "% Time in GC", "Finalizable", "Incomplete")
+	if r.Experiment != nil {
+		c = append(c, "Target", "PID")
+	}
+	return c
 }
 
-// PrintCSV writes one row for each collection. What is not known is empty.
+// PrintCSV writes one row for each collection, process by process. What is not
+// known is empty.
 func (r *Report) PrintCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
-	t := csvTable{Report: r, inGC: map[int]float64{}}
-	for _, s := range r.TimeInGC() {
-		t.inGC[s.Number] = s.Share
-	}
 	err := w.Write(r.columns())
-	for i := range r.Collections {
-		if err == nil {
-			err = w.Write(t.row(i))
+	parts := r.parts()
+	for _, id := range slices.Sorted(maps.Keys(parts)) {
+		t := newTable(parts[id])
+		for i := range t.Collections {
+			row := t.row(i)
+			if r.Experiment != nil {
+				row = append(row, strconv.Itoa(id), strconv.Itoa(t.Source.PID))
+			}
+			if err == nil {
+				err = w.Write(row)
+			}
 		}
 	}
 	w.Flush()
@@ -53,12 +65,20 @@ func (r *Report) PrintCSV(to io.Writer) error {
 	return nil
 }
 
-// csvTable is a table under way.
+// csvTable is a table of one process under way.
 type csvTable struct {
 	*Report
 	inGC    map[int]float64 // by number in the file
 	restart stall.Instant   // the end of the last pause so far, zero before
 	gen0    gc.Maybe[gc.Bytes]
+}
+
+func newTable(r *Report) *csvTable {
+	t := &csvTable{Report: r, inGC: map[int]float64{}}
+	for _, s := range r.TimeInGC() {
+		t.inGC[s.Number] = s.Share
+	}
+	return t
 }
 
 func (t *csvTable) row(i int) []string {

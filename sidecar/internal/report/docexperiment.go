@@ -21,11 +21,13 @@ type DocExperiment struct {
 	Start           stall.Instant       `json:"start"`
 	End             stall.Instant       `json:"end"`
 	Pauses          map[int]DocPausesOf `json:"pauses"`                     // by id of the runtime
+	Summaries       map[int]Summary     `json:"summaries"`                  // by id of the runtime, of the results
 	Common          *DocGaps            `json:"gaps_of_all_cpus,omitempty"` // at once
 	Examined        bool                `json:"doctor_asked"`
 	Failed          []string            `json:"doctor_failed,omitempty"`
 	Warned          []Warning           `json:"doctor_warned,omitempty"`
-	Watched         map[int]DocWatched  `json:"watched,omitempty"` // by id of the runtime: from outside
+	Unexamined      []int               `json:"doctor_not_asked_about,omitempty"` // PIDs
+	Watched         map[int]DocWatched  `json:"watched,omitempty"`                // by id of the runtime: from outside
 	Hosts           []DocHost           `json:"hosts,omitempty"`
 }
 
@@ -69,6 +71,9 @@ type DocGaps struct {
 	// than, how many there were.
 	Histogram map[int]uint64 `json:"histogram"`
 	Over50us  uint64         `json:"over_50us"`
+	// NotCompared are longer ones beyond Over50us, more than a report sets against
+	// pauses.
+	NotCompared uint64 `json:"over_50us_not_compared,omitempty"`
 	// GC is the share of Over50us that garbage collection made: of a probe
 	// within the process only.
 	GC          *float64 `json:"gc_fraction,omitempty"`
@@ -95,7 +100,7 @@ func (r *Report) docExperiment() *DocExperiment {
 		NotReproducible: append([]string{}, x.NotReproducible...), Machine: x.Machine, OS: x.OS,
 		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload,
 		Probes: []DocProbe{}, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
-		Pauses: map[int]DocPausesOf{}, Examined: x.Examined, Failed: x.Failed, Warned: x.Warned,
+		Pauses: map[int]DocPausesOf{}, Summaries: map[int]Summary{}, Examined: x.Examined, Failed: x.Failed, Warned: x.Warned, Unexamined: x.Unexamined,
 	}
 	for _, h := range x.Hosts {
 		d.Hosts = append(d.Hosts, DocHost{h.Host, h.Over})
@@ -113,8 +118,11 @@ func (r *Report) docExperiment() *DocExperiment {
 		common := x.Common.doc(false)
 		d.Common = &common
 	}
-	for _, t := range x.Targets {
-		d.Pauses[t.ID] = r.only(t.ID).pausesByKind()
+	for i := range x.Targets {
+		if t := &x.Targets[i]; t.Unwatched == "" {
+			s := r.summaryOf(t)
+			d.Pauses[t.ID], d.Summaries[t.ID] = s.Pauses, s
+		}
 	}
 	return d
 }
@@ -123,7 +131,7 @@ func (c *GapCounts) doc(inside bool) DocGaps {
 	d := DocGaps{
 		Observed: c.Observed, Dropped: c.Dropped, Total: c.Total, Time: c.Time, Max: c.Longest,
 		Counts: map[string]uint64{}, Causes: map[string]uint64{}, Histogram: map[int]uint64{},
-		Over50us: c.Long, Overlapping: c.Overlapping, Expected: c.Expected,
+		Over50us: c.Long, NotCompared: c.longLeft, Overlapping: c.Overlapping, Expected: c.Expected,
 		Evidence: map[string]uint64{}, Longest: []DocGap{},
 	}
 	for decision, sum := range c.Decided {

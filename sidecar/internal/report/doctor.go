@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
@@ -12,16 +14,28 @@ import (
 // Warning is a check of the doctor that warned, and what it found.
 type Warning struct {
 	ID    string `json:"id"`
+	PID   int    `json:"pid,omitempty"` // of the process that it is about, 0 for the machine
 	Value string `json:"value"`
 }
 
-// maxWarnings bounds the warnings that are kept: there are not as many checks.
-const maxWarnings = 1 << 8
+// answers are the doctor's about a process, or about the machine.
+type answers struct {
+	failed []string
+	warned []Warning
+}
+
+const (
+	// maxChecks bounds the checks of one document: it has not as many.
+	maxChecks = 1 << 8
+	// maxExamined bounds the processes of which answers are kept, with the machine.
+	maxExamined = 1 << 8
+)
 
 // learnDoctor takes what failed, and what was warned of, out of the doctor's
-// document.
+// document. The later of two about the same counts.
 func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
 	var d struct {
+		Target int `json:"target"` // absent in older documents
 		Checks []struct {
 			Warning
 			Status string `json:"status"`
@@ -31,13 +45,38 @@ func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
 		b.addHole(Hole{Why: "the doctor's answers cannot be read: " + err.Error()})
 		return
 	}
-	b.Examined, b.Failed, b.Warned = true, nil, nil
-	for _, c := range d.Checks[:min(len(d.Checks), maxWarnings)] {
+	about := make(map[int]answers)
+	for _, c := range d.Checks[:min(len(d.Checks), maxChecks)] {
+		if c.PID = 0; strings.HasPrefix(c.ID, "target") {
+			c.PID = d.Target
+		}
+		a := about[c.PID]
 		switch c.Status {
 		case "fail":
-			b.Failed = append(b.Failed, c.ID)
+			a.failed = append(a.failed, c.ID)
 		case "warn":
-			b.Warned = append(b.Warned, c.Warning)
+			a.warned = append(a.warned, c.Warning)
+		}
+		about[c.PID] = a
+	}
+	for pid, a := range about {
+		if _, again := b.answers[pid]; again || len(b.answers) < maxExamined {
+			b.answers[pid] = a
+		}
+	}
+	b.named = b.named || d.Target != 0
+	b.Examined = true
+}
+
+// settleDoctor puts the answers about the machine and all processes together.
+func (b *experimentBuilder) settleDoctor() {
+	for _, pid := range slices.Sorted(maps.Keys(b.answers)) {
+		b.Failed = append(b.Failed, b.answers[pid].failed...)
+		b.Warned = append(b.Warned, b.answers[pid].warned...)
+	}
+	for _, t := range b.Targets {
+		if _, examined := b.answers[t.PID]; b.named && !examined {
+			b.Unexamined = append(b.Unexamined, t.PID)
 		}
 	}
 }
@@ -53,7 +92,23 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		page.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
 	}
 	for i := range x.Warned {
-		first := fmt.Sprintf("  warned of %-18s", printable(x.Warned[i].ID))
-		page.Wrap(w, first, strings.Repeat(" ", len(first)), printable(x.Warned[i].Value))
+		v := &x.Warned[i]
+		first := fmt.Sprintf("  warned of %-18s", printable(v.ID))
+		text := printable(v.Value)
+		if v.PID != 0 && len(x.Targets) > 1 {
+			text = fmt.Sprintf("process %d: %s", v.PID, text)
+		}
+		page.Wrap(w, first, strings.Repeat(" ", len(first)), text)
+	}
+	if n := len(x.Unexamined); n > 0 {
+		const most = 8
+		words := make([]string, 0, most)
+		for _, pid := range x.Unexamined[:min(n, most)] {
+			words = append(words, fmt.Sprint(pid))
+		}
+		if n > most {
+			words = append(words, fmt.Sprintf("%d more", n-most))
+		}
+		page.Wrap(w, "  ", "  ", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
 	}
 }

@@ -19,7 +19,7 @@ type Document struct {
 	Collections []DocCollection `json:"collections"`
 	Suspensions []DocSuspension `json:"suspensions"`
 	Incomplete  []DocHole       `json:"incomplete"`
-	Summary     Summary         `json:"summary"`
+	Summary     *Summary        `json:"summary,omitempty"`     // of a recording there is one for each process: Experiment.Summaries
 	Allocations *DocAllocations `json:"allocations,omitempty"` // of a verbose .NET file
 	Experiment  *DocExperiment  `json:"experiment,omitempty"`  // of a recording
 }
@@ -82,11 +82,13 @@ func (r *Report) Document() Document {
 		Collections: make([]DocCollection, 0, len(r.Collections)),
 		Suspensions: make([]DocSuspension, 0, len(r.Suspensions)),
 		Incomplete:  make([]DocHole, 0, len(r.Incomplete)),
-		Summary:     r.summary(),
 	}
 	d.Allocations = r.allocations()
 	if r.Experiment != nil {
 		d.Experiment = r.docExperiment()
+	} else {
+		s := r.summary()
+		d.Summary = &s
 	}
 	if !s.Recorded.IsZero() {
 		d.Source.Recorded = s.Recorded.UTC().Format(time.RFC3339Nano)

@@ -146,7 +146,7 @@ func (b *dotnetBuilder) sayStats(stream nettrace.Stats, model dotnetgc.Stats) {
 		n    uint64
 		what string
 	}{
-		{b.others, "of other processes than %d, left out"},
+		{b.others, fmt.Sprintf("of other processes than %d, left out", b.Source.PID)},
 		{stream.Untyped, "of a type that the file does not define"},
 		{stream.Late, "after an event of a later time: what is before and after may be confused"},
 		{model.Malformed, "of the garbage collector that are too short, or say what cannot be"},
@@ -155,11 +155,7 @@ func (b *dotnetBuilder) sayStats(stream nettrace.Stats, model dotnetgc.Stats) {
 		if s.n == 0 {
 			continue
 		}
-		why := page.Many(s.n, "event") + " " + s.what
-		if s.n == b.others {
-			why = fmt.Sprintf(why, b.Source.PID)
-		}
-		b.addHole(Hole{Why: why})
+		b.addHole(Hole{Why: page.Many(s.n, "event") + " " + s.what})
 	}
 }
 

@@ -47,6 +47,8 @@ type Experiment struct {
 	Examined bool
 	Failed   []string
 	Warned   []Warning
+	// Unexamined are the PIDs of targets that the doctor was not asked about.
+	Unexamined []int
 	// Ended says that the recorder closed the file: else it was cut off, or goes on.
 	Ended bool
 	// Unrecorded is the number of gaps and records that did not get into the
@@ -74,7 +76,7 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 	case err != nil:
 		return err
 	}
-	b := experimentBuilder{Report: r, Experiment: &Experiment{Warmup: o.Warmup}}
+	b := experimentBuilder{Report: r, Experiment: &Experiment{Warmup: o.Warmup}, answers: make(map[int]answers)}
 	for {
 		record, err := file.Next()
 		if err != nil {
@@ -89,7 +91,9 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 type experimentBuilder struct {
 	*Report
 	*Experiment
-	any bool
+	any     bool
+	answers map[int]answers // of the doctor, by PID; 0 has those about the machine
+	named   bool            // there are some about a process
 }
 
 func (b *experimentBuilder) learn(record recording.Record) {
@@ -174,6 +178,7 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	b.settleGaps()
 	b.settleWatched()
 	b.settleHosts()
+	b.settleDoctor()
 	for _, c := range b.Collections {
 		if c.Incomplete != "" {
 			b.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})

@@ -54,7 +54,7 @@ func (b *experimentBuilder) settleHosts() {
 			PID: last.PID, Followed: last.Followed, At: last.At,
 			RunDelay: less(last.RunDelay, first.RunDelay), Denied: less(last.Denied, first.Denied), Paged: less(last.Paged, first.Paged),
 			Undecided: less(last.Undecided, first.Undecided), Covered: less(last.Covered, first.Covered),
-			Throttled: less(last.Throttled, first.Throttled), Stolen: less(last.Stolen, first.Stolen),
+			Throttled: hostcount.Since(last.Throttled, first.Throttled), Stolen: less(last.Stolen, first.Stolen),
 			MajorFaults: last.MajorFaults - min(first.MajorFaults, last.MajorFaults),
 			Pressure:    less(last.Pressure, first.Pressure), PressureMemory: less(last.PressureMemory, first.PressureMemory),
 			PressureIO: less(last.PressureIO, first.PressureIO), Dropped: last.Dropped - min(first.Dropped, last.Dropped),
@@ -85,7 +85,11 @@ func (h *Hosted) print(w io.Writer) {
 		share("covered", h.Covered, "held up, paging, or left alone for certain")
 	}
 	t.Row("run delay", page.Length(h.RunDelay), "threads were ready without a CPU, summed over them")
-	t.Row("throttled", page.Length(h.Throttled), "by a quota of its cgroups, summed over CPUs")
+	if d, known := h.Throttled.Get(); known {
+		t.Row("throttled", page.Length(d), "by a quota of its cgroups, summed over CPUs")
+	} else {
+		t.Row("throttled", "", "not known: its cgroups could not be seen")
+	}
 	t.Row("stolen", page.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
 	t.Row("faults", page.Count(h.MajorFaults), "pages came from disk")
 	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))

@@ -19,7 +19,7 @@ import (
 func hosted(at time.Duration, n time.Duration) recording.Record {
 	return recording.Host{
 		PID: 42, Followed: true, At: begin.Add(at), RunDelay: 9 * n, Denied: 2 * n, Paged: n, Undecided: 3 * n, Covered: 6 * n,
-		Throttled: 4 * n, MajorFaults: uint64(n / time.Millisecond), Stolen: n, Pressure: 5 * n, PressureMemory: 7 * n,
+		Throttled: gc.Known(4 * n), MajorFaults: uint64(n / time.Millisecond), Stolen: n, Pressure: 5 * n, PressureMemory: 7 * n,
 		CgroupPressure: gc.Known(hostcount.Pressure{CPU: n}), Dropped: uint64(n / time.Second),
 	}
 }

@@ -28,7 +28,9 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 		t := &x.Targets[i]
 		x.judgeWarmup(t)
 		x.judgeWatched(t)
-		x.judgePauses(t, r.only(t.ID), claimed)
+		if t.Unwatched == "" {
+			x.judgePauses(t, r.only(t.ID), claimed)
+		}
 	}
 	if !x.observed() {
 		x.not("nobody probed the machine")
@@ -78,12 +80,17 @@ func (x *Experiment) judgeLines() {
 		}
 	}
 	if len(x.Targets) == 0 {
-		x.not("the line \"runtime\" is missing: nobody watched a runtime: --target does of .NET processes; a Go service records itself (otelgc/record)")
+		x.not("the line \"runtime\" is missing: nobody watched a runtime: run --target PID does; a Go service has its collections recorded by itself (otelgc/record)")
 	}
 	for _, t := range x.Targets {
 		names, known := recording.RuntimeFacts[t.Runtime]
-		if !known {
+		switch {
+		case t.Runtime == recording.UnknownRuntime && t.Unwatched != "":
+			x.not("the runtime of process %d is unknown: %s", t.PID, t.Unwatched)
+		case !known:
 			x.not("the runtime %q of process %d is not known", t.Runtime, t.PID)
+		case t.Unwatched != "":
+			x.not("nobody watched the collections of process %d: %s", t.PID, t.Unwatched)
 		}
 		for _, name := range names {
 			switch value, there := t.Facts[name]; {

@@ -28,6 +28,14 @@ func TestNotReproducible(t *testing.T) {
 		{"no GOGC", func(_ *Report, x *Experiment) { x.Targets[0].Facts["GOGC"] = "" }, nil, "the runtime line of process 42 lacks GOGC"},
 		{"unknown version", func(_ *Report, x *Experiment) { x.Targets[0].Facts["version"] = "unknown" }, nil, "in the runtime line of process 42 version is unknown"},
 		{"unknown, and why", func(_ *Report, x *Experiment) { x.Targets[0].Facts["GOGC"] = "unknown: it was set by hand" }, nil, "GOGC is unknown: it was set by hand"},
+		{"collections that nobody watched", func(r *Report, x *Experiment) {
+			r.Collections, x.Targets[0].Unwatched = nil, "it is a Go program"
+		}, []gc.Kind{gc.Background}, "nobody watched the collections of process 42: it is a Go program"},
+		{"a runtime that nobody knows", func(r *Report, x *Experiment) {
+			r.Collections = nil
+			x.Targets[0].Runtime, x.Targets[0].Facts, x.Targets[0].Unwatched = recording.UnknownRuntime, nil, "permission denied"
+		}, nil, "the runtime of process 42 is unknown: permission denied"},
+		{"another runtime", func(_ *Report, x *Experiment) { x.Targets[0].Runtime = "jvm" }, nil, `the runtime "jvm" of process 42 is not known`},
 		{"no target", func(_ *Report, x *Experiment) { x.Targets = nil }, nil, `the line "runtime" is missing`},
 		{"no collection", func(r *Report, _ *Experiment) { r.Collections = nil }, nil, "no collection occurred in process 42"},
 		{"a kind that did not occur", func(*Report, *Experiment) {}, []gc.Kind{gc.FullBlocking}, "no collection of kind full_blocking occurred in process 42"},

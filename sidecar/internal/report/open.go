@@ -17,6 +17,14 @@ var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace f
 // ErrOpen says that a file cannot be opened.
 var ErrOpen = errors.New("open file")
 
+// notOpen is an ErrOpen that says it once: that of package os says so, and names
+// the file.
+type notOpen struct{ error }
+
+func (e notOpen) Is(target error) bool { return target == ErrOpen }
+
+func (e notOpen) Unwrap() error { return e.error }
+
 // Damaged says that a file could be read only to a place, for a reason other
 // than that it ends too soon. The report holds what was whole before it.
 type Damaged struct{ Err error }
@@ -37,9 +45,12 @@ const head = 64
 func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOpen, err)
+		return nil, notOpen{err}
 	}
 	defer func() { _ = f.Close() }() // it was only read
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, notOpen{fmt.Errorf("open %s: it is a directory: name a file in it", path)}
+	}
 	return Read(path, f, o)
 }
 
@@ -49,7 +60,7 @@ func Read(path string, stream io.Reader, o Options) (*Report, error) {
 	in := bufio.NewReaderSize(counted, 64<<10)
 	start, err := in.Peek(head)
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read file: %w", err) // os names the path
+		return nil, err // of package os, which names the path
 	}
 	format := formatOf(start)
 	if format.read == nil {

@@ -121,7 +121,7 @@ func (r *Report) printEstimated(w io.Writer) {
 	}
 	if n > 0 {
 		page.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced: the sum of a collection's pauses is exact, "+
-			"and each length is what that sum and the runtime's buckets leave open.", page.Count(n)))
+			"and told apart is what the last one took at least; the rest may be of both.", page.Count(n)))
 	}
 }
 

@@ -45,6 +45,10 @@ func (r *Report) printExperiment(w io.Writer) {
 		t := &x.Targets[i]
 		one := r.only(t.ID)
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))))
+		if t.Unwatched != "" {
+			page.Wrap(w, "  ", "  ", "its collections were not watched: "+printable(t.Unwatched))
+			continue
+		}
 		x.printWatched(w, t)
 		one.printKinds(w)
 		one.printLongest(w)
@@ -76,5 +80,12 @@ func runtimeLine(t *recording.Target) string {
 		}
 		words = append(words, name+" "+printable(value))
 	}
-	return fmt.Sprintf("process %d: %s: %s", t.PID, printable(t.Runtime), strings.Join(words, "; "))
+	if build := t.Facts[recording.FactBuild]; build != "" {
+		words = append(words, recording.FactBuild+" "+printable(build))
+	}
+	text := fmt.Sprintf("process %d: %s", t.PID, printable(t.Runtime))
+	if len(words) > 0 {
+		text += ": " + strings.Join(words, "; ")
+	}
+	return text
 }

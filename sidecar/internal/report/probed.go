@@ -108,7 +108,7 @@ func (r *Report) pausePlaces(target int) (list []stall.Span, wide bool) {
 }
 
 func (p *Probed) settle(pauses []stall.Span, results stall.Span) {
-	since := max(results.Start, p.first.Watermark)
+	since := max(results.Start, p.first.Watermark, p.At)
 	lost := max(0, p.last.DroppedTime-p.first.DroppedTime)
 	p.Gaps.Observed = max(0, p.last.Watermark.Sub(since)-lost)
 	p.Gaps.Dropped = p.last.Dropped - min(p.first.Dropped, p.last.Dropped)

@@ -177,8 +177,13 @@ func (r *Report) PauseTotal() time.Duration {
 // PauseShare returns the share of the file's span in which the world was
 // stopped for collections.
 func (r *Report) PauseShare() gc.Maybe[float64] {
-	if r.Duration() <= 0 {
+	return share(r.PauseTotal(), r.Duration())
+}
+
+// share returns part/whole, unknown where whole is none.
+func share(part, whole time.Duration) gc.Maybe[float64] {
+	if whole <= 0 {
 		return gc.Maybe[float64]{}
 	}
-	return gc.Known(float64(r.PauseTotal()) / float64(r.Duration()))
+	return gc.Known(float64(part) / float64(whole))
 }

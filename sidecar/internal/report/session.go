@@ -24,27 +24,32 @@ type InGC struct {
 // stopped is a collection's time between TA and TB.
 type stopped struct {
 	number int
+	target int // whose it is, in a recording
 	inside time.Duration
 	tb     stall.Instant
 }
 
-// TimeInGC returns the share of each collection but the first, in order of TB.
+// TimeInGC returns the share of each collection but the first, of each process of
+// a recording, in order of TB.
 // It is nil where the file does not say how long the suspensions took, as a Go
 // trace does not.
 func (r *Report) TimeInGC() []InGC {
 	var list []stopped
 	for i := range r.Collections {
 		if s, ok := stoppedBy(&r.Collections[i].Collection); ok {
-			s.number = i + 1
+			s.number, s.target = i+1, r.Collections[i].Target
 			list = append(list, s)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b stopped) int { return cmp.Compare(a.tb, b.tb) })
 	var shares []InGC
-	for i := 1; i < len(list); i++ {
-		if between := list[i].tb.Sub(list[i-1].tb); between > 0 {
-			shares = append(shares, InGC{float64(list[i].inside) / float64(between), list[i].number})
+	last := make(map[int]stall.Instant) // TB, by target
+	for _, s := range list {
+		before, any := last[s.target]
+		if between := s.tb.Sub(before); any && between > 0 {
+			shares = append(shares, InGC{float64(s.inside) / float64(between), s.number})
 		}
+		last[s.target] = s.tb
 	}
 	return shares
 }

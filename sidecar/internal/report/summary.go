@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -59,6 +60,16 @@ func (r *Report) summary() Summary {
 	if !r.Source.dotnet {
 		s.Assist, s.Sweep = &r.Work.Assist, &r.Work.Sweep
 	}
+	return s
+}
+
+// summaryOf sums up one process of a recording. Its share is of the results in
+// which it was watched. What its goroutines did for the collector no recording
+// holds.
+func (r *Report) summaryOf(t *recording.Target) Summary {
+	s := r.only(t.ID).summary()
+	s.PauseShare = share(s.Pause, r.Experiment.watchedFor(t))
+	s.Assist, s.Sweep = nil, nil
 	return s
 }
 

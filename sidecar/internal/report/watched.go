@@ -53,6 +53,9 @@ func (b *experimentBuilder) settleWatched() {
 func (x *Experiment) judgeWatched(t *recording.Target) {
 	w := x.Watched[t.ID]
 	if w == nil {
+		if fromOutside(t) {
+			x.not("who watched process %d never said how far: a crash may have cut the recording off before", t.PID)
+		}
 		return
 	}
 	if w.Lost > 0 {
@@ -66,13 +69,27 @@ func (x *Experiment) judgeWatched(t *recording.Target) {
 	}
 }
 
+// fromOutside reports whether a process was watched by the sidecar, which tells
+// how far. A Go program records itself: nobody can lose sight of it.
+func fromOutside(t *recording.Target) bool { return t.Runtime == "dotnet" && t.Unwatched == "" }
+
 // printWatched says how well a process was watched.
 func (x *Experiment) printWatched(w io.Writer, t *recording.Target) {
 	seen := x.Watched[t.ID]
 	if seen == nil || x.Results.Empty() {
 		return
 	}
-	until := min(seen.Until, x.Results.End)
 	fmt.Fprintf(w, "  watched for %s of %s, %s lost\n",
-		page.Length(max(0, until.Sub(max(t.At, x.Results.Start))-seen.Unseen)), page.Length(x.Results.Duration()), page.Many(seen.Lost, "event"))
+		page.Length(x.watchedFor(t)), page.Length(x.Results.Duration()), page.Many(seen.Lost, "event"))
+}
+
+// watchedFor returns for how much of the results a process was watched.
+func (x *Experiment) watchedFor(t *recording.Target) time.Duration {
+	from, until, unseen := max(t.At, x.Results.Start), x.Results.End, time.Duration(0)
+	if w := x.Watched[t.ID]; w != nil {
+		until, unseen = min(w.Until, until), w.Unseen
+	} else if fromOutside(t) {
+		return 0
+	}
+	return max(0, until.Sub(from)-unseen)
 }

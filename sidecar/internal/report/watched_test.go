@@ -61,6 +61,23 @@ func TestWatched(t *testing.T) {
 	}
 }
 
+// TestNobodySaidHowFar: a process that does not record itself was not watched as
+// far as nobody says so.
+func TestNobodySaidHowFar(t *testing.T) {
+	list := slices.Clone(experiment(20))
+	v := goTarget()
+	v.Runtime = "dotnet"
+	list[1] = v
+	r := readExperiment(t, list, Options{Warmup: warmup})
+	said := strings.Join(r.Experiment.NotReproducible, ";")
+	if want := "who watched process 42 never said how far"; !strings.Contains(said, want) {
+		t.Errorf("not reproducible: %q, want that %s", said, want)
+	}
+	if s := r.Document().Experiment.Summaries[1]; !s.PauseShare.IsZero() {
+		t.Errorf("a share of the time paused: %v, of none that was watched", s.PauseShare)
+	}
+}
+
 // TestEstimatedPauses: lengths that only their sum is known of are said to be so.
 func TestEstimatedPauses(t *testing.T) {
 	list := experiment(20)

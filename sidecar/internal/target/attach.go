@@ -23,6 +23,7 @@ func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	p.gone = w.ended(id)
 	if w.o.Selector.pid != 0 {
 		w.name(id)
+		p.outside.asked = true
 	}
 	w.begin(ctx, p, func() {})
 }

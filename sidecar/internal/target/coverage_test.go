@@ -79,6 +79,8 @@ func TestWaiting(t *testing.T) {
 	stop(700, 7) // its second one
 	w.collection(7)
 	check(1000)
+	stop(800, 7) // its record came before
+	check(1000)
 	w.pending = 900
 	check(900)
 	w.reset()

@@ -103,10 +103,10 @@ func (s *Summary) stop(v *dotnetgc.Stop) {
 		s.SuspensionSum += d
 		return
 	}
-	s.PauseTotal += max(0, d-int64(v.Overlap))
+	s.PauseTotal += d
 	s.PauseMax = max(s.PauseMax, d)
 	if v.Suspended >= v.Start() {
-		s.SuspendTotal += max(0, int64(v.Suspended.Sub(v.Start())-v.Overlap))
+		s.SuspendTotal += int64(v.Suspended.Sub(v.Start()))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,14 @@ import (
 // names, says so and reads on.
 const asClient = "OTELGC_TEST_ATTACH"
 
+// goSleeper makes it a Go program that does nothing until its standard input ends.
+const goSleeper = "OTELGC_TEST_SLEEPER"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(goSleeper) != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
 	if pid, err := strconv.Atoi(os.Getenv(asClient)); err == nil {
 		if err := attachForEver(pid); err != nil {
 			fmt.Println(err)

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -22,7 +23,8 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 		p.log.Info("what the machine does to the process cannot be seen from here")
 		return
 	}
-	if followed != nil && followed.Owner() == (stall.Owner{PID: int32(p.id.PID), Created: p.id.Created}) {
+	owner := stall.Owner{PID: int32(p.id.PID), Created: p.id.Created}
+	if followed != nil && followed.Owner() == owner {
 		p.host = host{watch: followed}
 		return
 	}
@@ -31,6 +33,12 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 	})
 	if err != nil {
 		p.log.Info("what the machine does to the process is not counted", "error", err)
+		return
+	}
+	if w.Owner() != owner {
+		// It has ended, and its number was given to another.
+		_ = w.Stop()
+		p.log.Info("what the machine does to the process is not counted", "error", dotnetipc.ErrNoProcess)
 		return
 	}
 	p.host = host{watch: w, own: true}

@@ -12,6 +12,8 @@ import (
 // end says the last word of the process.
 func (p *process) end(ctx context.Context) {
 	switch {
+	case p.outside.why != "" && p.summary.Sessions == 0:
+		p.summary.Why = "its collections were not watched: " + p.outside.why
 	case p.failure != nil && p.summary.Sessions == 0:
 		p.summary.Why = p.failure.Error()
 	case ctx.Err() != nil:

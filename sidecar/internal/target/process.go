@@ -35,6 +35,7 @@ type process struct {
 	waiting  waiting
 	summary  Summary
 
+	outside     outside
 	gcThreads   gcThreads
 	allocations allocations
 
@@ -66,6 +67,7 @@ func (p *process) run(ctx context.Context) {
 		if p.clock.Now().Sub(began) > lastDelay {
 			delay = firstDelay
 		}
+		p.lookOutside()
 		p.complain(said, delay)
 		p.wait(ctx, delay)
 		delay = min(2*delay, lastDelay)
@@ -92,7 +94,9 @@ func (p *process) complain(said error, delay time.Duration) {
 	case said != nil && said.Error() == p.failure.Error():
 	case errors.Is(p.failure, dotnetipc.ErrNoSocket) && p.summary.Sessions == 0:
 		// It may be any process, whose threads are watched.
-		p.log.Info("no .NET runtime to attach to", "why", p.failure)
+		if !p.outside.goes {
+			p.log.Info("no .NET runtime to attach to", "why", p.failure)
+		}
 	default:
 		p.log.Warn("collections are not watched", "error", p.failure, "again_in", delay.String())
 	}

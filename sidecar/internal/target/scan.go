@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -14,7 +15,7 @@ func (w *Watcher) scan(ctx context.Context) {
 		w.lookAtNamed()
 		text := w.look(ctx)
 		if text == "" && w.count() == 0 && looks == explainAfter {
-			text = w.explain()
+			text = w.explain(ctx)
 		}
 		if text != "" && text != said {
 			w.o.Log.Warn("no process is watched", "target", w.o.Selector.String(), "why", text)
@@ -50,8 +51,14 @@ func (w *Watcher) look(ctx context.Context) (trouble string) {
 // explainAfter is how many looks may find nothing before that is said.
 const explainAfter = 2
 
-// explain says why nothing that was named is there.
-func (w *Watcher) explain() string {
+// explain says why nothing that was named is watched.
+func (w *Watcher) explain(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "" // it is no longer
+	}
+	if pid := w.o.Selector.pid; pid != 0 { // while it lived it was watched, whatever it is
+		return fmt.Sprintf("process %d has ended: a .NET process of its command line is watched as soon as there is one", pid)
+	}
 	if w.o.Selector.name == "" {
 		return "no process has a diagnostics socket that can be seen from here: share the pid namespace, and the user or CAP_SYS_PTRACE"
 	}
@@ -64,7 +71,7 @@ func (w *Watcher) explain() string {
 			continue
 		}
 		if _, err := w.o.Proc.Locate(pid); err != nil {
-			return err.Error()
+			return fmt.Sprintf("%v (mend: --target %d watches what the machine does to its threads, whatever it is)", err, pid)
 		}
 	}
 	return "no process is called " + w.o.Selector.name

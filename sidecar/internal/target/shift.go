@@ -39,7 +39,7 @@ func shiftCollection(c *gc.Collection, by time.Duration) {
 }
 
 func shiftStop(s *dotnetgc.Stop, by time.Duration) {
-	for _, t := range []*stall.Instant{&s.Begin, &s.Suspended, &s.RestartBegin, &s.RestartEnd, &s.Resumed} {
+	for _, t := range []*stall.Instant{&s.Begin, &s.Suspended, &s.RestartBegin, &s.RestartEnd, &s.Resumed, &s.Blocked} {
 		shiftInstant(t, by)
 	}
 }

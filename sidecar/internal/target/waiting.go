@@ -1,6 +1,8 @@
 package target
 
 import (
+	"slices"
+
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -14,6 +16,7 @@ const maxWaiting = 64
 type waiting struct {
 	since   map[uint64]stall.Instant // start of the first stop, by index
 	pending stall.Instant            // start of a stop that is not over, 0 for none
+	there   []uint64                 // indexes of the last records, at most maxWaiting
 }
 
 func (w *waiting) stop(s *dotnetgc.Stop) {
@@ -21,6 +24,9 @@ func (w *waiting) stop(s *dotnetgc.Stop) {
 		w.since = make(map[uint64]stall.Instant)
 	}
 	for _, index := range s.Collections {
+		if slices.Contains(w.there, index) {
+			continue // events were lost: the record came before its stop
+		}
 		if first, ok := w.since[index]; !ok || s.Start() < first {
 			w.since[index] = s.Start()
 		}
@@ -30,7 +36,13 @@ func (w *waiting) stop(s *dotnetgc.Stop) {
 	}
 }
 
-func (w *waiting) collection(index uint64) { delete(w.since, index) }
+func (w *waiting) collection(index uint64) {
+	delete(w.since, index)
+	if len(w.there) == maxWaiting {
+		w.there = slices.Delete(w.there, 0, 1)
+	}
+	w.there = append(w.there, index)
+}
 
 func (w *waiting) oldest() uint64 {
 	var oldest uint64

@@ -82,6 +82,7 @@ func Start(o Options) (*Watcher, error) {
 	}
 	if w.port != nil {
 		w.work.Go(func() { w.accept(ctx) })
+		w.work.Go(func() { w.tellRefused(ctx) })
 	}
 	return w, nil
 }

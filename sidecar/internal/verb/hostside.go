@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -22,9 +21,11 @@ type hostSide struct {
 	process   *follow.Process
 	telemetry *telemetry.Telemetry
 	record    func(recording.Record) // nil: nothing is recorded
-	ready     chan struct{}          // closed when process is there
+	clock     stall.Clock
+	ready     chan struct{} // closed when process is there
+	over      chan struct{} // closed when nobody watches any more
 
-	// Of the goroutine that watches.
+	// Of the goroutine that watches, and of those after it.
 	owner  stall.Owner
 	unseen []stall.Span // since the last status
 	status stall.Instant
@@ -39,7 +40,7 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	if pid == 0 {
 		return nil, nil
 	}
-	h := &hostSide{log: log, telemetry: t, record: record, ready: make(chan struct{})}
+	h := &hostSide{log: log, telemetry: t, record: record, clock: clock, ready: make(chan struct{}), over: make(chan struct{})}
 	p, err := follow.Start(follow.Options{PID: pid, Clock: clock, Board: board, OnBatch: h.batch})
 	if errors.Is(err, hostwatch.ErrTarget) {
 		return nil, wrong("--target %d: %w", pid, err)
@@ -49,6 +50,7 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	}
 	h.process = p
 	close(h.ready)
+	go h.await()
 	switch ok, why := p.Exact(); {
 	case ok:
 		log.Info("following the target's threads", "pid", pid)
@@ -87,12 +89,31 @@ func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
 		at = s.End
 	}
 	h.totals, h.at = b.Totals, b.Span.End
+	if first && b.Totals.Throttled.IsZero() {
+		h.log.Warn("whether the target is throttled cannot be seen from here: its cgroup is not below the one that is mounted", "pid", owner.PID)
+	}
 	if first && h.record != nil {
 		h.record(h.seen()) // what a report counts from
 	}
 	if h.at.Sub(h.status) >= statusEvery {
-		h.tell()
+		h.tell(h.at)
 	}
+}
+
+// await says when the target has ended: nobody follows its threads from then on,
+// nor those of the process that is started in its place.
+func (h *hostSide) await() {
+	defer close(h.over)
+	<-h.process.Done()
+	if err := h.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
+		return // we have stopped it
+	}
+	h.log.Warn("the target has ended: what the machine does to a process that takes its place is not followed", "pid", h.process.Owner().PID)
+	if now := h.clock.Now(); h.at != 0 && now > h.at {
+		h.unseen = append(h.unseen, stall.Span{Start: h.at, End: now})
+		h.tell(now)
+	}
+	h.telemetry.Coverage(stall.TargetWatch, 0)
 }
 
 // evidenceOf says what decided the cause.
@@ -100,29 +121,39 @@ func evidenceOf(v *stall.Interval) string {
 	switch v.Cause {
 	case stall.HostThrottled:
 		return "cpu.stat"
+	case stall.HostUnknown:
+		return "sched_switch; no cpu.stat"
 	case stall.HostFault:
 		return "sched_switch, major faults"
 	}
 	return "sched_switch"
 }
 
-// tell sends a status of the source.
-func (h *hostSide) tell() {
+// tell sends a status of the source up to now.
+func (h *hostSide) tell(upTo stall.Instant) {
 	now, before := &h.totals, &h.told
 	covered := now.Covered - before.Covered
 	h.telemetry.Observed(stall.TargetWatch, covered)
-	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, h.at.Sub(h.status))))
+	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, upTo.Sub(h.status))))
 	if n := now.Dropped - before.Dropped; n > 0 {
 		h.telemetry.Dropped("sched_event", "ring_full", n, 0)
 	}
 	h.telemetry.Status(telemetry.Status{
-		Source: stall.TargetWatch, Since: h.status, At: h.at, Watermark: h.at, Unseen: h.unseen,
+		Source: stall.TargetWatch, Since: h.status, At: upTo, Watermark: upTo, Unseen: h.unseen,
 		Dropped: telemetry.Loss{Count: now.Dropped}, TargetPID: int(h.owner.PID),
 	})
 	if h.record != nil {
 		h.record(h.seen())
 	}
-	h.told, h.status, h.unseen = *now, h.at, h.unseen[:0]
+	h.told, h.status, h.unseen = *now, upTo, h.unseen[:0]
+}
+
+// abandon ends the watch without a word.
+func (h *hostSide) abandon() {
+	if h != nil {
+		_ = h.process.Stop() // what is wrong with it is no news
+		<-h.over
+	}
 }
 
 // stop ends the watch and says what it saw.
@@ -131,52 +162,12 @@ func (h *hostSide) stop() {
 		return
 	}
 	err := h.process.Stop()
-	switch {
-	case errors.Is(err, hostwatch.ErrTarget):
-		h.log.Warn("the target has ended", "pid", h.process.Owner().PID)
-	case err != nil:
+	<-h.over
+	if err != nil && !errors.Is(err, hostwatch.ErrTarget) {
 		h.log.Warn("the watch of the target did not end in good order", "error", err)
 	}
 	if h.at > h.status {
-		h.tell()
+		h.tell(h.at)
 	}
-	t := &h.totals
-	facts := []any{
-		"pid", h.process.Owner().PID, "run_delay", t.RunDelay.String(), "denied", t.Denied.String(),
-		"paged", t.Paged.String(), "undecided", t.Mixed.String(), "covered", t.Covered.String(),
-		"throttled", t.Throttled.String(), "major_faults", t.MajorFaults, "stolen", t.Stolen.String(),
-		"machine_waited", sayPressure(t.Pressure),
-	}
-	if p, known := t.GroupPressure.Get(); known {
-		facts = append(facts, "cgroup_waited", sayPressure(p))
-	}
-	h.log.Info("target", append(facts, "events", t.Events, "dropped", t.Dropped)...)
-}
-
-// sayPressure says a pressure in one line.
-func sayPressure(p hostcount.Pressure) string {
-	return fmt.Sprintf("for a CPU %v, for memory %v, for disks %v", p.CPU, p.Memory, p.IO)
-}
-
-// document returns what was seen up to the end, nil for no target.
-func (h *hostSide) document() *recording.Host {
-	if h == nil {
-		return nil
-	}
-	v := h.seen()
-	v.At = 0 // the end of the run
-	return &v
-}
-
-// seen returns what the machine did to the target so far.
-func (h *hostSide) seen() recording.Host {
-	followed, _ := h.process.Exact()
-	t := &h.totals
-	return recording.Host{
-		PID: int(h.process.Owner().PID), Followed: followed, At: h.at,
-		RunDelay: t.RunDelay, Denied: t.Denied, Paged: t.Paged, Undecided: t.Mixed, Covered: t.Covered,
-		Throttled: t.Throttled, MajorFaults: t.MajorFaults, Stolen: t.Stolen,
-		Pressure: t.Pressure.CPU, PressureMemory: t.Pressure.Memory, PressureIO: t.Pressure.IO, CgroupPressure: t.GroupPressure,
-		Dropped: t.Dropped,
-	}
+	h.log.Info("target", hostFacts(h.seen())...)
 }

@@ -45,7 +45,7 @@ func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
 	started.stop()
 
 	var at []stall.Instant
-	h := &hostSide{process: started.process, telemetry: tel, ready: started.ready, record: func(r recording.Record) {
+	h := &hostSide{log: slog.New(slog.DiscardHandler), process: started.process, telemetry: tel, ready: started.ready, record: func(r recording.Record) {
 		at = append(at, r.(recording.Host).At)
 	}}
 	const begin, each = stall.Instant(1_000_000_000), 250 * time.Millisecond

@@ -1,7 +1,6 @@
 package verb
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
@@ -24,9 +22,8 @@ type recorder struct {
 	clock          stall.Clock
 	log            *slog.Logger
 
-	asking sync.WaitGroup // of the doctor
 	mu     sync.Mutex
-	target int                // PID that the doctor is to look at, 0 for none
+	doctor round
 	probe  *jitterprobe.Probe // nil until begin
 	file   *recording.Writer  // nil until begin
 	probes []recording.Probe  // the first, and those beside it
@@ -42,7 +39,9 @@ func newRecorder(path, workload string, target int, clock stall.Clock, log *slog
 	if path == "" {
 		return nil
 	}
-	return &recorder{path: path, workload: workload, target: target, clock: clock, log: log}
+	r := &recorder{path: path, workload: workload, clock: clock, log: log}
+	r.examine(target)
+	return r
 }
 
 // checkRecord finds out before anything starts whether there can be such a file.
@@ -56,7 +55,11 @@ func checkRecord(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return wrong("--record %s: %w", path, err)
 	}
-	return nil
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return wrong("--record: %w: name a file in a directory that this user may write to", err)
+	}
+	return errors.Join(f.Close(), os.Remove(path)) // it is made when there is something to record
 }
 
 // begin makes the file, once it is known how the probes run.
@@ -79,16 +82,11 @@ func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
 	case err != nil:
 		return err
 	}
-	r.mu.Lock()
-	target := r.target
-	r.mu.Unlock()
-	r.ask(file, p, target)
+	r.askAboutMachine(file, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.file, r.probe = file, p
-	if r.target != target { // found meanwhile
-		r.askAgain()
-	}
+	r.examine(0) // but those that were found meanwhile
 	r.learn(w, threshold)
 	gaps, records := r.early.take()
 	for _, g := range gaps {
@@ -122,10 +120,8 @@ func (r *recorder) learn(w *watch.Watch, threshold time.Duration) {
 func (r *recorder) add(o recording.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v, ok := o.(recording.Target); ok && r.target == 0 && v.PID != 0 {
-		if r.target = v.PID; r.file != nil {
-			r.askAgain()
-		}
+	if v, ok := o.(recording.Target); ok {
+		r.examine(v.PID)
 	}
 	if r.file == nil {
 		r.early.record(o)
@@ -148,29 +144,6 @@ func (r *recorder) write(g jitterprobe.Gap) {
 		id = recording.AllProbes
 	}
 	r.file.Gap(id, recording.GapOf(g))
-}
-
-// askAgain asks the doctor once more, about the first process that was found by its
-// name: his later answers count. The mutex is held.
-func (r *recorder) askAgain() {
-	file, p, target := r.file, r.probe, r.target
-	r.asking.Go(func() { r.ask(file, p, target) })
-}
-
-// ask records what the doctor says of this machine, and of the target. His
-// self-test would be in the way of the probe.
-func (r *recorder) ask(file *recording.Writer, p *jitterprobe.Probe, target int) {
-	report, err := doctor.Run(doctor.Options{Probe: p, Target: target})
-	if err != nil {
-		r.log.Warn("the recording lacks answers of the doctor", "target", target, "error", err)
-		return
-	}
-	document, err := json.Marshal(report)
-	if err != nil {
-		r.log.Warn("the recording lacks answers of the doctor", "target", target, "error", err)
-		return
-	}
-	file.Add(recording.Doctor{RawMessage: document})
 }
 
 // gap records a gap. It is called before begin, too.

@@ -2,7 +2,7 @@ package verb
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
@@ -107,8 +108,8 @@ func readAll(t *testing.T, path string) (list []recording.Record) {
 	return list
 }
 
-// TestDoctorOfWhoIsFoundLater: of a process that is watched by its name the doctor
-// is asked when it is found, once.
+// TestDoctorOfWhoIsFoundLater: of the processes that are found by their name the
+// doctor is asked when they are found, once about each, and not about too many.
 func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic})
 	if err != nil {
@@ -120,19 +121,44 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recorder{file: file, probe: probe, log: slog.New(slog.DiscardHandler), probes: []recording.Probe{{ID: 1}}}
-	r.add(recording.Target{ID: 1, PID: os.Getpid()})
-	r.add(recording.Target{ID: 2, PID: 1})
+	var log strings.Builder
+	r := &recorder{file: file, probe: probe, log: slog.New(slog.NewTextHandler(&log, nil)), probes: []recording.Probe{{ID: 1}}}
+	self := os.Getpid()
+	r.add(recording.Target{ID: 1, PID: self})
+	r.add(recording.Target{ID: 1, PID: self}) // more has become known of it
+	r.add(recording.Target{ID: 2, PID: os.Getppid()})
+	r.add(recording.Target{ID: 3}) // it cannot be seen from here
+	const none = 1 << 30           // nobody has such a number
+	for i := range maxExamined {
+		r.add(recording.Target{ID: 4 + i, PID: none + i})
+	}
 	if err := r.close(probe.Snapshot(), 1); err != nil {
 		t.Fatal(err)
 	}
-	var answers []string
+	got := map[int]int{}
 	for _, record := range readAll(t, path) {
-		if d, ok := record.(recording.Doctor); ok {
-			answers = append(answers, string(d.RawMessage))
+		d, ok := record.(recording.Doctor)
+		if !ok {
+			continue
+		}
+		var report doctor.Report
+		if err := json.Unmarshal(d.RawMessage, &report); err != nil {
+			t.Fatal(err)
+		}
+		got[report.Target]++
+		for _, c := range report.Checks {
+			if !strings.HasPrefix(c.ID, "target.") {
+				t.Errorf("check %s, want those of the target only", c.ID)
+			}
 		}
 	}
-	if want := fmt.Sprintf("/proc/%d/task", os.Getpid()); len(answers) != 1 || !strings.Contains(answers[0], want) {
-		t.Errorf("%d answers of the doctor, want one that looked at %s", len(answers), want)
+	if diff := cmp.Diff(map[int]int{self: 1, os.Getppid(): 1}, got); diff != "" {
+		t.Errorf("answers by process (-want +got):\n%s", diff)
+	}
+	if n := strings.Count(log.String(), "the recording lacks answers of the doctor"); n != maxExamined-2 {
+		t.Errorf("the log tells of %d processes that were not there, want %d", n, maxExamined-2)
+	}
+	if n := strings.Count(log.String(), "the doctor is not asked about any more processes"); n != 1 {
+		t.Errorf("the log says %d times that there are too many, want once", n)
 	}
 }

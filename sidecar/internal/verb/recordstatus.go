@@ -68,7 +68,7 @@ func (r *recorder) close(s jitterprobe.Snapshot, at stall.Instant) error {
 	if r == nil || r.file == nil {
 		return nil
 	}
-	r.asking.Wait()
+	r.doctor.work.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell(at, watchedBy(&s))

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -48,17 +49,41 @@ func runReport(e env, args []string) error {
 	case *perfview:
 		show = func(r *report.Report) error { return r.PrintPerfView(e.stdout) }
 	}
+	var worst error
 	for i, file := range files {
 		if i > 0 {
 			if _, err := fmt.Fprintln(e.stdout); err != nil {
 				return fmt.Errorf("print report: %w", err)
 			}
 		}
-		if err := reportOn(file, o, show); err != nil {
-			return err
-		}
+		worst = worse(e, worst, reportOn(file, o, show))
 	}
-	return nil
+	return worst
+}
+
+// worse returns the one of two errors that the exit code is to tell of, and says the
+// other: each file has its line.
+func worse(e env, a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	if severity(b) > severity(a) {
+		a, b = b, a
+	}
+	complain(e.stderr, fmt.Errorf("report: %w", b))
+	return a
+}
+
+// severity orders what is wrong with a file: it is none, it is damaged, or what it
+// says is not to be believed.
+func severity(err error) int {
+	switch exitCode(err) {
+	case Wrong:
+		return 2
+	case Failed:
+		return 1
+	}
+	return 0
 }
 
 // reportOn shows the report of one file. What was whole of a damaged one is

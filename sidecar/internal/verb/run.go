@@ -29,6 +29,9 @@ func run(e env, args []string) error {
 	if err := parse(e, set, args); err != nil {
 		return err
 	}
+	if err := notEmpty(set, "target", "listen-diagnostics", "board", "record"); err != nil {
+		return err
+	}
 	o, err := flags.options()
 	if err != nil {
 		return err

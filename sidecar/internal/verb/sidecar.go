@@ -33,11 +33,13 @@ type sidecar struct {
 	keep      bool // the gaps, for the document
 	gapCPU    bool // on the metric of gaps, too
 	targets   targetFlags
-	side      *hostSide
-	dotnet    *target.Watcher // nil for none
-	seen      []target.Summary
-	recordTo  string // a path, empty for none
-	workload  string
+
+	complaints *complaints
+	side       *hostSide
+	dotnet     *target.Watcher // nil for none
+	seen       []target.Summary
+	recordTo   string // a path, empty for none
+	workload   string
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
@@ -46,7 +48,8 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
-	otel.SetErrorHandler(newComplaints(s.log))
+	s.complaints = newComplaints(s.log)
+	otel.SetErrorHandler(s.complaints)
 	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
 		return nil, fmt.Errorf("start export: %w", err)
@@ -91,16 +94,13 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	s.sayStart(w)
 	x.begin(w)
 	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry, record.adder()); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
+		return nil, errors.Join(err, s.abandon(w, x, providers))
 	}
 	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
+		return nil, errors.Join(err, s.abandon(w, x, providers))
 	}
 	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
-		_, stopped := s.end(w, x, providers, record)
-		return nil, errors.Join(err, stopped)
+		return nil, errors.Join(err, s.abandon(w, x, providers))
 	}
 	wait(s.env, duration)
 	return s.end(w, x, providers, record)
@@ -140,7 +140,21 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 	return r, err
 }
 
+// abandon stops what has started when something else did not. Nobody need hear of it.
+func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
+	s.complaints.end()
+	s.side.abandon()
+	if s.dotnet != nil {
+		s.dotnet.Stop()
+	}
+	_, err := w.Stop()
+	err = errors.Join(err, x.close())
+	p.Discard()
+	return err
+}
+
 func (s *sidecar) shutdown(p *otelenv.Providers) error {
+	s.complaints.end()
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
 	return p.Shutdown(ctx)

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"strconv"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
@@ -23,7 +22,7 @@ type targetFlags struct {
 }
 
 func (f *targetFlags) add(set *flag.FlagSet) {
-	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes")
+	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes;\na Go program has its settings recorded (--record), its collections it exports itself (otelgc)")
 	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
 	set.BoolVar(&f.allocations, "allocations", false, "sample who allocates in .NET processes, by thread: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
 }
@@ -38,20 +37,27 @@ func (f *targetFlags) check() (err error) {
 	if f.selector, err = target.Parse(f.target); err != nil {
 		return wrong("--target %s: %w", f.target, err)
 	}
-	if pid := f.selector.PID(); pid != 0 && missing(pid) {
-		return wrong("--target %s: no such process", f.target)
+	if pid := f.selector.PID(); pid != 0 {
+		if err := missing(pid); err != nil {
+			return wrong("--target %s: %w", f.target, err)
+		}
 	}
 	return nil
 }
 
-// missing reports whether there is certainly no process of that number.
-func missing(pid int) bool {
-	_, err := os.Stat("/proc/self")
-	if err != nil {
-		return false // nobody can tell
+// missing says that there is certainly no process of that number.
+func missing(pid int) error {
+	if _, err := os.Stat("/proc/self"); err != nil {
+		return nil // nobody can tell
 	}
-	_, err = os.Stat("/proc/" + strconv.Itoa(pid))
-	return errors.Is(err, fs.ErrNotExist)
+	p, err := hostcount.Open(os.DirFS("/"), pid)
+	if err == nil {
+		p.Close()
+	}
+	if !errors.Is(err, hostcount.ErrProcess) {
+		return nil // what else is wrong is seen when it is watched
+	}
+	return err
 }
 
 // start attaches to the .NET processes; it returns nil if none is to be.

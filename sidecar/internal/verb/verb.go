@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Exit codes.
@@ -49,22 +50,44 @@ var verbs = map[string]func(env, []string) error{
 	"doctor": runDoctor,
 }
 
+// orderly are the verbs that SIGINT and SIGTERM end early, in good order. The others
+// leave nothing behind, and may be reading a file that never ends.
+var orderly = map[string]bool{"run": true, "probe": true, "demo": true}
+
+// secondAfter is how long after the first signal a second one kills. One that comes
+// with the first is no second thought: timeout(1) sends one to the program and one
+// to its whole group, and a service manager may do the same.
+const secondAfter = time.Second
+
 // Main runs the command line, without the name of the program, and returns the
-// exit code. SIGINT and SIGTERM end a verb early, in good order; a second one
-// kills.
+// exit code. SIGINT and SIGTERM end a verb early; where that is done in good order,
+// another one, [secondAfter] later, kills.
 func Main(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx := context.Background()
+	if len(args) > 0 && orderly[args[0]] {
+		told, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(told, func() { time.AfterFunc(secondAfter, stop) })
+		ctx = told
+	}
 	err := dispatch(env{ctx, stdout, stderr}, args)
-	if err == nil {
-		return Done
+	if err != nil {
+		complain(stderr, err)
 	}
+	return exitCode(err)
+}
+
+func complain(stderr io.Writer, err error) {
 	_, _ = fmt.Fprintln(stderr, "otelgc-sidecar: "+oneLine(err.Error()))
-	if errors.As(err, new(wrongArgument)) {
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, new(wrongArgument)):
 		return Wrong
-	}
-	if errors.As(err, new(unbelievable)) {
+	case errors.As(err, new(unbelievable)):
 		return Unbelievable
 	}
 	return Failed
@@ -105,6 +128,14 @@ func (u unbelievable) Unwrap() error { return u.error }
 
 func wrong(format string, args ...any) error { return wrongArgument{fmt.Errorf(format, args...)} }
 
+// oneLine makes one line of s, without what a terminal takes for a command: it
+// may repeat what another program, or a file, says.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
 }

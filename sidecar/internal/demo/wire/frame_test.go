@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,7 @@ func FuzzReader(f *testing.F) {
 	_ = out.Window(&w, &s)
 	_ = out.Collection(&gc.Collection{Index: 1, Cycles: 1, Pauses: []gc.Pause{{Start: 1, End: 2}}})
 	_ = out.Gap(&stall.Interval{Start: 1, End: 2, Cause: stall.HostUnknown})
+	_ = out.Suspension(&stall.Interval{Start: 1, End: 2, Cause: stall.RuntimeSuspension})
 	_ = out.Farewell(&Farewell{})
 	_ = out.Flush()
 	f.Add(b.Bytes())
@@ -62,6 +64,9 @@ func FuzzReader(f *testing.F) {
 		for {
 			k, payload, err := r.Next()
 			if err != nil {
+				if err != io.EOF && !strings.HasPrefix(err.Error(), "read ") {
+					t.Fatalf("error %q, want one that says what was read", err)
+				}
 				return
 			}
 			decode(t, k, payload)
@@ -74,7 +79,8 @@ func decode(t *testing.T, k Kind, payload []byte) {
 	case KindWindow:
 		var w stall.Window
 		var s stall.Share
-		if DecodeWindow(payload, &w, &s) == nil && ((s.Collections > 0) != (s.GC() > 0) || sumOf(&s) != s.Total || w.End < w.Start) {
+		if DecodeWindow(payload, &w, &s) == nil && ((s.Collections > 0) != (s.GC() > 0) || sumOf(&s) != s.Total || s.Total < 0 ||
+			slices.Max(s.Charged[:]) > s.Total || slices.Min(s.Charged[:]) < 0 || w.End < w.Start) {
 			t.Fatalf("DecodeWindow(%x) = %+v, %+v", payload, w, s)
 		}
 	case KindCollection:
@@ -88,8 +94,12 @@ func decode(t *testing.T, k Kind, payload []byte) {
 			}
 		}
 	case KindGap:
-		if v, err := DecodeGap(payload); err == nil && (v.End < v.Start || v.Cause >= stall.NumCauses) {
+		if v, err := DecodeGap(payload); err == nil && (v.End < v.Start || v.Cause >= stall.NumCauses || v.Slack < 0) {
 			t.Fatalf("DecodeGap(%x) = %+v", payload, v)
+		}
+	case KindSuspension:
+		if v, err := DecodeSuspension(payload); err == nil && (v.End < v.Start || v.Cause != stall.RuntimeSuspension || v.Slack < 0) {
+			t.Fatalf("DecodeSuspension(%x) = %+v", payload, v)
 		}
 	case KindHello:
 		_, _ = DecodeHello(payload)

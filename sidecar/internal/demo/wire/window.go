@@ -33,6 +33,9 @@ func appendWindow(b []byte, v *stall.Window, s *stall.Share) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(s.Pauses))
 	b = binary.AppendUvarint(b, uint64(s.Collections))
+	if s.Collections > 0 {
+		b = binary.AppendVarint(b, int64(s.LastCollection-start))
+	}
 	for _, list := range lists(s) {
 		b = appendCauses(b, list)
 	}
@@ -84,6 +87,9 @@ func DecodeWindow(b []byte, v *stall.Window, s *stall.Share) error {
 	}
 	s.Pauses = int(p.limit("number of pauses", maxPauses))
 	s.Collections = int(p.limit("number of collections", maxPauses))
+	if s.Collections > 0 {
+		s.LastCollection = p.after(start)
+	}
 	for _, list := range lists(s) {
 		p.causes(list)
 	}

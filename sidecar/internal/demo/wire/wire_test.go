@@ -19,7 +19,7 @@ func sample() (stall.Window, stall.Share) {
 	w := stall.Window{Arrival: 9_000_000, Start: 10_000_000, End: 12_500_000}
 	s := stall.Share{
 		Total: 3_500_000, Uncertain: 100_000, App: 400_000, AppOrHost: 1_000_000, Unseen: 500_000,
-		Covered: 3_000_000, Pauses: 2, Collections: 1, Fidelity: stall.Exact,
+		Covered: 3_000_000, Pauses: 2, Collections: 1, LastCollection: 8_000_000, Fidelity: stall.Exact,
 	}
 	s.Charged[stall.GCPause] = 700_000
 	s.Charged[stall.Queue] = 800_000

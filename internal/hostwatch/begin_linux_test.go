@@ -1,0 +1,140 @@
+package hostwatch
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// hooked is a root that calls look when the threads of a process are listed.
+type hooked struct {
+	fs.FS
+	look func()
+}
+
+func (h *hooked) Open(name string) (fs.File, error) {
+	if h.look != nil && strings.HasSuffix(name, "/task") {
+		h.look()
+	}
+	return h.FS.Open(name)
+}
+
+// still makes a watch that has not begun.
+func still(t *testing.T, pid int, root fs.FS, o Options) *Watch {
+	t.Helper()
+	p, err := hostcount.Open(root, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Clock, err = stall.NewClock(); err != nil {
+		t.Fatal(err)
+	}
+	o.PID, o.MaxThreads, o.Threshold = pid, 1000, DefaultThreshold
+	w := &Watch{o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold)}
+	if w.follow(); w.scheduler == nil {
+		t.Skipf("the scheduler cannot be followed here: %v", w.why)
+	}
+	t.Cleanup(func() {
+		if err := w.detach(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := w.count(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestEventsFromBefore: an event that is older than what /proc says of its thread
+// does not outrank it. What followed it may have been lost.
+func TestEventsFromBefore(t *testing.T) {
+	pid := child(t, "sleep", -1)
+	w := still(t, pid, os.DirFS("/"), Options{})
+	untilState(t, w.process, "S")
+	w.events = []event{{at: w.o.Clock.Now().Add(-time.Millisecond), tid: int32(pid), kind: woken}}
+	if err := w.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.timeline.threads[int32(pid)].state; got == ready {
+		t.Errorf("state of a thread that sleeps: got %v, ready, which an event of before said", got)
+	}
+}
+
+// TestLostWhileItBegins: the batch after a loss of events while the threads are
+// looked at begins again.
+func TestLostWhileItBegins(t *testing.T) {
+	root := &hooked{FS: os.DirFS("/")}
+	l := &log{}
+	w := still(t, child(t, "sleep", -1), root, Options{OnBatch: l.add})
+	untilState(t, w.process, "S") // its begin may take a busy machine long
+	root.look = func() {
+		if err := w.scheduler.drops.Put(uint32(0), uint64(7)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := w.begin(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * holdBack)
+	for i, want := range []bool{false, true} {
+		if err := w.batch(); err != nil {
+			t.Fatal(err)
+		}
+		b := &l.batches[i]
+		if got := len(b.Covered) > 0; got != want && b.Totals.Stolen == 0 {
+			t.Errorf("batch %d covers something: %v, want %v: %+v", i, got, want, b.Totals)
+		}
+		time.Sleep(10 * holdBack)
+	}
+	if got := l.batches[1].Totals.Dropped; got != 7 {
+		t.Errorf("dropped: got %d, want 7", got)
+	}
+}
+
+// TestBeginsAmongWakeUps attaches to a process whose threads wake all the time. A
+// thread that woke and slept again before the watch began is not one that waits.
+func TestBeginsAmongWakeUps(t *testing.T) {
+	pid := child(t, "nap", -1)
+	p, err := hostcount.Open(os.DirFS("/"), pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := func() time.Duration {
+		now, err := p.Read(clock.Now, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.RunDelay.Or(0)
+	}
+	for now := kernels(); now == 0; now = kernels() {
+		time.Sleep(10 * time.Millisecond) // its threads are not there yet
+	}
+	for range 3 {
+		before := kernels()
+		l := &log{}
+		w := start(t, Options{PID: pid}, l)
+		l.await(t, time.Second)
+		if err := w.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		got, want := w.Totals().RunDelay, kernels()-before
+		for _, thread := range w.timeline.threads {
+			got -= thread.waited() // the kernel counts a wait when it is over
+		}
+		t.Logf("run delay: ours %v, the kernel's %v; denied %v", got, want, w.Totals().Denied)
+		// One that is taken for waiting waits for half a second, on average.
+		if got > want+want/20+200*time.Millisecond {
+			t.Errorf("run delay: got %v, the kernel says %v", got, want)
+		}
+	}
+}

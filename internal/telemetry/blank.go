@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+const (
+	// blankReach is how far back a status names what the one before it named too:
+	// one that gets lost is made good by the next.
+	blankReach = 3 * time.Second
+	// maxBlanks bounds the stops that are kept of a source. If there are more, the
+	// last one reaches to the end of all.
+	maxBlanks = 4 * maxStatusSpans
+)
+
+// blanks are the stops of the world that did not become events, by source. The
+// next statuses call that time unseen: who joins with the events would take the
+// silence for a program that ran.
+type blanks [stall.NumSources][]stall.Span
+
+// add takes the stops of s. What either of Go's sources saw stopped the same
+// process, of which the other must not say that it ran.
+func (b *blanks) add(s stall.Source, v stall.Span) {
+	switch {
+	case s == stall.GCWatch || s == stall.GoTrace:
+		b.addTo(stall.GCWatch, v)
+		b.addTo(stall.GoTrace, v)
+	case s < stall.NumSources:
+		b.addTo(s, v)
+	}
+}
+
+func (b *blanks) addTo(s stall.Source, v stall.Span) {
+	if n := len(b[s]); n >= maxBlanks {
+		last := &b[s][n-1]
+		last.Start, last.End = min(last.Start, v.Start), max(last.End, v.End)
+		return
+	}
+	b[s] = append(b[s], v)
+}
+
+// before returns those of s that lie between since and watermark, and forgets
+// those that were named often enough.
+func (b *blanks) before(s stall.Source, since, watermark stall.Instant) (named []stall.Span) {
+	if s >= stall.NumSources {
+		return nil
+	}
+	from := since.Add(-blankReach)
+	b[s] = slices.DeleteFunc(b[s], func(v stall.Span) bool { return v.End < from })
+	for _, v := range b[s] {
+		if v.Start < watermark {
+			named = append(named, stall.Span{Start: v.Start, End: min(v.End, watermark)})
+		}
+	}
+	return named
+}
+
+// reachOf is where the pause may lie.
+func reachOf(p *gc.Pause) stall.Span {
+	return stall.Span{Start: p.Start.Add(-p.Slack), End: max(p.End, p.EndMax).Add(p.Slack)}
+}
+
+// reachOfStop is where v may lie.
+func reachOfStop(v *stall.Interval) stall.Span {
+	return stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}
+}
+
+// union merges spans into one list, sorted by start.
+func union(a, b []stall.Span) []stall.Span {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(x, y stall.Span) int { return cmp.Compare(x.Start, y.Start) })
+	merged := all[:1]
+	for _, v := range all[1:] {
+		if last := &merged[len(merged)-1]; v.Start <= last.End {
+			last.End = max(last.End, v.End)
+		} else {
+			merged = append(merged, v)
+		}
+	}
+	return merged
+}
+
+// blank marks a stop of s that nobody is told of.
+func (r *ration) blank(s stall.Source, stop stall.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blanks.add(s, stop)
+}
+
+// blanksOf returns what a status of s has to call unseen.
+func (r *ration) blanksOf(s stall.Source, since, watermark stall.Instant) []stall.Span {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blanks.before(s, since, watermark)
+}

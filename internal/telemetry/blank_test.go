@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/log"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestKeptBackIsUnseen: stops of the world that are kept back by the severity, or
+// by the limit of events, are unseen in the statuses of both of Go's sources, and
+// not in what comes later.
+func TestKeptBackIsUnseen(t *testing.T) {
+	c := exactCollection()
+	v := stall.Interval{Start: 16_000_000, End: 16_100_000, Slack: 1000, Source: stall.GCWatch}
+	want := []stall.Span{
+		{Start: 2_000_000, End: 3_000_000}, // what the source itself did not see
+		{Start: 9_999_950, End: 10_041_050}, {Start: 12_999_940, End: 13_070_060},
+		{Start: 15_999_000, End: 16_101_000},
+	}
+	for name, o := range map[string]Options{
+		"severity": {MinSeverity: log.SeverityError},
+		"limit":    {MaxEventsPerSecond: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, o)
+			r.Collection(&c)
+			r.Suspension(v, "", "", stall.Cycle)
+			if name == "limit" { // one that matters more takes the one place
+				r.Suspension(stall.Interval{Start: 17_000_000, End: 27_000_000, Source: stall.GCWatch}, "", "", stall.Cycle)
+			}
+			for _, source := range []stall.Source{stall.GCWatch, stall.GoTrace} {
+				s := Status{Source: source, Since: 1, At: 17_000_000, Watermark: 17_000_000, Unseen: want[:1]}
+				if diff := cmp.Diff(want, r.unseenOf(t, s)); diff != "" {
+					t.Errorf("%v: unseen (-want +got):\n%s", source, diff)
+				}
+				late := stall.Instant(17_000_000).Add(2 * blankReach)
+				if got := r.unseenOf(t, Status{Source: source, Since: late, At: late + 1, Watermark: late + 1}); got != nil {
+					t.Errorf("%v: %v are unseen for ever", source, got)
+				}
+			}
+		})
+	}
+}
+
+// unseenOf sends s, and returns what it names as unseen.
+func (r *rig) unseenOf(t *testing.T, s Status) (spans []stall.Span) {
+	t.Helper()
+	r.events.taken()
+	r.Status(s)
+	for _, record := range r.events.taken() {
+		starts, _ := attr(record, stall.AttrUnseenStart)
+		ends, _ := attr(record, stall.AttrUnseenEnd)
+		for i, at := range starts.AsInt64Slice() {
+			spans = append(spans, stall.Span{Start: stall.Instant(at), End: stall.Instant(ends.AsInt64Slice()[i])})
+		}
+	}
+	return spans
+}

@@ -1,0 +1,77 @@
+package otelgc
+
+import (
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestCoroutinesStandIn: what a coroutine did for the collector, and the stops
+// that it made, while it stood in for the window's goroutine are the window's;
+// what it did for another is not.
+func TestCoroutinesStandIn(t *testing.T) {
+	b := newBook(second, stall.Clock{})
+	at := func(us stall.Instant) stall.Instant { return second + 1000*us }
+	b.learn(&gotrace.Generation{
+		Span:   stall.Span{Start: second, End: 2 * second},
+		Marks:  []gotrace.Mark{mark0(second, 7, gotrace.WindowBegin, 3)},
+		Tracks: []gotrace.Track{gotrace.NewTrack(7, running(second, 2*second)), gotrace.NewTrack(8, running(second, 2*second))},
+		Turns: []gotrace.Turn{
+			{Span: stall.Span{Start: at(10), End: at(20)}, Coroutine: 9, For: 7},
+			{Span: stall.Span{Start: at(20), End: at(30)}, Coroutine: 9, For: 8},
+		},
+		Ranges: []gotrace.Range{
+			{Span: stall.Span{Start: at(11), End: at(13)}, Goroutine: 9},
+			{Span: stall.Span{Start: at(21), End: at(23)}, Goroutine: 9},
+			{Span: stall.Span{Start: at(41), End: at(42)}, Goroutine: 7, Kind: gotrace.Sweep},
+		},
+		Stops: []gotrace.Stop{
+			{Span: stall.Span{Start: at(15), End: at(16)}, Goroutine: 9, GC: true},
+			{Span: stall.Span{Start: at(25), End: at(26)}, Goroutine: 9, GC: true},
+		},
+	}, nil)
+	w := stall.Window{Start: second, End: at(50)}
+	want := []stall.Interval{
+		own(at(11), at(13), stall.GCAssist), own(at(15), at(16), stall.GCPause), own(at(41), at(42), stall.GCSweep),
+	}
+	if diff := cmp.Diff(want, followed(b, w, 3, w.Start).Own); diff != "" {
+		t.Errorf("own (-want +got):\n%s", diff)
+	}
+}
+
+// TestPulledWindow: work that is pulled from an iterator is the window's, as if it
+// had been called: it is never parked by its own doing.
+func TestPulledWindow(t *testing.T) {
+	skipIfTraced(t)
+	var got shares
+	m := startTest(t, WithExactBudget(1), WithOnWindow(got.add))
+	waitMarking(t, m)
+	until(t, "a window that was seen whole", func() bool {
+		w := m.Begin(t.Context())
+		next, stop := iter.Pull(func(yield func(int) bool) {
+			for i := 0; yield(i); i++ {
+				garbage(2000)
+			}
+		})
+		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
+			next()
+		}
+		stop()
+		w.End()
+		flush(t, m)
+		r := got.all[len(got.all)-1]
+		if r.s.Fidelity != stall.Exact {
+			return false
+		}
+		// Where the heap grows over its trigger it may wait for who collects.
+		if r.s.App > r.s.Total/2 || r.s.AppOrHost == 0 {
+			t.Errorf("a window that only works: %+v", r.s)
+		}
+		return true
+	})
+}

@@ -1,0 +1,204 @@
+package otelgc
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestCrowd: of children beyond those that count nobody knows what they did. What
+// the window waits while there are any is unseen, not its own doing; what it waits
+// without them is.
+func TestCrowd(t *testing.T) {
+	const extra = 3
+	marks := []gotrace.Mark{slot0(1000, 1, gotrace.WindowBegin)}
+	at := stall.Instant(2000)
+	for g := range uint64(maxChildren) { // one after the other
+		marks = append(marks, slot0(at, 10+g, gotrace.WindowJoin), slot0(at+10, 10+g, gotrace.WindowLeave))
+		at += 20
+	}
+	for g := range uint64(extra) {
+		marks = append(marks, slot0(5000, 1000+g, gotrace.WindowJoin))
+	}
+	for g := range uint64(extra) {
+		marks = append(marks, slot0(7000, 1000+g, gotrace.WindowLeave))
+	}
+	marks = append(marks, slot0(8000, 2000, gotrace.WindowLeave)) // that joined unseen
+	b := newBook(1, stall.Clock{})
+	span := stall.Span{Start: 1, End: 10_000}
+	b.learn(&gotrace.Generation{
+		Span: span, Marks: marks,
+		Tracks: []gotrace.Track{statesOf(1,
+			inState(1, 1500, stall.StateRunning), inState(1500, 9000, stall.StateParked), inState(9000, 10_000, stall.StateRunning))},
+	}, nil)
+	w := stall.Window{Start: 1000, End: 9500}
+	e := followed(b, w, 0, 1000)
+	e.Seen = []stall.Span{span}
+	var j stall.Joiner
+	var got stall.Share
+	j.Join(&w, &e, &got)
+	want := stall.Share{Total: 8500, App: 5500, AppOrHost: 1000, Unseen: 2000}
+	if diff := cmp.Diff([]any{want.Total, want.App, want.AppOrHost, want.Unseen}, []any{got.Total, got.App, got.AppOrHost, got.Unseen}); diff != "" {
+		t.Errorf("total, app, app or host, unseen (-want +got):\n%s", diff)
+	}
+	if n := b.takeCrowded(); n != extra {
+		t.Errorf("%d children do not count, want %d", n, extra)
+	}
+}
+
+// TestCrowdStays: a crowd that has not left is there in the next piece, too, until
+// nobody knows who is.
+func TestCrowdStays(t *testing.T) {
+	by := &carrier{}
+	for i := range stall.Instant(maxChildren + 2) {
+		by.learn([]mark{{at: 10 + i, goroutine: uint64(i + 1), kind: gotrace.WindowJoin}}, func(j mark) stall.Instant { return j.at })
+	}
+	parked := func(from, to stall.Instant) []stall.StateSpan {
+		return []stall.StateSpan{{Start: from, End: to, State: stall.StateParked}}
+	}
+	for _, piece := range []struct {
+		dispersed   stall.Instant // 0 for not
+		track, want []stall.StateSpan
+	}{
+		{0, parked(50, 200), parked(50, 10+maxChildren)},
+		{0, parked(200, 300), []stall.StateSpan{}},
+		{350, parked(300, 400), parked(350, 400)},
+		{0, parked(400, 500), parked(400, 500)},
+	} {
+		if piece.dispersed != 0 {
+			by.crowd.disperse(piece.dispersed)
+		}
+		e := stall.Evidence{Track: piece.track}
+		by.crowd.hide(&e)
+		if diff := cmp.Diff(piece.want, e.Track); diff != "" {
+			t.Errorf("what is known to be its own waiting (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestCrowdsAreBounded: crowds of one piece beyond those that are told apart are one
+// with what lies between them, and however many there are, the track is gone over
+// once.
+func TestCrowdsAreBounded(t *testing.T) {
+	const crowds, every = 1000, 100
+	var c crowd
+	e := stall.Evidence{Track: make([]stall.StateSpan, 0, 4*crowds)}
+	for at := stall.Instant(0); at < crowds*every; at += every {
+		c.join(at)
+		c.leave(at + 10)
+		e.Track = append(e.Track,
+			stall.StateSpan{Start: at, End: at + 50, State: stall.StateParked},
+			stall.StateSpan{Start: at + 50, End: at + every, State: stall.StateRunning})
+	}
+	if got := len(c.past); got != maxCrowds {
+		t.Errorf("%d crowds are kept, want %d", got, maxCrowds)
+	}
+	last := stall.Instant(crowds-1) * every
+	var want []stall.StateSpan
+	for at := stall.Instant(0); at <= last; at += every {
+		if from := at + 10; at < (maxCrowds-1)*every || at == last {
+			want = append(want, stall.StateSpan{Start: from, End: at + 50, State: stall.StateParked})
+		}
+		want = append(want, stall.StateSpan{Start: at + 50, End: at + every, State: stall.StateRunning})
+	}
+	past, track := slices.Clone(c.past), slices.Clone(e.Track)
+	allocs := testing.AllocsPerRun(1, func() {
+		c.past, e.Track = append(c.past[:0], past...), append(e.Track[:0], track...)
+		c.hide(&e)
+	})
+	if diff := cmp.Diff(want, e.Track); diff != "" {
+		t.Errorf("what is known to be its own waiting (-want +got):\n%s", diff)
+	}
+	if allocs > 1 {
+		t.Errorf("%v allocations, want 1, for the track as it was", allocs)
+	}
+}
+
+// TestCrowdsHideOneWait: several crowds fall into one wait, and one into none; a
+// wait for the collector stays, and so does what is no wait.
+func TestCrowdsHideOneWait(t *testing.T) {
+	const run, parked = stall.StateRunning, stall.StateParked
+	var c crowd
+	for _, s := range []stall.Span{{Start: 5, End: 20}, {Start: 30, End: 40}, {Start: 50, End: 60}, {Start: 65, End: 66}, {Start: 75, End: 85}} {
+		c.join(s.Start)
+		c.leave(s.End)
+	}
+	c.join(110) // and stays
+	e := stall.Evidence{
+		Track: []stall.StateSpan{
+			{Start: 0, End: 10, State: parked}, {Start: 10, End: 15, State: run}, {Start: 15, End: 60, State: parked},
+			{Start: 60, End: 70, State: run}, {Start: 70, End: 90, State: parked}, {Start: 90, End: 120, State: parked},
+		},
+		Own: []stall.Interval{own(70, 90, stall.GCWait)},
+	}
+	c.hide(&e)
+	want := []stall.StateSpan{
+		{Start: 0, End: 5, State: parked}, {Start: 10, End: 15, State: run}, {Start: 20, End: 30, State: parked},
+		{Start: 40, End: 50, State: parked}, {Start: 60, End: 70, State: run}, {Start: 70, End: 110, State: parked},
+	}
+	if diff := cmp.Diff(want, e.Track); diff != "" {
+		t.Errorf("what is known to be its own waiting (-want +got):\n%s", diff)
+	}
+}
+
+// TestLostLeaveFirst: a child that was lost from sight and leaves later takes none
+// off the crowd that is there by then: what the window waits for that is not its own
+// doing.
+func TestLostLeaveFirst(t *testing.T) {
+	const (
+		begin, join, leave = gotrace.WindowBegin, gotrace.WindowJoin, gotrace.WindowLeave
+		lost, later        = 1000, 2000 // the first goroutine of each
+		over               = 2          // that make the later crowd
+	)
+	for _, c := range []struct {
+		name   string
+		before int // lost ones
+		pieces []stall.Span
+	}{
+		{"in the next piece", 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
+		{"in the same piece", 1, []stall.Span{{Start: 1000, End: 40_000}}},
+		{"of a crowd", maxChildren + 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
+	} {
+		b := newBook(1, stall.Clock{})
+		room := maxChildren
+		if len(c.pieces) == 1 {
+			room -= c.before // they count until the piece is over
+		}
+		first, second := []gotrace.Mark{slot0(1000, 1, begin)}, []gotrace.Mark(nil)
+		for g := range uint64(c.before) {
+			first = append(first, slot0(2000, lost+g, join))
+		}
+		for g := range uint64(room) {
+			second = append(second, slot0(20_500, later+g, join))
+		}
+		for g := range uint64(over) {
+			second = append(second, slot0(21_000, later+uint64(room)+g, join))
+		}
+		for g := range uint64(c.before) {
+			second = append(second, slot0(22_000, lost+g, leave))
+		}
+		for g := range uint64(over - 1) {
+			second = append(second, slot0(23_000, later+uint64(room)+g, leave))
+		}
+		parked := func(s stall.Span) []gotrace.Track {
+			return []gotrace.Track{statesOf(1, inState(s.Start, s.End, stall.StateParked))}
+		}
+		seen := []stall.Span{{Start: 1, End: 10_000}, {Start: 20_000, End: 40_000}}
+		b.learn(&gotrace.Generation{Span: seen[0], Marks: first, Tracks: parked(seen[0])}, nil)
+		b.learn(&gotrace.Generation{Span: seen[1], Marks: second, Tracks: parked(seen[1])}, nil)
+		var by carrier
+		var e stall.Evidence
+		for _, s := range c.pieces {
+			e = stall.Evidence{}
+			b.follow(&e, &stall.Window{Start: s.Start, End: s.End}, 0, stall.Span{Start: 1000, End: 40_000}, &by)
+		}
+		want := stall.StateSpan{Start: 20_000, End: 21_000, State: stall.StateParked}
+		if diff := cmp.Diff(want, e.Track[len(e.Track)-1]); diff != "" {
+			t.Errorf("%s: the last that is known to be its own waiting (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

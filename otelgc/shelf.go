@@ -1,0 +1,117 @@
+package otelgc
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// A state is kept as a varint: how long it lasted, in nanoseconds, and in the
+// lowest bits what it was. It began when the one before it ended. A goroutine that
+// waits for a sweep yields hundreds of thousands of times a second, and each of
+// its states takes two or three bytes.
+const (
+	bitGCWait  = 1 << 2
+	bitNetwork = 1 << 3
+	bitHeld    = 1 << 4
+	stateBits  = 5
+
+	// usualState is what most take, in bytes: less than 65 us.
+	usualState = 3
+)
+
+// shelf is the memory for the states of a chapter's tracks.
+type shelf struct {
+	bytes   []byte
+	anchors []anchor
+}
+
+// anchor is where a state begins: in time, and in the bytes of its track.
+type anchor struct {
+	at   stall.Instant
+	from int32
+}
+
+// anchorEvery is how many states one has to go over, at most, to find one by time.
+const anchorEvery = 64
+
+// track is what one goroutine did in one generation, end to end.
+type track struct {
+	goroutine uint64
+	created   bool // it began in the generation, where the states begin
+	packed    []byte
+	anchors   []anchor // the first is where it begins
+	count     int      // of efforts
+	efforts   []effort // by start
+	lost      bool     // something was too much to keep: nothing is known
+}
+
+// clear makes the shelf ready for so many states of tracks, in one step: memory
+// that grows is garbage, and large garbage is assists.
+func (s *shelf) clear(states, tracks int) {
+	s.bytes = slices.Grow(s.bytes[:0], min(states, maxStates/usualState)*usualState)
+	s.anchors = slices.Grow(s.anchors[:0], min(states, maxStates/usualState)/anchorEvery+tracks)
+}
+
+// put packs the states of a goroutine behind others. It reports false, and keeps
+// nothing, if there is no room. Where states leave a gap, the goroutine's state is
+// not known.
+func (s *shelf) put(t *gotrace.Track) (track, bool) {
+	p := packer{shelf: s, first: len(s.bytes), anchor: len(s.anchors)}
+	for span := range t.Spans {
+		if !p.add(newState(span)) {
+			s.bytes, s.anchors = s.bytes[:p.first], s.anchors[:p.anchor]
+			return track{goroutine: t.Goroutine, lost: true}, false
+		}
+	}
+	return track{
+		goroutine: t.Goroutine, created: t.Created,
+		packed: s.bytes[p.first:], anchors: s.anchors[p.anchor:],
+	}, true
+}
+
+// packer packs the states of one track.
+type packer struct {
+	*shelf
+	first, anchor int // where those of the track begin
+	n             int // states
+	at            stall.Instant
+}
+
+func (p *packer) add(s state) bool {
+	switch {
+	case p.n == 0:
+		p.at = s.start
+	case s.start > p.at && !p.pack(state{end: s.start}):
+		return false
+	}
+	return p.pack(s)
+}
+
+func (p *packer) pack(s state) bool {
+	if len(p.bytes)+binary.MaxVarintLen64 > maxStates {
+		return false
+	}
+	if p.n%anchorEvery == 0 {
+		p.anchors = append(p.anchors, anchor{p.at, int32(len(p.bytes) - p.first)})
+	}
+	p.bytes = binary.AppendUvarint(p.bytes, uint64(max(s.end-p.at, 0))<<stateBits|s.bits())
+	p.at, p.n = max(s.end, p.at), p.n+1
+	return true
+}
+
+func (s *state) bits() uint64 {
+	b := uint64(s.state)
+	if s.gcWait {
+		b |= bitGCWait
+	}
+	if s.network {
+		b |= bitNetwork
+	}
+	if s.held {
+		b |= bitHeld
+	}
+	return b
+}

@@ -1,0 +1,36 @@
+package otelgc
+
+import (
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// TestWatermarkStands: a collection that is noticed later does not take back what a
+// source has said, though the place of a pause is known only roughly, and may seem to
+// lie before.
+func TestWatermarkStands(t *testing.T) {
+	p, r := play(t), newRig()
+	c := r.apply(config{})
+	var err error
+	if p.tel, err = telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.clock}); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(at stall.Instant) {
+		p.cycle.log.Advance(at)
+		p.status.source(at, p.clock.Wall(), p.cycle.log)
+	}
+	tell(2 * second)
+	p.reconciler.hold([]gc.Collection{noticedCycle(1, 2*second+1000, 500*time.Nanosecond)}, nil)
+	tell(3 * second)
+	var got []stall.Instant
+	for _, s := range r.events.statuses(stall.GCWatch) {
+		got = append(got, stall.Instant(s[stall.AttrWatermark].AsInt64()))
+	}
+	if len(got) != 2 || got[0] != 2*second || got[1] != got[0] {
+		t.Errorf("watermarks %v, want twice %d", got, 2*second)
+	}
+}

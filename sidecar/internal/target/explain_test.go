@@ -1,0 +1,40 @@
+package target
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+)
+
+// TestExplain: what is said of a watcher that has nobody to watch fits what it
+// was asked for.
+func TestExplain(t *testing.T) {
+	root := t.TempDir()
+	fakeProcess(t, root, 3, "shop", "shop\x00")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		selector string
+		ctx      context.Context
+		want     string // a part of it; nothing at all if empty
+	}{
+		{"7", t.Context(), "process 7 has ended"},
+		{"auto", t.Context(), "no process has a diagnostics socket"},
+		{"till", t.Context(), "no process is called till"},
+		{"shop", t.Context(), "(mend: --target 3 watches"},
+		{"7", ended, ""},
+		{"till", ended, ""},
+	} {
+		s, err := Parse(c.selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &Watcher{o: Options{Selector: s, Proc: dotnetipc.Proc{Root: root}}}
+		got := w.explain(c.ctx)
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("--target %s, ended: %v: got %q, want %q in it", c.selector, c.ctx.Err() != nil, got, c.want)
+		}
+	}
+}
