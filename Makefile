@@ -11,7 +11,7 @@ race: ## the tests under the race detector
 	.ci/run race
 
 lint: ## vet, staticcheck, the laws of the architecture
-	.ci/run format assembly vet tools lint laws api_only
+	.ci/run format assembly tools lint laws api_only
 
 fuzz: ## every fuzz target; FUZZ_COUNT=1000000 for more
 	.ci/run fuzz

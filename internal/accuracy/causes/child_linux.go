@@ -18,11 +18,14 @@ const specEnv = "OTELGC_CAUSES_CHILD"
 
 // childSpec is what a child does.
 type childSpec struct {
-	Mode string // of the probe; empty for none
-	Work string // what the child injects into itself: "", "calm", "faults", "gc", "gc held"; or into CPU: "hog", "packets"
-	Join string // a cgroup
-	CPU  int    // of who has no probe
-	Away bool   // in a network of its own
+	Mode   string // of the probe; empty for none
+	Work   string // what the child injects into itself: "", "calm", "gc", "gc held"; or into CPU: "hog", "greedy hog", "packets"
+	Join   string // a cgroup
+	CPU    int    // of who has no probe
+	Away   bool   // in a network of its own
+	Rights rights
+	Trap   bool // the probe's memory is to be one, of faults that last until they are ended if Wait
+	Wait   bool
 }
 
 // seenGap is a gap as the child tells it.
@@ -43,7 +46,9 @@ type seen struct {
 
 // hello is its first.
 type hello struct {
-	CPU int
+	CPU     int
+	Trap    trap
+	Missing string // why it cannot do it here
 }
 
 // childMain never returns in a child.
@@ -81,7 +86,7 @@ func child(spec childSpec) error {
 	}()
 	out := json.NewEncoder(os.Stdout)
 	if spec.Mode == "" {
-		if err := out.Encode(hello{spec.CPU}); err != nil {
+		if err := out.Encode(hello{CPU: spec.CPU}); err != nil {
 			return err
 		}
 		truth, err := loads[spec.Work](spec.CPU, clock, quit)
@@ -96,9 +101,9 @@ type work func(cpu int, clock stall.Clock, quit <-chan struct{}) (truth []stall.
 
 // loads are what a child does to a CPU, works what a probing one does to itself.
 var (
-	loads = map[string]work{"hog": hog, "packets": receive}
+	loads = map[string]work{"hog": hog, "greedy hog": greedy, "packets": receive}
 	works = map[string]work{
-		"": idle, "calm": taken, "faults": fault,
+		"": idle, "calm": taken,
 		"gc":      collect(func(h *held) []stall.Span { return h.stops }),
 		"gc held": collect((*held).forCollections),
 	}
@@ -114,6 +119,9 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	}
 	if spec.Work == "calm" {
 		debug.SetGCPercent(-1)
+	}
+	if err := spec.Rights.keep(); err != nil {
+		return errors.Join(out.Encode(hello{Missing: err.Error()}), out.Encode(seen{}))
 	}
 	var s seen
 	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock, OnGap: func(g jitterprobe.Gap) {
@@ -132,7 +140,13 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	for _, l := range p.Limits() {
 		s.Limits = append(s.Limits, l.String())
 	}
-	if err := out.Encode(hello{p.CPU()}); err != nil {
+	first := hello{CPU: p.CPU()}
+	if spec.Trap {
+		if first.Trap, err = setTrap(spec.Wait); err != nil {
+			first.Missing = err.Error()
+		}
+	}
+	if err := out.Encode(first); err != nil {
 		return err
 	}
 	truth, err := works[spec.Work](p.CPU(), clock, quit)

@@ -11,22 +11,28 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
 // quota makes a cgroup that the child joins, in whichever hierarchy has the cpu
-// controller.
+// controller. It has the greatest weight: while others have the probe's CPU, the
+// quota may run out on another one, and the account is of all.
 func quota(spec *childSpec) (undo func() error, err error) {
 	name := fmt.Sprintf("otelgc-causes-%d", os.Getpid())
-	for _, h := range []struct{ mount, file, quota string }{
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "20000"},
-		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "20000"},
-		{"/sys/fs/cgroup", "cpu.max", "20000 100000"},
+	for _, h := range []struct{ mount, weightFile, weight, file, quota string }{
+		{"/sys/fs/cgroup/cpu", "cpu.shares", "262144", "cpu.cfs_quota_us", "20000"},
+		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.shares", "262144", "cpu.cfs_quota_us", "20000"},
+		{"/sys/fs/cgroup", "cpu.weight", "10000", "cpu.max", "20000 100000"},
 	} {
 		dir := filepath.Join(h.mount, name)
 		mkErr := os.Mkdir(dir, 0o755)
 		if mkErr == nil {
-			if mkErr = os.WriteFile(filepath.Join(dir, h.file), []byte(h.quota), 0o644); mkErr == nil {
+			mkErr = errors.Join(
+				os.WriteFile(filepath.Join(dir, h.weightFile), []byte(h.weight), 0o644),
+				os.WriteFile(filepath.Join(dir, h.file), []byte(h.quota), 0o644))
+			if mkErr == nil {
 				spec.Join = dir
 				return func() error { return os.Remove(dir) }, nil
 			}
@@ -132,7 +138,8 @@ var (
 	stopEvery = 60 * time.Millisecond
 )
 
-// stopAndGo stops the child and has it go on.
+// stopAndGo stops the child and has it go on. All of its threads are known to be
+// stopped from when the kernel says so.
 func stopAndGo(ctx context.Context, e *experiment, p *process, in *injection) error {
 	clock, err := stall.NewClock()
 	if err != nil {
@@ -140,13 +147,16 @@ func stopAndGo(ctx context.Context, e *experiment, p *process, in *injection) er
 	}
 	end := time.Now().Add(e.span)
 	for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
+		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		s := stall.Span{Start: clock.Now()}
-		err := p.cmd.Process.Signal(syscall.SIGSTOP)
 		wait(ctx, stopFor[i%len(stopFor)])
+		s.End = clock.Now()
 		if err := errors.Join(err, p.cmd.Process.Signal(syscall.SIGCONT)); err != nil {
 			return err
 		}
-		s.End = clock.Now().Add(time.Millisecond) // it goes on a little later
 		in.truth = append(in.truth, s)
 		wait(ctx, stopEvery)
 	}

@@ -37,7 +37,7 @@ func (e *experiment) flags(f *flag.FlagSet) {
 
 func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writer) error {
 	e.log = log
-	tallies, err := e.cases(ctx)
+	tallies, err := e.run(ctx, cases)
 	if err != nil {
 		return err
 	}
@@ -48,14 +48,14 @@ func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writ
 	return nil
 }
 
-// cases runs every case that this process has the rights for.
-func (e *experiment) cases(ctx context.Context) ([]*tally, error) {
+// run runs those cases that this process has the rights for.
+func (e *experiment) run(ctx context.Context, list []testCase) ([]*tally, error) {
 	var all []*tally
-	for i := range cases {
+	for i := range list {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		c := &cases[i]
+		c := &list[i]
 		if !strings.Contains(c.name, e.only) {
 			continue
 		}
@@ -68,7 +68,7 @@ func (e *experiment) cases(ctx context.Context) ([]*tally, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		default:
-			fmt.Fprintf(e.log, "%s: %s\n", c.name, t)
+			fmt.Fprintf(e.log, "%s: %s\n%s", c.name, t, t.oddities())
 		}
 		all = append(all, t)
 	}
@@ -84,7 +84,7 @@ func (m missingRights) Unwrap() error { return m.error }
 // child saw is held against what the injector did.
 func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error) {
 	var in injection
-	spec := childSpec{Mode: c.mode, Work: c.work}
+	spec := childSpec{Mode: c.mode, Work: c.work, Rights: c.rights, Trap: c.trap, Wait: c.wait}
 	if c.prepare != nil {
 		undo, err := c.prepare(&spec)
 		if err != nil {
@@ -96,11 +96,17 @@ func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error
 	if err != nil {
 		return nil, err
 	}
+	if p.hello.Missing != "" {
+		_, err := p.end()
+		return nil, errors.Join(missingRights{errors.New(p.hello.Missing)}, err)
+	}
 	e.cpu = p.hello.CPU
+	longer := *e
+	longer.span *= time.Duration(max(1, c.times))
 	if c.inject != nil {
-		err = c.inject(ctx, e, p, &in)
+		err = c.inject(ctx, &longer, p, &in)
 	} else {
-		wait(ctx, e.span)
+		wait(ctx, longer.span)
 	}
 	s, endErr := p.end()
 	if err := errors.Join(err, endErr); err != nil {
@@ -110,7 +116,7 @@ func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error
 		return nil, missingRights{errors.New(s.Missing)}
 	}
 	in.truth = append(in.truth, s.Truth...)
-	return newTally(c, s, in.truth), nil
+	return newTally(c, s, in), nil
 }
 
 func wait(ctx context.Context, d time.Duration) {

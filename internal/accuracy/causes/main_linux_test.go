@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -35,7 +34,13 @@ func TestCauses(t *testing.T) {
 	}
 	var log bytes.Buffer
 	e := experiment{span: 700 * time.Millisecond, log: &log}
-	all, err := e.cases(context.Background())
+	all, err := e.run(t.Context(), full)
+	if err == nil {
+		var more []*tally
+		e.span = 300 * time.Millisecond
+		more, err = e.run(t.Context(), fewer())
+		all = append(all, more...)
+	}
 	t.Log(log.String())
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +52,18 @@ func TestCauses(t *testing.T) {
 		t.Skipf("not all causes can be decided here: %s", strings.Join(all[0].limits, "; "))
 	}
 	truth, right, wrong, gaps, unknowns := 0, 0, 0, 0, 0
+	fewer, mistaken := 0, 0 // of known truth, and wrong, with fewer rights
 	for _, x := range all {
-		gaps, unknowns = gaps+x.gaps, unknowns+x.causes[unknown]
 		// Where the probe is one of the runtime's threads it may wait for a P now
 		// and then, and rightly says so.
 		if x.never > 0 && (x.c.mode != "runtime" || 10*x.never > x.gaps) {
 			t.Errorf("%s: %d gaps are called what cannot be: %v", x.c.name, x.never, x.causes)
 		}
+		if x.c.rights != allRights {
+			fewer, mistaken = fewer+x.truth, mistaken+x.wrong()
+			continue
+		}
+		gaps, unknowns = gaps+x.gaps, unknowns+x.causes[unknown]
 		truth, right, wrong = truth+x.truth, right+x.right(), wrong+x.wrong()
 		if x.truth >= enough && 2*x.right() < x.truth {
 			t.Errorf("%s: %d of %d gaps are decided rightly, want half: %v", x.c.name, x.right(), x.truth, x.called)
@@ -65,6 +75,9 @@ func TestCauses(t *testing.T) {
 		t.Errorf("%d of %d gaps are unknown", unknowns, gaps)
 	}
 	t.Logf("%d gaps of known truth: %d right, %d wrong", truth, right, wrong)
+	if fewer >= 5*enough && 10*mistaken > fewer {
+		t.Errorf("with fewer rights %d of %d gaps of known truth are wrong, want 10 %% at most", mistaken, fewer)
+	}
 	if truth >= 5*enough && (10*wrong > 2*truth || 10*right < 7*truth) {
 		t.Errorf("%d gaps of known truth: %d right, want 70 %%; %d wrong, want 20 %% at most", truth, right, wrong)
 	}
@@ -122,10 +135,11 @@ func TestTally(t *testing.T) {
 		{Start: 20, End: 30, Cause: "host.irq_or_steal"},
 		{Start: 40, End: 50, Cause: "host.steal"},
 		{Start: 60, End: 70, Cause: "host.unknown"},
+		{Start: 80, End: 90, Cause: "host.preempted"},
 		{Start: 200, End: 210, Cause: "runtime.unknown"},
-	}}, []stall.Span{{Start: 0, End: 100}})
+	}}, injection{truth: []stall.Span{{Start: 0, End: 100}}, switched: []stall.Instant{11, 19, 85}})
 	got := []int{x.gaps, x.truth, x.right(), x.undecided(), x.wrong(), x.never}
-	if d := cmp.Diff([]int{6, 5, 1, 2, 2, 1}, got); d != "" {
+	if d := cmp.Diff([]int{7, 5, 1, 2, 2, 1}, got); d != "" {
 		t.Errorf("gaps, truth, right, undecided, wrong, impossible (-want +got):\n%s", d)
 	}
 }

@@ -18,5 +18,5 @@ func realtime(ctx context.Context, e *experiment, p *process, in *injection) err
 	if err := unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0); err != nil {
 		return missingRights{fmt.Errorf("give thread %d real-time priority: %w", tid, err)}
 	}
-	return compete(ctx, e, p, in)
+	return beside(ctx, e, in, childSpec{Work: "greedy hog", CPU: p.hello.CPU})
 }

@@ -23,12 +23,14 @@ type tally struct {
 	truth    int            // gaps of which the injection is known to be the cause
 	called   map[string]int // what those are called
 	never    int            // gaps called what cannot be
+	odd      []seenGap      // the first that are not right
 	limits   []string
 }
 
 var unknown = stall.HostUnknown.String()
 
-func newTally(c *testCase, s seen, truth []stall.Span) *tally {
+func newTally(c *testCase, s seen, in injection) *tally {
+	truth := in.truth
 	t := &tally{
 		c: c, observed: s.Observed, injected: len(truth), gaps: len(s.Gaps), limits: s.Limits,
 		causes: make(map[string]int), called: make(map[string]int),
@@ -44,20 +46,28 @@ func newTally(c *testCase, s seen, truth []stall.Span) *tally {
 		if last = g.End; slices.Contains(c.never, g.Cause) && !(c.but && (cold || mayBe(truth, stall.Span{Start: g.Start, End: g.End}))) {
 			t.never++
 		}
-		if c.want != "" && c.owns(stall.Span{Start: g.Start, End: g.End}, truth, s.Gaps) {
+		if c.want != "" && !in.disturbed(g) && c.owns(stall.Span{Start: g.Start, End: g.End}, truth, s.Gaps) {
 			t.truth++
 			t.called[c.call(g)]++
+			t.remember(g)
 		}
 	}
 	return t
 }
 
-// call returns what g is called, if it is the injection's.
+// call returns what g is called, if it is the injection's. With fewer rights the
+// evidence may say less.
 func (c *testCase) call(g seenGap) string {
-	if g.Cause == c.want && !strings.Contains(g.Evidence, c.evidence) {
+	if g.Cause == c.want && c.rights == allRights && !strings.Contains(g.Evidence, c.evidence) {
 		return g.Cause + ", no more"
 	}
 	return g.Cause
+}
+
+// disturbed reports whether the thread is known to have been switched out in g.
+func (in *injection) disturbed(g seenGap) bool {
+	i, _ := slices.BinarySearch(in.switched, g.Start)
+	return i < len(in.switched) && in.switched[i] <= g.End
 }
 
 // owns reports whether the injection made gap g, as far as can be known.
@@ -92,6 +102,25 @@ func mayBe(truth []stall.Span, g stall.Span) bool {
 func alone(s stall.Span, gaps []seenGap) bool {
 	i := sort.Search(len(gaps), func(i int) bool { return gaps[i].End > s.Start })
 	return i < len(gaps) && gaps[i].Start < s.End && (i+1 == len(gaps) || gaps[i+1].Start >= s.End)
+}
+
+// maxOdd bounds the gaps of a case that are told of one by one.
+const maxOdd = 10
+
+func (t *tally) remember(g seenGap) {
+	if t.c.call(g) != t.c.want && len(t.odd) < maxOdd {
+		t.odd = append(t.odd, g)
+	}
+}
+
+// oddities says what the first gaps are called that are not right, and why, one a
+// line.
+func (t *tally) oddities() string {
+	var b strings.Builder
+	for _, g := range t.odd {
+		fmt.Fprintf(&b, "	%v at %d is called %s: %s\n", g.End.Sub(g.Start), g.Start, g.Cause, g.Evidence)
+	}
+	return b.String()
 }
 
 // right, undecided and wrong divide the gaps of known truth.

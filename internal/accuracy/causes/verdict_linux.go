@@ -1,9 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"fmt"
-)
+import "fmt"
 
 // What is wanted of the gaps of known truth, in hundredths, and how many there
 // have to be.
@@ -37,13 +34,13 @@ func (t *tally) verdicts() (list []verdict) {
 	if t.c.want == "" {
 		return list
 	}
-	if least := cmp.Or(t.c.least, leastKnown); t.truth < least {
-		return append(list, verdict{t.c.name + ", gaps of known truth", fmt.Sprintf("%d or more", least), fmt.Sprint(t.truth), false})
+	if t.truth < leastKnown {
+		return append(list, verdict{t.c.name + ", gaps of known truth", fmt.Sprintf("%d or more", leastKnown), fmt.Sprint(t.truth), false})
 	}
-	return append(list,
-		verdict{t.c.name + ", right", fmt.Sprintf("%d %% or more", leastRight), percent(t.right(), t.truth), 100*t.right() >= leastRight*t.truth},
-		verdict{t.c.name + ", wrong", fmt.Sprintf("%d %% at most", mostWrong), percent(t.wrong(), t.truth), 100*t.wrong() <= mostWrong*t.truth},
-	)
+	if t.c.rights == allRights {
+		list = append(list, verdict{t.c.name + ", right", fmt.Sprintf("%d %% or more", leastRight), percent(t.right(), t.truth), 100*t.right() >= leastRight*t.truth})
+	}
+	return append(list, verdict{t.c.name + ", wrong", fmt.Sprintf("%d %% at most", mostWrong), percent(t.wrong(), t.truth), 100*t.wrong() <= mostWrong*t.truth})
 }
 
 // impossible is the verdict on gaps that are called what cannot be. Where it can

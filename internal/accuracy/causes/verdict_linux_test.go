@@ -17,6 +17,12 @@ func TestVerdicts(t *testing.T) {
 	of := func(truth, right, undecided, never int) *tally {
 		return &tally{c: c, gaps: 1000, truth: truth, never: never, called: map[string]int{"right": right, unknown: undecided, "else": truth - right - undecided}}
 	}
+	less := func(truth, right, undecided, never int) *tally {
+		t, c := of(truth, right, undecided, never), *c
+		c.rights = nobody
+		t.c = &c
+		return t
+	}
 	for _, test := range []struct {
 		name string
 		all  []*tally
@@ -27,6 +33,8 @@ func TestVerdicts(t *testing.T) {
 		{"too few are right", []*tally{of(100, 89, 11, 0)}, []bool{true, false, true}},
 		{"too many are wrong", []*tally{of(100, 97, 0, 0)}, []bool{true, true, false}},
 		{"impossible", []*tally{of(100, 100, 0, 1)}, []bool{false, true, true}},
+		{"few rights decide little", []*tally{less(100, 3, 95, 0)}, []bool{true, true}},
+		{"and guess at nothing", []*tally{less(100, 3, 94, 0)}, []bool{true, false}},
 		{"too few are known", []*tally{of(leastKnown-1, leastKnown-1, 0, 0)}, []bool{true, false}},
 		{"no truth", []*tally{{c: &testCase{name: "nothing", never: stops}, gaps: 10}}, []bool{true}},
 		{"no gap at all", []*tally{{c: &testCase{name: "nothing", never: stops}}}, []bool{false}},

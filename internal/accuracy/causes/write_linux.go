@@ -9,12 +9,15 @@ import (
 )
 
 func write(s *report.Section, e *experiment, all []*tally) {
-	s.Para("A probe on CPU %d of this machine, threshold 1 µs, each case for %v. A gap is of known truth where the injector's own record covers it: "+
-		"the cgroup's account for the quota, the competitor's own for when it ran, the call that moved the thread, the signals sent, the thread's count of page faults, "+
-		"the samples of a timer, the way of a packet that the CPU had to receive. For the process's own collections it is the runtime's own word: "+
+	s.Para("A probe on CPU %d of this machine, threshold 1 µs, each case for %v, that of the limit, which comes once a second, for six times as long. "+
+		"A gap is of known truth where the injector's own record covers it: "+
+		"the cgroup's account for the quota, the competitor's own for when it ran, the call that moved the thread, how long the kernel says that the process was stopped, "+
+		"the kernel's samples of page faults at an address where they were provoked, how long another process kept a page fault waiting (userfaultfd), "+
+		"the samples of a timer, the way of a packet that the CPU had to receive. A gap of a short page fault or of an interrupt "+
+		"is of no known truth if the thread was switched out in it, too, which the kernel samples. For the process's own collections it is the runtime's own word: "+
 		"the kernel says when the thread came back to the runtime while the world was stopped and found no P (%s), and when it was let go (%s); "+
 		"without collections, when somebody else was at its goroutine or had taken its P (%s, %s). Each of these calls is some 1 µs longer for it. "+
-		"What is called host.irq_or_steal is wrong unless it was an interrupt.", e.cpu, e.span, noP, letGo, somebodyElse, noLongerHasP)
+		"What is called host.irq_or_steal is wrong unless it was an interrupt. Where it says so, the probing process had fewer rights: no bound is on what it decides.", e.cpu, e.span, noP, letGo, somebodyElse, noLongerHasP)
 	rows := [][]string{{"injected", "gaps of known truth", "right", "undecided", "wrong", "called what cannot be", "all gaps", "of them unknown"}}
 	for _, t := range all {
 		if t.left != "" {
@@ -32,7 +35,7 @@ func write(s *report.Section, e *experiment, all []*tally) {
 	writeCauses(s, all)
 	writeVerdicts(s, all)
 	for _, t := range all {
-		if len(t.limits) > 0 {
+		if len(t.limits) > 0 && t.c.rights == allRights {
 			s.Para("%s", t.limits[0])
 			return
 		}

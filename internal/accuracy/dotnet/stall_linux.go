@@ -111,7 +111,9 @@ func (b *bench) flood(ctx context.Context, s *service) (l stretch, stats nettrac
 	if err != nil {
 		return l, stats, err
 	}
-	session, err := dotnetipc.NewClient(e).Collect(ctx, flooding())
+	client := dotnetipc.NewClient(e)
+	client.Timeout = answerFor
+	session, err := client.Collect(ctx, flooding())
 	if err != nil {
 		return l, stats, err
 	}
@@ -128,7 +130,7 @@ func (b *bench) flood(ctx context.Context, s *service) (l stretch, stats nettrac
 		stats, err := readAll(session)
 		end <- result{stats, err}
 	}()
-	limit, cancel := context.WithTimeout(ctx, time.Minute)
+	limit, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
 	if err := session.Stop(limit); err != nil {
 		return l, stats, err

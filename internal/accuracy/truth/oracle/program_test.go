@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -98,7 +99,7 @@ func (p *program) work(t *testing.T, windows, seed int) {
 // request is what a window does: each kind of waiting and working in turn.
 func (p *program) request(kind int, c net.Conn) {
 	p.live[kind%len(p.live)].Store(chain(1 << 8)) // 16 kB, and as much garbage
-	switch kind % 10 {
+	switch kind % 11 {
 	case 0:
 		time.Sleep(200 * time.Microsecond)
 	case 1:
@@ -122,11 +123,20 @@ func (p *program) request(kind int, c net.Conn) {
 	case 6:
 		chain(1 << 13) // 512 kB
 	case 7:
-		burn(300 * time.Microsecond)
+		deep(1<<10, func() { burn(300 * time.Microsecond) }) // the collector takes its time over the stack
 	case 8:
 		if kind%40 == 8 {
 			runtime.GC()
 		}
+	case 10:
+		next, stop := iter.Pull(func(yield func(*node) bool) {
+			for yield(chain(1 << 10)) {
+			}
+		})
+		for range 20 {
+			next()
+		}
+		stop()
 	case 9:
 		if kind%20 == 9 {
 			runtime.ReadMemStats(new(runtime.MemStats))
@@ -211,6 +221,15 @@ func chain(n int) *node {
 		head = &node{next: head}
 	}
 	return head
+}
+
+// deep calls f below n frames.
+func deep(n int, f func()) *node {
+	if n == 0 {
+		f()
+		return nil
+	}
+	return &node{next: deep(n-1, f)}
 }
 
 func burn(d time.Duration) {

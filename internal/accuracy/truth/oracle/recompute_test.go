@@ -18,6 +18,7 @@ const (
 	gcAssist   owner = "gc.assist"
 	gcSweep    owner = "gc.sweep"
 	gcWait     owner = "gc.wait"
+	unknown    owner = "runtime.unknown"
 	schedGC    owner = "sched.gc"
 	sched      owner = "sched"
 	queue      owner = "queue"
@@ -29,7 +30,7 @@ const (
 )
 
 var owners = []owner{
-	gcPause, suspension, gcAssist, gcSweep, gcWait, schedGC, sched, queue,
+	gcPause, suspension, gcAssist, gcSweep, gcWait, schedGC, sched, unknown, queue,
 	uncertain, app, appOrHost, unseen, overlapped,
 }
 
@@ -69,14 +70,43 @@ type recomputed struct {
 type scene struct {
 	w                                       *window
 	states, assists, sweeps, stops, workers []stretch
+
+	cycles []stretch // of the whole trace
 }
 
 func (t *timeline) scene(w *window) *scene {
 	from := w.from()
-	return &scene{
-		w: w, states: reaching(t.states[w.g], from, w.end),
-		assists: reaching(t.assists[w.g], from, w.end), sweeps: reaching(t.sweeps[w.g], from, w.end),
-		stops: reaching(t.stops, from, w.end), workers: reaching(t.workers, from, w.end),
+	s := &scene{w: w, stops: reaching(t.stops, from, w.end), workers: reaching(t.workers, from, w.end), cycles: t.cycles}
+	s.add(t, reaching(t.states[w.g], from, w.end), deepest)
+	return s
+}
+
+// deepest is how many coroutines may be within each other. Where events were
+// moved, two that switch to each other seem to do so at once.
+const deepest = 4
+
+// add adds states, and what was done for the collector in them; in place of one
+// in which the goroutine has switched to a coroutine, those of that one.
+func (s *scene) add(t *timeline, states []stretch, depth int) {
+	for i := range states {
+		v := &states[i]
+		if v.to != 0 {
+			var inner []stretch
+			for _, o := range reaching(t.states[v.to], v.start.at, v.end.at) {
+				if o = o.within(v); o.start.at < o.end.at && depth > 0 {
+					inner = append(inner, o)
+				}
+			}
+			s.add(t, inner, depth-1)
+			continue
+		}
+		s.states = append(s.states, *v)
+		for _, a := range reaching(t.assists[v.by], v.start.at, v.end.at) {
+			s.assists = append(s.assists, a.within(v))
+		}
+		for _, a := range reaching(t.sweeps[v.by], v.start.at, v.end.at) {
+			s.sweeps = append(s.sweeps, a.within(v))
+		}
 	}
 }
 
@@ -149,8 +179,9 @@ func (s *scene) owner(t int64) (whose, beside owner) {
 	state := at(s.states, t)
 	stop := at(s.stops, t)
 	inHandler := t >= s.w.start
-	parked := state != nil && (state.state == trace.GoWaiting || state.state == trace.GoSyscall)
-	ran := state != nil && state.state == trace.GoRunning && (stop == nil || stop.by != s.w.g)
+	forGC, held := s.takenOff(state)
+	parked := state != nil && (state.state == trace.GoWaiting || state.state == trace.GoSyscall) && !held
+	ran := state != nil && state.state == trace.GoRunning && (stop == nil || stop.by != state.by)
 	awake := !parked && !ran || !inHandler
 	switch {
 	case stop != nil && awake && isGC(stop.reason):
@@ -161,13 +192,15 @@ func (s *scene) owner(t int64) (whose, beside owner) {
 		return gcAssist, ""
 	case at(s.sweeps, t) != nil:
 		return gcSweep, ""
-	case parked && waitsForGC(state.reason):
+	case parked && (forGC || state.toCollect || waitsForGC(state.reason)):
 		return gcWait, ""
 	case state != nil && state.state == trace.GoRunnable:
 		if at(s.workers, t) != nil {
 			return schedGC, ""
 		}
 		return sched, ""
+	case held:
+		return unknown, ""
 	case s.unpolled(t):
 		return schedGC, ""
 	case parked && stop != nil && state.end.at <= stop.end.at+wakeup:
@@ -184,6 +217,20 @@ func (s *scene) owner(t int64) (whose, beside owner) {
 		return appOrHost, ""
 	}
 	return unseen, ""
+}
+
+// takenOff reports whether the runtime parked a goroutine that ran: for the
+// collector, which scans its stack, or held it for somebody else.
+func (s *scene) takenOff(state *stretch) (forGC, held bool) {
+	if state == nil || state.state != trace.GoWaiting || state.reason != "preempted" {
+		return false, false
+	}
+	for _, c := range s.cycles {
+		if c.start.at <= state.start.at && state.end.at <= c.end.at {
+			return true, false
+		}
+	}
+	return false, true
 }
 
 // unpolled reports whether the request had arrived and could not be noticed, as

@@ -20,7 +20,20 @@ type stretch struct {
 	start, end edge
 	state      trace.GoState // of a goroutine
 	reason     string        // why it left the CPU, or of a stop
-	by         trace.GoID    // who made a stop
+	by         trace.GoID    // whose state it is, or who made a stop
+	toCollect  bool          // it waits for others to begin a collection
+	to         trace.GoID    // the coroutine that the goroutine switched to
+}
+
+// within cuts a stretch to another.
+func (s stretch) within(o *stretch) stretch {
+	if s.start.at < o.start.at {
+		s.start = o.start
+	}
+	if s.end.at > o.end.at {
+		s.end = o.end
+	}
+	return s
 }
 
 // union merges what overlaps.

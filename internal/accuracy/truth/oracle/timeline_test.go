@@ -19,6 +19,7 @@ type timeline struct {
 	sweeps  map[trace.GoID][]stretch
 	stops   []stretch
 	workers []stretch // dedicated and fractional ones, each turn on a P
+	cycles  []stretch // collections
 
 	windows     map[int]trace.GoID // by the number that the program logged
 	generations []int64            // where each begins
@@ -54,6 +55,8 @@ type reader struct {
 	current  map[trace.GoID]stretch
 	worker   map[trace.GoID]bool // the goroutine works for the collector since it runs
 	procs    procs
+	leaves   trace.GoID // who was parked last, for no reason that is told
+	thread   trace.ThreadID
 }
 
 func read(data []byte) (*timeline, error) {
@@ -66,7 +69,7 @@ func read(data []byte) (*timeline, error) {
 			states: map[trace.GoID][]stretch{}, assists: map[trace.GoID][]stretch{}, sweeps: map[trace.GoID][]stretch{},
 			windows: map[int]trace.GoID{},
 		},
-		lastOf: map[trace.ThreadID]int64{}, ranges: map[rangeKey]openRange{},
+		lastOf: map[trace.ThreadID]int64{}, leaves: trace.NoGoroutine, ranges: map[rangeKey]openRange{},
 		current: map[trace.GoID]stretch{}, worker: map[trace.GoID]bool{},
 	}
 	for {
@@ -93,12 +96,16 @@ func (r *reader) event(ev *trace.Event) {
 		return
 	}
 	r.place(ev)
+	if ev.Kind() != trace.EventStateTransition {
+		r.leaves = trace.NoGoroutine
+	}
 	switch ev.Kind() {
 	case trace.EventStateTransition:
 		switch st := ev.StateTransition(); st.Resource.Kind {
 		case trace.ResourceGoroutine:
 			_, to := st.Goroutine()
-			r.change(st.Resource.Goroutine(), to, st.Reason)
+			r.change(st.Resource.Goroutine(), to, st.Reason, st.Stack)
+			r.noteSwitch(ev)
 		case trace.ResourceProc:
 			_, to := st.Proc()
 			r.procs.change(st.Resource.Proc(), to == trace.ProcRunning, r.now)
@@ -138,7 +145,7 @@ func (r *reader) place(ev *trace.Event) {
 	r.last = r.now.at
 }
 
-func (r *reader) change(g trace.GoID, to trace.GoState, reason string) {
+func (r *reader) change(g trace.GoID, to trace.GoState, reason string, stack trace.Stack) {
 	s, known := r.current[g]
 	if known && s.state == to {
 		return // a generation begins and says how things are
@@ -146,8 +153,32 @@ func (r *reader) change(g trace.GoID, to trace.GoState, reason string) {
 	if known {
 		r.close(g, s)
 	}
-	r.current[g] = stretch{start: r.now, state: to, reason: reason}
+	r.current[g] = stretch{start: r.now, state: to, reason: reason, by: g, toCollect: reason == "sync" && collects(stack)}
 	delete(r.worker, g)
+}
+
+func collects(stack trace.Stack) bool {
+	for f := range stack.Frames() {
+		if f.Func == "runtime.gcStart" || f.Func == "runtime.stopTheWorldGC" {
+			return true
+		}
+	}
+	return false
+}
+
+// noteSwitch notes to whom a goroutine switched: it is parked without a reason,
+// and the next thing on the thread is that another runs.
+func (r *reader) noteSwitch(ev *trace.Event) {
+	st := ev.StateTransition()
+	from, to := st.Goroutine()
+	if s, ok := r.current[r.leaves]; ok && from == trace.GoRunnable && to == trace.GoRunning && ev.Thread() == r.thread {
+		s.to = st.Resource.Goroutine()
+		r.current[r.leaves] = s
+	}
+	r.leaves = trace.NoGoroutine
+	if from == trace.GoRunning && to == trace.GoWaiting && st.Reason == "" {
+		r.leaves, r.thread = st.Resource.Goroutine(), ev.Thread()
+	}
 }
 
 func (r *reader) close(g trace.GoID, s stretch) {
@@ -186,6 +217,7 @@ func (r *reader) keep(name string, o openRange) {
 	if name == "GC concurrent mark phase" {
 		r.procs.collected = true
 		r.procs.again = edge{}
+		r.cycles = append(r.cycles, s)
 	}
 	if reason, stop := strings.CutPrefix(name, stopPrefix); stop {
 		if r.procs.again.at != 0 {

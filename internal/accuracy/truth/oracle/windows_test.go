@@ -57,9 +57,9 @@ func TestWindows(t *testing.T) {
 	case sum.agreed < agreed:
 		t.Logf("compared %d windows only, not %d: the machine was too busy for the decoder", sum.agreed, agreed)
 	}
-	// Each rule was at work.
+	// Each rule was at work, but for what need not happen.
 	for _, o := range owners {
-		if o != unseen && sum.time[o] == 0 {
+		if o != unseen && o != unknown && sum.time[o] == 0 {
 			t.Errorf("no time of %s in any window", o)
 		}
 	}
