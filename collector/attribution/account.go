@@ -99,6 +99,13 @@ func (a *account) sum(bytes int) bool {
 	return true
 }
 
+// unsum counts off the sums of a service.
+func (a *account) unsum(bytes int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.summed -= bytes
+}
+
 // sizes returns how many spans are held, and the bytes of them and of the rest.
 func (a *account) sizes() (spans, held, known int) {
 	a.mu.Lock()

@@ -54,15 +54,19 @@ func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
 // write puts an outcome into attributes. What a span says of its time without being
 // believed does not stay beside it.
 func (n *names) write(m pcommon.Map, o *outcome) {
-	m.RemoveIf(func(k string, _ pcommon.Value) bool { return strings.HasPrefix(k, stall.AttrStallPrefix) })
+	m.RemoveIf(func(k string, _ pcommon.Value) bool {
+		return strings.HasPrefix(k, stall.AttrStallPrefix) || k == stall.AttrGCOverlap || k == stall.AttrFidelity
+	})
 	size := 5 // and the boot id
 	n.each(o.share, func(string, time.Duration) { size++ })
 	m.EnsureCapacity(m.Len() + size)
 	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
 	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
 	m.PutDouble(stall.AttrCoverage, o.coverage)
-	m.PutStr(stall.AttrGCOverlap, overlap(o.share.Collections))
-	m.PutStr(stall.AttrFidelity, o.share.Fidelity.String())
+	if o.watched() {
+		m.PutStr(stall.AttrGCOverlap, overlap(o.share.Collections))
+		m.PutStr(stall.AttrFidelity, o.share.Fidelity.String())
+	}
 }
 
 // writer writes down what becomes of the spans of one resource.
@@ -81,11 +85,18 @@ func (w *writer) counts(o *outcome) bool {
 	return w.h.sink.Count && !(w.a.config.Count == CountAttached && (w.inside || o.own != nil))
 }
 
-// conclude writes down what becomes of one span.
-func (w *writer) conclude(win *window, o *outcome) {
-	if kind := win.span.Kind(); w.counts(o) && (kind == ptrace.SpanKindServer || kind == ptrace.SpanKindConsumer) {
+// count counts a span if it is a request.
+func (w *writer) count(s ptrace.Span, o *outcome) {
+	if o.odd {
+		w.a.lost.odd.Add(1) // a request of unknown length is in no bucket
+	} else if kind := s.Kind(); w.counts(o) && (kind == ptrace.SpanKindServer || kind == ptrace.SpanKindConsumer) {
 		w.j.sums.add(o)
 	}
+}
+
+// conclude writes down what becomes of one span.
+func (w *writer) conclude(win *window, o *outcome) {
+	w.count(win.span, o)
 	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
 		w.tell(win, o)
 	}
@@ -118,7 +129,7 @@ func (w *writer) tell(win *window, o *outcome) {
 	r.SetTraceID(win.span.TraceID())
 	r.SetSpanID(win.span.SpanID())
 	sentence := o.share.Explain()
-	r.Body().SetStr(win.span.Name() + ": " + sentence)
+	r.Body().SetStr(short(win.span.Name()) + ": " + sentence)
 	m := r.Attributes()
 	m.PutStr(stall.AttrSentence, sentence)
 	if boot := cmp.Or(w.h.id.boot, w.boot); boot != "" {
@@ -139,6 +150,14 @@ func (w *writer) tell(win *window, o *outcome) {
 	m.PutStr(stall.AttrTraceID, win.span.TraceID().String())
 	m.PutStr(stall.AttrSpanID, win.span.SpanID().String())
 	w.a.names.write(m, o)
+}
+
+// short returns no more of a name than names are kept of.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…"
 }
 
 // severity is that of an event of so long a time, as in process.

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelgc/otelgc/stall"
@@ -51,18 +50,19 @@ func (a *Attributor) Learn(ld plog.Logs) {
 
 func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 	for _, rl := range ld.ResourceLogs().All() {
+		of := origin{resource: rl.Resource().Attributes()}
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
 				if (r.EventName() == stall.EventSourceStatus) == statuses {
-					a.learn(r, rl.Resource().Attributes())
+					a.learn(r, &of)
 				}
 			}
 		}
 	}
 }
 
-func (a *Attributor) learn(r plog.LogRecord, resource pcommon.Map) {
-	e, ours, err := parse(r, resource)
+func (a *Attributor) learn(r plog.LogRecord, of *origin) {
+	e, ours, err := parse(r, of)
 	if !ours {
 		return
 	}
@@ -77,6 +77,7 @@ func (a *Attributor) learn(r plog.LogRecord, resource pcommon.Map) {
 }
 
 func (a *Attributor) take(e *event) error {
+	e.of.boot = a.known.epoch(&e.of)
 	h, p, l := a.known.of(e)
 	if l == nil {
 		return errRoom
@@ -94,7 +95,11 @@ func (a *Attributor) take(e *event) error {
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
-		ok, wrong := h.told(&e.status, a.known.clock)
+		if l.relate(e.status.offset); h.disputes(&e.of, l, a.known.clock) {
+			a.known.split(h)
+			return errTime
+		}
+		ok, wrong := h.told(&e.status, a.known.clock, silentAfter+stall.Instant(a.config.Wait))
 		if wrong {
 			a.known.forgetHost(h)
 			a.lost.hostsForgotten++
@@ -104,6 +109,9 @@ func (a *Attributor) take(e *event) error {
 		}
 		l.learn(&e.status, stall.Instant(a.config.Wait))
 		if p != nil {
+			if p.told == 0 {
+				a.known.changed(p) // it may have ended before who found it began
+			}
 			p.told = max(p.told, e.status.at)
 			if e.target != 0 && p.outer != e.target {
 				p.outer = e.target
@@ -143,6 +151,7 @@ func (a *Attributor) Tick(now time.Time) {
 	a.mu.Lock()
 	a.known.tick(now)
 	a.mu.Unlock()
+	a.sums.tick(now)
 	a.release(now, false)
 }
 

@@ -1,6 +1,9 @@
 package attribution
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,9 +86,65 @@ func TestNobodyWatched(t *testing.T) {
 		if diff := cmp.Diff(want, floats(span.Attributes()), near); diff != "" {
 			t.Errorf("span %d (-want +got):\n%s", i, diff)
 		}
+		for _, claim := range []string{stall.AttrGCOverlap, stall.AttrFidelity} {
+			if v, ok := span.Attributes().Get(claim); ok {
+				t.Errorf("span %d: %s %q, want nothing said", i, claim, v.Str())
+			}
+		}
+	}
+	for _, key := range a.series(start) {
+		if strings.Contains(key, stall.AttrGCOverlap) || strings.Contains(key, stall.AttrFidelity) {
+			t.Errorf("a series %s of requests that nobody watched", key)
+		}
+	}
+	if got := requested(a); got != 2 {
+		t.Errorf("%d requests, want 2", got)
 	}
 	if got := a.Lost().SpansUnknown; got != 2 {
 		t.Errorf("unknown spans: got %d, want 2", got)
+	}
+}
+
+// series returns what the sums are counted by, in words.
+func (a *Attributor) series(now time.Time) (all []string) {
+	md, _ := summed(a, start, now)
+	for _, rm := range md.ResourceMetrics().All() {
+		for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
+			for _, p := range metric.Sum().DataPoints().All() {
+				all = append(all, fmt.Sprint(metric.Name(), " ", p.Attributes().AsRaw()))
+			}
+		}
+	}
+	return all
+}
+
+// TestKnownAlthoughUnwatched: a pause that is known of a time that nobody watched is
+// told, and so is what the machine took, of which it says nothing.
+func TestKnownAlthoughUnwatched(t *testing.T) {
+	for name, x := range map[string]struct {
+		told func(*sender) plog.Logs
+		want string
+	}{
+		"a pause": {func(s *sender) plog.Logs { return s.collection(stall.GCWatch, 1, 90*sec+2*ms, 90*sec+5*ms, 0) }, "one_collection"},
+		"a gap of the machine": {func(s *sender) plog.Logs {
+			return s.gap(stall.ProbeSpin, stall.HostSteal, stall.ScopeMachine, 90*sec+2*ms, 90*sec+5*ms)
+		}, ""},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		a.Learn(x.told(s))
+		a.Learn(s.status(stall.GCWatch, 101*sec)) // the first
+		a.Learn(s.status(stall.ProbeSpin, 101*sec))
+		td := s.span(90*sec, 90*sec+10*ms)
+		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+		m.PutStr(stall.AttrFidelity, "exact") // of charges that cannot be
+		m.PutStr(stall.AttrGCOverlap, "none")
+		m.PutDouble(attrApp, 3600)
+		a.Hold(td, c.sink(), start)
+		a.Flush()
+		attrs := c.spans[0].Attributes()
+		if got := text(attrs, stall.AttrGCOverlap); got != x.want || floats(attrs)[stall.AttrCoverage] != 0 || (text(attrs, stall.AttrFidelity) == "") != (x.want == "") {
+			t.Errorf("%s: %v, want overlap %q and coverage 0", name, attrs.AsRaw(), x.want)
+		}
 	}
 }
 
@@ -179,6 +238,11 @@ func TestNonsense(t *testing.T) {
 		"two hours":    {s.collection(stall.GCWatch, 1, sec, 7201*sec, 0), "time"},
 		"slack":        {s.collection(stall.GCWatch, 1, sec, 2*sec, -1), "time"},
 		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(stall.AttrCause, "ghosts") }), "cause"},
+		"many attributes": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) {
+			for i := range maxAttributes {
+				m.PutEmpty(strconv.Itoa(i))
+			}
+		}), "time"},
 		"many pauses": {set(s.collection(stall.GCWatch, 1, sec, 2*sec, 0), func(m pcommon.Map) {
 			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
 				l := m.PutEmptySlice(k)

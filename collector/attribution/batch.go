@@ -39,7 +39,7 @@ type Parcel struct {
 // the sums of one service.
 const (
 	waiterBytes = 16 << 10
-	slowBytes   = 4 << 10 // of an event of a slow span
+	slowBytes   = 4 << 10 // of an event of a slow span, without its resource
 	sumsBytes   = int(unsafe.Sizeof(serviceSums{}))
 )
 
@@ -62,7 +62,9 @@ func (a *Attributor) HoldBatch(td ptrace.Traces, sink Sink, due time.Time) *Batc
 		deep = deep || h.bytes < 0
 	}
 	if len(parts) == 0 || deep || !a.account.hold(n, bytes) {
-		a.lost.overLimit.Add(uint64(n))
+		for _, h := range parts {
+			b.parcel.count(serviceOf(h.spans.Resource().Attributes()), a.overLimit(h, h.spans))
+		}
 		b.parcel.Spans = td
 		b.more <- struct{}{}
 		return b
@@ -95,6 +97,9 @@ func (b *Batch) Hurry() { b.hurried.Store(true) }
 // their sums, which it clears.
 func (b *Batch) joined(h *held, more *serviceSums, told plog.Logs) {
 	toldBytes := told.LogRecordCount() * slowBytes
+	for _, rl := range told.ResourceLogs().All() {
+		toldBytes += resourceBytes(rl.Resource())
+	}
 	room := toldBytes == 0 || b.a.account.hold(0, toldBytes)
 	if !room && h.sink.Slow != nil {
 		h.sink.Slow(told)

@@ -19,7 +19,7 @@ func both(a, b ptrace.Traces) ptrace.Traces {
 
 // requested returns how many requests were counted.
 func requested(a *Attributor) (n int64) {
-	md, ok := a.Metrics(start, start, "")
+	md, ok := summed(a, start, start)
 	if !ok {
 		return 0
 	}

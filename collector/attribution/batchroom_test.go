@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,6 +37,31 @@ func TestBatchSlow(t *testing.T) {
 	td := ptrace.NewTraces()
 	for range spans {
 		td = both(td, s.span(100*sec, 100*sec+ms))
+	}
+	b := a.HoldBatch(td, c.sink(), start)
+	a.Tick(start)
+	p, all := b.Take()
+	if kept := p.Slow.LogRecordCount(); !all || kept == 0 || len(c.slow) == 0 || kept+len(c.slow) != spans {
+		t.Errorf("all: %v, %d events wait, %d went on; want some of each, %d", all, kept, len(c.slow), spans)
+	}
+	p.Done(true)
+	if _, bytes := a.Held(); bytes != 0 {
+		t.Errorf("%d bytes held after all", bytes)
+	}
+}
+
+// TestBatchSlowResource: an event of a slow span that waits takes as much as its
+// resource does.
+func TestBatchSlowResource(t *testing.T) {
+	const spans = 8 // which take more than half of the room
+	s, a, c := newSender(), New(Config{MaxBytes: 1 << 20, SlowSpan: 1}), new(catcher)
+	td := ptrace.NewTraces()
+	for range spans {
+		one := s.span(100*sec, 100*sec+ms)
+		for i := range 800 {
+			one.ResourceSpans().At(0).Resource().Attributes().PutInt(strconv.Itoa(i), 0)
+		}
+		td = both(td, one)
 	}
 	b := a.HoldBatch(td, c.sink(), start)
 	a.Tick(start)

@@ -18,6 +18,7 @@ type carried struct {
 	stall.Share
 	coverage float64 // of the sources inside, which may be others; below 0 if it does not say
 	untold   time.Duration
+	odd      bool // it says figures that cannot be
 }
 
 // read takes in what a span carries. It reports false if that is nothing.
@@ -32,15 +33,24 @@ func (o *carried) read(m pcommon.Map) bool {
 	}
 	o.Collections = max(0, slices.Index(overlaps[:], text(m, stall.AttrGCOverlap)))
 	for k, v := range m.All() {
+		ok := true
 		if part := o.part(k); part != nil {
 			o.Total -= *part // a key that comes twice counts once
-			*part, _ = seconds(v)
+			*part, ok = seconds(v)
 			o.Total += *part
-		} else if k == stall.AttrCoverage && v.Type() == pcommon.ValueTypeDouble && v.Double() >= 0 && v.Double() <= 1 {
-			o.coverage = v.Double()
+		} else if k == stall.AttrCoverage {
+			if ok = isShare(v); ok {
+				o.coverage = v.Double()
+			}
 		}
+		o.odd = o.odd || !ok
 	}
 	return true
+}
+
+// isShare reports whether a figure is a part of one.
+func isShare(v pcommon.Value) bool {
+	return v.Type() == pcommon.ValueTypeDouble && v.Double() >= 0 && v.Double() <= 1
 }
 
 // part returns the share of the owner that an attribute is of, nil for any other.
@@ -67,7 +77,7 @@ func (o *carried) part(key string) *time.Duration {
 
 // seconds returns a duration, and false for what cannot be one of a span.
 func seconds(v pcommon.Value) (time.Duration, bool) {
-	if v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() < longestSpan.Seconds()) {
+	if v.Type() != pcommon.ValueTypeDouble || !(v.Double() >= 0 && v.Double() <= longestSpan.Seconds()) {
 		return 0, false
 	}
 	return time.Duration(math.Round(v.Double() * float64(time.Second))), true
@@ -124,8 +134,12 @@ func (o *carried) complete(length time.Duration) {
 	o.Total += o.untold
 }
 
-// write puts what was gained into the attributes, and takes it from where it was.
+// write puts what was gained into the attributes, and takes it from where it was. A
+// figure that cannot be was not believed, and does not stay.
 func (o *carried) write(n *names, m pcommon.Map) {
+	if o.odd {
+		m.RemoveIf(o.isOdd)
+	}
 	for c := stall.HostThrottled; c <= stall.HostUnknown; c++ {
 		if d := o.Charged[c]; d > 0 {
 			put(m, n[c], d)
@@ -137,6 +151,15 @@ func (o *carried) write(n *names, m pcommon.Map) {
 	if _, has := m.Get(attrUnseen); has {
 		put(m, attrUnseen, o.Unseen-o.untold)
 	}
+}
+
+// isOdd reports whether an attribute is a figure that cannot be.
+func (o *carried) isOdd(key string, v pcommon.Value) bool {
+	if o.part(key) != nil {
+		_, ok := seconds(v)
+		return !ok
+	}
+	return key == stall.AttrCoverage && !isShare(v)
 }
 
 // put sets an attribute, unless it says the same: what came stays as it came.

@@ -143,7 +143,7 @@ func TestCarried(t *testing.T) {
 func (a *Attributor) counted(t *testing.T) float64 {
 	t.Helper()
 	sums := map[string]float64{}
-	md, _ := a.Metrics(start, start.Add(time.Second), "")
+	md, _ := summed(a, start, start.Add(time.Second))
 	for _, rm := range md.ResourceMetrics().All() {
 		for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
 			for _, p := range metric.Sum().DataPoints().All() {

@@ -40,7 +40,7 @@ func TestConcurrent(t *testing.T) {
 				a.Tick(start)
 				a.Held()
 				a.Lost()
-				a.Metrics(start, start, "")
+				summed(a, start, start)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ func TestConcurrent(t *testing.T) {
 	if len(c.spans) != senders*rounds || len(c.slow) != senders*rounds {
 		t.Errorf("%d spans and %d events went on, want %d of each", len(c.spans), len(c.slow), senders*rounds)
 	}
-	md, _ := a.Metrics(start, start, "")
+	md, _ := summed(a, start, start)
 	requests := int64(0)
 	for _, p := range md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().All() {
 		requests += p.IntValue()

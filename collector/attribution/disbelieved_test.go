@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"bytes"
+	"math"
 	"testing"
 	"time"
 
@@ -26,20 +27,21 @@ func TestDisbelieved(t *testing.T) {
 				m.PutDouble(attrUnseen, 0)
 				a.Hold(td, c.sink(), start)
 			}
-			want := map[string]float64{"unseen": 10e-3, "coverage": 0}
+			want, fidelity := map[string]float64{"unseen": 10e-3, "coverage": 0}, ""
 			if host {
 				a.Learn(s.status(stall.GCWatch, 100*sec))
 				a.Learn(s.collection(stall.GCWatch, 1, 100*sec+8*ms, 100*sec+9*ms, 0))
 				a.Learn(s.status(stall.GCWatch, 101*sec))
 				want = map[string]float64{"gc.pause": 1e-3, "unseen": 9e-3, "coverage": 1}
+				fidelity = "cycle"
 			}
 			a.Flush()
 			for _, span := range c.spans {
 				if diff := cmp.Diff(of(want), floats(span.Attributes()), near); diff != "" {
 					t.Errorf("attributes (-want +got):\n%s", diff)
 				}
-				if got := str(t, span.Attributes(), stall.AttrFidelity); got != "cycle" {
-					t.Errorf("fidelity %s, want cycle", got)
+				if got := text(span.Attributes(), stall.AttrFidelity); got != fidelity {
+					t.Errorf("fidelity %q, want %q", got, fidelity)
 				}
 			}
 			if got := a.counted(t); !cmp.Equal(got, 30e-3, near) {
@@ -62,6 +64,26 @@ func TestBelieved(t *testing.T) {
 		if got := o.believable(80 * time.Millisecond); got != want {
 			t.Errorf("shares of %v of a span of 80 ms: believed %v, want %v", total, got, want)
 		}
+	}
+}
+
+// TestOddFigures: what a process said stays, but for a figure that cannot be.
+func TestOddFigures(t *testing.T) {
+	s, a, c := newSender(), New(Config{}), new(catcher)
+	td := s.span(100*sec, 100*sec+10*ms)
+	m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+	m.PutStr(stall.AttrFidelity, "exact")
+	m.PutDouble(attrApp, 10e-3)
+	m.PutDouble(attrUncertain, -1)
+	m.PutDouble(attrUnseen, math.NaN())
+	m.PutStr(stall.AttrStallPrefix+"sched", "much")
+	m.PutDouble(stall.AttrCoverage, 1.5)
+	a.Learn(s.status(stall.GCWatch, 101*sec))
+	a.Hold(td, c.sink(), start)
+	a.Flush()
+	want := map[string]any{stall.AttrFidelity: "exact", attrApp: 10e-3}
+	if diff := cmp.Diff(want, c.spans[0].Attributes().AsRaw()); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 }
 
@@ -99,7 +121,7 @@ func TestCountersStay(t *testing.T) {
 			more.add(&week)
 		}
 		a.sums.add(serviceName{name: "shop"}, &more)
-		md, _ := a.Metrics(start, start.Add(time.Second), "")
+		md, _ := summed(a, start, start.Add(time.Second))
 		metrics := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
 		if n := metrics.Len(); n != 3 {
 			t.Fatalf("%d metrics, want 3", n)

@@ -13,7 +13,8 @@
 //
 // Nothing is lost: a span that finds no room goes on as it came, counted. What a
 // backend cannot know, the states of goroutines, it does not guess: stops are
-// charged by overlap, "at most", and the rest of a span is unseen.
+// charged by overlap, "at most", and the rest of a span is unseen. Collections
+// count if a pause overlaps for certain, whatever the slack.
 //
 // The package knows collector pdata and no Collector: a connector is a thin host
 // around it.

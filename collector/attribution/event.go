@@ -14,6 +14,9 @@ const (
 	// maxList bounds the pauses of one collection and the unseen spans of one
 	// status; the project's own senders stay below.
 	maxList = 128
+	// maxAttributes bounds those of one event, which is looked through for each
+	// of what it may say; the project's own senders stay below 64.
+	maxAttributes = 1024
 	// maxCgroups bounds how deep a process may lie in cgroups.
 	maxCgroups = 64
 	// longest is what one stall may last: what claims more is no stall but a
@@ -48,9 +51,9 @@ type status struct {
 	cgroups   []uint64 // of the process, nil if it does not say
 }
 
-// parse reads a record. It reports false for a record that is not one of ours,
-// and err for one of ours that makes no sense.
-func parse(r plog.LogRecord, resource pcommon.Map) (e event, ours bool, err error) {
+// parse reads a record of a resource. It reports false for a record that is not
+// one of ours, and err for one of ours that makes no sense.
+func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	e.name = r.EventName()
 	switch e.name {
 	case stall.EventCollection, stall.EventSuspension, stall.EventGap, stall.EventSourceStatus:
@@ -58,7 +61,11 @@ func parse(r plog.LogRecord, resource pcommon.Map) (e event, ours bool, err erro
 		return event{}, false, nil
 	}
 	a := r.Attributes()
-	e.of = identify(resource, a)
+	if a.Len() > maxAttributes {
+		return event{}, true, errTime
+	}
+	e.of = of.identity()
+	e.of.readAll(a)
 	e.source = parseSource(text(a, stall.AttrSource))
 	if e.of.boot == "" || e.source == stall.NoSource {
 		return event{}, true, errNoIdentity

@@ -32,6 +32,7 @@ type window struct {
 	span  ptrace.Span
 	off   time.Duration // how far it may be off
 	vague int           // of off
+	odd   bool          // its times cannot be: it has no length
 }
 
 // vague tells apart windows of which some may be much farther off: one that is
@@ -46,8 +47,9 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
 			start, off, _ := v.wall.instant(clamp(s.StartTimestamp()))
+			d, ok := duration(s)
 			j.windows = append(j.windows, window{
-				Window: stall.Window{Start: start, End: start.Add(duration(s)), Place: &j.place}, span: s, off: off, vague: vague(off),
+				Window: stall.Window{Start: start, End: start.Add(d), Place: &j.place}, span: s, off: off, vague: vague(off), odd: !ok,
 			})
 		}
 	}
@@ -72,7 +74,7 @@ func (j *joiner) gather(v *view, windows []window) {
 		all.End = max(all.End, windows[i].End)
 		slack = max(slack, windows[i].off)
 	}
-	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack)}
+	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack + 1)} // of no length, too
 	for _, p := range v.probes {
 		gaps := j.of(p.sourceLog, all)
 		if v.process != nil && p.id == v.process.id {
@@ -83,6 +85,7 @@ func (j *joiner) gather(v *view, windows []window) {
 		e.Host = append(e.Host, gaps...)
 	}
 	j.process(v, all)
+	j.pauses.off = slack
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {
 		for i := range list {
 			list[i].Slack += slack
@@ -121,7 +124,10 @@ func (j *joiner) of(l *sourceLog, all stall.Span) []stall.Interval {
 func (j *joiner) coverage(w *window) float64 {
 	extent := w.Extent()
 	if extent.Empty() {
-		return 1
+		if slices.ContainsFunc(j.seen, func(s stall.Span) bool { return s.Start <= extent.Start && extent.Start < s.End }) {
+			return 1
+		}
+		return 0
 	}
 	var seen time.Duration
 	for _, s := range j.seen {

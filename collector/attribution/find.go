@@ -1,6 +1,10 @@
 package attribution
 
-import "math"
+import (
+	"math"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 // found is the place that a span's resource names.
 type found struct {
@@ -9,6 +13,7 @@ type found struct {
 	target    *process
 	contested bool // several could be meant, and time alone may leave one
 	ambiguous bool // it has not: none is
+	over      bool // who had the pid has ended, and is not waited for
 }
 
 // find returns the place of a span's resource. With a boot id it is on that
@@ -40,7 +45,7 @@ func (r *registry) findProcess(id *identity) (_ *process, contested bool) {
 		if l.how == 0 || l.how == byHost && id.boot != "" {
 			continue
 		}
-		if exact != nil && id.found(l.how, &exact.id) {
+		if exact != nil && exact.answers(id, l.how) {
 			return exact, false
 		}
 		p, several := pick(r.index[l], id, l.how)
@@ -67,7 +72,7 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 	var one *process
 	n := 0
 	for _, p := range list {
-		if id.found(by, &p.id) {
+		if p.answers(id, by) {
 			one, n = p, n+1
 		}
 	}
@@ -80,7 +85,7 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 		boot = max(boot, p.host.began())
 	}
 	for _, p := range list {
-		if !id.found(by, &p.id) || p.told+silentAfter < p.host.now || p.host.over(boot) {
+		if !p.answers(id, by) || p.told+silentAfter < p.host.now || p.host.over(boot) {
 			continue
 		}
 		if one != nil {
@@ -129,20 +134,54 @@ func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 	return nil, false
 }
 
+// leave leaves out a process that had ended before the spans began, from that Unix ns
+// on: the pid is used again. One that has only not told yet may be heard in time.
+func (f *found) leave(id *identity, begin int64) {
+	if f.host == nil || begin == 0 {
+		return
+	}
+	at, slack, ok := f.host.wall.instant(begin)
+	if !ok {
+		return
+	}
+	at = at.Add(-slack)
+	if p := f.process; p.ended(at) && !id.proves(&p.id) {
+		f.process, f.contested, f.over = nil, true, true
+		f.target = f.host.targetOf(id, nil)
+	}
+	if t := f.target; f.process == nil && t.ended(at) && (id.created == "" || t.born == 0) {
+		f.target, f.contested, f.over = nil, true, true
+	}
+}
+
+// ended reports whether none of the sources of a process told of it for so long
+// before t that it was gone, if there is one.
+func (p *process) ended(t stall.Instant) bool {
+	return p != nil && p.told > 0 && p.told+silentAfter < t
+}
+
 // targetOf returns what is known of what the machine does to a process. The
 // sidecar has a pid of its own for it: the one that the process's source told,
 // else the same if nothing says that it is in a container.
 func (h *host) targetOf(id *identity, p *process) *process {
-	pid, created := id.number, id.created
+	if p != nil && p.outer != 0 {
+		if t := h.targets[p.outer]; t != nil && sameBirth(p.id.created, t.born) {
+			return t
+		}
+		return nil
+	}
 	contained := id.contained()
 	if p != nil {
 		contained = contained || p.id.contained()
-		if pid, created = p.id.number, p.id.created; p.outer != 0 {
-			pid, contained = p.outer, false
-		}
+		id = &p.id
 	}
-	t := h.targets[pid]
-	if t == nil || !sameBirth(created, t.born) || contained && (created == "" || t.born == 0) {
+	t := h.targets[id.number]
+	if t == nil || !sameBirth(id.created, t.born) {
+		return nil
+	}
+	// Whose host has another name than the sidecar's is in a container, too.
+	contained = contained || differ(id.hostName, t.id.hostName)
+	if contained && (id.created == "" || t.born == 0) {
 		return nil
 	}
 	return t

@@ -29,13 +29,15 @@ type held struct {
 	n     int
 	bytes int
 	due   time.Time
-	end   int64 // of the last span, Unix ns
+	begin int64 // of the first span, Unix ns; 0 if it is not known
+	end   int64 // of the last
 	sink  Sink
 
 	found     found
-	version   uint64    // of the registry, when it was looked for
-	interests interests // by which that may change
-	seen      uint64    // of those changes
+	version   uint64        // of the registry, when it was looked for
+	interests interests     // by which that may change
+	seen      uint64        // of those changes
+	looked    time.Duration // the last time, by registry.clock
 }
 
 // queue holds spans. Those that are being joined count until they are handed on.
@@ -62,7 +64,7 @@ func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
 			a.held.put(h)
 			continue
 		}
-		a.lost.overLimit.Add(uint64(h.n))
+		a.sums.add(serviceOf(rs.Resource().Attributes()), a.overLimit(h, rs))
 		if sink.Traces == nil {
 			continue
 		}
@@ -86,7 +88,12 @@ func newHeld(rs ptrace.ResourceSpans, sink Sink, due time.Time) *held {
 	for _, ss := range rs.ScopeSpans().All() {
 		h.n += ss.Spans().Len()
 		for _, s := range ss.Spans().All() {
-			h.end = max(h.end, clamp(s.EndTimestamp()))
+			if _, ok := duration(s); ok { // else nobody passes it, and the others need not wait
+				h.end = max(h.end, clamp(s.EndTimestamp()))
+				if at := clamp(s.StartTimestamp()); h.begin == 0 || at < h.begin {
+					h.begin = at
+				}
+			}
 		}
 	}
 	bytes, ok := heapBytes(rs)

@@ -10,7 +10,7 @@ import (
 
 // host is what is known of one boot of one machine.
 type host struct {
-	boot   string
+	boot   string        // and the host id, of a copy: its epoch
 	wall   *wall         // never nil, and never changed: who joins may hold it
 	probes []probe       // likewise
 	now    stall.Instant // the latest that any source told
@@ -19,11 +19,15 @@ type host struct {
 	processes list.List          // of *process, the one heard last in front
 	targets   map[int32]*process // by the pid that the sidecar sees
 	strange   int                // statuses in a row that were far away
-	toldAt    time.Duration      // the last that was not, by registry.clock
+	hasty     int                // that were ahead, not long after each other
+	hastyAt   time.Duration      // the last of them, by registry.clock
+	behind    int                // that were behind while nobody told the time
+	toldAt    time.Duration      // the last that did, by registry.clock
 	since     time.Duration      // it was heard, by registry.clock
 	heard     time.Duration      // the last time, likewise
 	place     *list.Element      // in registry.recent
 	counter   counter            // of registry.changes
+	witness   witness            // of its clock
 }
 
 func newHost(boot string) *host {
@@ -49,7 +53,7 @@ const (
 	// farAway is how far a status may be from what its host's time should be.
 	farAway = stall.Instant(3600e9)
 	// believeAfter is how many of them in a row show that it is the host's time
-	// that is wrong.
+	// that is wrong, or has gone on.
 	believeAfter = 16
 )
 
@@ -61,16 +65,35 @@ func (h *host) horizon(clock time.Duration) stall.Instant {
 
 // told takes in the clock of a status. It reports false if that cannot be: one
 // of the future would silence the host for ever. If wrong is then true it is what
-// was told before that cannot be, and the host has to be forgotten.
-func (h *host) told(s *status, clock time.Duration) (ok, wrong bool) {
-	if h.now == 0 && h.ahead > s.at+farAway {
+// was told before that cannot be, and the host has to be forgotten. Near is how far
+// apart sources may be: beyond it one is silent for the other.
+func (h *host) told(s *status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
+	elapsed := stall.Instant(clock - h.toldAt)
+	switch {
+	case h.now == 0 && h.ahead > s.at+farAway:
 		return false, true // its stalls would stay for ever
-	}
-	if h.now > 0 && (s.at+farAway < h.now || s.at > h.horizon(clock)) {
+	case h.now == 0:
+	case s.at+farAway < h.now || s.at > h.horizon(clock):
 		h.strange++
 		return false, h.strange >= believeAfter
+	case s.at > h.now+elapsed+near:
+		// Others that lag behind are no reason to believe it never.
+		if clock-h.hastyAt > time.Duration(silentAfter) {
+			h.hasty = 0
+		}
+		h.hastyAt = clock
+		if h.hasty++; h.hasty < believeAfter {
+			return false, false
+		}
+		h.hasty = 0
+	case s.at+near < h.now:
+		h.strange = 0
+		if elapsed > silentAfter {
+			h.behind++
+		}
+		return h.behind < believeAfter, h.behind >= believeAfter
 	}
-	h.strange, h.toldAt = 0, clock
+	h.strange, h.behind, h.toldAt = 0, 0, clock
 	h.now = max(h.now, s.at)
 	h.wall = h.wall.learn(s)
 	return true, false

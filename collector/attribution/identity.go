@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -18,6 +19,9 @@ const (
 	attrPodUID        = "k8s.pod.uid"
 	attrContainerName = "k8s.container.name"
 	attrInstanceID    = "service.instance.id"
+	attrServiceName   = "service.name"
+	// madeUp is how the name of a service begins that an SDK made up.
+	madeUp = "unknown_service"
 )
 
 // identity is what a resource, or an event, says of where it comes from. What it
@@ -29,6 +33,7 @@ type identity struct {
 	container string // container.id
 	pod, name string // k8s.pod.uid, k8s.container.name
 	instance  string // service.instance.id
+	service   string // service.name
 	created   string // process.creation.time
 	number    int32  // process.pid
 }
@@ -36,11 +41,15 @@ type identity struct {
 // identify reads the identity from attributes; what comes later overrides.
 func identify(of ...pcommon.Map) (id identity) {
 	for _, m := range of {
-		for k, v := range m.All() {
-			id.read(k, v)
-		}
+		id.readAll(m)
 	}
 	return id
+}
+
+func (id *identity) readAll(m pcommon.Map) {
+	for k, v := range m.All() {
+		id.read(k, v)
+	}
 }
 
 func (id *identity) read(key string, v pcommon.Value) {
@@ -62,6 +71,8 @@ func (id *identity) read(key string, v pcommon.Value) {
 		field = &id.name
 	case attrInstanceID:
 		field = &id.instance
+	case attrServiceName:
+		field = &id.service
 	case stall.AttrProcessPID:
 		id.number = processNumber(v)
 		return
@@ -71,6 +82,9 @@ func (id *identity) read(key string, v pcommon.Value) {
 	// What is too long is not what it should be.
 	if *field = ""; v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= maxName {
 		*field = v.Str()
+	}
+	if strings.HasPrefix(id.service, madeUp) {
+		id.service = ""
 	}
 }
 
@@ -111,12 +125,19 @@ func identifySpans(rs ptrace.ResourceSpans) identity {
 	return said
 }
 
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
 // contradicts reports whether a and b cannot be the same process.
 func (id *identity) contradicts(o *identity) bool {
-	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
 	return id.number != 0 && o.number != 0 && id.number != o.number ||
 		differ(id.container, o.container) || differ(id.pod, o.pod) || differ(id.name, o.name) ||
 		differ(id.instance, o.instance) || differ(id.boot, o.boot) || bornApart(id.created, o.created)
+}
+
+// strange reports whether a and b go by other names than one resource has: those of
+// a process that tells of itself are the same on its events and on its spans.
+func (id *identity) strange(o *identity) bool {
+	return differ(id.hostID, o.hostID) || differ(id.hostName, o.hostName) || differ(id.service, o.service)
 }
 
 // birthError is how far two accounts of when a process was made may be apart:
@@ -181,12 +202,4 @@ func (id *identity) proves(o *identity) bool {
 	same := func(a, b string) bool { return a != "" && a == b }
 	return same(id.created, o.created) || same(id.instance, o.instance) ||
 		same(id.container, o.container) || same(id.pod, o.pod) && id.name == o.name
-}
-
-// found reports whether o, which the link led to, can be the process of id.
-func (id *identity) found(by how, o *identity) bool {
-	if id.contradicts(o) {
-		return false
-	}
-	return by == byContainer || by == byPod || !id.contained() && !o.contained() || id.proves(o)
 }

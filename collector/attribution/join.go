@@ -24,7 +24,12 @@ type outcome struct {
 	kind     gc.Kind  // the gravest of its collections
 	own      *carried // the share, where it is that of its own process
 	coverage float64
+	odd      bool // the span has times that cannot be
 }
+
+// watched reports whether anybody can say that no collection delayed the span: who
+// watched its runtime, or its own process. Where nobody did, one may still be known.
+func (o *outcome) watched() bool { return o.own != nil || o.coverage > 0 || o.share.GC() > 0 }
 
 // attribute joins the spans of h, and returns what there is to tell of them.
 func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
@@ -72,12 +77,18 @@ func (w *writer) join(v *view, windows []window) {
 	j.gather(v, windows)
 	j.All(j.bare, &j.evidence, func(i int, s *stall.Share) bool {
 		win := &windows[i]
-		o := outcome{share: s, coverage: j.coverage(win)}
+		o := outcome{share: s, odd: win.odd}
+		if !o.odd {
+			o.coverage = j.coverage(win)
+		}
+		if s.Total == 0 {
+			s.Fidelity = stall.Cycle // nothing is unseen, and nobody was exact
+		}
 		if own := w.brought(win.span, s.Total); own != nil {
 			own.gain(s)
 			o.bring(own, s.Total)
 			if own.Collections > 0 {
-				_, o.kind = j.pauses.collections(win.Extent())
+				o.kind = j.pauses.gravest(win.Extent())
 			}
 		} else if s.GC() > 0 {
 			s.Collections, o.kind = j.pauses.collections(win.Extent())
@@ -91,13 +102,7 @@ func (w *writer) join(v *view, windows []window) {
 func (w *writer) unknown() {
 	for _, ss := range w.h.spans.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			win := window{span: s}
-			win.End = stall.Instant(duration(s))
-			o := outcome{share: &stall.Share{Total: duration(s), Unseen: duration(s)}}
-			if own := w.brought(s, duration(s)); own != nil {
-				o.bring(own, duration(s))
-			}
-			w.conclude(&win, &o)
+			w.conclude(&window{span: s}, w.unseen(s))
 		}
 	}
 }
@@ -125,13 +130,13 @@ func (o *outcome) bring(own *carried, length time.Duration) {
 	}
 }
 
-// duration returns the length of a span, zero if it makes no sense.
-func duration(s ptrace.Span) time.Duration {
+// duration returns the length of a span; zero, and false, if it makes no sense.
+func duration(s ptrace.Span) (time.Duration, bool) {
 	d := time.Duration(clamp(s.EndTimestamp()) - clamp(s.StartTimestamp()))
-	if d < 0 || d > longestSpan {
-		return 0
+	if d < 0 || d > longestSpan || s.EndTimestamp() > farthest {
+		return 0, false
 	}
-	return d
+	return d, true
 }
 
 // clamp returns Unix ns; a time behind the year 2116 is at its end.

@@ -1,6 +1,9 @@
 package attribution
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"time"
+)
 
 // changes counts what comes and goes, by what it goes by. A span that waits looks
 // for its place again only if something changed that goes by a name of its own:
@@ -73,21 +76,32 @@ func (r *registry) cameOrWent(h *host) {
 	r.changes.of[h.counter]++
 }
 
+// lookAgain is how long a span that may be of several, or of one that may have ended,
+// waits until it looks again: it is seconds until somebody is silent.
+const lookAgain = time.Second
+
 // look finds the place of h, unless it is known and nothing changed. Of several
 // that it may be, some fall silent, or speak again, with time alone.
 func (r *registry) look(h *held) {
-	if h.version == r.version && !h.found.contested {
+	again := h.found.contested && r.clock-h.looked >= lookAgain
+	if h.version == r.version && !again {
 		return
 	}
 	h.version = r.version
-	first := h.interests.n == 0
-	if first {
-		h.interests = r.changes.interestsOf(&h.id)
+	if h.interests.n == 0 || again || h.seen != r.seen(h) {
+		r.lookAnew(h)
 	}
-	if first || h.found.contested || h.seen != r.seen(h) {
-		h.found = r.find(&h.id)
-		h.seen = r.seen(h)
-	}
+}
+
+// lookAnew finds the place of h in any case.
+func (r *registry) lookAnew(h *held) {
+	id := h.id
+	id.boot = r.epoch(&id)
+	h.interests = r.changes.interestsOf(&id)
+	h.found = r.find(&id)
+	h.found.leave(&id, h.begin)
+	h.looked = r.clock
+	h.seen = r.seen(h)
 }
 
 // seen returns what has changed so far of all that h may be of: what the machine

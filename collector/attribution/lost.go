@@ -35,9 +35,16 @@ type Lost struct {
 	// SpansDisbelieved brought shares of more than their length: they were
 	// attributed as if they had brought none.
 	SpansDisbelieved uint64
+	// SpansTime had times that cannot be: they ended before they began, or lasted
+	// for more than a week. They have no length and no coverage, and do not count
+	// as requests.
+	SpansTime uint64
 	// HostsForgotten and ProcessesForgotten made way for others when there was
 	// no more room, or told times that cannot be.
 	HostsForgotten, ProcessesForgotten uint64
+	// ServicesForgotten had no request for an hour and made way for others: their
+	// series ended.
+	ServicesForgotten uint64
 }
 
 // lost counts. What is not atomic is guarded by the Attributor's lock.
@@ -45,19 +52,20 @@ type lost struct {
 	events                                         map[string]uint64
 	duplicates, hostsForgotten, processesForgotten uint64
 	overLimit, timedOut, unknown, ambiguous        atomic.Uint64
-	disbelieved                                    atomic.Uint64
+	disbelieved, odd                               atomic.Uint64
 }
 
 // Lost returns what was lost so far.
 func (a *Attributor) Lost() Lost {
+	services := a.sums.gone()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := &a.lost
 	return Lost{
 		Events: maps.Clone(l.events), Duplicates: l.duplicates,
-		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten,
+		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten, ServicesForgotten: services,
 		SpansOverLimit: l.overLimit.Load(), SpansTimedOut: l.timedOut.Load(),
 		SpansUnknown: l.unknown.Load(), SpansAmbiguous: l.ambiguous.Load(),
-		SpansDisbelieved: l.disbelieved.Load(),
+		SpansDisbelieved: l.disbelieved.Load(), SpansTime: l.odd.Load(),
 	}
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -74,6 +75,20 @@ func TestMemory(t *testing.T) {
 			for range 100 {
 				td.ResourceSpans().AppendEmpty()
 			}
+			return plog.NewLogs(), td
+		},
+		"scope names": func(_ int, s *sender) (plog.Logs, ptrace.Traces) {
+			td := s.span(100*sec, 101*sec)
+			scope := td.ResourceSpans().At(0).ScopeSpans().At(0).Scope()
+			scope.SetName(strings.Repeat("n", 4<<10))
+			scope.SetVersion(strings.Repeat("v", 4<<10))
+			return plog.NewLogs(), td
+		},
+		"schema URLs": func(_ int, s *sender) (plog.Logs, ptrace.Traces) {
+			td := s.span(100*sec, 101*sec)
+			rs := td.ResourceSpans().At(0)
+			rs.SetSchemaUrl(strings.Repeat("r", 4<<10))
+			rs.ScopeSpans().At(0).SetSchemaUrl(strings.Repeat("s", 4<<10))
 			return plog.NewLogs(), td
 		},
 		"boot ids": func(i int, s *sender) (plog.Logs, ptrace.Traces) {

@@ -44,7 +44,9 @@ func (w *metricWriter) hits(requests, total pmetric.Sum, u *sum, bucket, fidelit
 			count.SetIntValue(int64(h.requests))
 			time.SetDoubleValue(h.time.Seconds())
 			for _, p := range [...]pmetric.NumberDataPoint{count, time} {
-				p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
+				if fidelity != unwatched {
+					p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
+				}
 				if k := gc.Kind(kind); k != gc.NoKind {
 					p.Attributes().PutStr(stall.AttrGCKind, k.String())
 				}
@@ -69,6 +71,8 @@ func (w *metricWriter) point(s pmetric.Sum, bucket, fidelity int) pmetric.Number
 	p.SetStartTimestamp(w.start)
 	p.SetTimestamp(w.now)
 	p.Attributes().PutStr(stall.AttrLatencyBucket, buckets[bucket].name)
-	p.Attributes().PutStr(stall.AttrFidelity, stall.Fidelity(fidelity).String())
+	if fidelity != unwatched {
+		p.Attributes().PutStr(stall.AttrFidelity, stall.Fidelity(fidelity).String())
+	}
 	return p
 }

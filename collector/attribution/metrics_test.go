@@ -15,6 +15,7 @@ import (
 // their attributes.
 func TestMetrics(t *testing.T) {
 	s, a, c := newSender(), New(Config{}), new(catcher)
+	a.Learn(s.status(stall.GCWatch, 99*sec))
 	a.Learn(s.collectionOf(gc.Background, stall.GCWatch, 7, 100*sec+12*ms, 100*sec+15*ms, 0))
 	a.Learn(s.collectionOf(gc.FullBlocking, stall.GCWatch, 8, 100*sec+40*ms, 100*sec+41*ms, 0))
 	a.Learn(s.collectionOf(gc.Background, stall.GCWatch, 9, 100*sec+42*ms, 100*sec+43*ms, 0))
@@ -25,7 +26,7 @@ func TestMetrics(t *testing.T) {
 	a.Hold(s.span(100*sec+30*ms, 100*sec+31*ms), c.sink(), start)
 	a.Hold(s.span(100*sec+39*ms, 100*sec+44*ms), c.sink(), start)
 	a.Flush()
-	md, ok := a.Metrics(start, start.Add(time.Second), "one")
+	md, ok := summed(a, start, start.Add(time.Second))
 	if !ok {
 		t.Fatal("no metrics")
 	}
@@ -86,7 +87,7 @@ func TestCountAttached(t *testing.T) {
 		a.Hold(td, c.sink(), start)
 		a.Flush()
 		n := 0
-		if md, ok := a.Metrics(start, start, ""); ok {
+		if md, ok := summed(a, start, start); ok {
 			n = int(md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().At(0).IntValue())
 		}
 		if n != x.want || len(c.spans) != 1 {

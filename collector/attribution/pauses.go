@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -29,6 +30,7 @@ type pauses struct {
 // pause says which collection a stop was for.
 type pause struct {
 	stall.Span
+	slack time.Duration
 	index int64
 	kind  gc.Kind
 }
@@ -56,7 +58,7 @@ func (p *pauses) note(stalls []stall.Interval, index int64, kind gc.Kind) {
 			p.list = slices.Delete(p.list, 0, 1)
 			at--
 		}
-		p.list = slices.Insert(p.list, at, pause{stalls[i].Span(), index, kind})
+		p.list = slices.Insert(p.list, at, pause{stalls[i].Span(), stalls[i].Slack, index, kind})
 	}
 }
 
@@ -134,20 +136,37 @@ func (p *pauses) in(dst pausesOf, s stall.Span) pausesOf {
 type pausesOf struct {
 	list    []pause // by start
 	longest stall.Instant
+	off     time.Duration // how far the clock of who asks may be off
 }
 
-// collections returns how many collections stopped the process in s, and the
-// gravest kind of them.
+// collections returns how many collections stopped the process in s for certain, and
+// the gravest kind of them: those whose pauses a join can charge.
 func (p *pausesOf) collections(s stall.Span) (n int, kind gc.Kind) {
 	last := int64(-1)
-	from, _ := slices.BinarySearchFunc(p.list, s.Start-p.longest, startOfPause)
-	for _, q := range p.list[from:] {
-		if q.Start >= s.End {
-			break
-		}
-		if q.End > s.Start && (q.index == 0 || q.index != last) {
+	for _, q := range p.near(s) {
+		v := stall.Interval{Start: q.Start, End: q.End, Slack: q.slack + p.off}
+		if !v.Certain(s).Empty() && (q.index == 0 || q.index != last) {
 			n, last, kind = n+1, q.index, max(kind, q.kind)
 		}
 	}
 	return n, kind
+}
+
+// gravest returns the gravest kind of the collections that stopped the process in s,
+// as far as is known, of which somebody else knows that there were some.
+func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
+	for _, q := range p.near(s) {
+		if !q.Clip(s).Empty() {
+			kind = max(kind, q.kind)
+		}
+	}
+	return kind
+}
+
+// near returns the pauses of which any may nominally lie in s. What is certain of a
+// pause lies there, too.
+func (p *pausesOf) near(s stall.Span) []pause {
+	from, _ := slices.BinarySearchFunc(p.list, s.Start-p.longest, startOfPause)
+	to, _ := slices.BinarySearchFunc(p.list, s.End, startOfPause)
+	return p.list[from:max(from, to)]
 }

@@ -56,6 +56,7 @@ func TestProbesBounded(t *testing.T) {
 		a, s := New(Config{Wait: 10 * time.Second}), newSender()
 		for i := range int64(100) {
 			s.pid, s.with = i+1, m{"host.name": time.Duration(i).String()}
+			a.Tick(start.Add(time.Duration(i * x.apart)))
 			a.Learn(s.status(stall.GCWatch, 100*sec+i*x.apart)) // so that time passes
 			a.Learn(s.status(stall.ProbeSpin, 100*sec+i*x.apart))
 			h := a.known.hosts[boot]

@@ -14,7 +14,7 @@ type logs [stall.NumSources]*sourceLog
 // process is what is known of one process, or of what the machine does to one.
 type process struct {
 	host    *host
-	id      identity
+	id      identity      // of a target, no more than what the sidecar calls the host
 	outer   int32         // the pid that the sidecar sees, 0 if it has not told
 	born    uint64        // of a target: clock ticks since boot, 0 if not told
 	target  bool          // it is in host.targets
@@ -29,6 +29,26 @@ type process struct {
 // inside reports whether a source in the process itself has told of it.
 func (p *process) inside() bool {
 	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
+}
+
+// contained reports whether the process is in a container, as far as anybody says:
+// it says so itself, or the sidecar sees it by another pid than its own.
+func (p *process) contained() bool {
+	return p.id.contained() || p.outer != 0 && p.outer != p.id.number
+}
+
+// answers reports whether p, which the link led to, can be the process of id. A pid
+// proves nothing where there may be several of one number, and nothing says which
+// containers have pids of their own: a process with a shell before it is number 7
+// there, as others are.
+func (p *process) answers(id *identity, by how) bool {
+	switch {
+	case id.contradicts(&p.id):
+		return false
+	case by == byContainer, by == byPod, id.proves(&p.id):
+		return true
+	}
+	return !id.contained() && !p.contained() && !(p.inside() && id.strange(&p.id))
 }
 
 // move takes in the cgroups of a process, if there is room for them.

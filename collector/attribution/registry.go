@@ -19,7 +19,8 @@ type registry struct {
 	config  Config
 	lost    *lost
 	memory  memory
-	hosts   map[string]*host // by boot id
+	hosts   map[string]*host // by epoch
+	copied  map[string]bool  // boot ids that several machines share
 	recent  list.List        // of *host, the one heard last in front
 	exact   map[identity]*process
 	index   map[link][]*process
@@ -38,6 +39,7 @@ type registry struct {
 func (r *registry) init(c Config, lost *lost, account *account) {
 	r.config, r.lost = c, lost
 	r.memory = memory{account, lost, stall.Instant(c.Wait), stall.Instant(c.Wait + lookBack)}
+	r.copied = make(map[string]bool)
 	r.hosts, r.exact = make(map[string]*host), make(map[identity]*process)
 	r.index, r.named = make(map[link][]*process), make(map[string][]*host)
 	r.changes.seed = maphash.MakeSeed()
@@ -63,6 +65,7 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 	if p.runtime[e.source] == nil {
 		if r.room(logBytes, h, p) {
 			p.runtime[e.source] = newSourceLog(e.source, &r.memory)
+			r.changed(p) // with otelgc in it, it goes by no other names
 		} else if p.runtime == (logs{}) {
 			r.forget(p) // it would be known, and nothing of it
 		}
@@ -137,7 +140,7 @@ func (r *registry) target(h *host, e *event) *process {
 		p = nil
 	}
 	if p == nil {
-		if p = r.add(h, &process{host: h, outer: n, target: true}); p == nil {
+		if p = r.add(h, &process{host: h, outer: n, target: true, id: identity{hostName: e.of.hostName}}); p == nil {
 			return nil
 		}
 		h.targets[n] = p

@@ -71,7 +71,9 @@ func (r *registry) settled(h *held) bool {
 // conclude joins the spans of h and hands them on.
 func (a *Attributor) conclude(j *joiner, h *held) {
 	a.mu.Lock()
-	a.known.look(h)
+	if a.known.look(h); h.found.contested {
+		a.known.lookAnew(h) // for the last time
+	}
 	f := h.found
 	settled := f.settled(h.end)
 	v := f.view()

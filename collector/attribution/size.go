@@ -25,16 +25,23 @@ const (
 // reports false if values lie too deep in each other.
 func heapBytes(rs ptrace.ResourceSpans) (n int, ok bool) {
 	s := sizer{}
-	s.n = heldBytes
+	s.n = heldBytes + len(rs.SchemaUrl())
 	s.pairs(rs.Resource().Attributes(), 0)
 	for _, ss := range rs.ScopeSpans().All() {
-		s.n += scopeBytes
+		s.n += scopeBytes + len(ss.Scope().Name()) + len(ss.Scope().Version()) + len(ss.SchemaUrl())
 		s.pairs(ss.Scope().Attributes(), 0)
 		for _, span := range ss.Spans().All() {
 			s.span(span)
 		}
 	}
 	return s.n, !s.deep
+}
+
+// resourceBytes returns about what a copy of a resource takes.
+func resourceBytes(r pcommon.Resource) int {
+	s := sizer{n: heldBytes}
+	s.pairs(r.Attributes(), 0)
+	return s.n
 }
 
 type sizer struct {

@@ -1,8 +1,10 @@
 package attribution
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -11,6 +13,20 @@ import (
 
 	"github.com/otelgc/otelgc/stall"
 )
+
+// TestSlowOfLongName: the name of a span goes into the sentence as far as names are
+// kept, and no rune of it in part.
+func TestSlowOfLongName(t *testing.T) {
+	s, a, c := newSender(), New(Config{SlowSpan: 1}), new(catcher)
+	td := s.span(100*sec, 100*sec+5*ms)
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetName("GET " + strings.Repeat("/ü", 1<<20))
+	a.Hold(td, c.sink(), start)
+	a.Flush()
+	got := c.slow[0].Body().Str()
+	if !utf8.ValidString(got) || !strings.HasPrefix(got, "GET /ü") || !strings.Contains(got, "…: ") || len(got) > 4*maxName {
+		t.Errorf("a body of %d bytes, want the begin of the name and the sentence: %.40s", len(got), got)
+	}
+}
 
 // TestSlowOfAnother: the event of a span that came with charges has the coverage
 // that its own process wrote on it; of one that was found by its container, the

@@ -3,6 +3,7 @@ package attribution
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -28,6 +29,8 @@ type sourceLog struct {
 	heard  stall.Instant // of the latest status
 	early  []status      // that came before one that is missing, by since
 	queued int           // of bytes, for them
+	offset time.Duration // of the wall clock, by the last status
+	steady int           // statuses in a row that told about the same
 }
 
 // newSourceLog makes a log for which there is room.

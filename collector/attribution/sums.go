@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pmetric"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -27,6 +26,13 @@ const numBuckets = len(buckets)
 // owners are the causes, and then app, app_or_host, uncertain and unseen.
 const owners = int(stall.NumCauses) + 4
 
+// Requests are summed up by fidelity. Of those whose runtime nobody watched there is
+// none to tell, nor how many collections delayed them.
+const (
+	unwatched     = int(stall.Exact) + 1
+	numFidelities = unwatched + 1
+)
+
 // sum is what the requests of one bucket and fidelity had.
 type sum struct {
 	hits  [len(overlaps)][gc.NumKinds]hits
@@ -44,36 +50,35 @@ type serviceName struct{ namespace, name string }
 
 // serviceSums are the sums of one service.
 type serviceSums struct {
-	by   [numBuckets][2]sum
-	some [numBuckets][2]bool // which of by are not zero
+	by   [numBuckets][numFidelities]sum
+	some [numBuckets][numFidelities]bool // which of by are not zero
 }
 
 // sums holds the sums of all services that were seen, up to a bound of services
-// and of memory. A service has at most 720 series: of 8 latency buckets and 2
-// fidelities each, 12 by what delayed its requests, twice, and 21 by owner.
+// and of memory. A service has at most 824 series: of 8 latency buckets and 2
+// fidelities each, 12 by what delayed its requests, twice, and 21 by owner; of those
+// that nobody watched 2 in each bucket, and 11 by owner.
 type sums struct {
-	account  *account
-	mu       sync.Mutex
-	most     int
-	services map[serviceName]*serviceSums
-	order    []serviceName
+	account   *account
+	mu        sync.Mutex
+	most      int
+	services  map[serviceName]*service
+	order     []serviceName
+	now       time.Time // the last tick; zero while nobody ticks
+	looked    time.Time // the last time that nobody was idle
+	forgotten uint64    // services that made way
 }
 
 // otherServices is the name under which services beyond the bound are counted.
 var otherServices = serviceName{name: "otelgc.other_services"}
 
 func (s *sums) init(most int, a *account) {
-	s.account, s.most, s.services = a, most, make(map[serviceName]*serviceSums)
+	s.account, s.most, s.services = a, most, make(map[serviceName]*service)
 }
 
 // weight returns what the sums of a service take.
 func (n *serviceName) weight() int {
 	return sumsBytes + serviceBytes + 2*textBytes + len(n.namespace) + len(n.name)
-}
-
-// room reports whether another service may have sums of its own.
-func (s *sums) room(name serviceName) bool {
-	return len(s.order) < s.most && s.account.sum(name.weight())
 }
 
 // serviceOf returns the service that a resource is of.
@@ -82,7 +87,7 @@ func serviceOf(resource pcommon.Map) serviceName {
 }
 
 // none reports whether nothing was counted.
-func (t *serviceSums) none() bool { return t.some == [numBuckets][2]bool{} }
+func (t *serviceSums) none() bool { return t.some == [numBuckets][numFidelities]bool{} }
 
 // add adds the sums of spans of one service, and clears them.
 func (s *sums) add(name serviceName, more *serviceSums) {
@@ -97,10 +102,11 @@ func (s *sums) add(name serviceName, more *serviceSums) {
 		t = s.services[name]
 	}
 	if t == nil {
-		t = new(serviceSums)
+		t = &service{began: s.now}
 		s.services[name] = t
 		s.order = append(s.order, name)
 	}
+	t.last = s.now
 	t.take(more)
 }
 
@@ -134,7 +140,10 @@ func (t *serviceSums) add(o *outcome) {
 	for s.Total > buckets[b].most {
 		b++
 	}
-	f := min(s.Fidelity, stall.Exact)
+	f := int(min(s.Fidelity, stall.Exact))
+	if !o.watched() {
+		f = unwatched
+	}
 	t.some[b][f] = true
 	u := &t.by[b][f]
 	h := &u.hits[min(max(s.Collections, 0), len(overlaps)-1)][o.kind]
@@ -160,29 +169,4 @@ func ownerName(i int) string {
 		return c.String()
 	}
 	return [...]string{"app", "app_or_host", "uncertain", "unseen"}[i-int(stall.NumCauses)]
-}
-
-// Metrics returns the sums since start as cumulative counters, by service; ok is
-// false while there are none. Instance tells apart Collectors that count spans of
-// the same services, so that each series has one writer.
-func (a *Attributor) Metrics(start, now time.Time, instance string) (md pmetric.Metrics, ok bool) {
-	a.sums.mu.Lock()
-	defer a.sums.mu.Unlock()
-	md = pmetric.NewMetrics()
-	w := metricWriter{start: pcommon.NewTimestampFromTime(start), now: pcommon.NewTimestampFromTime(now)}
-	for _, name := range a.sums.order {
-		rm := md.ResourceMetrics().AppendEmpty()
-		resource := rm.Resource().Attributes()
-		if name.namespace != "" {
-			resource.PutStr("service.namespace", name.namespace)
-		}
-		resource.PutStr("service.name", name.name)
-		if instance != "" {
-			resource.PutStr("collector.instance.id", instance)
-		}
-		sm := rm.ScopeMetrics().AppendEmpty()
-		sm.Scope().SetName(scopeName)
-		w.service(sm, a.sums.services[name])
-	}
-	return md, md.ResourceMetrics().Len() > 0
 }

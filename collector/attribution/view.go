@@ -26,7 +26,7 @@ func (f *found) view() (v view) {
 	if f.host == nil || f.host.wall.n == 0 {
 		return v
 	}
-	v.boot, v.wall, v.probes = f.host.boot, f.host.wall, f.host.probes
+	v.boot, v.wall, v.probes = bootOf(f.host.boot), f.host.wall, f.host.probes
 	if f.process != nil {
 		v.process, v.runtime, v.inside = f.process, f.process.runtime, f.process.inside()
 		v.cgroups = f.process.cgroups
@@ -75,7 +75,7 @@ func (p *process) logs() *logs {
 // settled reports whether nothing more is to come about spans that end then,
 // Unix ns.
 func (f *found) settled(end int64) bool {
-	if f.host == nil || f.process == nil && f.target == nil {
+	if f.host == nil || f.process == nil && f.target == nil && !f.over {
 		return false // a status may be on its way
 	}
 	t, slack, ok := f.host.wall.instant(end)

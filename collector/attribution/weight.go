@@ -4,7 +4,7 @@ package attribution
 // maps, which are at worst half empty.
 const (
 	stallBytes  = 64 // of stall.Log, an interval
-	pauseBytes  = 32
+	pauseBytes  = 40
 	cgroupBytes = 16 // an id, in a list that may have twice the room
 	statusBytes = 64
 	spanOfBytes = 16 // a stall.Span
@@ -12,11 +12,11 @@ const (
 	// logBytes is a source with its first stalls and its unseen spans.
 	logBytes = 1408 + firstStalls*stallBytes
 	// processBytes is a process, and itself in the index of identities.
-	processBytes = 832
+	processBytes = 880
 	linkedBytes  = 224 // in another index
 	// hostBytes is a host with its wall clock.
 	hostBytes  = 4608
-	probeBytes = 640 // a probe of a host, and its names in the index
+	probeBytes = 656 // a probe of a host, and its names in the index
 	// serviceBytes is a service in the index of sums.
 	serviceBytes = 224
 	// textBytes, of a string beside its length, is the same as in spans.
@@ -24,7 +24,7 @@ const (
 
 // weight returns what the names take.
 func (id *identity) weight() (n int) {
-	for _, s := range [...]string{id.boot, id.hostID, id.hostName, id.container, id.pod, id.name, id.instance, id.created} {
+	for _, s := range [...]string{id.boot, id.hostID, id.hostName, id.container, id.pod, id.name, id.instance, id.service, id.created} {
 		if s != "" {
 			n += textBytes + len(s)
 		}

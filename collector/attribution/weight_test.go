@@ -28,7 +28,7 @@ func wired(t testing.TB, ld plog.Logs) plog.Logs {
 func TestWeight(t *testing.T) {
 	names := func(s *sender, pad int) {
 		for _, k := range []string{
-			stall.AttrHostID, stall.AttrHostName, attrContainerID, attrPodUID, attrContainerName, attrInstanceID, stall.AttrProcessCreation,
+			stall.AttrHostID, stall.AttrHostName, attrContainerID, attrPodUID, attrContainerName, attrInstanceID, attrServiceName, stall.AttrProcessCreation,
 		} {
 			s.with[k] = fmt.Sprintf("%s%0*d", k, pad, s.pid)
 		}

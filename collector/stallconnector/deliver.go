@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/collector/attribution"
@@ -17,11 +16,12 @@ var errStopped = errors.New("take spans: the connector has stopped")
 // deliver holds spans, hands them on, and returns what came of it: until then
 // they are the sender's to keep.
 func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
-	sink, ok := i.state.enter(i)
-	if !ok {
-		return errStopped
+	sink, mine, err := i.enter(i)
+	if !mine {
+		return err
 	}
 	defer i.consuming.Done()
+	slow := i.teller()
 	b := i.attributor.HoldBatch(td, sink, dueFor(ctx, time.Now(), i.attributor.Wait()))
 	for gone := ctx.Done(); ; {
 		select {
@@ -39,7 +39,7 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 			ctx = detached
 		}
 		p, all := b.Take()
-		err = better(err, i.handOn(ctx, p, sink.Slow))
+		err = better(err, i.handOn(ctx, p, slow))
 		if all {
 			return err
 		}
@@ -47,14 +47,14 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 }
 
 // handOn hands on a parcel, and tells of its slow spans once they were taken.
-func (i *instance) handOn(ctx context.Context, p *attribution.Parcel, tell func(plog.Logs)) (err error) {
+func (i *instance) handOn(ctx context.Context, p *attribution.Parcel, slow *instance) (err error) {
 	if p.Spans.ResourceSpans().Len() > 0 {
 		err = i.out.traces.ConsumeTraces(ctx, p.Spans)
 	}
 	if err != nil {
 		i.telemetry.refused("spans")
-	} else if tell != nil && p.Slow.LogRecordCount() > 0 {
-		tell(p.Slow)
+	} else if slow != nil && p.Slow.LogRecordCount() > 0 {
+		slow.tellNow(ctx, p.Slow)
 	}
 	p.Done(err == nil)
 	return err

@@ -26,6 +26,12 @@ type instance struct {
 	*state
 	out       outputs
 	consuming sync.WaitGroup // of callers that wait; none is added once it has stopped
+
+	ctx     context.Context // of what is sent
+	cancel  context.CancelFunc
+	closed  bool           // nothing may be sent; guarded by state.mu
+	sending sync.WaitGroup // of what is under way; none is added once it is closed
+	telling telling
 }
 
 // Capabilities says that spans are changed where they are handed on.
@@ -50,13 +56,16 @@ func (i *instance) ConsumeLogs(_ context.Context, ld plog.Logs) error {
 }
 
 // ConsumeTraces holds the spans, if it is this instance that does. It returns at
-// once, or with [Config.WaitForResult] when they were handed on.
+// once, or with [Config.WaitForResult] when they were handed on. What it has taken
+// when it stops goes on; then it takes nothing any more.
 func (i *instance) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	if i.config.WaitForResult && i.out.traces != nil {
 		return i.deliver(ctx, td)
 	}
-	if sink, mine := i.state.sink(i); mine {
+	sink, mine, err := i.enter(i)
+	if mine {
+		defer i.consuming.Done()
 		i.attributor.Hold(td, sink, time.Now())
 	}
-	return nil
+	return err
 }

@@ -2,9 +2,12 @@ package stallconnector
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
+	"sync"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // tick is how often spans that are settled are looked for.
@@ -14,57 +17,77 @@ func (s *state) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running++; s.running == 1 {
+		if s.leader() != nil && !slices.ContainsFunc(s.instances, func(i *instance) bool { return i.out.none() }) {
+			s.log.Warn("no logs pipeline exports to the connector: it will know of no stall, and hold all spans for the whole wait",
+				zap.Stringer("connector", s.id), zap.Duration("wait", s.attributor.Wait()))
+		}
 		s.quit, s.done = make(chan struct{}), make(chan struct{})
 		go s.run(s.quit, s.done)
 	}
 	return nil
 }
 
+// run lets time pass for spans and for sums, neither of which waits for the other:
+// whoever takes in the sums may take long.
 func (s *state) run(quit, done chan struct{}) {
 	defer close(done)
-	settle, export := time.NewTicker(tick), time.NewTicker(s.config.MetricsInterval)
-	defer settle.Stop()
-	defer export.Stop()
+	var both sync.WaitGroup
+	both.Go(func() { every(tick, quit, s.attributor.Tick) })
+	both.Go(func() { every(s.config.MetricsInterval, quit, s.export) })
+	both.Wait()
+}
+
+// every calls f, and not again before it has returned.
+func every(d time.Duration, quit chan struct{}, f func(time.Time)) {
+	t := time.NewTicker(d)
+	defer t.Stop()
 	for {
 		select {
 		case <-quit:
 			return
-		case now := <-settle.C:
-			s.attributor.Tick(now)
-		case now := <-export.C:
-			s.export(now)
+		case now := <-t.C:
+			f(now)
 		}
 	}
 }
 
 // export sends the sums.
-func (s *state) export(now time.Time) {
+func (s *state) export(time.Time) {
 	s.mu.Lock()
 	instances := s.instances
 	s.mu.Unlock()
 	for _, i := range instances {
-		s.exportTo(i, now)
+		s.exportTo(i)
 	}
 }
 
-func (s *state) exportTo(i *instance, now time.Time) {
+func (s *state) exportTo(i *instance) {
 	if i.out.metrics == nil {
 		return
 	}
-	if md, ok := s.attributor.Metrics(s.began, now, s.name); ok {
-		s.complain("metrics", i.out.metrics.ConsumeMetrics(context.Background(), md))
+	s.exporting.Lock()
+	defer s.exporting.Unlock()
+	for md := range s.attributor.Metrics(s.began, time.Now(), s.name) {
+		err := i.send(func(ctx context.Context) error { return i.out.metrics.ConsumeMetrics(ctx, md) })
+		if errors.Is(err, errStopped) {
+			return // it had the last sums when it stopped
+		}
+		s.complain("metrics", err)
 	}
 }
 
 // stop hands on all that is held, while whoever is behind i still takes it. With
-// the last instance it ends the goroutine.
+// the last instance it ends the goroutines. It waits for nobody once ctx is over.
 func (s *state) stop(ctx context.Context, i *instance) error {
 	s.mu.Lock()
 	// Who stands behind i stops next: nothing may be sent there any more.
 	s.instances = slices.DeleteFunc(slices.Clone(s.instances), func(o *instance) bool { return o == i })
 	s.mu.Unlock()
-	err := s.drain(ctx, i)
-	s.exportTo(i, time.Now())
+	err := within(ctx, func() {
+		s.drain(ctx, i)
+		s.exportTo(i)
+	})
+	err = errors.Join(err, i.close(ctx))
 
 	s.mu.Lock()
 	s.running = max(0, s.running-1) // it may never have been started
@@ -78,7 +101,7 @@ func (s *state) stop(ctx context.Context, i *instance) error {
 	}
 	if quit != nil {
 		close(quit)
-		<-done
+		err = errors.Join(err, within(ctx, func() { <-done }))
 	}
 	s.all.forget(s.id)
 	s.telemetry.Shutdown()
@@ -86,7 +109,7 @@ func (s *state) stop(ctx context.Context, i *instance) error {
 }
 
 // drain releases all that is held, and waits for those who hand it on.
-func (s *state) drain(ctx context.Context, i *instance) error {
+func (s *state) drain(ctx context.Context, i *instance) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -96,9 +119,10 @@ func (s *state) drain(ctx context.Context, i *instance) error {
 		s.attributor.Flush()
 		select {
 		case <-gone:
-			return nil
+			s.attributor.Flush() // what they left
+			return
 		case <-ctx.Done():
-			return fmt.Errorf("hand on spans: %w", context.Cause(ctx))
+			return
 		case <-time.After(tick): // one may just have come in
 		}
 	}

@@ -3,11 +3,13 @@ package stallconnector
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
@@ -84,5 +86,39 @@ func TestShutdownGivesUp(t *testing.T) {
 	close(answer)
 	if err := <-sent; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTakenGoesOn: of spans that come while the connector stops, those that it took
+// go on, and the others are refused.
+func TestTakenGoesOn(t *testing.T) {
+	traces, to, stop := beside(t, createDefaultConfig().(*Config), nil, nil)
+	var wg sync.WaitGroup
+	var taken atomic.Int64
+	for range 4 {
+		wg.Go(func() {
+			for traces.ConsumeTraces(context.Background(), request()) == nil {
+				taken.Add(1)
+			}
+		})
+	}
+	for taken.Load() < 10 {
+		runtime.Gosched()
+	}
+	stop()
+	wg.Wait() // would be for ever
+	if got := to.SpanCount(); int64(got) != taken.Load() {
+		t.Errorf("%d spans went on, want the %d that were taken", got, taken.Load())
+	}
+}
+
+// TestAfterShutdown: an instance that has stopped refuses spans, whatever it sent.
+func TestAfterShutdown(t *testing.T) {
+	w, stop := newWhole(t, createDefaultConfig().(*Config))
+	stop()
+	for name, c := range map[string]connector.Traces{"traces": w.traces, "metrics": w.metrics, "logs": w.slow} {
+		if err := c.ConsumeTraces(context.Background(), request()); !errors.Is(err, errStopped) {
+			t.Errorf("to %s: got error %v, want %v", name, err, errStopped)
+		}
 	}
 }

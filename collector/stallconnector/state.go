@@ -2,12 +2,12 @@ package stallconnector
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.uber.org/zap"
 
@@ -31,6 +31,7 @@ type state struct {
 	name       string // of this Collector, for the metrics
 	telemetry  telemetry
 	began      time.Time
+	exporting  sync.Mutex // one export at a time, each later than the last
 
 	mu        sync.Mutex
 	instances []*instance
@@ -56,6 +57,7 @@ func (a *states) instance(s connector.Settings, c component.Config, out outputs)
 		a.of[s.ID] = st
 	}
 	i := &instance{state: st, out: out}
+	i.ctx, i.cancel = context.WithCancel(context.Background())
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.instances = append(st.instances, i)
@@ -110,38 +112,42 @@ func (s *state) learns(i *instance) bool {
 	return false
 }
 
-// sink returns what becomes of spans that come in by i, if it is the one that
-// holds them.
-func (s *state) sink(i *instance) (sink attribution.Sink, mine bool) {
+// enter returns what becomes of spans that come in by i, if it is the one that holds
+// them. It counts the caller, who says when he is done, for stop to see.
+func (s *state) enter(i *instance) (sink attribution.Sink, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sinkLocked(i)
-}
-
-// enter is sink for a caller that will wait. It counts it, for stop to see.
-func (s *state) enter(i *instance) (sink attribution.Sink, mine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sink, mine = s.sinkLocked(i); mine {
-		i.consuming.Add(1)
+	if !slices.Contains(s.instances, i) {
+		return sink, false, errStopped
 	}
-	return sink, mine
-}
-
-func (s *state) sinkLocked(i *instance) (sink attribution.Sink, mine bool) {
 	if s.leader() != i {
-		return sink, false
+		return sink, false, nil
 	}
+	i.consuming.Add(1)
 	if i.out.traces != nil {
-		sink.Traces = func(td ptrace.Traces) { s.complain("spans", i.out.traces.ConsumeTraces(context.Background(), td)) }
+		sink.Traces = func(td ptrace.Traces) {
+			s.complain("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, td) }))
+		}
 	}
 	for _, o := range s.instances {
 		sink.Count = sink.Count || o.out.metrics != nil
-		if logs := o.out.logs; logs != nil {
-			sink.Slow = func(ld plog.Logs) { s.complain("events", logs.ConsumeLogs(context.Background(), ld)) }
+		if o.out.logs != nil {
+			sink.Slow = o.tell
 		}
 	}
-	return sink, true
+	return sink, true, nil
+}
+
+// teller returns the instance by which events of slow spans leave, nil if there is none.
+func (s *state) teller() *instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.instances {
+		if o.out.logs != nil {
+			return o
+		}
+	}
+	return nil
 }
 
 // complain logs that the next component refused something. It was the last that

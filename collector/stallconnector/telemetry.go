@@ -44,6 +44,7 @@ func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error)
 			o.Observe(int64(l.SpansUnknown), t.why("unknown"))
 			o.Observe(int64(l.SpansAmbiguous), t.why("ambiguous"))
 			o.Observe(int64(l.SpansDisbelieved), t.why("disbelieved"))
+			o.Observe(int64(l.SpansTime), t.why("time"))
 			return nil
 		}),
 		b.RegisterConnectorStallEventsDroppedCallback(func(_ context.Context, o metric.Int64Observer) error {
@@ -58,6 +59,7 @@ func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error)
 			l := a.Lost()
 			o.Observe(int64(l.HostsForgotten), t.item("host"))
 			o.Observe(int64(l.ProcessesForgotten), t.item("process"))
+			o.Observe(int64(l.ServicesForgotten), t.item("service"))
 			return nil
 		}),
 	)

@@ -56,12 +56,13 @@ func TestTelemetry(t *testing.T) {
 	}, at)
 	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrItem, "host", 0), point(stall.AttrItem, "process", 0),
+		point(stall.AttrItem, "service", 0),
 	}, at)
 	stopTraces()
 	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrErrorType, "limit", 1), point(stall.AttrErrorType, "timeout", 0),
 		point(stall.AttrErrorType, "unknown", 1), point(stall.AttrErrorType, "ambiguous", 0),
-		point(stall.AttrErrorType, "disbelieved", 1),
+		point(stall.AttrErrorType, "disbelieved", 1), point(stall.AttrErrorType, "time", 0),
 	}, at)
 	// The one over the limit, and the one that was held.
 	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(stall.AttrItem, "spans", 2)}, at)

@@ -165,7 +165,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorStallForgotten, err = builder.meter.Int64ObservableCounter(
 		"otelcol_connector_stall_forgotten",
-		metric.WithDescription("Hosts and processes that were forgotten for want of room. [Alpha]"),
+		metric.WithDescription("Hosts, processes and services that were forgotten for want of room. [Alpha]"),
 		metric.WithUnit("{item}"),
 	)
 	errs = errors.Join(errs, err)
@@ -183,7 +183,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorStallRefused, err = builder.meter.Int64Counter(
 		"otelcol_connector_stall_refused",
-		metric.WithDescription("Batches that the next component refused, by what they held. [Alpha]"),
+		metric.WithDescription("Batches that the next component refused, or events that it was too slow for, by what they held. [Alpha]"),
 		metric.WithUnit("{batch}"),
 	)
 	errs = errors.Join(errs, err)

@@ -56,7 +56,7 @@ func AssertEqualConnectorStallEventsDropped(t *testing.T, tt *componenttest.Tele
 func AssertEqualConnectorStallForgotten(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_stall_forgotten",
-		Description: "Hosts and processes that were forgotten for want of room. [Alpha]",
+		Description: "Hosts, processes and services that were forgotten for want of room. [Alpha]",
 		Unit:        "{item}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -100,7 +100,7 @@ func AssertEqualConnectorStallHeldSpans(t *testing.T, tt *componenttest.Telemetr
 func AssertEqualConnectorStallRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_stall_refused",
-		Description: "Batches that the next component refused, by what they held. [Alpha]",
+		Description: "Batches that the next component refused, or events that it was too slow for, by what they held. [Alpha]",
 		Unit:        "{batch}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,0 +1,68 @@
+package attribution
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// TestOverTheLimitCounts: requests that find no room took place all the same: they
+// count, as seen by nobody, but for those that count themselves.
+func TestOverTheLimitCounts(t *testing.T) {
+	own := func(td ptrace.Traces) {
+		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+		m.PutStr(stall.AttrFidelity, "exact")
+		m.PutDouble(attrApp, 10e-3)
+	}
+	client := func(td ptrace.Traces) {
+		td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetKind(ptrace.SpanKindClient)
+	}
+	as := func(ptrace.Traces) {}
+	for name, x := range map[string]struct {
+		count  string
+		source stall.Source
+		change func(ptrace.Traces)
+		want   int64
+		series string // that there has to be, by the end
+	}{
+		"all":                      {CountAll, stall.GCWatch, as, 10, "otelgc.cause:unseen"},
+		"charges of its own":       {CountAll, stall.GCWatch, own, 10, "otelgc.cause:app "},
+		"no request":               {CountAll, stall.GCWatch, client, 0, ""},
+		"attached":                 {CountAttached, stall.Dotnet, as, 10, "otelgc.cause:unseen"},
+		"attached, otelgc inside":  {CountAttached, stall.GCWatch, as, 0, ""},
+		"attached, of its process": {CountAttached, stall.Dotnet, own, 0, ""},
+	} {
+		for _, batch := range []bool{false, true} {
+			s, a, c := newSender(), New(Config{MaxSpans: 1, Count: x.count}), new(catcher)
+			a.Learn(s.status(x.source, 99*sec))
+			a.account.maxSpans = 0
+			for range 10 {
+				td := s.span(100*sec, 100*sec+10*ms)
+				x.change(td)
+				if !batch {
+					a.Hold(td, c.sink(), start)
+					continue
+				}
+				p, all := a.HoldBatch(td, c.sink(), start).Take()
+				if !all || p.Spans.SpanCount() != 1 {
+					t.Fatalf("%s: %d spans came back at once, all: %v; want 1", name, p.Spans.SpanCount(), all)
+				}
+				before := requested(a)
+				if p.Done(true); x.want > 0 && requested(a) != before+1 {
+					t.Errorf("%s: %d requests after %d, want one when it was taken", name, requested(a), before)
+				}
+			}
+			series := strings.Join(a.series(start.Add(time.Second)), " ")
+			if got := requested(a); got != x.want || !strings.Contains(series, x.series) {
+				t.Errorf("%s, batch %v: %d requests in %s, want %d with %s", name, batch, got, series, x.want, x.series)
+			}
+			if got := a.Lost().SpansOverLimit; got != 10 {
+				t.Errorf("%s: %d spans over the limit, want 10", name, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package attribution
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// TestCollectionsForCertain: a span counts the collections that stopped it wherever
+// their slack, and that of the wall clock, puts their pauses.
+func TestCollectionsForCertain(t *testing.T) {
+	for name, x := range map[string]struct {
+		slack, wallError time.Duration // of the second pause, of the clock
+		want, kind       string
+	}{
+		"both":                            {0, 0, "several_collections", "full_blocking"},
+		"a part of the second":            {time.Millisecond, 0, "several_collections", "full_blocking"},
+		"only its nominal place":          {3 * time.Millisecond, 0, "one_collection", "background"},
+		"as far as the clock knows":       {time.Millisecond, 2 * time.Millisecond, "one_collection", "background"},
+		"the first wherever the clock is": {time.Minute, 4 * time.Millisecond, "one_collection", "background"},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		for at := 99 * sec; at <= 101*sec; at += 2 * sec {
+			status := s.status(stall.GCWatch, at)
+			attributes(status).PutInt(stall.AttrWallError, int64(x.wallError))
+			a.Learn(status)
+		}
+		a.Learn(s.collectionOf(gc.Background, stall.GCWatch, 1, 100*sec+10*ms, 100*sec+12*ms, 0))
+		a.Learn(s.collectionOf(gc.FullBlocking, stall.GCWatch, 2, 100*sec+15*ms, 100*sec+20*ms, int64(x.slack)))
+		a.Hold(s.span(100*sec, 100*sec+18*ms), c.sink(), start)
+		a.Flush()
+		if got := text(c.spans[0].Attributes(), stall.AttrGCOverlap); got != x.want {
+			t.Errorf("%s: got %s, want %s", name, got, x.want)
+		}
+		all := a.series(start.Add(time.Second))
+		counted := slices.ContainsFunc(all, func(of string) bool {
+			return strings.HasPrefix(of, "otelgc.requests ") && strings.Contains(of, x.want) && strings.Contains(of, x.kind)
+		})
+		if !counted {
+			t.Errorf("%s: no request of %s, %s in %q", name, x.want, x.kind, all)
+		}
+	}
+}
+
+// TestGravest: of collections that a process itself has counted the kind is told as
+// far as it is known.
+func TestGravest(t *testing.T) {
+	p := pausesOf{longest: 10, off: time.Second, list: []pause{
+		{Span: stall.Span{Start: 100, End: 110}, index: 1, kind: gc.FullBlocking},
+		{Span: stall.Span{Start: 200, End: 205}, index: 2, kind: gc.Background},
+	}}
+	for s, want := range map[stall.Span]gc.Kind{
+		{Start: 150, End: 300}: gc.Background, {Start: 109, End: 300}: gc.FullBlocking, {Start: 110, End: 200}: gc.NoKind,
+		{Start: 300, End: 400}: gc.NoKind, {Start: 400, End: 300}: gc.NoKind,
+	} {
+		if got := p.gravest(s); got != want {
+			t.Errorf("%v: got %v, want %v", s, got, want)
+		}
+		if n, kind := p.collections(s); n != 0 || kind != gc.NoKind {
+			t.Errorf("%v: %d collections of kind %v are certain, want none", s, n, kind)
+		}
+	}
+}
