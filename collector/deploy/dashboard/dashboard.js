@@ -19,11 +19,11 @@ const source = { type: 'prometheus', uid: '${datasource}' };
 const window = '$__rate_interval';
 const service = 'service_name=~"$service"';
 
-// requests sums a counter of requests by labels. The Collector's own series win:
-// those of the service count the same requests.
+// requests sums a counter of requests by labels. The service's own series win: those
+// of the Collector count the spans that reach it, of sampled ones a part.
 function requests(metric, by = [], more = '', over = window) {
   const sum = (who) => `sum by (${['service_name', ...by].join(', ')}) (rate(${metric}{${service}, ${who}${more}}[${over}]))`;
-  return `sum by (${by.join(', ')}) (${sum('collector_instance_id!=""')} or on (service_name) ${sum('collector_instance_id=""')})`;
+  return `sum by (${by.join(', ')}) (${sum('collector_instance_id=""')} or on (service_name) ${sum('collector_instance_id!=""')})`;
 }
 
 const latency = 'otelgc_latency_bucket';
@@ -42,8 +42,13 @@ const stolen = ', otelgc_cause=~"host[.](steal|irq_or_steal|throttled|preempted)
 // depends on how the Collector is set up.
 const own = (name) => `__name__=~"otelcol_connector_stall_${name}(_total)?"`;
 
+// least is how often a service tells at the least (OTEL_METRIC_EXPORT_INTERVAL, by
+// default 60 s): Grafana makes $__rate_interval four of these. Scrapes are more
+// frequent, and a rate over one of theirs would see no step, or one and call it all.
+const least = '1m';
+
 function query(expr, legend) {
-  return new DataqueryBuilder().expr(expr).legendFormat(legend).range();
+  return new DataqueryBuilder().expr(expr).legendFormat(legend).interval(least).range();
 }
 
 function panel(kind, title, description, unit, ...queries) {

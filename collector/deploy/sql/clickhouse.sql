@@ -18,7 +18,8 @@ events AS (
          a['otelgc.boot.id'] AS boot, a['process.pid'] AS pid, ResourceAttributes['process.creation.time'] AS created,
          ResourceAttributes['container.id'] AS container, ResourceAttributes['k8s.pod.uid'] AS pod, ResourceAttributes['k8s.container.name'] AS name,
          ResourceAttributes['service.instance.id'] AS instance, ResourceAttributes['host.id'] AS host_id, ResourceAttributes['host.name'] AS host_name,
-         cityHash64(boot, pid, created, container, pod, name, instance, host_id, host_name) AS number
+         if(startsWith(ResourceAttributes['service.name'], 'unknown_service'), '', ResourceAttributes['service.name']) AS service,
+         cityHash64(boot, pid, created, container, pod, name, instance, host_id, host_name, service) AS number
   FROM otel_logs
   WHERE startsWith(EventName, 'otelgc.') AND boot != '' AND Timestamp BETWEEN {since:DateTime} - INTERVAL 10 MINUTE AND {until:DateTime} + INTERVAL 10 MINUTE
 ), status AS (
@@ -36,7 +37,8 @@ events AS (
 known AS (
   SELECT number, startsWith(source, 'probe.') AS machine, any(boot) AS k_boot, any(pid) AS k_pid, any(created) AS k_created, any(container) AS k_container,
          any(pod) AS k_pod, any(name) AS k_name, any(instance) AS k_instance, any(host_id) AS k_host_id, any(host_name) AS k_host_name,
-         max(target) AS k_target, argMax(cgroups, at) AS k_cgroups, k_container != '' OR k_pod != '' OR k_pid = '1' AS k_contained,
+         any(service) AS k_service, max(source IN ('gcwatch', 'gotrace')) AS itself, max(target) AS k_target, argMax(cgroups, at) AS k_cgroups,
+         k_container != '' OR k_pod != '' OR k_pid = '1' AS k_contained,
          min(if(since = 0, at, since) + wall_offset) AS first_heard, max(at + wall_offset) + 3000000000 AS last_heard,
          if(machine, ['', '', '', '', '', k_host_id, k_host_name], [concat(k_boot, ' pid ', k_pid), concat('container ', k_container),
            concat('pod ', k_pod, ' ', k_name), concat(k_host_id, ' pid ', k_pid), concat(k_host_name, ' pid ', k_pid)]) AS names
@@ -46,17 +48,18 @@ known AS (
 -- claims more than a week, is of no length.
 spans AS (
   SELECT cityHash64(TraceId, SpanId) AS span, TraceId, SpanId, ServiceName, SpanName,
-         toUnixTimestamp64Nano(Timestamp) AS wall_start, if(Duration <= 604800000000000, toInt64(Duration), 0) AS length, ResourceAttributes AS r,
+         toUnixTimestamp64Nano(Timestamp) AS wall_start, Duration > 604800000000000 AS odd, if(odd, 0, toInt64(Duration)) AS length, ResourceAttributes AS r,
          r['otelgc.boot.id'] AS s_boot, r['process.pid'] AS s_pid, r['process.creation.time'] AS s_created, r['container.id'] AS s_container,
          r['k8s.pod.uid'] AS s_pod, r['k8s.container.name'] AS s_name, r['service.instance.id'] AS s_instance, r['host.id'] AS s_host_id,
-         r['host.name'] AS s_host_name, s_container != '' OR s_pod != '' OR s_pid = '1' AS s_contained
+         r['host.name'] AS s_host_name, if(startsWith(ServiceName, 'unknown_service'), '', ServiceName) AS s_service, s_container != '' OR s_pod != '' OR s_pid = '1' AS s_contained
   FROM otel_traces WHERE Timestamp BETWEEN {since:DateTime} AND {until:DateTime} LIMIT 1 BY TraceId, SpanId
 ),
 -- 4. Whose they are: the first name that leads to anybody counts, and if it leads
 -- to several who were heard then, the span is of none. A pid in a container proves
--- nothing alone; what contradicts is another process. Of one that nobody watches
--- the machine may be known. The target is what a sidecar knows it by: pid, when it
--- was created, and whether only that proves it.
+-- nothing alone; what contradicts is another process, and so are other names than
+-- those of one that tells of itself. Of one that nobody watches the machine may be
+-- known. The target is what a sidecar knows it by: pid, when it was created, whether
+-- only that proves it, and what the process calls its host.
 asked AS (
   SELECT *, s_boot != '' AND s_pid != '' AS sure, way, who FROM spans
   ARRAY JOIN [if(sure, concat(s_boot, ' pid ', s_pid), ''), if(NOT sure AND s_container != '', concat('container ', s_container), ''),
@@ -67,10 +70,12 @@ asked AS (
   SELECT *, way, who FROM known ARRAY JOIN names AS who, arrayEnumerate(names) AS way
 ), candidates AS (
   SELECT s.way AS way, span, k_boot, k_cgroups, if(machine, 0, number) AS process,
-         (if(k_target != 0, k_target, toInt32OrZero(k_pid)), k_created, k_target = 0 AND (s_contained OR k_contained)) AS f_target
+         (if(k_target != 0, k_target, toInt32OrZero(k_pid)), k_created, k_target = 0 AND (s_contained OR k_contained), if(k_target = 0, k_host_name, '')) AS f_target
   FROM asked AS s JOIN called AS k ON s.who = k.who AND s.way = k.way
   WHERE s.who != '' AND wall_start <= last_heard AND wall_start + length >= first_heard AND (machine
-    OR (way IN (2, 3) OR NOT s_contained AND NOT k_contained OR s_created != '' AND s_created = k_created OR s_instance != '' AND s_instance = k_instance
+    OR (way IN (2, 3) OR NOT s_contained AND NOT k_contained AND (k_target = 0 OR toString(k_target) = k_pid)
+        AND NOT (itself AND (s_host_id != '' AND k_host_id != '' AND s_host_id != k_host_id OR s_host_name != '' AND k_host_name != '' AND s_host_name != k_host_name
+          OR s_service != '' AND k_service != '' AND s_service != k_service)) OR s_created != '' AND s_created = k_created OR s_instance != '' AND s_instance = k_instance
       OR s_container != '' AND s_container = k_container OR s_pod != '' AND s_pod = k_pod AND s_name = k_name)
     AND (s_boot = '' OR k_boot = '' OR s_boot = k_boot) AND (s_pid = '' OR k_pid = '' OR s_pid = k_pid)
     AND (s_container = '' OR k_container = '' OR s_container = k_container) AND (s_pod = '' OR k_pod = '' OR s_pod = k_pod)
@@ -94,7 +99,7 @@ clocks AS (
   SELECT span, boot, process, target, cgroups, wall_start - wall_offset AS s_start, s_start + length AS s_end,
          greatest(step, wall_error + if(abs(s_start - c_at) > 1000000000, intDiv(abs(s_start - c_at), 10000), 0)) AS s_slack
   FROM (SELECT span, wall_start, length, if(f.f_boot = '', s_boot, f.f_boot) AS boot, f.process AS process, f.f_cgroups AS cgroups,
-               if(f.process = 0, (toInt32OrZero(s_pid), s_created, s_contained), f.f_target) AS target
+               if(f.process = 0, (toInt32OrZero(s_pid), s_created, s_contained, s_host_name), f.f_target) AS target
         FROM spans AS s LEFT JOIN found AS f USING (span)) AS whose
   ASOF JOIN clocks AS c ON whose.boot = c.c_boot AND whose.wall_start >= c.shows
 ),
@@ -127,23 +132,25 @@ stretches AS (
 ), stalls AS (
   SELECT DISTINCT concat('process ', toString(number)) AS whose, 'gc.pause' AS owner, 1 AS rank, t_start, t_end, t_slack,
          toUInt64(0) AS teller, -- a probe in a service has stopped with what it tells of its cgroup
-         toInt64(-1) AS born -- of a target, 0 if that was not told
+         toInt64(-1) AS born, -- of a target, 0 if that was not told
+         '' AS host -- as who tells of a target calls it
   FROM stretches WHERE event = 'otelgc.gc.collection'
   UNION ALL
-  SELECT DISTINCT concat('process ', toString(number)), 'runtime.suspension', 2, t_start, t_end, t_slack, 0, -1 FROM stretches WHERE event = 'otelgc.suspension'
+  SELECT DISTINCT concat('process ', toString(number)), 'runtime.suspension', 2, t_start, t_end, t_slack, 0, -1, '' FROM stretches WHERE event = 'otelgc.suspension'
   UNION ALL
   SELECT DISTINCT multiIf(scope = 'target', concat(boot, ' pid ', toString(target)), scope = 'cgroup', concat(boot, ' cgroup ', a['otelgc.cgroup.id']), boot),
          a['otelgc.cause'] AS cause, if(scope = 'target', 10, 20) + indexOf(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
            'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), t_start, t_end, t_slack, if(scope = 'cgroup', number, 0),
-         if(scope = 'target', greatest(toInt64OrZero(a['otelgc.target.created']), 0), -1)
+         if(scope = 'target', greatest(toInt64OrZero(a['otelgc.target.created']), 0), -1), if(scope = 'target', host_name, '')
   FROM (SELECT *, a['otelgc.jitter.scope'] AS scope FROM stretches WHERE event = 'otelgc.jitter.gap')
   WHERE (scope = 'target' AND target > 0 OR scope IN ('cgroup', 'machine')) AND startsWith(cause, 'host.')
   UNION ALL
-  SELECT concat('process ', toString(number)), 'seen', 99, dark, light, 0, 0, -1 FROM seen WHERE dark < light
+  SELECT concat('process ', toString(number)), 'seen', 99, dark, light, 0, 0, -1, '' FROM seen WHERE dark < light
 ),
 -- 8. The join: marks are laid over a span, it is cut wherever one begins or ends,
 -- and each piece has one owner. A pid may have been another's: births are compared,
--- which for a process in a container have to agree.
+-- which for a process in a container, as one is that has another name for its host
+-- than the sidecar, have to agree.
 suffers AS (
   SELECT *, arrayJoin(arrayConcat([concat('process ', toString(process)), concat(boot, ' pid ', toString(target.1)), boot],
     arrayMap(c -> concat(boot, ' cgroup ', toString(c)), cgroups))) AS whose,
@@ -153,7 +160,7 @@ suffers AS (
          if(t_start - slack >= s_start AND t_end + slack <= s_end, 0, slack) AS inside
   FROM suffers AS s JOIN stalls AS t ON s.whose = t.whose
   WHERE t_start - t_slack - s_slack < s_end AND t_end + t_slack + s_slack > s_start AND (teller = 0 OR teller != s.process)
-    AND multiIf(born < 0, 1, born = 0 OR target.2 = '', NOT target.3, ticks = -1 OR ticks = born % 100)
+    AND multiIf(born < 0, 1, born = 0 OR target.2 = '', NOT (target.3 OR host != '' AND target.4 != '' AND host != target.4), ticks = -1 OR ticks = born % 100)
 ), marks AS (
   SELECT span, s_start, s_end, m.1 AS mark, m.2 AS place, greatest(m.3, s_start) AS m_start, least(m.4, s_end) AS m_end
   FROM hits ARRAY JOIN arrayConcat([(owner, toUInt8(rank), t_start + inside, t_end - inside)], if(slack > 0, [('uncertain', toUInt8(90), t_start, t_end)], [])) AS m
@@ -169,7 +176,7 @@ suffers AS (
 ), owned AS (
   SELECT span, sumMap(map(owner, nanos)) AS charged, sumIf(nanos, watched) AS watched FROM pieces GROUP BY span
 )
-SELECT TraceId, SpanId, ServiceName AS service, SpanName AS name, length / 1e9 AS duration, if(length = 0, 1, o.watched / length) AS coverage,
+SELECT TraceId, SpanId, ServiceName AS service, SpanName AS name, length / 1e9 AS duration, if(length > 0, o.watched / length, NOT odd AND span IN (SELECT span FROM found WHERE process != 0)) AS coverage,
        o.charged['gc.pause'] / 1e9 AS gc_pause, o.charged['runtime.suspension'] / 1e9 AS suspension,
        arraySum(mapValues(mapFilter((k, v) -> startsWith(k, 'host.'), o.charged))) / 1e9 AS host,
        o.charged['uncertain'] / 1e9 AS uncertain, duration - gc_pause - suspension - host - uncertain AS unseen,

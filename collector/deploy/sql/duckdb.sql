@@ -14,7 +14,8 @@ CREATE OR REPLACE MACRO ints(attributes, name) AS list_transform(attr(attributes
 CREATE OR REPLACE MACRO identity(a) AS {
   boot: attr(a, 'otelgc.boot.id').stringValue, pid: attr(a, 'process.pid').intValue, created: attr(a, 'process.creation.time').stringValue,
   container: attr(a, 'container.id').stringValue, pod: attr(a, 'k8s.pod.uid').stringValue, name: attr(a, 'k8s.container.name').stringValue,
-  instance: attr(a, 'service.instance.id').stringValue, host_id: attr(a, 'host.id').stringValue, host_name: attr(a, 'host.name').stringValue};
+  instance: attr(a, 'service.instance.id').stringValue, host_id: attr(a, 'host.id').stringValue, host_name: attr(a, 'host.name').stringValue,
+  service: CASE WHEN NOT starts_with(attr(a, 'service.name').stringValue, 'unknown_service') THEN attr(a, 'service.name').stringValue END};
 
 -- 1. Events, and what sources said of themselves once a second: how far they had
 --    seen, what they had not, and the wall clock against CLOCK_MONOTONIC. As in the
@@ -45,6 +46,7 @@ FROM events WHERE event = 'otelgc.source.status' AND "end" BETWEEN 1 AND 1_152_9
 
 CREATE OR REPLACE TEMP TABLE known AS
 SELECT row_number() OVER () AS number, id, source LIKE 'probe.%' AS machine, any_value(boot) AS boot, max(target) AS target, arg_max(cgroups, "end") AS cgroups,
+       bool_or(source IN ('gcwatch', 'gotrace')) AS itself,
        min(coalesce("start", "end") + wall_offset) AS first_heard, max("end" + wall_offset) + 3_000_000_000 AS last_heard
 FROM status WHERE source <> 'target' GROUP BY id, machine;
 
@@ -58,7 +60,8 @@ CREATE OR REPLACE TEMP TABLE spans AS
 SELECT DISTINCT ON (trace_id, span_id) row_number() OVER () AS span, identity(rs.resource.attributes) AS id,
        attr(rs.resource.attributes, 'service.name').stringValue AS service,
        sp.traceId AS trace_id, sp.spanId AS span_id, sp.name, wall(sp.startTimeUnixNano) AS wall_start,
-       CASE WHEN wall(sp.endTimeUnixNano) - wall_start BETWEEN 0 AND 604_800_000_000_000 THEN wall(sp.endTimeUnixNano) ELSE wall_start END AS wall_end
+       CASE WHEN wall(sp.endTimeUnixNano) - wall_start BETWEEN 0 AND 604_800_000_000_000 THEN wall(sp.endTimeUnixNano) ELSE wall_start END AS wall_end,
+       wall(sp.endTimeUnixNano) - wall_start NOT BETWEEN 0 AND 604_800_000_000_000 AS odd
 FROM (SELECT unnest(resourceSpans) AS rs FROM read_json('traces*.jsonl', format = 'newline_delimited', columns = {resourceSpans:
        'STRUCT(resource STRUCT(attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR, intValue BIGINT, arrayValue STRUCT("values" STRUCT(intValue BIGINT)[])))[]),
          scopeSpans STRUCT(spans STRUCT(traceId VARCHAR, spanId VARCHAR, name VARCHAR, startTimeUnixNano UBIGINT, endTimeUnixNano UBIGINT)[])[])[]'})),
@@ -67,8 +70,9 @@ FROM (SELECT unnest(resourceSpans) AS rs FROM read_json('traces*.jsonl', format 
 -- 4. Whose they are. Both have names, the surest first, and the first that leads
 --    to anybody counts; if it leads to several who were heard then, the span is of
 --    none. A pid in a container proves nothing alone; what contradicts is another
---    process. Of one that nobody watches the machine may be known. `target` is
---    what a sidecar knows it by: the pid that its source told, else its own.
+--    process, and so are other names than those of one that tells of itself. Of one
+--    that nobody watches the machine may be known. `target` is what a sidecar knows
+--    it by: the pid that its source told, else its own.
 
 CREATE OR REPLACE MACRO names(i) AS [
   i.boot || ' pid ' || i.pid, 'container ' || i.container, 'pod ' || i.pod || ' ' || coalesce(i.name, ''),
@@ -81,6 +85,8 @@ CREATE OR REPLACE MACRO differ(s, p) AS
   OR coalesce(s.name <> p.name, false) OR coalesce(s.instance <> p.instance, false)
   OR coalesce(abs(epoch_ms(try_cast(s.created AS TIMESTAMP)) - epoch_ms(try_cast(p.created AS TIMESTAMP))) > 2000, false);
 
+CREATE OR REPLACE MACRO strange(s, p) AS coalesce(s.host_id <> p.host_id, false) OR coalesce(s.host_name <> p.host_name, false) OR coalesce(s.service <> p.service, false);
+
 CREATE OR REPLACE TEMP TABLE found AS
 WITH asked AS (
   SELECT *, unnest(range(1, 8)) AS way, unnest(names(id)) AS who FROM spans
@@ -89,11 +95,12 @@ WITH asked AS (
 ), candidates AS (
   SELECT way, s.span, k.boot, k.cgroups, CASE WHEN NOT machine THEN k.number END AS process,
          CASE WHEN NOT machine THEN {pid: coalesce(k.target, k.id.pid), created: k.id.created,
-           inside: k.target IS NULL AND (contained(s.id) OR contained(k.id))} END AS target
+           inside: k.target IS NULL AND (contained(s.id) OR contained(k.id)), host: CASE WHEN k.target IS NULL THEN k.id.host_name END} END AS target
   FROM asked s JOIN called k USING (way, who)
   WHERE (way = 1 OR s.id.boot IS NULL OR way < 4 AND s.id.pid IS NULL) AND machine = (way > 5)
     AND s.wall_start <= k.last_heard AND s.wall_end >= k.first_heard
-    AND (machine OR NOT differ(s.id, k.id) AND (way IN (2, 3) OR NOT contained(s.id) AND NOT contained(k.id) OR proven(s.id, k.id)))
+    AND (machine OR NOT differ(s.id, k.id) AND (way IN (2, 3) OR proven(s.id, k.id)
+      OR NOT contained(s.id) AND NOT contained(k.id) AND coalesce(k.target = k.id.pid, true) AND NOT (itself AND strange(s.id, k.id))))
 )
 SELECT span, any_value(process) AS process, any_value(boot) AS boot, any_value(target) AS target, any_value(cgroups) AS cgroups FROM candidates
 GROUP BY span, way QUALIFY way = min(way) OVER (PARTITION BY span) AND count(DISTINCT coalesce(process :: VARCHAR, boot)) = 1;
@@ -110,7 +117,7 @@ FROM status WINDOW clock AS (PARTITION BY boot ORDER BY "end");
 
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH whose AS (
-  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, process, cgroups, coalesce(target, {pid: s.id.pid, created: s.id.created, inside: contained(s.id)}) AS target
+  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, process, cgroups, coalesce(target, {pid: s.id.pid, created: s.id.created, inside: contained(s.id), host: s.id.host_name}) AS target
   FROM spans s LEFT JOIN found f USING (span)
 )
 SELECT s.span, s.boot, process, target, cgroups, wall_start - wall_offset AS "start", wall_end - wall_offset AS "end", abs("start" - told) AS away,
@@ -157,10 +164,10 @@ FROM (SELECT *, unnest(parts) AS part FROM told WHERE len(parts) = len(list_filt
         AND coalesce(p[3], 0) BETWEEN 0 AND 60_000_000_000)));
 
 CREATE OR REPLACE TEMP TABLE stalls AS
-SELECT DISTINCT 'process ' || number AS whose, 'gc.pause' AS owner, 1 AS rank, "start", "end", slack, NULL AS teller, NULL AS born
+SELECT DISTINCT 'process ' || number AS whose, 'gc.pause' AS owner, 1 AS rank, "start", "end", slack, NULL AS teller, NULL AS born, NULL AS host
 FROM stretches JOIN known USING (id) WHERE event = 'otelgc.gc.collection' AND NOT machine
 UNION ALL
-SELECT DISTINCT 'process ' || number, 'runtime.suspension', 2, "start", "end", slack, NULL, NULL
+SELECT DISTINCT 'process ' || number, 'runtime.suspension', 2, "start", "end", slack, NULL, NULL, NULL
 FROM stretches JOIN known USING (id) WHERE event = 'otelgc.suspension' AND NOT machine
 UNION ALL
 SELECT DISTINCT CASE scope WHEN 'target' THEN boot || ' pid ' || attr(a, 'otelgc.target.pid').intValue
@@ -168,12 +175,12 @@ SELECT DISTINCT CASE scope WHEN 'target' THEN boot || ' pid ' || attr(a, 'otelgc
        CASE scope WHEN 'target' THEN 10 ELSE 20 END + list_position(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
          'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), "start", "end", slack,
        CASE scope WHEN 'cgroup' THEN id END, -- a probe in a service has stopped with what it tells of
-       CASE scope WHEN 'target' THEN greatest(attr(a, 'otelgc.target.created').intValue, 0) END
+       CASE scope WHEN 'target' THEN greatest(attr(a, 'otelgc.target.created').intValue, 0) END, CASE scope WHEN 'target' THEN id.host_name END
 FROM (SELECT *, attr(a, 'otelgc.cause').stringValue AS cause, attr(a, 'otelgc.jitter.scope').stringValue AS scope
       FROM stretches WHERE event = 'otelgc.jitter.gap')
 WHERE scope IN ('target', 'cgroup', 'machine') AND cause LIKE 'host.%'
 UNION ALL
-SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL, NULL FROM seen;
+SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL, NULL, NULL FROM seen;
 
 -- 8. The join. A stall lies somewhere within its slack and the span's. Where all
 --    those places are in the span it counts whole, otherwise what it covers in each
@@ -181,7 +188,8 @@ SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL, NULL FROM see
 --    wherever one begins or ends, and each piece has one owner. A pid may have been
 --    another's: of the creation times one is in ticks of 10 ms since the boot, which
 --    is a whole second in both, so what is left of a second tells them apart. For
---    a process in a container they have to agree.
+--    a process in a container, as one is that has another name for its host than
+--    the sidecar, they have to agree.
 
 CREATE OR REPLACE TEMP TABLE marks AS
 WITH suffers AS (
@@ -193,7 +201,7 @@ WITH suffers AS (
   FROM suffers s LEFT JOIN known k ON k.number = s.process
     JOIN stalls t ON t.whose = s.whose AND t.start - t.slack - s.slack < s.end AND t.end + t.slack + s.slack > s.start
   WHERE coalesce(t.teller <> k.id, true)
-    AND CASE WHEN born IS NULL THEN true WHEN born = 0 OR s.target.created IS NULL THEN NOT s.target.inside ELSE coalesce(ticks = born % 100, true) END
+    AND CASE WHEN born IS NULL THEN true WHEN born = 0 OR s.target.created IS NULL THEN NOT (s.target.inside OR coalesce(s.target.host <> t.host, false)) ELSE coalesce(ticks = born % 100, true) END
 ), laid AS (
   SELECT span, s_start, s_end, owner, rank, "start" + inside AS "start", "end" - inside AS "end"
   FROM (SELECT *, CASE WHEN "start" - slack >= s_start AND "end" + slack <= s_end THEN 0 ELSE slack END AS inside FROM hits)
@@ -226,5 +234,5 @@ SELECT trace_id, span_id, any_value(service) AS service, any_value(name) AS name
        coalesce(sum(length) FILTER (owner LIKE 'host.%'), 0) / 1e9 AS host,
        coalesce(sum(length) FILTER (owner = 'uncertain'), 0) / 1e9 AS uncertain,
        duration - gc_pause - suspension - host - uncertain AS unseen,
-       CASE WHEN duration = 0 THEN 1 ELSE coalesce(sum(length) FILTER (seen) / sum(length), 0) END AS coverage
-FROM spans LEFT JOIN owned USING (span) GROUP BY ALL;
+       CASE WHEN duration = 0 THEN bool_and(process IS NOT NULL AND NOT odd) :: INTEGER ELSE coalesce(sum(length) FILTER (seen) / sum(length), 0) END AS coverage
+FROM spans LEFT JOIN owned USING (span) LEFT JOIN found USING (span) GROUP BY ALL;

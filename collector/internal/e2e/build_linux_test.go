@@ -48,7 +48,7 @@ var build = sync.OnceValues(func() (binaries, error) {
 		{b.http, "../../../examples", "./http"},
 		{b.providers, "../../../examples", "./providers"},
 	} {
-		cmd := exec.Command("go", "build", "-o", of.out, of.pkg)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", of.out, of.pkg)
 		cmd.Dir = of.module
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {

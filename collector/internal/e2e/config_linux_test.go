@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -32,9 +33,19 @@ func TestAgentWithoutGateways(t *testing.T) {
 	}
 }
 
-func validate(t *testing.T, file string, env []string) (string, error) {
+// TestConfigWithTLS: what collector/deploy/tls puts over both tiers fits.
+func TestConfigWithTLS(t *testing.T) {
+	for over, file := range map[string]string{"agent.yaml": agentConfig, "gateway.yaml": gatewayConfig} {
+		over = filepath.Join(filepath.Dir(file), "../tls", over)
+		if text, err := validate(t, file, []string{"OTELGC_GATEWAYS={dns: {hostname: otelgc-gateway}}"}, "--config", over); err != nil {
+			t.Errorf("validate %s over %s: %v\n%s", over, file, err, text)
+		}
+	}
+}
+
+func validate(t *testing.T, file string, env []string, more ...string) (string, error) {
 	t.Helper()
-	cmd := exec.Command(programs(t).collector, "validate", "--config", file)
+	cmd := exec.Command(programs(t).collector, append([]string{"validate", "--config", file}, more...)...)
 	cmd.Env = append(cleanEnv(), env...)
 	text, err := cmd.CombinedOutput()
 	return string(text), err

@@ -15,6 +15,7 @@ import (
 // spans that say the same of their pod and container are charged with its
 // collections. Those of another pod are not.
 func TestDotnetBeside(t *testing.T) {
+	t.Parallel()
 	program := dotnetProgram(t)
 	n := newTiers(t, briefly)
 	sidecar := n.agent.watch(t, "grpc", "off", "--mode", "periodic", "--target", filepath.Base(program))

@@ -18,13 +18,13 @@ import (
 
 // patience is how long the test waits for something that must come. It is a
 // guard against waiting for ever, and says nothing about speed.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // process is one program under test, and what it printed.
 type process struct {
 	name string
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has exited
+	done chan struct{} // closed when it has exited, and all that it printed is read
 
 	mu   sync.Mutex
 	text strings.Builder
@@ -56,7 +56,9 @@ func startAs(t *testing.T, prepare func(*exec.Cmd), env []string, path string, a
 		t.Fatal(err)
 	}
 	w.Close()
+	read := make(chan struct{})
 	go func() {
+		defer close(read)
 		defer r.Close()
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, 1<<20)
@@ -68,6 +70,7 @@ func startAs(t *testing.T, prepare func(*exec.Cmd), env []string, path string, a
 	}()
 	go func() {
 		_ = p.cmd.Wait() // the code is in ProcessState
+		<-read           // who waits for its end asks for its last words
 		close(p.done)
 	}()
 	t.Cleanup(func() {

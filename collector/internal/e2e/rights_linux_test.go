@@ -106,6 +106,7 @@ func (p *process) document(t *testing.T, into any) {
 // TestSidecarRights: what collector/deploy/sidecar/daemonset.yaml runs, as root
 // without a capability, does all that it is to do, and has nothing to complain of.
 func TestSidecarRights(t *testing.T) {
+	t.Parallel()
 	board := filepath.Join(t.TempDir(), "board")
 	command := deployed(t).command(t)
 	sidecar := start(t, alone(board), command[0], command[1:]...)

@@ -10,7 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -19,7 +21,7 @@ import (
 
 const deploy = "../../deploy/"
 
-// withAll is kubernetes with all components of the sidecar.
+// withAll is kubernetes with all components.
 const withAll = "kubernetes with all components"
 
 // build returns the documents of a kustomization.
@@ -27,8 +29,14 @@ func build(t *testing.T, name string) [][]byte {
 	t.Helper()
 	dir := deploy + name
 	if name == withAll {
-		dir = withComponents(t, "sidecar/spin", "sidecar/dotnet")
+		dir = withComponents(t, "sidecar/spin", "sidecar/dotnet", "tls")
 	}
+	return buildDir(t, dir)
+}
+
+// buildDir returns the documents of the kustomization of a directory.
+func buildDir(t *testing.T, dir string) [][]byte {
+	t.Helper()
 	all, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)

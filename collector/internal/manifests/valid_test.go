@@ -15,8 +15,12 @@ import (
 	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	networkingvalidation "k8s.io/kubernetes/pkg/apis/networking/validation"
 	"k8s.io/kubernetes/pkg/apis/policy"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
+	schedulingvalidation "k8s.io/kubernetes/pkg/apis/scheduling/validation"
 )
 
 // validate says what the API server would refuse in a document.
@@ -56,6 +60,11 @@ func refusals(obj runtime.Object) field.ErrorList {
 		return corevalidation.ValidateNamespace(o)
 	case *policy.PodDisruptionBudget:
 		return policyvalidation.ValidatePodDisruptionBudget(o, policyvalidation.PodDisruptionBudgetValidationOptions{})
+	case *networking.NetworkPolicy:
+		return networkingvalidation.ValidateNetworkPolicy(o, networkingvalidation.NetworkPolicyValidationOptions{})
+	case *scheduling.PriorityClass:
+		o.Namespace = "" // it is in none
+		return schedulingvalidation.ValidatePriorityClass(o)
 	}
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("nothing here validates a %T", obj))}
 }

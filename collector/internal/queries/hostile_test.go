@@ -14,6 +14,7 @@ const wallOffset = 1_700_000_000_000_000_000
 type sent struct {
 	span     [2]uint64 // on the wall clock
 	resource m         // of the process
+	says     m         // the span's resource otherwise
 	silent   bool      // nothing watches the process
 	nowhere  bool      // no boot id
 	events   []m
@@ -77,16 +78,24 @@ var (
 		"otelgc.jitter.scope": "machine", "otelgc.start": int64(13e8), "otelgc.end": int64(14e8),
 	}
 	born  = m{"process.creation.time": "2026-11-21T10:00:00.25Z"}
+	pod   = m{"host.name": "pod"}
 	boxed = m{"process.creation.time": "2026-11-21T10:00:00.25Z", "container.id": "abc"}
 )
 
+func both(a, b m) m {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
 // hostile is what senders may send by mistake or on purpose, by what is odd.
 var hostile = map[string]sent{
-	"span ends at the end of time": {span: [2]uint64{ms(1200), math.MaxUint64}, want: of(0, 1, nil)},
-	"span ends before it begins":   {span: [2]uint64{ms(1800), ms(1200)}, events: []m{preempted(0)}, want: of(0, 1, nil)},
-	"span never ends":              {span: [2]uint64{ms(1200), 0}, want: of(0, 1, nil)},
+	"span ends at the end of time": {span: [2]uint64{ms(1200), math.MaxUint64}, want: of(0, 0, nil)},
+	"span ends before it begins":   {span: [2]uint64{ms(1800), ms(1200)}, events: []m{preempted(0)}, want: of(0, 0, nil)},
+	"span never ends":              {span: [2]uint64{ms(1200), 0}, want: of(0, 0, nil)},
 	"span of no length":            {span: [2]uint64{ms(1200), ms(1200)}, want: of(0, 1, nil)},
-	"span of more than a week":     {span: [2]uint64{ms(1200), ms(8 * 24 * 3600e3)}, want: of(0, 1, nil)},
+	"nobody watches, no length":    {silent: true, span: [2]uint64{ms(1200), ms(1200)}, want: of(0, 0, nil)},
+	"span of more than a week":     {span: [2]uint64{ms(1200), ms(8 * 24 * 3600e3)}, want: of(0, 0, nil)},
 
 	"pause without slack":              {events: []m{paused([]int64{13e8}, []int64{14e8})}, want: of(0.6, 1, stopped)},
 	"two slacks, one pause":            {events: []m{paused([]int64{13e8}, []int64{14e8}, []int64{0, 5})}, want: of(0.6, 1, stopped)},
@@ -112,6 +121,14 @@ var hostile = map[string]sent{
 	"contained, of this birth":             {resource: boxed, events: []m{preempted(77725)}, want: of(0.6, 1, taken)},
 	"contained, of another birth":          {resource: boxed, events: []m{preempted(77731)}, want: of(0.6, 1, nil)},
 	"contained, without a birth":           {resource: boxed, events: []m{preempted(0)}, want: of(0.6, 1, nil)},
+	"span of another host name":            {resource: pod, says: m{"host.name": "another"}, events: []m{suspended(14e8, 0)}, want: of(0.6, 0, nil)},
+	"span of another host id":              {resource: m{"host.id": "a"}, says: m{"host.id": "b"}, events: []m{suspended(14e8, 0)}, want: of(0.6, 0, nil)},
+	"span of another service":              {resource: m{"service.name": "a"}, says: m{"service.name": "b"}, want: of(0.6, 0, nil)},
+	"service made up":                      {resource: m{"service.name": "unknown_service:go"}, says: m{"service.name": "b"}, want: of(0.6, 1, nil)},
+	"another host name, one birth":         {resource: both(pod, born), says: m{"host.name": "another"}, want: of(0.6, 1, nil)},
+	"pid that the sidecar has another for": {events: []m{status(3e9, 35e8, m{"otelgc.target.pid": int64(4242)})}, want: of(0.6, 0, nil)},
+	"nobody watches, same host name":       {silent: true, resource: pod, events: []m{preempted(0)}, want: of(0.6, 0, taken)},
+	"nobody watches, another host name":    {silent: true, resource: pod, says: m{"host.name": "another"}, events: []m{preempted(0)}, want: of(0.6, 0, nil)},
 	"nobody watches, pid of another birth": {silent: true, resource: born, events: []m{preempted(77731)}, want: of(0.6, 0, nil)},
 	"nobody watches, pid of this birth":    {silent: true, resource: born, events: []m{preempted(77725)}, want: of(0.6, 0, taken)},
 }

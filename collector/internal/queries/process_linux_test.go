@@ -16,7 +16,7 @@ import (
 )
 
 // patience is a guard against waiting for ever, and says nothing about speed.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // process is one program under test, and what it printed.
 type process struct {
@@ -105,7 +105,7 @@ func addresses(t *testing.T, n int) (addrs []string) {
 func build(t *testing.T, module, pkg string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", out, pkg)
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, pkg)
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

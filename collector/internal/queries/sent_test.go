@@ -39,6 +39,7 @@ func write(t *testing.T, dir string, all map[string]sent) map[string]string {
 		for _, e := range append(events, s.events...) {
 			a := m{"otelgc.source": "gcwatch"}
 			maps.Copy(a, who)
+			maps.Copy(a, s.resource)
 			maps.Copy(a, e)
 			delete(a, "eventName")
 			records = append(records, m{"eventName": e["eventName"], "timeUnixNano": fmt.Sprint(ms(1000)), "attributes": attributes(a)})
@@ -52,6 +53,7 @@ func write(t *testing.T, dir string, all map[string]sent) map[string]string {
 			span["endTimeUnixNano"] = fmt.Sprint(s.span[1])
 		}
 		maps.Copy(who, s.resource)
+		maps.Copy(who, s.says)
 		traces = append(traces, m{"resource": m{"attributes": attributes(who)}, "scopeSpans": []any{m{"spans": []any{span}}}})
 	}
 	for file, document := range map[string]m{"logs.jsonl": {"resourceLogs": logs}, "traces.jsonl": {"resourceSpans": traces}} {

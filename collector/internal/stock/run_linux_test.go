@@ -16,7 +16,7 @@ import (
 )
 
 // patience is a guard against waiting for ever, and says nothing about speed.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // One of each signal, and what of it is to come out.
 var signals = []struct{ path, body, file, want string }{

@@ -1,0 +1,164 @@
+package manifests
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// TestYours: the kustomization that docs/deploy.md has for what is the user's own
+// leaves no image nor backend of these manifests as it is.
+func TestYours(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n# kustomization.yaml\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("docs/deploy.md has no kustomization.yaml")
+	}
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	back, err := filepath.Rel(dir, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = strings.ReplaceAll(text, "../otelgc/", back+"/")
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, doc := range buildDir(t, dir) {
+		if err := validate(doc); err != nil {
+			t.Errorf("%v\n%s", err, doc)
+		}
+		for _, theirs := range []string{"registry.example.com", "backend.observability"} {
+			if strings.Contains(string(doc), theirs) {
+				t.Errorf("%s is left in\n%s", theirs, doc)
+			}
+		}
+		seen += strings.Count(string(doc), "image: ")
+	}
+	if seen != 3 {
+		t.Errorf("%d images, want those of the agent, the gateway and the sidecar", seen)
+	}
+}
+
+// TestPolicies: each is of pods that are there, and its ports have names of theirs;
+// who sends to a gateway may.
+func TestPolicies(t *testing.T) {
+	docs := build(t, "kubernetes")
+	all := workloads(t, docs)
+	policies := 0
+	for _, doc := range docs {
+		obj, err := external(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ok := obj.(*networkingv1.NetworkPolicy)
+		if !ok {
+			continue
+		}
+		policies++
+		of := selected(all, p.Namespace, &p.Spec.PodSelector)
+		if len(of) != 1 {
+			t.Errorf("policy %s is of %d workloads, want one", p.Name, len(of))
+			continue
+		}
+		named := map[string]bool{}
+		for _, port := range of[0].pod.Spec.Containers[0].Ports {
+			named[port.Name] = true
+		}
+		for _, rule := range p.Spec.Ingress {
+			for _, port := range rule.Ports {
+				if !named[port.Port.StrVal] {
+					t.Errorf("policy %s: %s has no port %s", p.Name, of[0].name, port.Port)
+				}
+			}
+			for _, peer := range rule.From {
+				if from := selected(all, p.Namespace, peer.PodSelector); len(from) != 1 || from[0].name != "otelgc-agent" {
+					t.Errorf("policy %s is for %v, want the agents", p.Name, from)
+				}
+			}
+		}
+	}
+	if policies != 2 {
+		t.Errorf("%d policies, want those of the gateways and of the sidecar", policies)
+	}
+}
+
+// selected returns the workloads of a namespace whose pods s picks.
+func selected(all []workload, namespace string, s *metav1.LabelSelector) (of []workload) {
+	for _, w := range all {
+		if w.namespace == namespace && labels.SelectorFromSet(s.MatchLabels).Matches(labels.Set(w.pod.Labels)) {
+			of = append(of, w)
+		}
+	}
+	return of
+}
+
+// TestPriority: everything has the class, which is there and pushes nobody out.
+func TestPriority(t *testing.T) {
+	docs, class := build(t, withAll), ""
+	for _, doc := range docs {
+		obj, err := external(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, ok := obj.(*schedulingv1.PriorityClass); ok {
+			if class = c.Name; c.PreemptionPolicy == nil || *c.PreemptionPolicy != "Never" {
+				t.Errorf("class %s costs services their place", class)
+			}
+		}
+	}
+	for _, w := range workloads(t, docs) {
+		if got := w.pod.Spec.PriorityClassName; got != class || got == "" {
+			t.Errorf("%s has priority %q, want %q", w.name, got, class)
+		}
+	}
+}
+
+// TestTLS: with the component both tiers are told of their certificates, and have
+// them where they are told.
+func TestTLS(t *testing.T) {
+	docs, told := build(t, withAll), 0
+	for _, doc := range docs {
+		if s := string(doc); strings.Contains(s, "kind: ConfigMap") {
+			told += strings.Count(s, "\n  tls.yaml: ")
+		}
+	}
+	if told != 2 {
+		t.Errorf("%d ConfigMaps have tls.yaml, want those of the agents and of the gateways", told)
+	}
+	for _, w := range workloads(t, docs) {
+		if w.name == "otelgc-sidecar" {
+			continue
+		}
+		c, place := w.pod.Spec.Containers[0], ""
+		for _, m := range c.VolumeMounts {
+			if m.Name == "tls" {
+				place = m.MountPath
+			}
+		}
+		file, err := os.ReadFile(deploy + "tls/" + strings.TrimPrefix(w.name, "otelgc-") + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(file), "${env:OTELGC_TLS:-"+place+"}/"); n != 3 || place == "" {
+			t.Errorf("%s has its certificates in %q, and reads %d files there, want 3", w.name, place, n)
+		}
+		if got := strings.Join(c.Args, " "); got != "--config /etc/otelgc/config.yaml --config=/etc/otelgc/tls.yaml" {
+			t.Errorf("%s is started with %s", w.name, got)
+		}
+	}
+}
