@@ -38,7 +38,7 @@ func run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	m, err := otelgc.Start()
+	m, err := otelgc.Start() // its metrics and events go to the global providers, of which there are none here
 	if err != nil {
 		return errors.Join(err, exporter.Shutdown(ctx))
 	}
