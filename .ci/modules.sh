@@ -1,4 +1,5 @@
-# Which modules and packages there are, and how to say that something is skipped.
+# Which modules there are, how to say that something is skipped, and how to run
+# steps beside others.
 # Sourced by .ci/run.
 
 # module_dirs prints the directory of every Go module, the root first.
@@ -24,5 +25,19 @@ each_module() {
 # skip WHAT says aloud, now and again in the summary, what was not checked.
 skip() {
 	echo "skipped: $*"
-	echo "$*" >>"$SCRATCH/skipped"
+	echo "$*" >>"$SKIPPED"
+}
+
+# beside STEPS OTHERS runs the OTHERS with the CPU time that the STEPS leave. Each
+# is a list of steps.
+beside() {
+	local failed=0 others said=$SCRATCH/beside
+	# shellcheck disable=SC2086 # one word per step
+	nice -n 19 .ci/run $2 >"$said" 2>&1 &
+	others=$!
+	# shellcheck disable=SC2086
+	.ci/run $1 || failed=1
+	wait $others || failed=1
+	cat "$said"
+	return $failed
 }

@@ -5,42 +5,56 @@
 FUZZ_COUNT=${FUZZ_COUNT:-10000}
 
 # step_test is the README's command, without cgo but where it is set otherwise;
-# step_race has it.
-step_test() { go test ./...; }
+# step_race has it. What vet has to say step_lint says.
+step_test() { go test -vet=off ./...; }
 
 # step_modules: the tests of the nested modules, the end-to-end test of the
-# Collector among them.
-# The end-to-end test builds a Collector first.
-step_modules() { each_module nested_dirs go test -timeout 20m ./...; }
+# Collector among them, which builds one first.
+step_modules() { each_module nested_dirs go test -vet=off -timeout 20m ./...; }
 
-# step_race: what step_vet has read is not read again.
+# NO_RACE packages have no test that does anything under the race detector.
+NO_RACE='/sidecar$'
+
 step_race() {
+	local packages
 	command -v gcc >/dev/null || { skip "race: there is no C compiler"; return; }
-	CGO_ENABLED=1 go test -race -vet=off -timeout 20m ./...
+	packages=$(go list ./... | grep -v "$NO_RACE")
+	# shellcheck disable=SC2086 # one word per package
+	CGO_ENABLED=1 go test -race -vet=off -timeout 20m $packages
 }
 
 step_fuzz() {
 	local dir
 	for dir in $(module_dirs); do
-		(cd "$dir" && each_holding Fuzz fuzz "$dir")
+		(cd "$dir" && fuzz "$dir")
 	done
 }
 
-# fuzz DIR PACKAGE fuzzes each target of PACKAGE, of the module DIR, which is the
-# current directory. They share one instrumented binary.
+# fuzz DIR fuzzes each target of the module DIR, which is the current directory.
+# The fuzzer follows which branches an input takes in the module's own packages:
+# for all others, too, as `go test -fuzz` has it, they would be compiled once more.
 fuzz() {
-	local binary=$SCRATCH/fuzz.test log=$SCRATCH/fuzz.log corpus target targets
-	corpus=$(go env GOCACHE)/fuzz/$(go list "$2") # where go test has it
-	go test -c -vet=off -fuzz . -o "$binary" "$2"
-	targets=$("$binary" -test.list '^Fuzz')
-	[ -n "$targets" ] || { echo "$2: no fuzz target is listed" >&2; return 1; }
-	for target in $targets; do
-		echo "--- $1 $2 $target"
-		(cd "$2" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzzcachedir "$corpus" \
-			-test.fuzztime "${FUZZ_COUNT}x" -test.fuzzminimizetime 10x -test.parallel 2 </dev/null) >"$log" 2>&1 ||
-			{ cat "$log"; return 1; }
-		grep elapsed: "$log" | tail -1
+	local binaries=$SCRATCH/fuzz log=$SCRATCH/fuzz.log module path package packages binary target targets
+	module=$(go list -m)
+	packages=$(holding Fuzz)
+	[ -n "$packages" ] || return 0
+	# shellcheck disable=SC2086 # one word per package
+	go test -c -vet=off -gcflags="$module/...=-d=libfuzzer" -o "$binaries/" $packages
+	for package in $packages; do
+		path=$module${package#.}
+		binary=$binaries/${path##*/}.test
+		targets=$("$binary" -test.list '^Fuzz')
+		[ -n "$targets" ] || { echo "$package: no fuzz target is listed" >&2; return 1; }
+		for target in $targets; do
+			echo "--- $1 $package $target"
+			(cd "$package" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzzcachedir "$(go env GOCACHE)/fuzz/$path" \
+				-test.fuzztime "${FUZZ_COUNT}x" -test.fuzzminimizetime 10x -test.parallel 2 </dev/null) >"$log" 2>&1 ||
+				{ cat "$log"; return 1; }
+			! grep 'not built with coverage' "$log" || return 1
+			grep elapsed: "$log" | tail -1
+		done
 	done
+	rm -rf "$binaries"
 }
 
 # step_bench: every benchmark runs once, and briefly, so that none rots.
@@ -48,30 +62,17 @@ step_bench() {
 	local dir
 	for dir in $(module_dirs); do
 		echo "--- $dir"
-		(cd "$dir" && each_holding Benchmark echo | xargs -r go test -vet=off -short -run '^$' -bench . -benchtime 1x)
+		(cd "$dir" && holding Benchmark | xargs -r go test -vet=off -short -run '^$' -bench . -benchtime 1x)
 	done
 }
 
-# each_holding KIND COMMAND... runs COMMAND with each ./package of the module in
-# the current directory whose tests have functions of the KIND, Fuzz or Benchmark.
-each_holding() {
-	local kind=$1 files package
-	shift
-	files=$(go list -f '{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$d}}/{{.}} {{end}}' ./...)
-	for package in $(xargs -r grep -lE "^func $kind[A-Z]" <<<"$files" | xargs -r dirname | sort -u); do
-		"$@" "./$(realpath --relative-to=. "$package")"
-	done
+# holding KIND prints each ./package of the module in the current directory whose
+# tests have functions of the KIND, Fuzz or Benchmark.
+holding() {
+	go list -f '{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$d}}/{{.}} {{end}}' ./... |
+		{ xargs -r grep -lE "^func $1[A-Z]" || true; } | xargs -r dirname | sort -u | sed "s#^$PWD#.#"
 }
 
-# step_beside: modules, whose tests wait for processes more than they compute; and
-# what only computes, with what CPU they leave.
-step_beside() {
-	nice -n 19 .ci/run cross fuzz >"$SCRATCH/computed" 2>&1 &
-	local computed=$! waited failed=0
-	(set -euo pipefail; step_modules) &
-	waited=$!
-	wait $waited || failed=1
-	wait $computed || failed=1
-	cat "$SCRATCH/computed"
-	return $failed
-}
+# step_rest: tests that wait for processes more than they compute; and what only
+# computes. Lint comes when the tests have compiled what it needs.
+step_rest() { beside "modules race" "tools lint laws noasm fuzz bench cross"; }

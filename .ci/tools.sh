@@ -10,6 +10,9 @@ export PATH="$TOOLS:$PATH"
 # the comparison with it; prometheus for the rules and the dashboard.
 DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat prometheus:promtool)
 
+# step_prepare: what is fetched from different places is fetched at once.
+step_prepare() { beside "packages npm" tidy; }
+
 # step_packages installs the Debian packages that are missing.
 step_packages() {
 	local entry package probe missing=()
