@@ -68,7 +68,8 @@ type Monitor struct {
 	unmarked atomic.Uint64 // windows without a slot
 	resolver resolver
 	status   statusTeller
-	wall     atomic.Int64 // offset of wall time, ns
+	operator *telemetry.Outbox // is told of errors
+	wall     atomic.Int64      // offset of wall time, ns
 
 	kicked chan struct{}
 	turns  chan chan struct{} // who waits for a turn of the loop
@@ -115,6 +116,7 @@ func start(c config) (*Monitor, error) {
 		BootID:    boot,
 		PID:       os.Getpid(),
 		GoMetrics: c.goMetrics, MinSeverity: c.minSeverity, Clock: clock,
+		Detached: true,
 	})
 	if err != nil {
 		return nil, err
@@ -146,6 +148,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		turns:  make(chan chan struct{}),
 		quit:   make(chan struct{}),
 	}
+	m.operator = telemetry.NewOutbox(operatorRoom)
 	m.outside = home{m: m, slot: noSlot}
 	m.slots = newSlots(m)
 	m.exporter, _ = c.meters.(exporter)
@@ -164,7 +167,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.wall.Store(int64(clock.Wall().Offset))
 	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n, 0) }
 	m.host.report, m.exact.report = lost, lost
-	m.host.fail = func(err error) { safely(func() { otel.Handle(fmt.Errorf("otelgc: %w", err)) }) }
+	m.host.fail = m.tellOperator
 	m.exact.fail = m.host.fail
 	m.exact.learn = m
 	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }

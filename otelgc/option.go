@@ -103,7 +103,9 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 
 // WithLoggerProvider sets the provider that events go to. Without it, or with
 // nil, the global one is used; where there is none, events go nowhere and
-// everything else works.
+// everything else works. Its processors are called on a goroutine of their own, and
+// hold up nothing else: some seconds' worth of events wait for them, and those over
+// that are counted, and unseen in otelgc.source.status.
 func WithLoggerProvider(p log.LoggerProvider) Option {
 	return optionFunc(func(c config) config {
 		if p != nil {

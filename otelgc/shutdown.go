@@ -43,8 +43,10 @@ func (m *Monitor) took(by arrivals) bool {
 // can be resolved, sends the events that are held, and has a provider of meters
 // that can (ForceFlush) export the last values; the providers are not its to shut
 // down. It returns when nothing of the monitor runs any more, or with ctx's error when
-// ctx ends: the rest then ends by itself. A function of [WithOnPause], or a logger of
-// [WithSlowRequest], is waited for at most a second.
+// ctx ends: the rest then ends by itself. A function of [WithOnPause], a logger of
+// [WithSlowRequest], and the processors of the provider of loggers are waited for at
+// most a second each; what they do not take is counted, and one that hangs keeps its
+// goroutine until it returns.
 func (m *Monitor) Shutdown(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -77,6 +79,7 @@ func (m *Monitor) stop(ctx context.Context) {
 	close(m.quit)
 	m.wg.Wait()
 	m.last()
+	m.finishEvents(ctx)
 	m.finishCalls(ctx)
 	m.host.close()
 	m.hosts.close()
@@ -102,9 +105,18 @@ func (m *Monitor) last() {
 	m.status.tell(now)
 }
 
-// callPatience is how long Shutdown waits for the program's own functions. One of
-// them may be what calls Shutdown.
+// callPatience is how long Shutdown waits for the program's own functions, and for
+// the processors of its loggers. One of them may be what calls Shutdown.
 const callPatience = time.Second
+
+// finishEvents lets the provider of loggers have the events that it was sent, and the
+// handler of errors those. What the provider does not take is counted.
+func (m *Monitor) finishEvents(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	m.tel.Finish(ctx)
+	m.operator.Close(ctx)
+}
 
 // finishCalls lets the program's functions have what is queued for them, and counts
 // what they do not take.

@@ -95,6 +95,16 @@ func (r *ration) blank(s stall.Source, stop stall.Span) {
 	r.blanks.add(s, stop)
 }
 
+// refuse takes back an event that went out and was not taken.
+func (r *ration) refuse(h *held) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lose(h.source(), h.rank, nil)
+	for _, stop := range h.stops {
+		r.blanks.add(h.source(), stop)
+	}
+}
+
 // blanksOf returns what a status of s has to call unseen.
 func (r *ration) blanksOf(s stall.Source, since, watermark stall.Instant) []stall.Span {
 	r.mu.Lock()

@@ -14,14 +14,16 @@ type careful struct {
 	t *Telemetry
 }
 
-func (c careful) Emit(ctx context.Context, r log.Record) {
+// emit reports false if the record is lost to a panic.
+func (c careful) emit(ctx context.Context, r log.Record) (ok bool) {
 	defer c.survive(ctx)
-	c.Logger.Emit(ctx, r)
+	c.Emit(ctx, r)
+	return true
 }
 
-func (c careful) Enabled(ctx context.Context, p log.EnabledParameters) bool {
+func (c careful) enabled(ctx context.Context, q question) bool {
 	defer c.survive(ctx)
-	return c.Logger.Enabled(ctx, p)
+	return c.Enabled(ctx, log.EnabledParameters{Severity: q.severity, EventName: q.event})
 }
 
 func (c careful) survive(ctx context.Context) {

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -18,17 +17,16 @@ const severityWarn = log.SeverityWarn
 func (t *Telemetry) severity(d time.Duration) log.Severity { return t.o.SeverityFor(d) }
 
 // enabled reports whether anybody takes an event of a stall of d.
-func (t *Telemetry) enabled(ctx context.Context, name string, d time.Duration) bool {
+func (t *Telemetry) enabled(name string, d time.Duration) bool {
 	severity := t.severity(d)
-	return severity >= t.o.MinSeverity &&
-		t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: severity, EventName: name})
+	return severity >= t.o.MinSeverity && t.post.wants(question{name, severity})
 }
 
 // wanted is enabled, and counts as dropped what only MinSeverity keeps back: a
 // reader of the events must not take the silence for a quiet machine.
 func (t *Telemetry) wanted(ctx context.Context, name string, s stall.Source, d time.Duration) bool {
 	severity := t.severity(d)
-	if !t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: severity, EventName: name}) {
+	if !t.post.wants(question{name, severity}) {
 		return false
 	}
 	if severity < t.o.MinSeverity {
@@ -42,6 +40,7 @@ func (t *Telemetry) wanted(ctx context.Context, name string, s stall.Source, d t
 // Tick sends the events of the second that ended. The owner calls it about once
 // a second, before Status; a call within the second does nothing.
 func (t *Telemetry) Tick(now stall.Instant) {
+	t.post.ask()
 	t.send(t.events.tick(now))
 }
 
@@ -64,20 +63,28 @@ func (t *Telemetry) send(events []held, over uint64) {
 		if h.name == stall.EventGap {
 			h.attrs = gapAttributes(h.v, h.evidence)
 		}
-		of := ctx
-		if h.span.IsValid() {
-			of = trace.ContextWithSpanContext(ctx, h.span) // a log SDK takes the record's TraceId from it
-		}
-		t.emit(of, wall, h.name, t.severity(h.rank), h.v, h.attrs)
+		kept := *h // the memory of events is used again
+		kept.attrs = nil
+		t.emit(letter{
+			question: question{h.name, t.severity(h.rank)}, span: h.span,
+			record: t.record(wall, h.v, h.attrs), lost: func() { t.events.refuse(&kept) },
+		})
 	}
 	clear(events) // its memory is used again, what it points to is not
 }
 
-// emit sends one event. What v does not know has no attribute.
-func (t *Telemetry) emit(ctx context.Context, wall stall.WallOffset, name string, severity log.Severity, v stall.Interval, more []attribute.KeyValue) {
-	var r log.Record
-	r.SetEventName(name)
-	r.SetSeverity(severity)
+// emit sends one event. One for which there is no room is counted.
+func (t *Telemetry) emit(l letter) {
+	l.record.SetEventName(l.event)
+	l.record.SetSeverity(l.severity)
+	if !t.post.send(l) {
+		l.lost()
+		t.countDropped(context.Background(), itemEvent, whyQueue, 1)
+	}
+}
+
+// record makes the record of an event. What v does not know has no attribute.
+func (t *Telemetry) record(wall stall.WallOffset, v stall.Interval, more []attribute.KeyValue) (r log.Record) {
 	r.SetTimestamp(wall.Time(firstKnown(v.Start, v.End, wall.At)))
 
 	a := make(attributes, 0, 7+len(more))
@@ -97,7 +104,7 @@ func (t *Telemetry) emit(ctx context.Context, wall stall.WallOffset, name string
 		a.int(stall.AttrProcessPID, int64(t.o.PID))
 	}
 	r.AddAttributes(append(a, more...)...)
-	t.o.Logger.Emit(ctx, r)
+	return r
 }
 
 func firstKnown(instants ...stall.Instant) stall.Instant {

@@ -19,6 +19,8 @@ const (
 	whySeverity = "min_severity"
 	whyLimit    = "limit"
 	whyPanic    = "panic"
+	whyQueue    = "queue_full"
+	whyShutdown = "shutdown"
 )
 
 var (

@@ -125,7 +125,7 @@ func (t *Telemetry) Gap(v stall.Interval, evidence func() string) {
 	if !over && !t.events.longer(v.Source, d) {
 		return
 	}
-	if over && !t.wanted(ctx, stall.EventGap, v.Source, d) || !over && !t.enabled(ctx, stall.EventGap, d) {
+	if over && !t.wanted(ctx, stall.EventGap, v.Source, d) || !over && !t.enabled(stall.EventGap, d) {
 		return
 	}
 	class := classGap

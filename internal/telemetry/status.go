@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"context"
-
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
@@ -50,8 +48,8 @@ type Status struct {
 // Status sends the event of s at once. An event that is held holds the
 // watermark back too: nobody may resolve a window that it will still charge.
 func (t *Telemetry) Status(s Status) {
-	ctx := context.Background()
-	if !t.o.Logger.Enabled(ctx, log.EnabledParameters{Severity: log.SeverityInfo, EventName: stall.EventSourceStatus}) {
+	q := question{stall.EventSourceStatus, log.SeverityInfo}
+	if !t.post.wants(q) {
 		return
 	}
 	if s.Wall == (stall.WallOffset{}) {
@@ -66,7 +64,7 @@ func (t *Telemetry) Status(s Status) {
 	s.Dropped.Duration += loss.Duration
 
 	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Source: s.Source}
-	t.emit(ctx, s.Wall, stall.EventSourceStatus, log.SeverityInfo, v, s.attributes())
+	t.emit(letter{question: q, record: t.record(s.Wall, v, s.attributes()), lost: func() {}})
 }
 
 func (s *Status) attributes() []attribute.KeyValue {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -23,6 +24,11 @@ const (
 type Options struct {
 	Meter  metric.Meter // none if nil
 	Logger log.Logger   // no events if nil
+	// Detached says that Logger may block, for it is not our own: then events go to
+	// it on a goroutine that nobody here waits for, but Finish. Up to some seconds'
+	// worth wait; over it they are dropped, counted, and their time is unseen. What
+	// Logger says of being enabled is asked once a second.
+	Detached bool
 
 	// BootID and PID go on every event; absent if zero.
 	BootID string
@@ -87,6 +93,7 @@ type Telemetry struct {
 	monitor  monitorInstruments
 
 	events   *ration
+	post     post
 	mu       sync.Mutex // guards callbacks
 	callback []metric.Registration
 }
@@ -95,7 +102,10 @@ type Telemetry struct {
 func New(o Options) (*Telemetry, error) {
 	o = o.withDefaults()
 	t := &Telemetry{o: o, wall: o.Clock.Wall}
-	t.o.Logger = careful{o.Logger, t}
+	t.post.logger = careful{o.Logger, t}
+	if o.Detached {
+		t.post.out = NewOutbox(queued*o.MaxEventsPerSecond + others)
+	}
 	t.events = newRation(o.MaxEventsPerSecond, o.Clock.Now())
 
 	m := &maker{meter: o.Meter}
@@ -127,10 +137,22 @@ func New(o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Close sends the events that are held and unregisters the callbacks. Nothing
-// becomes an event after it.
-func (t *Telemetry) Close() error {
+// Finish sends the events that are held, and waits until those that were sent are
+// taken, or ctx ends: what is not taken by then never will be, and is counted.
+// Nothing becomes an event after it.
+func (t *Telemetry) Finish(ctx context.Context) {
 	t.send(t.events.close())
+	if t.post.out != nil {
+		t.countDropped(ctx, itemEvent, whyShutdown, uint64(t.post.out.Close(ctx)))
+	}
+}
+
+// Close sends the events that are held and unregisters the callbacks. Nothing
+// becomes an event after it. Events that are not taken yet, see Finish, never will be.
+func (t *Telemetry) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	t.Finish(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error

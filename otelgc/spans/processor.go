@@ -41,8 +41,7 @@ import (
 
 // MaxHeld bounds the spans that wait. Those over it go on at once without
 // attributes, counted in otelgc.monitor.dropped. No source makes a span wait for
-// longer than its deadline, three seconds; a next processor that hangs does, and so
-// does a provider of loggers whose processor hangs while the monitor sends an event.
+// longer than its deadline, three seconds; a next processor that hangs does.
 const MaxHeld = 1 << 15
 
 // NewProcessor returns a processor that decorates spans and hands them to next,

@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Outbox calls what may block, such as a logger of the program's, in order and one
+// at a time, on a goroutine that is there only while there is something to call. Who
+// puts something in waits for nobody, and what waits is bounded in number.
+type Outbox struct {
+	room int
+	ctx  context.Context // of what is called, ends when nobody waits for it any more
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	queue  []func(context.Context)
+	busy   chan struct{} // closed when all are called; nil while nothing is
+	closed bool
+}
+
+// NewOutbox returns an Outbox in which room calls may wait, the one under way apart.
+func NewOutbox(room int) *Outbox {
+	o := &Outbox{room: room}
+	o.ctx, o.stop = context.WithCancel(context.Background())
+	return o
+}
+
+// Put has f called, or reports false if too many wait or the Outbox is closed. The
+// context of f ends when Close has waited for long enough. A panic of f ends f alone.
+func (o *Outbox) Put(f func(context.Context)) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || len(o.queue) >= o.room {
+		return false
+	}
+	o.queue = append(o.queue, f)
+	if o.busy == nil {
+		o.busy = make(chan struct{})
+		go o.run()
+	}
+	return true
+}
+
+func (o *Outbox) run() {
+	for f := o.next(); f != nil; f = o.next() {
+		o.call(f)
+	}
+}
+
+func (o *Outbox) call(f func(context.Context)) {
+	defer func() { _ = recover() }()
+	f(o.ctx)
+}
+
+// next returns what is to be called, or nil: then it says that all is.
+func (o *Outbox) next() func(context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		close(o.busy)
+		o.busy, o.queue = nil, nil
+		return nil
+	}
+	f := o.queue[0]
+	o.queue[0] = nil
+	o.queue = o.queue[1:]
+	return f
+}
+
+// unwind is how long a call is waited for whose context has ended.
+const unwind = 100 * time.Millisecond
+
+// Close takes nothing from now on, and waits until all that was put in is called, or
+// ctx ends. Then what is under way has its context end, and the rest is not called.
+// It returns how many calls have not returned. Close may be called more than once.
+func (o *Outbox) Close(ctx context.Context) (left int) {
+	defer o.stop()
+	o.mu.Lock()
+	o.closed = true
+	busy := o.busy
+	o.mu.Unlock()
+	if busy == nil {
+		return 0
+	}
+	select {
+	case <-busy:
+		return 0
+	case <-ctx.Done():
+	}
+	o.mu.Lock()
+	left = len(o.queue)
+	o.queue = nil
+	o.mu.Unlock()
+	o.stop()
+	select {
+	case <-busy:
+		return left
+	case <-time.After(unwind):
+		return left + 1
+	}
+}
