@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// blankReach is how far back a status names what the one before it named too:
-	// one that gets lost is made good by the next.
+	// blankReach is for how long statuses name again what one has named: one that
+	// gets lost is made good by the next.
 	blankReach = 3 * time.Second
 	// maxBlanks bounds the stops that are kept of a source. If there are more, the
 	// last one reaches to the end of all.
@@ -21,7 +21,14 @@ const (
 // blanks are the stops of the world that did not become events, by source. The
 // next statuses call that time unseen: who joins with the events would take the
 // silence for a program that ran.
-type blanks [stall.NumSources][]stall.Span
+type blanks [stall.NumSources][]blank
+
+// blank is one of them. It may be told long after it was, and is kept until it was
+// named.
+type blank struct {
+	stall.Span
+	until stall.Instant // it is named again, 0 if it was not yet
+}
 
 // add takes the stops of s. What either of Go's sources saw stopped the same
 // process, of which the other must not say that it ran.
@@ -38,10 +45,10 @@ func (b *blanks) add(s stall.Source, v stall.Span) {
 func (b *blanks) addTo(s stall.Source, v stall.Span) {
 	if n := len(b[s]); n >= maxBlanks {
 		last := &b[s][n-1]
-		last.Start, last.End = min(last.Start, v.Start), max(last.End, v.End)
+		*last = blank{Span: stall.Span{Start: min(last.Start, v.Start), End: max(last.End, v.End)}}
 		return
 	}
-	b[s] = append(b[s], v)
+	b[s] = append(b[s], blank{Span: v})
 }
 
 // before returns those of s that lie between since and watermark, and forgets
@@ -50,11 +57,15 @@ func (b *blanks) before(s stall.Source, since, watermark stall.Instant) (named [
 	if s >= stall.NumSources {
 		return nil
 	}
-	from := since.Add(-blankReach)
-	b[s] = slices.DeleteFunc(b[s], func(v stall.Span) bool { return v.End < from })
-	for _, v := range b[s] {
-		if v.Start < watermark {
-			named = append(named, stall.Span{Start: v.Start, End: min(v.End, watermark)})
+	b[s] = slices.DeleteFunc(b[s], func(v blank) bool { return v.until != 0 && v.until < since })
+	for i := range b[s] {
+		v := &b[s][i]
+		if v.Start >= watermark {
+			continue
+		}
+		named = append(named, stall.Span{Start: v.Start, End: min(v.End, watermark)})
+		if v.until == 0 && v.End <= watermark {
+			v.until = since.Add(blankReach)
 		}
 	}
 	return named

@@ -59,3 +59,27 @@ func (r *rig) unseenOf(t *testing.T, s Status) (spans []stall.Span) {
 	}
 	return spans
 }
+
+// TestToldLateIsUnseen: a stop that is kept back long after it was, as one that
+// waited for the better source and then for its turn, is named by as many statuses
+// as any.
+func TestToldLateIsUnseen(t *testing.T) {
+	const second = stall.Instant(1e9)
+	stop := stall.Span{Start: second, End: second + 1000}
+	r := newRig(t, Options{MinSeverity: log.SeverityError})
+	r.Suspension(stall.Interval{Start: stop.Start, End: stop.End, Source: stall.GCWatch}, "", "", stall.Cycle)
+	named := 0
+	for at := 6 * second; at < 16*second; at += second {
+		got := r.unseenOf(t, Status{Source: stall.GCWatch, Since: at - second, At: at, Watermark: at})
+		if got == nil {
+			break
+		}
+		if diff := cmp.Diff([]stall.Span{stop}, got); diff != "" {
+			t.Fatalf("unseen (-want +got):\n%s", diff)
+		}
+		named++
+	}
+	if want := int(stall.Instant(blankReach)/second) + 1; named != want {
+		t.Errorf("%d statuses name it, want %d", named, want)
+	}
+}
