@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -68,5 +69,88 @@ func TestPlain(t *testing.T) {
 				t.Errorf("without TLS: %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestTargetOfGRPC: an endpoint that is no URL, which gRPC takes, is where all
+// signals go to, and those that are to have TLS have it.
+func TestTargetOfGRPC(t *testing.T) {
+	const tls = "\x16\x03" // how a handshake begins
+	for name, c := range map[string]struct{ network, insecure, want string }{
+		"a socket":          {"unix", "", "PR"},
+		"a socket with TLS": {"unix", "false", tls},
+		"a host":            {"tcp", "", tls},
+		"a host without":    {"tcp", "true", "PR"}, // HTTP/2
+	} {
+		for _, s := range []signal{metrics, logs, traces} {
+			t.Run(name+"/"+string(s), func(t *testing.T) {
+				clearEnv(t)
+				l, endpoint := listen(t, c.network)
+				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+				t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", c.insecure)
+				if got := firstBytes(t, l, s); got != c.want {
+					t.Errorf("a connection begins with %q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// listen returns who listens, and his name for gRPC.
+func listen(t *testing.T, network string) (l net.Listener, endpoint string) {
+	t.Helper()
+	address := "localhost:0"
+	if network == "unix" {
+		address = filepath.Join(t.TempDir(), "otlp")
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if network == "unix" {
+		return l, "unix://" + address
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return l, "localhost:" + port
+}
+
+// firstBytes exports one signal, and returns what comes first.
+func firstBytes(t *testing.T, l net.Listener, s signal) string {
+	t.Helper()
+	first := make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return // it is closed
+		}
+		defer func() { _ = conn.Close() }()
+		b := make([]byte, 2)
+		_, _ = io.ReadFull(conn, b) // what is missing shows
+		first <- string(b)
+	}()
+	for _, other := range []signal{metrics, logs, traces} {
+		if other != s {
+			t.Setenv("OTEL_"+string(other)+"_EXPORTER", "none")
+		}
+	}
+	for _, name := range []string{"OTEL_BLRP_SCHEDULE_DELAY", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_METRIC_EXPORT_INTERVAL"} {
+		t.Setenv(name, "10")
+	}
+	p := start(t, Options{Traces: true})
+	p.limit = 100 * time.Millisecond
+	defer func() { _ = p.Shutdown(context.Background()) }() // nobody answers
+	switch s {
+	case logs:
+		emit(p, 1)
+	case traces:
+		_, span := p.Tracer.Tracer("test").Start(context.Background(), "test")
+		span.End()
+	}
+	select {
+	case got := <-first:
+		return got
+	case <-time.After(time.Minute):
+		return "nobody came"
 	}
 }

@@ -25,7 +25,20 @@ func logExporter(ctx context.Context, p protocol) (sdklog.Exporter, error) {
 	if p == http {
 		return otlploghttp.New(ctx, where(logs, otlploghttp.WithInsecure)...)
 	}
-	return otlploggrpc.New(ctx, where(logs, otlploggrpc.WithInsecure)...)
+	return otlploggrpc.New(ctx, append(where(logs, otlploggrpc.WithInsecure), logTarget()...)...)
+}
+
+// logTarget says to the exporter of logs what it does not read itself.
+func logTarget() []otlploggrpc.Option {
+	to, insecure, ok := target(logs)
+	switch {
+	case !ok:
+		return nil
+	case insecure:
+		return []otlploggrpc.Option{otlploggrpc.WithEndpoint(to), otlploggrpc.WithInsecure()}
+	}
+	// The first is there for its scheme, which has it take TLS.
+	return []otlploggrpc.Option{otlploggrpc.WithEndpointURL("https://localhost"), otlploggrpc.WithEndpoint(to)}
 }
 
 func spanExporter(ctx context.Context, p protocol) (sdktrace.SpanExporter, error) {
