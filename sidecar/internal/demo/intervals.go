@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -16,7 +17,7 @@ type intervals struct {
 
 // sorted returns the intervals of list, which it sorts.
 func sorted(list []stall.Interval) intervals {
-	slices.SortStableFunc(list, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
+	slices.SortStableFunc(list, func(x, y stall.Interval) int { return cmp.Compare(x.Start, y.Start) })
 	v := intervals{list: list}
 	for i := range list {
 		v.longest = max(v.longest, list[i].Duration()+2*list[i].Slack)
@@ -39,14 +40,4 @@ func (v *intervals) touching(s stall.Span) (first, last int) {
 		last++
 	}
 	return first, last
-}
-
-func compare(a, b stall.Instant) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

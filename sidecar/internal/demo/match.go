@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -48,7 +49,7 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 			m.window[k] = int32(i)
 		}
 	}
-	slices.SortFunc(a.pauses, func(x, y pause) int { return compare(x.Start, y.Start) })
+	slices.SortFunc(a.pauses, func(x, y pause) int { return cmp.Compare(x.Start, y.Start) })
 	var stops []stall.Interval
 	for _, p := range a.pauses {
 		m.blocking = m.blocking || p.kind == gc.FullBlocking
@@ -112,7 +113,7 @@ func (m *matcher) join(way stall.Span) (s stall.Share) {
 	m.near = append(m.near[:0], m.stops.near(way)...)
 	if others := m.others.near(way); len(others) > 0 {
 		m.near = append(m.near, others...)
-		slices.SortFunc(m.near, func(x, y stall.Interval) int { return compare(x.Start, y.Start) })
+		slices.SortFunc(m.near, func(x, y stall.Interval) int { return cmp.Compare(x.Start, y.Start) })
 	}
 	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End, Place: m.place}
 	m.joiner.Join(&w, &stall.Evidence{Process: m.near, Host: m.denied.near(way)}, &s)

@@ -2,6 +2,7 @@
 package gaps
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func (l *Log) trim() {
 	if len(l.kept) <= maxKept {
 		return
 	}
-	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(b.Duration(), a.Duration()) })
+	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return cmp.Compare(b.Duration(), a.Duration()) })
 	l.lost += uint64(len(l.kept) - maxKept)
 	l.kept = l.kept[:maxKept]
 	l.least = l.kept[maxKept-1].Duration()
@@ -45,16 +46,6 @@ func (l *Log) trim() {
 // not.
 func (l *Log) Gaps() (list []jitterprobe.Gap, left uint64) {
 	l.trim()
-	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return compare(a.Start.Sub(0), b.Start.Sub(0)) })
+	slices.SortFunc(l.kept, func(a, b jitterprobe.Gap) int { return cmp.Compare(a.Start, b.Start) })
 	return l.kept, l.lost
-}
-
-func compare(a, b time.Duration) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
