@@ -54,30 +54,48 @@ func (d *decoder) wantCoroutines() {
 	}
 }
 
-// findPairs notes who switched to whom. Of very many pairs some are left out:
-// where they stand in for somebody is not known.
+// findPairs notes who switched to whom. Of very many pairs some are left out,
+// counted: where they stand in for somebody is not known.
 func (d *decoder) findPairs() {
 	const recent = 1 << 8
 	var known [recent]pair // most switches are between the same two
 	var last transition
-	d.pairs = d.pairs[:0]
+	d.pairs, d.pairsFull = d.pairs[:0], false
 	if d.switches == 0 {
 		return
 	}
 	d.transitions.each(func(chunk []transition) {
 		for i := range chunk {
 			t := chunk[i]
-			if t.change() == switchedTo && last.leadsTo(&t) && len(d.pairs) < maxPairs {
+			if t.change() == switchedTo && last.leadsTo(&t) {
 				new := pair{last.g, t.g}
 				if k := &known[(new.from*31+new.to)%recent]; *k != new {
 					*k = new
-					d.pairs = append(d.pairs, new)
+					d.addPair(new)
 				}
 			}
 			last = t
 		}
 		d.breathe()
 	})
+	d.mergePairs()
+}
+
+// addPair adds a pair, which may be there already.
+func (d *decoder) addPair(p pair) {
+	switch {
+	case len(d.pairs) < maxPairs:
+		d.pairs = append(d.pairs, p)
+	case d.pairsFull:
+		d.lost.Followed++
+	default:
+		d.mergePairs()
+		d.pairsFull = len(d.pairs) > maxPairs/2 // else they would be merged time and again
+		d.addPair(p)
+	}
+}
+
+func (d *decoder) mergePairs() {
 	slices.SortFunc(d.pairs, pair.compare)
 	d.pairs = slices.Compact(d.pairs)
 }

@@ -42,6 +42,7 @@ type decoder struct {
 	picker      picker
 	standIns    map[uint64]followed // the standNext of the generation before
 	pairs       []pair
+	pairsFull   bool                // merging them makes no room any more
 	texts       [cachedTexts]string // by string id, see decoder.text
 	frameBuf    []Frame
 	asked       map[uint64][]Frame // by stack id, see decoder.frames
