@@ -21,15 +21,17 @@ const maxMade = 1 << 13
 
 // learnMade keeps the stops that goroutines made which are followed. Of who made
 // more than there is room for nothing is known in this generation; it returns how
-// many stops those are.
+// many those are.
 func (c *chapter) learnMade(g *gotrace.Generation) (lost uint64) {
 	c.made = c.made[:0]
 	for i := range g.Stops {
 		s := &g.Stops[i]
 		for _, at := range c.whose(g.Turns, s.Goroutine, s.Start) {
-			if len(c.made) < maxMade {
+			switch {
+			case c.tracks[at].lost:
+			case len(c.made) < maxMade:
 				c.made = append(c.made, madeStop{c.tracks[at].goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
-			} else {
+			default:
 				c.lose(at)
 				lost++
 			}

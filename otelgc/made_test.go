@@ -23,8 +23,8 @@ func TestTooManyMade(t *testing.T) {
 		at := second + 100 + 10*i
 		g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: at, End: at + 5}, Goroutine: 7})
 	}
-	if _, _, lost := b.learn(g, nil); lost != 6 {
-		t.Errorf("%d stops are too many, want 6", lost)
+	if _, _, lost := b.learn(g, nil); lost != 1 {
+		t.Errorf("%d goroutines made too many, want 1", lost)
 	}
 	if n := len(b.live[0].made); n != maxMade {
 		t.Errorf("%d stops are kept, want %d", n, maxMade)
