@@ -22,8 +22,20 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	x.judgeLines()
 	if x.Results.Empty() {
 		x.not("the recording lasts %v, the warm-up %v: no results are left", r.Duration().Round(time.Second), x.Warmup)
-		return
+	} else {
+		x.judgeResults(r, claimed)
 	}
+	x.judgeWhole(r)
+	switch {
+	case !x.Examined:
+		x.not("the recording has no answers of the doctor: whether numbers of this machine can be believed is not known")
+	case len(x.Failed) > 0:
+		x.not("the doctor says that numbers of this machine cannot be believed: %s", strings.Join(x.Failed, ", "))
+	}
+}
+
+// judgeResults asks of what is left behind the warm-up.
+func (x *Experiment) judgeResults(r *Report, claimed []gc.Kind) {
 	for i := range x.Targets {
 		t := &x.Targets[i]
 		x.judgeWarmup(t)
@@ -34,13 +46,6 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	}
 	if !x.observed() {
 		x.not("nobody probed the machine")
-	}
-	x.judgeWhole(r)
-	switch {
-	case !x.Examined:
-		x.not("the recording has no answers of the doctor: whether numbers of this machine can be believed is not known")
-	case len(x.Failed) > 0:
-		x.not("the doctor says that numbers of this machine cannot be believed: %s", strings.Join(x.Failed, ", "))
 	}
 }
 

@@ -73,6 +73,25 @@ func TestNotReproducible(t *testing.T) {
 	}
 }
 
+// TestCutInWarmup: that nothing is left of the results hides nothing that is wrong
+// with the recording as a whole.
+func TestCutInWarmup(t *testing.T) {
+	whole := readExperiment(t, experiment(10_000), Options{Warmup: warmup})
+	x := *whole.Experiment
+	x.NotReproducible, x.Targets = nil, []recording.Target{goTarget()}
+	x.Results.Start, x.Ended, x.Unrecorded, x.Failed = x.Results.End, false, 7, []string{"clocksource"}
+	x.judge(whole, nil)
+	want := []string{
+		"the recording lasts 1m10s, the warm-up 1m0s: no results are left",
+		"the recording has no end, since a crash cut it off or it goes on still: what came after its first 1m10s is missing",
+		"7 records did not get into the recording",
+		"the doctor says that numbers of this machine cannot be believed: clocksource",
+	}
+	if diff := cmp.Diff(want, x.NotReproducible); diff != "" {
+		t.Errorf("not reproducible (-want +got):\n%s", diff)
+	}
+}
+
 // TestWarmupOfEachTarget: a process that appears in the middle brings a warm-up
 // of its own, and one to which a session was opened again does not.
 func TestWarmupOfEachTarget(t *testing.T) {
