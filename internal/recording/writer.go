@@ -52,13 +52,19 @@ func Create(path string, e Environment) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
-	w := newWriter(f, e)
+	return begun(newWriter(f, e), path)
+}
+
+// begun returns w if its beginning is in the file. A file without one is of no use,
+// and would be in the way of the next attempt: it is taken away.
+func begun(w *Writer, path string) (*Writer, error) {
 	syncDir(filepath.Dir(path))
-	if err := w.Err(); err != nil {
-		_ = w.Close() // it repeats err
-		return nil, err
+	err := w.Err()
+	if err == nil {
+		return w, nil
 	}
-	return w, nil
+	_ = w.Close() // it repeats err
+	return nil, errors.Join(err, os.Remove(path))
 }
 
 // syncDir puts the file's name on the disk. Not every file system can do that for

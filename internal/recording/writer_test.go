@@ -2,6 +2,9 @@ package recording
 
 import (
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -32,6 +35,21 @@ func TestFullDisk(t *testing.T) {
 	w.Add(End{})
 	if w.Dropped() != 3 {
 		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
+	}
+}
+
+// TestNoBeginning: what could not be begun leaves no file that is in the way of the
+// next attempt.
+func TestNoBeginning(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.rec")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begun(newWriter(&fullDisk{}, Environment{}), path); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there still: %v", err)
 	}
 }
 
