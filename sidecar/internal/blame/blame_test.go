@@ -93,7 +93,7 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"cycle, and some uncertain", share(10*ms, stall.Cycle, uncertain, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
 			[]string{"To blame for p99: perhaps pauses of the garbage collector, with 60 %", "next something that the clocks cannot decide, with 40 %"}, []string{"at most"}},
 		{"cycle, second", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 3 * ms}),
-			[]string{"To blame for p99: the program or the machine (nobody watched which), with 70 %", "next pauses of the garbage collector, with at most 30 %"}, []string{"perhaps"}},
+			[]string{"To blame for p99: the program or the machine (nobody watched which), with 70 %", "next perhaps pauses of the garbage collector, with at most 30 %"}, []string{"99: perhaps"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
 			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
@@ -140,14 +140,18 @@ func TestDelaysBoundTimeOnly(t *testing.T) {
 	}
 }
 
-// TestPerhaps: what was watched exactly is enough to lead, or not, whatever else is
-// a bound only.
+// TestPerhaps: what was watched exactly is enough to lead, or not, whoever had what is
+// a bound only, was unseen or is uncertain.
 func TestPerhaps(t *testing.T) {
+	const queue = "the way to the handler and back (queue: a connection, the kernel or a CPU was busy), "
 	exact := func(pause, queue time.Duration) stall.Share {
 		return share(100*ms, stall.Exact, app, map[stall.Cause]time.Duration{stall.GCPause: pause, stall.Queue: queue})
 	}
 	cycle := func(pause time.Duration) stall.Share {
 		return share(50*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: pause})
+	}
+	loose := func(pause time.Duration) stall.Share {
+		return share(pause, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: pause})
 	}
 	for _, tt := range []struct {
 		exact, cycle stall.Share
@@ -155,7 +159,12 @@ func TestPerhaps(t *testing.T) {
 	}{
 		{exact(90*ms, 5*ms), cycle(20 * ms), "To blame for p99: pauses of the garbage collector, with at most 73 %"},
 		{exact(50*ms, 35*ms), cycle(20 * ms), "To blame for p99: perhaps pauses of the garbage collector, with at most 47 %"},
-		{exact(60*ms, 35*ms), cycle(0), "To blame for p99: pauses of the garbage collector, with 40 %"},
+		{exact(60*ms, 35*ms), cycle(0), "To blame for p99: perhaps pauses of the garbage collector, with 40 % of the time of the 2 requests above p99 (0 ns and longer): 33 % was unseen, and may be another's; next the way"},
+		{exact(85*ms, 15*ms), cycle(0), "To blame for p99: pauses of the garbage collector, with 57 % of the time of the 2 requests above p99 (0 ns and longer); next perhaps " + queue + "with 10 %; 33 % was unseen; garbage"},
+		{exact(80*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: pauses of the garbage collector, with 53 %"},
+		{exact(50*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: perhaps pauses of the garbage collector, with 33 % of the time of the 2 requests above p99 (0 ns and longer): 33 % is uncertain, and may be another's"},
+		// What the second had is a bound: it may be the third's, who would lead then.
+		{exact(0, 55*ms), loose(50 * ms), "To blame for p99: perhaps " + queue + "with 37 % of the time of the 2 requests above p99 (0 ns and longer): of requests watched per cycle"},
 	} {
 		r := &Report{Requests: 2}
 		r.Judgement.Rows = []Row{

@@ -43,6 +43,9 @@ func charged(causes ...stall.Cause) func(*Tally) time.Duration {
 	}
 }
 
+// nobody reports whether its time is that of which it is not known whose it is.
+func (p *party) nobody() bool { return p.head == "certain" || p.head == "seen" }
+
 // name says who it is in a sentence about s.
 func (p *party) name(s *stall.Share) string {
 	if p.rest || p.head != "host" {

@@ -2,6 +2,7 @@ package blame
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
@@ -32,6 +33,7 @@ func (r *Report) blame() string {
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	had := func(p *party) string { return bound(t.Of(p.of(&t)), p.bounded(&cycle)) }
+	doubt := t.doubt(first, nil, &cycle)
 	var s string
 	switch {
 	case first == nil || unseen >= mostUnseen:
@@ -44,16 +46,18 @@ func (r *Report) blame() string {
 			s += fmt.Sprintf(", and of the rest the most, %s, %s %s", had(first), went, first.name(&t.Share))
 		}
 		return s + r.garbage(&t, &cycle) + "."
-	case t.leads(first, second, &cycle):
-		s = fmt.Sprintf("To blame for p99: %s, with %s of the time of %s", first.name(&t.Share), had(first), whose)
 	default:
-		s = fmt.Sprintf("To blame for p99: perhaps %s, with %s of the time of %s: of requests watched per cycle it is known what stops fell into them, not what held them up",
-			first.name(&t.Share), had(first), whose)
+		s = fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s",
+			perhaps(doubt), first.name(&t.Share), had(first), whose, doubt)
 	}
 	if second != nil && t.Of(second.of(&t)) >= 0.05 {
-		s += fmt.Sprintf("; next %s, with %s", second.name(&t.Share), had(second))
+		next := ""
+		if doubt == "" { // else all is perhaps
+			next = perhaps(t.doubt(second, first, &cycle))
+		}
+		s += fmt.Sprintf("; next %s%s, with %s", next, second.name(&t.Share), had(second))
 	}
-	if unseen >= muchUnseen {
+	if unseen >= muchUnseen && !strings.Contains(doubt, "unseen") {
 		s += fmt.Sprintf("; %s was unseen", percent(unseen))
 	}
 	return s + r.garbage(&t, &cycle) + "."
@@ -86,16 +90,6 @@ func (t *Tally) leaders() (first, second *party) {
 		}
 	}
 	return first, second
-}
-
-// leads reports whether the first of the leaders had the most time even if none of
-// what is a bound only was his, but the second's.
-func (t *Tally) leads(first, second *party, cycle *Tally) bool {
-	loose, next := first.loose(cycle), time.Duration(0)
-	if second != nil {
-		next = second.of(t)
-	}
-	return loose == 0 || first.of(t)-loose > next+loose
 }
 
 func (r *Report) collector() string {
