@@ -29,11 +29,32 @@ func TestMachines(t *testing.T) {
 			}
 			checkSane(t, report)
 			var got strings.Builder
-			if err := report.Print(&got, false); err != nil {
+			if err := report.Print(&got, Layout{Columns: Width}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, strings.TrimSuffix(path, ".txtar")+".txt", got.String())
+			checkNarrow(t, report, got.String())
 		})
+	}
+}
+
+// checkNarrow holds the table to a narrow terminal: each line has its place there, but
+// for words that are longer, and the text is that of the wide one.
+func checkNarrow(t *testing.T, r *Report, wide string) {
+	t.Helper()
+	const narrow = 80
+	var got strings.Builder
+	if err := r.Print(&got, Layout{Columns: narrow}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(got.String()) {
+		line = strings.TrimRight(line, "\n")
+		if long := len(line) > narrow; long && strings.Contains(line[min(len(line), 2+statusWidth+idWidth):], " ") {
+			t.Errorf("line of %d columns, at most %d:\n%s", len(line), narrow, line)
+		}
+	}
+	if diff := cmp.Diff(strings.Fields(wide), strings.Fields(got.String())); diff != "" {
+		t.Errorf("text (-wide +narrow):\n%s", diff)
 	}
 }
 

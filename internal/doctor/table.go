@@ -8,12 +8,20 @@ import (
 	"strings"
 )
 
+// Width is how wide the table gets, in columns.
+const Width = 100
+
 // Columns of the table.
 const (
 	statusWidth = 6
 	idWidth     = 18
-	lineWidth   = 100
 )
+
+// Layout says how a table is printed.
+type Layout struct {
+	Colour  bool
+	Columns int // of its lines, at most
+}
 
 // colours of a verdict on a terminal (ECMA-48, select graphic rendition).
 var colours = map[Status]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[1;31m", NA: "\x1b[2m"}
@@ -32,18 +40,24 @@ func Colourful(w io.Writer) bool {
 }
 
 // Print writes the report as a table for people.
-func (r *Report) Print(to io.Writer, colour bool) error {
+func (r *Report) Print(to io.Writer, l Layout) error {
 	w := bufio.NewWriter(to)
 	where := ""
 	if r.CPU != nil {
 		where = fmt.Sprintf(" on CPU %d", *r.CPU)
 	}
-	fmt.Fprintf(w, "CAN NUMBERS FROM THIS MACHINE BE BELIEVED? Probe in mode %s%s\n\n", r.Mode, where)
-	for _, c := range r.Checks {
-		c.print(w, colour)
+	for _, line := range wrap(fmt.Sprintf("CAN NUMBERS FROM THIS MACHINE BE BELIEVED? Probe in mode %s%s", r.Mode, where), l.Columns) {
+		fmt.Fprintln(w, line)
 	}
-	r.printCauses(w)
-	fmt.Fprintf(w, "\n%s\n", r.Verdict())
+	fmt.Fprintln(w)
+	for _, c := range r.Checks {
+		c.print(w, l)
+	}
+	r.printCauses(w, l)
+	fmt.Fprintln(w)
+	for _, line := range wrap(r.Verdict(), l.Columns) {
+		fmt.Fprintln(w, line)
+	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print table: %w", err)
 	}
@@ -52,9 +66,9 @@ func (r *Report) Print(to io.Writer, colour bool) error {
 
 // print writes one check: what was found and where, and below it what follows
 // from it.
-func (c *Check) print(w io.Writer, colour bool) {
+func (c *Check) print(w io.Writer, l Layout) {
 	status := fmt.Sprintf("%-*s", statusWidth, c.label())
-	if on := colours[c.Status]; colour && on != "" {
+	if on := colours[c.Status]; l.Colour && on != "" {
 		status = on + status + plain
 	}
 	value := c.Value
@@ -62,14 +76,14 @@ func (c *Check) print(w io.Writer, colour bool) {
 		value += " (" + c.File + ")"
 	}
 	const indent = 2 + statusWidth + idWidth
-	for i, line := range wrap(value, lineWidth-indent) {
+	for i, line := range wrap(value, l.Columns-indent) {
 		if i == 0 {
 			fmt.Fprintf(w, "  %s%-*s%s\n", status, idWidth, c.ID, line)
 			continue
 		}
 		fmt.Fprintf(w, "%*s%s\n", indent, "", line)
 	}
-	for _, line := range wrap(c.Advice, lineWidth-indent-2) {
+	for _, line := range wrap(c.Advice, l.Columns-indent-2) {
 		fmt.Fprintf(w, "%*s  %s\n", indent, "", line)
 	}
 }
@@ -81,7 +95,7 @@ func (c *Check) label() string {
 	return string(c.Status)
 }
 
-func (r *Report) printCauses(w io.Writer) {
+func (r *Report) printCauses(w io.Writer, l Layout) {
 	fmt.Fprintf(w, "\nCAUSES THAT THE RIGHTS AT HAND LET BE TOLD\n\n")
 	for _, c := range r.Causes {
 		yes, text := "no", c.Needs
@@ -91,7 +105,7 @@ func (r *Report) printCauses(w io.Writer) {
 				text += "; for more: " + c.Needs
 			}
 		}
-		for i, line := range wrap(text, lineWidth-2-statusWidth-idWidth) {
+		for i, line := range wrap(text, l.Columns-2-statusWidth-idWidth) {
 			if i > 0 {
 				yes, c.Cause = "", ""
 			}
@@ -116,7 +130,7 @@ func (r *Report) Verdict() string {
 	return fmt.Sprintf("Yes (%s)", sums)
 }
 
-// wrap breaks text into lines of at most width characters.
+// wrap breaks text into lines of at most width characters, but for longer words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -43,10 +43,10 @@ func TestColourIsAllThatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var without, with strings.Builder
-	if err := report.Print(&without, false); err != nil {
+	if err := report.Print(&without, Layout{Columns: Width}); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Print(&with, true); err != nil {
+	if err := report.Print(&with, Layout{Colour: true, Columns: Width}); err != nil {
 		t.Fatal(err)
 	}
 	got := with.String()

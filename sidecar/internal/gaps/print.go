@@ -1,7 +1,6 @@
 package gaps
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,9 +13,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Print writes the report as text, at most 100 columns wide.
+// Print writes the report as text, at most as wide as the terminal or 100 columns.
 func (r *Report) Print(to io.Writer) error {
-	w := bufio.NewWriter(to)
+	w := page.NewText(to)
 	r.printHead(w)
 	r.printCounts(w)
 	r.printCauses(w)

@@ -20,11 +20,16 @@ type Text struct {
 
 // NewText begins a report, which is written when it is flushed.
 func NewText(to io.Writer) *Text {
-	t := &Text{bufio.NewWriter(to), Width}
-	if n := terminal(to); n > 0 {
-		t.columns = min(max(n, Narrow), Width)
+	return &Text{bufio.NewWriter(to), Columns(to)}
+}
+
+// Columns returns how wide a report is that goes to w: as wide as the terminal, from
+// Narrow to Width columns, and else Width.
+func Columns(w io.Writer) int {
+	if n := terminal(w); n > 0 {
+		return min(max(n, Narrow), Width)
 	}
-	return t
+	return Width
 }
 
 // Columns returns how wide the report is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 )
 
 // maxSelfTest bounds the self-test.
@@ -55,7 +56,7 @@ func runDoctor(e env, args []string) error {
 	if *asJSON {
 		err = printJSON(e, report)
 	} else {
-		err = report.Print(e.stdout, doctor.Colourful(e.stdout))
+		err = report.Print(e.stdout, doctor.Layout{Colour: doctor.Colourful(e.stdout), Columns: page.Columns(e.stdout)})
 	}
 	if failed := report.Failed(); err == nil && len(failed) > 0 {
 		return unbelievable{fmt.Errorf("numbers from this machine cannot be believed: %s", strings.Join(failed, ", "))}
