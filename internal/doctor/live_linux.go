@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -30,7 +29,7 @@ func followSwitches(thread, cpu int) error {
 		Bits:    unix.PerfBitContextSwitch | unix.PerfBitUseClockID | unix.PerfBitSampleIDAll,
 		Clockid: unix.CLOCK_MONOTONIC,
 	}
-	if os.Geteuid() != 0 {
+	if thread >= 0 { // as the probe asks for it: root may be without its capabilities
 		attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
 	}
 	fd, err := unix.PerfEventOpen(&attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
