@@ -148,11 +148,3 @@ func explainDial(err error) error {
 	}
 	return err
 }
-
-func uidOf(info fs.FileInfo) (uint32, bool) {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return st.Uid, true
-}

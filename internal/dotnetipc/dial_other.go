@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"runtime"
 )
@@ -24,5 +23,3 @@ func exists(Endpoint) error { return supported() }
 func readInRoot(string, string, int64) ([]byte, error) { return nil, supported() }
 
 func peerPID(*net.UnixConn) (int, error) { return 0, supported() }
-
-func uidOf(fs.FileInfo) (uint32, bool) { return 0, false }

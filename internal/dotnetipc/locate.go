@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -95,7 +94,7 @@ func (p Proc) boundDir(pid int, name string) (string, bool) {
 func (p Proc) absent(e Endpoint, env map[string]string, err error) error {
 	file := e.Path()
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: %s is not readable: run as %s, or with CAP_SYS_PTRACE and CAP_DAC_OVERRIDE", fs.ErrPermission, file, p.owner(e.PID))
+		return fmt.Errorf("%w: %s is not readable: %s", fs.ErrPermission, file, p.Mend(e.PID, "CAP_SYS_PTRACE and CAP_DAC_OVERRIDE"))
 	}
 	for name, value := range env {
 		if disables(name, value) {
@@ -120,17 +119,6 @@ func (p Proc) leftover(e Endpoint) string {
 		return ""
 	}
 	return filepath.Base(names[0])
-}
-
-// owner names the user that a process runs as.
-func (p Proc) owner(pid int) string {
-	info, err := os.Stat(p.path(pid, ""))
-	if err == nil {
-		if uid, ok := uidOf(info); ok {
-			return fmt.Sprintf("the process's user (uid %d)", uid)
-		}
-	}
-	return "the process's user"
 }
 
 // disables reports whether a variable turns diagnostics off. The runtime reads

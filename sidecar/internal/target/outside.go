@@ -57,7 +57,7 @@ func (p *process) lookOutside() {
 	case errors.Is(err, fs.ErrNotExist):
 		o.why = o.failure + "; and it has no program: it is a thread of the kernel, or has ended"
 	case errors.Is(err, fs.ErrPermission):
-		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v: run as its user, or with CAP_SYS_PTRACE", o.failure, err)
+		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v: %s", o.failure, err, p.proc.Mend(p.id.PID, "CAP_SYS_PTRACE"))
 	default:
 		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v", o.failure, err)
 	}
