@@ -183,7 +183,8 @@ func (p *probeFlags) options() (jitterprobe.Options, error) {
 }
 
 // start starts a probe. That it may not use its CPU is a wrong argument; that
-// it may not spin under a quota, as it was told to, is a failure.
+// it may not spin under a quota, as it was told to, is a failure: the probe that runs
+// instead is returned with it, for who reads its gaps to stop it.
 func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	p, err := jitterprobe.Start(o)
 	switch {
@@ -192,8 +193,7 @@ func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	case err != nil:
 		return nil, err
 	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && p.Reason() == jitterprobe.CPUQuota:
-		p.Stop()
-		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
+		return p, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
 	}
 	return p, nil
 }

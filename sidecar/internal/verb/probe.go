@@ -33,6 +33,9 @@ func probe(e env, args []string) error {
 	o.OnGap = kept.Add
 	p, err := start(o)
 	if err != nil {
+		if p != nil {
+			p.Stop()
+		}
 		return err
 	}
 	if n := p.Note(); n != "" {

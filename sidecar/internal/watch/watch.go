@@ -16,7 +16,9 @@ import (
 
 // Options configure a Watch.
 type Options struct {
-	// Start starts the probe with the OnGap it is given.
+	// Start starts the probe with the OnGap it is given, which waits until the
+	// watch is there. So who does not want a probe that it has started returns it
+	// with the error, and does not stop it.
 	Start func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
 	// Beside are CPUs that have a probe of their own: a stretch that the gaps of
 	// all CPUs have in common is told once more, as a gap of the machine. Of two
@@ -74,11 +76,17 @@ func Start(o Options) (*Watch, error) {
 	w := &Watch{onGap: o.OnGap, onTick: o.OnTick, onBeside: o.OnBeside, quit: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan struct{}) // the board is made after the probe, whose mode it names
 	p, err := o.Start(func(g jitterprobe.Gap) {
-		<-ready
+		if <-ready; w.probe == nil {
+			return // it was not wanted
+		}
 		w.gap(0, g)
 		w.told.Add(1)
 	})
 	if err != nil {
+		close(ready)
+		if p != nil {
+			p.Stop()
+		}
 		return nil, err
 	}
 	w.probe = p

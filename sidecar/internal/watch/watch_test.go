@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,31 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestUnwanted: a probe that was started, has a gap to tell, and is not wanted, is
+// stopped, and tells nothing.
+func TestUnwanted(t *testing.T) {
+	unwanted := errors.New("unwanted")
+	w, err := watch.Start(watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			telling := make(chan struct{})
+			var once sync.Once
+			p, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: 10 * time.Microsecond, OnGap: func(g jitterprobe.Gap) {
+				once.Do(func() { close(telling) })
+				onGap(g)
+			}})
+			if err != nil {
+				return nil, err
+			}
+			<-telling
+			return p, unwanted
+		},
+		OnGap: func(jitterprobe.Gap) { t.Error("a gap was told") },
+	})
+	if w != nil || !errors.Is(err, unwanted) {
+		t.Errorf("got %v, %v, want %v", w, err, unwanted)
+	}
+}
 
 // TestWatch holds a watch to its promise: at each tick every gap of the
 // snapshot has been told.
