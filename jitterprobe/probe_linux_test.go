@@ -118,7 +118,13 @@ func TestFullRingDropsAndCounts(t *testing.T) {
 			if s.DroppedTime <= 0 || s.DroppedMax <= 0 || s.DroppedMax > s.DroppedTime {
 				t.Errorf("dropped %v in all, longest %v", s.DroppedTime, s.DroppedMax)
 			}
-			if c := s.Covered(); c < 0 || c > 0.9 {
+			// One gap that was kept may be nearly all of the time: the machine may take
+			// the CPU away just when there is room. The rest was looked at in vain.
+			rest := s.Observed() - s.GapTime
+			if s.DroppedTime < rest/10 || s.DroppedTime > rest+rest/10 {
+				t.Errorf("dropped: got %v in %d gaps, of %v without a gap that was kept", s.DroppedTime, s.Dropped, rest)
+			}
+			if c := s.Covered(); c < 0 || c >= 1 {
 				t.Errorf("covered: got %v with %d gaps dropped", c, s.Dropped)
 			}
 		})

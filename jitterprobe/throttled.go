@@ -26,11 +26,19 @@ const (
 	throttlePeriod = 100 * time.Millisecond
 )
 
-// spent is what one cgroup was throttled lately.
+// spent is what one cgroup was throttled lately, by the last read and by the one
+// before it: what no gap claims of that is not kept, or it would wait for the
+// preemptions of a busy CPU. Reads follow each other for gaps that have come to
+// light, so there is none between a throttling's and its gap's but the first.
 type spent struct {
-	left   time.Duration // that no gap has claimed
-	events uint64        // throttlings that began, not yet seen to end
-	mean   time.Duration // length of one, from the last that ended; of all CPUs together
+	last, late found
+	events     uint64 // throttlings that began, not yet seen to end
+}
+
+// found is what one read says of the throttlings that ended.
+type found struct {
+	left time.Duration // that no gap has claimed
+	mean time.Duration // length of one, of all CPUs together
 }
 
 // throttled finds the gaps that a cgroup's quota made.
@@ -103,37 +111,53 @@ func (t *throttled) due() (fresh, due bool) {
 // the last read was fresh it may have had the time of a gap that only came to
 // light since.
 func (s *spent) add(from, to cgroup.Throttle, fresh bool) {
+	s.late, s.last = s.last, found{}
 	if !fresh {
-		s.left = 0
+		s.late = found{}
 	}
 	s.events += to.Count - min(to.Count, from.Count)
 	ended := to.Time - from.Time
 	if ended <= 0 {
 		return
 	}
-	s.left += ended
-	s.mean = ended / time.Duration(max(1, s.events))
+	s.last = found{left: ended, mean: ended / time.Duration(max(1, s.events))}
 	s.events = 0
 }
 
-// covers reports whether s accounts for a gap of d: there is time enough, and a
+// take returns how much of a gap of d one of the reads accounts for, or both
+// together, and takes that out of them. Zero is none.
+func (s *spent) take(d time.Duration) time.Duration {
+	for _, f := range []*found{&s.late, &s.last} {
+		if f.covers(d) {
+			part := min(f.left, d)
+			f.left -= min(f.left, max(d, f.mean))
+			return part
+		}
+	}
+	both := found{left: s.late.left + s.last.left, mean: max(s.late.mean, s.last.mean)}
+	if s.late.left == 0 || !both.covers(d) {
+		return 0
+	}
+	s.late.left, s.last.left = 0, both.left-min(both.left, max(d, both.mean))
+	return min(both.left, d)
+}
+
+// covers reports whether f accounts for a gap of d: there is time enough, and a
 // throttling was about as long on one CPU. A shorter gap had another reason; its
 // cgroup was throttled on another CPU, or before or after.
-func (s *spent) covers(d time.Duration) bool {
-	cpus := (s.mean + throttlePeriod - 1) / throttlePeriod // at least, all throttled at once
-	return float64(s.left) >= throttleShare*float64(d) && d >= s.mean/max(1, cpus)/2
+func (f *found) covers(d time.Duration) bool {
+	cpus := (f.mean + throttlePeriod - 1) / throttlePeriod // at least, all throttled at once
+	return float64(f.left) >= throttleShare*float64(d) && d >= f.mean/max(1, cpus)/2
 }
 
 // claim takes g out of what the first cgroup that covers it was throttled: the time
 // of one throttling on all CPUs, of which this gap is one's.
 func (t *throttled) claim(g *Gap) {
 	for i := range t.spent {
-		s := &t.spent[i]
-		if !s.covers(g.Duration()) {
+		part := t.spent[i].take(g.Duration())
+		if part == 0 {
 			continue
 		}
-		part := min(s.left, g.Duration())
-		s.left -= min(s.left, max(g.Duration(), s.mean))
 		g.Cause, g.Scope = stall.HostThrottled, stall.ScopeCgroup
 		g.Owner = stall.Owner{Cgroup: t.watch.Inode(i)}
 		g.Evidence = Evidence{Witness: CgroupStat, Time: part}

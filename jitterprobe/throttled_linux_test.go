@@ -80,6 +80,33 @@ func TestThrottledKeepsThrottledTimeForALateGap(t *testing.T) {
 	}
 }
 
+// TestThrottledKeepsNothingForPreemptions: 241 ms that no gap claimed, since its own
+// had another reason, too, are not those of gaps of 2 ms that came later, however
+// many, though a throttling of 1 ms was among them.
+func TestThrottledKeepsNothingForPreemptions(t *testing.T) {
+	j, set := throttledMachine(t)
+	at, count := time.Second+241*time.Millisecond, 10
+	settle := func(d time.Duration) Gap {
+		set("top/own", count, at)
+		j.asked = j.clock.Now() // a read that is fresh on a machine of any speed
+		gaps := []Gap{unknown(d)}
+		j.settle(gaps, anyGap)
+		return gaps[0]
+	}
+	if g := settle(605 * time.Millisecond); g.Cause != stall.HostUnknown {
+		t.Errorf("gap of 605 ms: got %+v", g)
+	}
+	at, count = at+time.Millisecond, count+1
+	if g := settle(time.Millisecond); g.Cause != stall.HostThrottled {
+		t.Errorf("gap of the throttling of 1 ms: got %+v", g)
+	}
+	for range 5 {
+		if g := settle(2 * time.Millisecond); g.Cause != stall.HostUnknown {
+			t.Errorf("gap that nothing was throttled for: got %+v", g)
+		}
+	}
+}
+
 func TestThrottledAsksTheAncestors(t *testing.T) {
 	j, set := throttledMachine(t)
 	gaps := []Gap{unknown(50 * time.Millisecond)}
