@@ -20,8 +20,9 @@ type view struct {
 	model  *dotnetgc.Model
 	by     time.Duration
 	began  stall.Instant
-	quiet  stall.Instant // since when nothing arrives, 0 if something does
-	lost   uint64        // that the output was told of
+	quiet  int                                  // reads in a row that brought nothing
+	idled  [deliveredIn / readFor]stall.Instant // when the last of them were over
+	lost   uint64                               // that the output was told of
 }
 
 // read hands the events on until the stream ends.
@@ -49,16 +50,17 @@ func (v *view) read() error {
 }
 
 // idle says that nothing is in the stream: what happened longer ago than
-// delivery takes was seen.
+// delivery takes was seen. That is so many reads that looked in vain, not a time: who
+// was stopped, or had no CPU, has not looked meanwhile, and the process may have
+// been held up with him.
 func (v *view) idle(now stall.Instant) {
-	if v.quiet == 0 {
-		v.quiet = now
+	before := &v.idled[v.quiet%len(v.idled)]
+	if v.quiet >= len(v.idled) && *before > v.began {
+		v.cover.saw(*before)
 	}
-	if now.Sub(v.quiet) >= incompleteAfter {
+	*before = now
+	if v.quiet++; v.quiet > int(incompleteAfter/readFor) {
 		v.model.Idle()
-	}
-	if to := now.Add(-deliveredIn); to > v.began {
-		v.cover.saw(to)
 	}
 }
 
