@@ -61,7 +61,8 @@ func TestRunDelayEqualsTheKernels(t *testing.T) {
 	}
 }
 
-// TestDenied lets a stranger share the CPU of a thread.
+// TestDenied lets a stranger share the CPU of a thread. Where these tests have a
+// quota, it is throttled, too.
 func TestDenied(t *testing.T) {
 	cpu := lastCPU(t)
 	pid := child(t, "spin1", cpu)
@@ -76,13 +77,19 @@ func TestDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	total, end := w.Totals(), stall.Instant(0)
+	cgroups, throttled := total.Throttled.Or(0), time.Duration(0)
 	for _, b := range l.batches {
 		if end != 0 && b.Span.Start != end {
 			t.Errorf("a batch begins at %d, the last one ended at %d", b.Span.Start, end)
 		}
 		end = b.Span.End
 		for _, v := range b.Denied {
-			if v.Cause != stall.HostPreempted || v.Scope != stall.ScopeTarget || v.Owner != w.Owner() || v.Owner.PID != int32(pid) {
+			if v.Cause == stall.HostThrottled {
+				throttled += v.Duration()
+			} else if v.Cause != stall.HostPreempted {
+				t.Fatalf("interval %+v", v)
+			}
+			if v.Scope != stall.ScopeTarget || v.Owner != w.Owner() || v.Owner.PID != int32(pid) {
 				t.Fatalf("interval %+v", v)
 			}
 			if v.Start < b.Span.Start || v.End > b.Span.End || v.End <= v.Start {
@@ -94,6 +101,9 @@ func TestDenied(t *testing.T) {
 	t.Logf("%v: denied %v, mixed %v, covered %v, %d events, %d dropped", span, total.Denied, total.Mixed, total.Covered, total.Events, total.Dropped)
 	if total.Denied < span/5 || total.Denied > span-ran+10*holdBack {
 		t.Errorf("denied %v of %v, want about a half or more, and no more than it did not run for: it ran for %v", total.Denied, span, ran)
+	}
+	if throttleShare*float64(throttled) > float64(cgroups) {
+		t.Errorf("throttled %v, and the cgroup says %v", throttled, cgroups)
 	}
 	pause := l.batches[len(l.batches)/2].Span
 	if d, ok := w.During(pause).RunDelay.Get(); !ok || d <= 0 || d > 10*pause.Duration() {
