@@ -11,7 +11,8 @@ import (
 // TestAzmcpThreads: a real process's threads are called what we look for, and
 // tell its flavor.
 func TestAzmcpThreads(t *testing.T) {
-	env := []string{"DOTNET_gcServer=1", "DOTNET_GCHeapCount=2", "DOTNET_GCgen0size=400000"}
+	// Where there is one CPU, or a quota of one, the runtime takes no server GC.
+	env := []string{"DOTNET_PROCESSOR_COUNT=2", "DOTNET_gcServer=1", "DOTNET_GCHeapCount=2", "DOTNET_GCgen0size=400000"}
 	server := dotnettest.Start(t, dotnettest.Options{Env: env})
 	server.Initialize()
 	var names []string
