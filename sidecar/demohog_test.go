@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,9 @@ func TestDemoHog(t *testing.T) {
 // TestDemoSlowed: collections of a small heap come by the dozen, and others want
 // the service's CPU: some of their pauses are long because of it, and it is said.
 func TestDemoSlowed(t *testing.T) {
+	onlooker := onlook(t)
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=10"}, "--duration", "4s", "--rate", "400", "--live-heap", "1MiB", "--inject", "cpu-hog")
+	stood := onlooker()
 	if machine, _ := d.Setup["machine"].(string); !strings.Contains(machine, "is followed") {
 		t.Skipf("skipped: the service's threads cannot be followed here: %q; notes: %q", machine, d.Notes)
 	}
@@ -26,7 +29,11 @@ func TestDemoSlowed(t *testing.T) {
 	if s == nil || s.StolenCPU == 0 || !strings.Contains(s.Longest, "without a CPU") {
 		t.Errorf("of %d collections beside a hog the machine made %+v long, want some, by stolen CPU", d.Collections, s)
 	}
-	if d.Stalls[0] != "host.preempted" {
-		t.Errorf("stalls %q, want host.preempted first", d.Stalls)
+	switch {
+	case d.Stalls[0] == "host.preempted":
+	case slices.Contains(d.Stalls, "host.preempted") && stood > standstill:
+		t.Logf("stalls %q: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
+	default:
+		t.Errorf("stalls %q, want host.preempted first: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
 	}
 }
