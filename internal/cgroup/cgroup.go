@@ -52,14 +52,11 @@ func withController(root fs.FS, proc, controller string) ([]Group, error) {
 		return nil, err
 	}
 	rel, seen := below(top, own)
-	switch {
-	case seen:
-	case proc == "self":
-		// A container may have its own cgroup mounted as if it were the top,
-		// while /proc names it from another one.
-		rel = "/"
-	default:
-		return nil, nil // what is mounted is the reader's, and no ancestor of it
+	if !seen {
+		if !isReader(root, proc) {
+			return nil, nil // what is mounted is the reader's, and no ancestor of it
+		}
+		rel = readers
 	}
 	var groups []Group
 	for range maxDepth {
@@ -70,6 +67,21 @@ func withController(root fs.FS, proc, controller string) ([]Group, error) {
 		rel = path.Dir(rel)
 	}
 	return groups, nil
+}
+
+// readers is where the cgroup of the reader is taken to be that is not below its
+// mount: a container may have its own mounted as if it were the top, while /proc
+// names it from another one.
+const readers = "/"
+
+// isReader reports whether a process is the one that reads: by the name that it has
+// for itself, or by the number that goes by that.
+func isReader(root fs.FS, proc string) bool {
+	if proc == "self" {
+		return true
+	}
+	self, err := fs.ReadLink(root, "proc/self")
+	return err == nil && self == proc
 }
 
 // below returns the path of a cgroup from the top of a mount. It reports false of

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -157,6 +158,24 @@ func TestSelf(t *testing.T) {
 		groups, err := Of(root, "self")
 		if err != nil || len(groups) == 0 || groups[len(groups)-1].Dir != "sys/fs/cgroup/cpu" {
 			t.Errorf("%q: got %v, %v, want the mount at last", own, groups, err)
+		}
+	}
+}
+
+// TestSelfByNumber: the reader is the reader by its number, too, as one who counts
+// what happens to his own process has it.
+func TestSelfByNumber(t *testing.T) {
+	root := tree("2:cpu:/elsewhere\n", mountV1In, map[string]string{"sys/fs/cgroup/cpu/cpu.stat": ""})
+	root["proc/self"] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte("7")}
+	root["proc/7/mountinfo"] = root["proc/self/mountinfo"]
+	delete(root, "proc/self/mountinfo")
+	want := Group{Dir: "sys/fs/cgroup/cpu"}
+	for _, proc := range []string{"self", "7"} {
+		if groups, err := Of(root, proc); err != nil || !cmp.Equal(groups, []Group{want}) {
+			t.Errorf("%s: got %v, %v, want %v", proc, groups, err, want)
+		}
+		if own, err := Own(root, proc); err != nil || own != want {
+			t.Errorf("%s: own is %v, %v, want %v", proc, own, err, want)
 		}
 	}
 }

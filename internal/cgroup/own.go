@@ -34,6 +34,9 @@ func Own(root fs.FS, proc string) (Group, error) {
 		return Group{}, ErrUnseen
 	}
 	rel, seen := below(top, own)
+	if !seen && isReader(root, proc) {
+		rel, seen = readers, true
+	}
 	dir := strings.TrimPrefix(path.Join(mount, rel), "/")
 	if _, err := fs.Stat(root, dir); !seen || err != nil {
 		return Group{}, ErrUnseen
