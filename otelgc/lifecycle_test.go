@@ -7,11 +7,15 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"runtime/trace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
@@ -61,6 +65,23 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 		t.Fatal("no error for a mode that does not exist")
 	}
 	startTest(t, WithExactBudget(0))
+}
+
+// TestStartWithNilProviders: a nil provider is as good as none; one that is a nil
+// pointer, in whose methods the SDK panics, is an error, and the next Start is not
+// refused.
+func TestStartWithNilProviders(t *testing.T) {
+	var meters *sdkmetric.MeterProvider
+	var loggers *sdklog.LoggerProvider
+	for name, o := range map[string]Option{"meters": WithMeterProvider(meters), "loggers": WithLoggerProvider(loggers)} {
+		if m, err := Start(WithBoard(""), o); err == nil {
+			shutdown(t, m)
+			t.Errorf("%s: no error", name)
+		} else if got := err.Error(); !strings.Contains(got, "Provider") || strings.Contains(got, "\n") {
+			t.Errorf("%s: got error %q, want one line that names the provider", name, got)
+		}
+	}
+	startTest(t, WithExactBudget(0), WithMeterProvider(nil), WithLoggerProvider(nil), nil)
 }
 
 // TestStartInABubble: the runtime ends the program whose tracer or finalizers find

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/log"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -110,14 +108,7 @@ func start(c config) (*Monitor, error) {
 	if err != nil && !errors.Is(err, stall.ErrNotSupported) {
 		return nil, err
 	}
-	tel, err := telemetry.New(telemetry.Options{
-		Meter:     c.meters.Meter(ScopeName, metric.WithInstrumentationVersion(Version)),
-		Logger:    c.loggers.Logger(ScopeName, log.WithInstrumentationVersion(Version)),
-		BootID:    boot,
-		PID:       os.Getpid(),
-		GoMetrics: c.goMetrics, MinSeverity: c.minSeverity, Clock: clock,
-		Detached: true,
-	})
+	tel, err := newTelemetry(c, clock, boot)
 	if err != nil {
 		return nil, err
 	}

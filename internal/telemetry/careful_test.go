@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,50 @@ func TestProcessorPanics(t *testing.T) {
 			tel.Status(Status{Source: stall.GCWatch, Since: 1, At: 2, Watermark: 2})
 			want := []string{"[error.type=panic otelgc.item=event] = 1"}
 			if diff := cmp.Diff(want, series1(t, &rig{reader: reader}, stall.MetricDropped)); diff != "" {
+				t.Errorf("dropped (-want +got):\n%s", diff)
+			}
+			if err := tel.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMetricsPanic: code of the program's that is called where a value is recorded
+// costs the value, counted where that does not panic too.
+func TestMetricsPanic(t *testing.T) {
+	for name, most := range map[string]int{"always": 1 << 30, "once": 1} {
+		t.Run(name, func(t *testing.T) {
+			reader, left := sdkmetric.NewManualReader(), most
+			filter := func(context.Context) bool {
+				if left > 0 {
+					left--
+					panic("the program's own")
+				}
+				return false
+			}
+			tel, err := New(Options{
+				Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithExemplarFilter(filter)).Meter("otelgc"),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			collected := exactCollection()
+			for range 2 { // once more: nothing is left locked
+				tel.Collection(&collected)
+				tel.Suspension(stopAt(1), "r", "", stall.Exact)
+				tel.Observed(stall.ProbeSpin, 1)
+				tel.Coverage(stall.GCWatch, 1)
+				tel.Dropped("window", "test", 1, 0)
+			}
+			left = 0 // the reader's own goroutine is not ours
+			var got []string
+			for _, line := range series1(t, &rig{reader: reader}, stall.MetricDropped) {
+				of, _, _ := strings.Cut(line, " = ")
+				got = append(got, of)
+			}
+			want := []string{"[error.type=panic otelgc.item=sample]", "[error.type=test otelgc.item=window]"}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("dropped (-want +got):\n%s", diff)
 			}
 			if err := tel.Close(); err != nil {

@@ -11,6 +11,7 @@ import (
 // caller checks once.
 type maker struct {
 	meter metric.Meter
+	lost  func() // a value is lost to a panic
 	errs  []error
 }
 
@@ -26,32 +27,32 @@ func (m *maker) durations(d Metric) metric.Float64Histogram {
 	h, err := m.meter.Float64Histogram(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning),
 		metric.WithExplicitBucketBoundaries(bounds()...))
 	m.check(d, err)
-	return h
+	return carefulSeconds{h, m.lost}
 }
 
 func (m *maker) sizes(d Metric) metric.Int64Histogram {
 	h, err := m.meter.Int64Histogram(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning),
 		metric.WithExplicitBucketBoundaries(sizeBounds()...))
 	m.check(d, err)
-	return h
+	return carefulSizes{h, m.lost}
 }
 
 func (m *maker) seconds(d Metric) metric.Float64Counter {
 	c, err := m.meter.Float64Counter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning))
 	m.check(d, err)
-	return c
+	return carefulSum{c, m.lost}
 }
 
 func (m *maker) count(d Metric) metric.Int64Counter {
 	c, err := m.meter.Int64Counter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning))
 	m.check(d, err)
-	return c
+	return carefulCount{c, m.lost}
 }
 
 func (m *maker) gauge(d Metric) metric.Float64Gauge {
 	g, err := m.meter.Float64Gauge(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning))
 	m.check(d, err)
-	return g
+	return carefulGauge{g, m.lost}
 }
 
 func (m *maker) observedGauge(d Metric) metric.Int64ObservableGauge {

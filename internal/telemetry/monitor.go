@@ -15,6 +15,7 @@ import (
 const (
 	itemEvent   = "event"
 	itemPause   = "pause"
+	itemSample  = "sample"
 	whyRate     = "rate_limit"
 	whySeverity = "min_severity"
 	whyLimit    = "limit"
@@ -91,6 +92,15 @@ func (t *Telemetry) Coverage(source stall.Source, f float64) {
 // in its [Status].
 func (t *Telemetry) Dropped(item, why string, n uint64, _ time.Duration) {
 	t.countDropped(context.Background(), item, why, n)
+}
+
+// lostSample counts a value that a panic of the program's code has cost, unless it
+// was the count of such values.
+func (t *Telemetry) lostSample() {
+	if t.losing.CompareAndSwap(false, true) {
+		defer t.losing.Store(false)
+		t.countDropped(context.Background(), itemSample, whyPanic, 1)
+	}
 }
 
 func (t *Telemetry) countDropped(ctx context.Context, item, why string, n uint64) {

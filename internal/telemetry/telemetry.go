@@ -3,7 +3,9 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/log"
@@ -91,6 +93,7 @@ type Telemetry struct {
 	stalls   stallInstruments
 	requests requestInstruments
 	monitor  monitorInstruments
+	losing   atomic.Bool // a loss of a sample is being counted
 
 	events   *ration
 	post     post
@@ -108,7 +111,7 @@ func New(o Options) (*Telemetry, error) {
 	}
 	t.events = newRation(o.MaxEventsPerSecond, o.Clock.Now())
 
-	m := &maker{meter: o.Meter}
+	m := &maker{meter: o.Meter, lost: t.lostSample}
 	t.gc = newCollectionInstruments(m, !o.DotnetMetrics)
 	t.stalls = newStallInstruments(m)
 	t.monitor = newMonitorInstruments(m)
@@ -157,10 +160,20 @@ func (t *Telemetry) Close() error {
 	defer t.mu.Unlock()
 	var errs []error
 	for _, r := range t.callback {
-		errs = append(errs, r.Unregister())
+		errs = append(errs, unregister(r))
 	}
 	t.callback = nil
 	return errors.Join(errs...)
+}
+
+// unregister takes back a callback. A panic of the program's provider is an error.
+func unregister(r metric.Registration) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("unregister callback: panic: %v", p)
+		}
+	}()
+	return r.Unregister()
 }
 
 // DefaultSeverity returns DEBUG below 1 ms, INFO below 10 ms, WARN from there.
