@@ -10,36 +10,50 @@ import (
 
 // loop settles collections and windows, and tells of the sources.
 func (m *Monitor) loop() {
-	tick := time.NewTicker(resolveEvery)
+	every := resolveEvery
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		var waiter chan struct{}
 		select {
 		case <-m.quit:
 			return
 		case <-tick.C:
 		case <-m.kicked:
-		case waiter = <-m.turns:
 		}
 		m.turn(m.clock.Now())
-		if waiter != nil {
-			close(waiter)
+		m.turns.End()
+		if now := m.pace(); now != every {
+			every = now
+			tick.Reset(every)
 		}
 	}
 }
 
+// pace is how often there is a turn at least: more often while somebody waits for
+// what comes by itself.
+func (m *Monitor) pace() time.Duration {
+	if m.waiting.Load() > 0 {
+		return resolveEvery / 4
+	}
+	return resolveEvery
+}
+
 // turned waits for one whole turn of the loop.
 func (m *Monitor) turned(ctx context.Context) error {
-	done := make(chan struct{})
-	select {
-	case m.turns <- done:
-	case <-m.quit:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	for range 2 { // one under way may be past what is meant
+		over := m.turns.Over()
+		m.kick()
+		if err := m.wait(ctx, over); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// wait waits for a turn of the loop to be over, or for the loop to be.
+func (m *Monitor) wait(ctx context.Context, over <-chan struct{}) error {
 	select {
-	case <-done:
+	case <-over:
 		return nil
 	case <-m.quit:
 		return nil
@@ -50,6 +64,7 @@ func (m *Monitor) turned(ctx context.Context) error {
 
 // turn does what is due. It runs on one goroutine at a time.
 func (m *Monitor) turn(now stall.Instant) {
+	m.lately.Store(int64(now))
 	if m.exact.finished() {
 		m.book.learnUnseen(now)
 	}

@@ -69,12 +69,14 @@ type Monitor struct {
 	operator *telemetry.Outbox // is told of errors
 	wall     atomic.Int64      // offset of wall time, ns
 
-	kicked chan struct{}
-	turns  chan chan struct{} // who waits for a turn of the loop
-	quit   chan struct{}
-	wg     sync.WaitGroup
-	once   sync.Once
-	end    error
+	kicked  chan struct{}
+	turns   *gcwatch.Turns // of the loop
+	lately  atomic.Int64   // Instant of the last of them
+	waiting atomic.Int32   // who wait in Flush
+	quit    chan struct{}
+	wg      sync.WaitGroup
+	once    sync.Once
+	end     error
 }
 
 // Start begins to watch this process. A second monitor in one process is
@@ -82,7 +84,8 @@ type Monitor struct {
 // same provider of meters the counters of requests begin again at zero. Anything
 // that cannot be had here, such as the tracer or the board, is done without and said
 // in the telemetry. In a bubble of testing/synctest, whose time is not the machine's,
-// Start is refused with [stall.ErrNotSupported].
+// Start is refused with [stall.ErrNotSupported]; a monitor that runs outside may be
+// used in one, but windows that begin or end in it are counted as dropped.
 func Start(opts ...Option) (*Monitor, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -136,7 +139,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.board, clock),
 		kicked: make(chan struct{}, 1),
-		turns:  make(chan chan struct{}),
+		turns:  gcwatch.NewTurns(),
 		quit:   make(chan struct{}),
 	}
 	m.operator = telemetry.NewOutbox(operatorRoom)

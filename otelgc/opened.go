@@ -45,7 +45,7 @@ func (s *slots) open(dst []openWindow, t stall.Instant) []openWindow {
 			slot: int16(i), held: stall.Instant(o.held.Load()),
 			start: stall.Instant(o.start.Load()), arrival: stall.Instant(o.arrival.Load()),
 		}
-		if w.held != 0 && w.held < t && w.start < t && s.turn[i].Load() == turn {
+		if w.held != 0 && w.held < t && 0 < w.start && w.start < t && s.turn[i].Load() == turn {
 			dst = append(dst, w)
 		}
 	}

@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,7 @@ type resolver struct {
 	// forgotten counts windows that began before what is remembered, and were not
 	// settled piece by piece: that much of them is unseen.
 	forgotten atomic.Uint64
+	foreign   atomic.Uint64 // windows by another clock
 }
 
 // passed returns the instant that every source has passed or missed its
@@ -87,7 +89,10 @@ func (r *resolver) drain(p *pending, due stall.Instant) {
 }
 
 func (r *resolver) resolveBatch() {
-	windows := r.batch
+	windows := slices.DeleteFunc(r.batch, r.elsewhere)
+	if len(windows) == 0 {
+		return
+	}
 	all := stall.Span{Start: windows[0].start, End: windows[0].end}
 	for i := range windows {
 		w := windows[i].window(nil)
@@ -112,6 +117,16 @@ func (r *resolver) resolveBatch() {
 	clear(windows)
 	clear(r.known)
 	r.known = r.known[:0]
+}
+
+// elsewhere reports, and counts, that a window began or ended by another clock: the
+// program is in a bubble of testing/synctest then, where it is the year 2000.
+func (r *resolver) elsewhere(e ended) bool {
+	if e.start > 0 && e.start <= e.end {
+		return false
+	}
+	r.foreign.Add(1)
+	return true
 }
 
 // resolveOne settles a window, or what is left of one that lasted.

@@ -3,6 +3,8 @@ package otelgc
 import (
 	"context"
 	"time"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // Flush waits until every collection and every window that has ended by now is
@@ -12,17 +14,17 @@ func (m *Monitor) Flush(ctx context.Context) error {
 		return nil
 	}
 	m.watcher.Flush()
-	now, came := m.clock.Now(), m.came()
-	tick := time.NewTicker(resolveEvery / 4)
-	defer tick.Stop()
+	m.waiting.Add(1)
+	defer m.waiting.Add(-1)
+	came := m.came()
+	if err := m.turned(ctx); err != nil {
+		return err
+	}
+	// The time is the loop's: who calls may be in a bubble, with a time of its own.
+	now := stall.Instant(m.lately.Load())
 	for !m.took(came) || m.reconciler.waiting(now) {
-		m.kick()
-		select {
-		case <-tick.C:
-		case <-m.quit:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := m.wait(ctx, m.turns.Over()); err != nil || isClosed(m.quit) {
+			return err
 		}
 	}
 	// A batch that is taken is resolved when the loop is through its turn.

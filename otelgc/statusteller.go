@@ -91,6 +91,7 @@ func (t *statusTeller) losses() {
 	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)
 	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0), 0)
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0), 0)
+	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0), 0)
 	m.tel.Dropped("child", "limit", m.book.takeCrowded(), 0)
 	t.disagreement(m.reconciler.disagreed())
 }

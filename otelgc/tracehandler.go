@@ -41,6 +41,10 @@ func (m *Monitor) TraceHandler() http.Handler {
 			http.Error(rw, "exact fidelity is off: use net/http/pprof", http.StatusServiceUnavailable)
 			return
 		}
+		if _, err := stall.NewClock(); err != nil { // the tracer would write to a channel of a bubble's
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		m.exact.serveTrace(rw, r, d)
 	})
 }

@@ -81,14 +81,18 @@ func (m *Monitor) release(k Mark, at stall.Instant) bool {
 // a mark has no goroutine, and of fidelity exact only what covers all of the
 // process. The window's Place is filled in.
 //
-// Resolve reports false if the window is not taken, since too many wait or the
-// monitor has been shut down: then tell is never called.
+// Resolve reports false if the window is not taken, since too many wait, the monitor
+// has been shut down, or the caller is in a bubble of testing/synctest, with a time of
+// its own: then tell is never called.
 func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
 	if m == nil || tell == nil {
 		return false
 	}
 	now := m.now()
 	inForce := m.release(k, now)
+	if now <= 0 {
+		return false // the caller's time is another one, see elsewhere
+	}
 	start := clamp(w.Start, 1, now)
 	e := ended{
 		start: start, end: clamp(w.End, start, now),

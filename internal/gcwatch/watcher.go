@@ -30,7 +30,8 @@ type Options struct {
 type Watcher struct {
 	onNotice func(*Notice)
 	bell     *bell
-	flush    chan chan struct{}
+	flush    chan struct{} // capacity 1
+	turns    *Turns
 	stop     chan struct{}
 	done     chan struct{}
 	once     sync.Once
@@ -82,7 +83,8 @@ func newWatcher(o Options) (*Watcher, error) {
 	}
 	return &Watcher{
 		onNotice: o.OnNotice,
-		flush:    make(chan chan struct{}),
+		flush:    make(chan struct{}, 1),
+		turns:    NewTurns(),
 		stop:     make(chan struct{}),
 		done:     make(chan struct{}),
 		reader:   r,
@@ -127,24 +129,30 @@ func (w *Watcher) run(poll time.Duration) {
 			w.deliver()
 		case <-ticker.C:
 			w.deliver()
-		case ack := <-w.flush:
+		case <-w.flush:
 			w.deliver()
-			close(ack)
 		case <-w.stop:
 			w.deliver()
 			return
 		}
+		w.turns.End()
 	}
 }
 
 // Flush delivers a notice now and returns when it was delivered. After Stop it
 // does nothing.
 func (w *Watcher) Flush() {
-	ack := make(chan struct{})
-	select {
-	case w.flush <- ack:
-		<-ack
-	case <-w.done:
+	for range 2 { // what is being delivered may have been read before
+		over := w.turns.Over()
+		select {
+		case w.flush <- struct{}{}:
+		default: // somebody else's is to come
+		}
+		select {
+		case <-over:
+		case <-w.done:
+			return
+		}
 	}
 }
 

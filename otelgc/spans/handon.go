@@ -13,6 +13,11 @@ const (
 	leastPortion = 64
 	portionEvery = 16 * time.Millisecond
 	flushEvery   = MaxHeld / portions // spans
+
+	// emptyWithin is how long next may take to empty its queue. It is as long as half
+	// of that queue takes a live Collector; a dead one shall not hold up other spans
+	// for as long as who waits would.
+	emptyWithin = 2 * time.Second
 )
 
 // handOn hands on what is decorated by now.
@@ -44,8 +49,10 @@ func (p *processor) handOn() {
 func rest() { time.Sleep(portionEvery) }
 
 // empty tells next, for who waits with ctx, to empty its queue, which half of it may
-// be full by now. That takes as long as an export does: where it fails, the spans
-// after it are handed on as if nobody waited.
+// be full by now. That takes as long as an export does: where it fails, or takes too
+// long, the spans after it are handed on as if nobody waited. The context is the
+// worker's own: who waits may be in a bubble of testing/synctest, of whose channels
+// nobody outside may ask.
 func (p *processor) empty(ctx *context.Context) {
 	passed := p.passed.Load()
 	if passed-p.emptied < flushEvery {
@@ -53,7 +60,9 @@ func (p *processor) empty(ctx *context.Context) {
 	}
 	p.emptied = passed
 	defer func() { _ = recover() }() // as in pass; it cost no span
-	if err := p.next.ForceFlush(*ctx); err != nil {
+	own, cancel := context.WithTimeout(context.WithoutCancel(*ctx), emptyWithin)
+	defer cancel()
+	if err := p.next.ForceFlush(own); err != nil {
 		p.flush.CompareAndSwap(ctx, nil) // who waits calls it once more, and tells of its error
 		p.rest()
 	}

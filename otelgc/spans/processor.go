@@ -30,6 +30,7 @@ package spans
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -54,15 +55,23 @@ const MaxHeld = 1 << 15
 // on, and call those of next: no span is lost. Where the time of Shutdown's context
 // does not suffice, next has what is left when it takes it, after its own Shutdown.
 // Spans that end from Shutdown on go on at once, as they are. The monitor may be
-// shut down before or after. With a nil Monitor the processor is next itself.
+// shut down before or after. With a nil Monitor, and in a bubble of testing/synctest,
+// the processor is next itself.
 func NewProcessor(m *otelgc.Monitor, next sdktrace.SpanProcessor) sdktrace.SpanProcessor {
-	if m == nil || next == nil {
+	if m == nil || next == nil || bubbled() {
 		return next
 	}
 	p := &processor{m: m, next: next, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 	p.rest = rest
 	p.worker.Go(p.run)
 	return p
+}
+
+// bubbled reports whether the caller is in a bubble of testing/synctest. The runtime
+// ends the program if the monitor, which is outside, rouses a worker in it.
+func bubbled() bool {
+	_, err := stall.NewClock()
+	return errors.Is(err, stall.ErrNotSupported)
 }
 
 type processor struct {

@@ -339,9 +339,17 @@ type costly struct {
 	counter
 	flushes int
 	err     error
+	hangs   bool // until the context ends
 }
 
-func (c *costly) ForceFlush(context.Context) error { c.flushes++; return c.err }
+func (c *costly) ForceFlush(ctx context.Context) error {
+	c.flushes++
+	if c.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return c.err
+}
 
 // TestFlushesCost: an export takes its time, and who waits for spans has one in
 // 1,024 of them; after one that fails the others go on as if nobody waited.
@@ -359,10 +367,11 @@ func TestFlushesCost(t *testing.T) {
 		"all":                {MaxHeld, nil, calls{Flushes: 31}},
 		"some, and it fails": {2000, dead, calls{1, 1 + 15}},
 		"all, and it fails":  {MaxHeld, dead, calls{1, 31}},
+		"some, and it hangs": {2000, nil, calls{1, 1 + 15}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := start(t, otelgc.WithExactBudget(0))
-			out := costly{err: c.err}
+			out := costly{err: c.err, hangs: strings.Contains(name, "hangs")}
 			p := &processor{m: m, next: &out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 			rests := 0
 			p.rest = func() { rests++ }
