@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +39,21 @@ func TestEndsThoughTheCollectorHangs(t *testing.T) {
 				t.Errorf("ended %v after the signal, want seconds", took)
 			}
 			checkProbe(t, one[gaps.Document](t, run.stdout.String()))
+			var d struct {
+				NotExported struct {
+					Events uint64
+					Error  string
+				} `json:"not_exported"`
+			}
+			if err := json.Unmarshal([]byte(run.stdout.String()), &d); err != nil {
+				t.Fatal(err)
+			}
+			if u := d.NotExported; u.Events == 0 || u.Error == "" {
+				t.Errorf("not exported: %+v, want the events, which nobody took, and why", u)
+			}
+			if want := fmt.Sprintf("events_lost=%d", d.NotExported.Events); !strings.Contains(run.log(), want) {
+				t.Errorf("no %q in the log: %s", want, run.log())
+			}
 		})
 	}
 }
@@ -80,6 +98,9 @@ func TestRunExportsItsLastValues(t *testing.T) {
 	}, "run", "--json", "--mode", "periodic", "--board=off", "--duration", "500ms")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if strings.Contains(stdout, "not_exported") || strings.Contains(stderr, "not all") {
+		t.Errorf("something was not exported: %s\n%s", stdout, stderr)
 	}
 	d := one[gaps.Document](t, stdout)
 	observed := 0.0

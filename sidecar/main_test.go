@@ -77,7 +77,13 @@ type background struct {
 
 func startSidecar(t *testing.T, environment []string, args ...string) *background {
 	t.Helper()
-	b := &background{t: t, cmd: exec.CommandContext(t.Context(), binary, args...), done: make(chan struct{})}
+	return startCommand(t, environment, exec.CommandContext(t.Context(), binary, args...))
+}
+
+// startCommand is startSidecar of a command that becomes one.
+func startCommand(t *testing.T, environment []string, cmd *exec.Cmd) *background {
+	t.Helper()
+	b := &background{t: t, cmd: cmd, done: make(chan struct{})}
 	b.cmd.Env = append(os.Environ(), environment...)
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -50,6 +51,8 @@ type Summary struct {
 	GCThreadsPartly bool       `json:"gc_threads_partly,omitempty"`
 
 	Allocations *Allocations `json:"allocations,omitempty"` // nil if nobody asked
+
+	Unexported *otelenv.Unexported `json:"not_exported,omitempty"` // of its telemetry
 
 	order uint64 // when it was first seen
 	inGC  timeInGC

@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -29,8 +28,8 @@ func (p *process) end(ctx context.Context) {
 	p.tellNow(p.clock.Now(), true)
 	p.summary.cover(&p.cover)
 	p.sayEnd()
-	if err := p.output.close(); err != nil && !errors.Is(err, context.Canceled) {
-		p.log.Warn("not all telemetry was exported", "error", err)
+	if p.summary.Unexported = p.output.close(); p.summary.Unexported != nil {
+		p.log.Warn("not all telemetry was exported", p.summary.Unexported.Facts()...)
 	}
 }
 

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
@@ -94,13 +95,17 @@ func (o *output) status(since, now, mark stall.Instant, unseen []stall.Span, cov
 	})
 }
 
-// close exports what is held. The observed metrics go first: their callbacks do
-// not outlive the telemetry.
-func (o *output) close() error {
+// close exports what is held, and returns what did not get out, nil for nothing. The
+// observed metrics go first: their callbacks do not outlive the telemetry.
+func (o *output) close() *otelenv.Unexported {
 	ctx, cancel := context.WithTimeout(context.Background(), stopFor)
 	defer cancel()
 	early, done := context.WithTimeout(ctx, stopFor/2)
 	defer done()
 	flushed := o.providers.Meter.ForceFlush(early)
-	return otelenv.Join(flushed, o.telemetry.Close(), o.providers.Shutdown(ctx))
+	err := otelenv.Join(flushed, o.telemetry.Close(), o.providers.Shutdown(ctx))
+	if errors.Is(err, context.Canceled) {
+		err = nil // it was told to end at once
+	}
+	return o.providers.Unexported(err)
 }

@@ -2,7 +2,6 @@ package verb
 
 import (
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 )
@@ -24,6 +23,7 @@ type complaints struct {
 	last time.Time     // of a complaint, logged or not
 	said time.Time     // of the last that was logged
 	wait time.Duration // until the next
+	mend string        // that was said last
 	left int
 	over bool
 }
@@ -45,8 +45,9 @@ func (c *complaints) Handle(err error) {
 		return
 	}
 	facts := []any{"error", oneLine(err.Error()), "not_logged", c.left}
-	if c.wait == 0 {
-		facts = append(facts, "mend", mendOf(err))
+	if mend := mendOf(err); mend != "" && (c.wait == 0 || mend != c.mend) {
+		facts = append(facts, "mend", mend)
+		c.mend = mend
 	}
 	c.log.Warn("export", facts...)
 	c.wait = min(max(complainFirst, 2*c.wait), complainLast)
@@ -59,18 +60,4 @@ func (c *complaints) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
-}
-
-// mendOf says what to do about an error of an exporter. Of TLS only the text tells.
-func mendOf(err error) string {
-	for _, c := range []struct{ text, mend string }{
-		{"does not look like a TLS handshake", "the Collector speaks no TLS: have OTEL_EXPORTER_OTLP_ENDPOINT begin with http://"},
-		{"HTTP response to HTTPS client", "the Collector speaks no TLS: have OTEL_EXPORTER_OTLP_ENDPOINT begin with http://"},
-		{"x509: ", "name the file with the CA of the Collector in OTEL_EXPORTER_OTLP_CERTIFICATE"},
-	} {
-		if strings.Contains(err.Error(), c.text) {
-			return c.mend
-		}
-	}
-	return "start a Collector at OTEL_EXPORTER_OTLP_ENDPOINT, or run without one: OTEL_METRICS_EXPORTER=none OTEL_LOGS_EXPORTER=none"
 }

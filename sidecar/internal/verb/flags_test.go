@@ -36,11 +36,11 @@ func TestComplaintsAreRare(t *testing.T) {
 	lines := func(d time.Duration) int {
 		b.Reset()
 		for end := now.Add(d); now.Before(end); now = now.Add(time.Second) {
-			c.Handle(errors.New("dead\ncollector"))
+			c.Handle(errors.New("connection refused:\ncollector"))
 		}
 		return strings.Count(b.String(), "\n")
 	}
-	if n := lines(10 * time.Second); n != 1 || !strings.Contains(b.String(), "dead; collector") || !strings.Contains(b.String(), "OTEL_METRICS_EXPORTER=none") {
+	if n := lines(10 * time.Second); n != 1 || !strings.Contains(b.String(), "refused:; collector") || !strings.Contains(b.String(), "OTEL_METRICS_EXPORTER=none") {
 		t.Errorf("10 complaints in 10 s made %d lines, want one with the mend: %s", n, b.String())
 	}
 	if n := lines(8 * time.Hour); n < 8*6 || n > 8*6+10 || strings.Contains(b.String(), "mend=") {

@@ -18,7 +18,7 @@ func run(e env, args []string) error {
 	var flags probeFlags
 	flags.add(set)
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
-	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT or SIGTERM")
+	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT, SIGTERM or SIGHUP")
 	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
 	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
@@ -60,7 +60,7 @@ func run(e env, args []string) error {
 	s.targets, s.keep, s.gapCPU = targets, *asJSON, *gapCPU
 	report, err := s.run(*duration)
 	if report != nil && *asJSON {
-		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen}))
+		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen, s.unexported}))
 	}
 	return err
 }

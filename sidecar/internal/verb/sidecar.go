@@ -40,6 +40,7 @@ type sidecar struct {
 	seen       []target.Summary
 	recordTo   string // a path, empty for none
 	workload   string
+	unexported *otelenv.Unexported // nil for nothing
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
@@ -128,8 +129,8 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
 	}
-	if err := s.shutdown(p); err != nil {
-		s.log.Warn("not all telemetry was exported", "error", err)
+	if s.unexported = p.Unexported(s.shutdown(p)); s.unexported != nil {
+		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
 	}
 	others.Wait()
 	err = record.close(summary.Snapshot, at)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
@@ -76,9 +77,11 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*t
 }
 
 // runDocument is the JSON document of run: that of its probe, what the machine
-// did to the target, and the .NET processes it attached to.
+// did to the target, the .NET processes it attached to, and what of its own telemetry
+// never reached a Collector.
 type runDocument struct {
 	gaps.Document
-	Host    *recording.Host  `json:"target_host,omitempty"`
-	Targets []target.Summary `json:"targets,omitempty"`
+	Host       *recording.Host     `json:"target_host,omitempty"`
+	Targets    []target.Summary    `json:"targets,omitempty"`
+	Unexported *otelenv.Unexported `json:"not_exported,omitempty"`
 }

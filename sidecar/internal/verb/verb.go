@@ -32,7 +32,8 @@ const usage = `otelgc-sidecar watches the machine next to a service.
   otelgc-sidecar report [flags] FILE...   what recorded files say of pauses
 
 Each verb takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments,
-3 the numbers cannot be believed.
+3 the numbers cannot be believed. A Collector that did not take all that run had to tell does not
+make it fail: its last words on standard error say so, and not_exported of the document.
 `
 
 // env is what a verb runs in.
@@ -50,7 +51,7 @@ var verbs = map[string]func(env, []string) error{
 	"doctor": runDoctor,
 }
 
-// orderly are the verbs that SIGINT and SIGTERM end early, in good order. The others
+// orderly are the verbs that signals end early, in good order. The others
 // leave nothing behind, and may be reading a file that never ends.
 var orderly = map[string]bool{"run": true, "probe": true, "demo": true}
 
@@ -60,12 +61,12 @@ var orderly = map[string]bool{"run": true, "probe": true, "demo": true}
 const secondAfter = time.Second
 
 // Main runs the command line, without the name of the program, and returns the
-// exit code. SIGINT and SIGTERM end a verb early; where that is done in good order,
-// another one, [secondAfter] later, kills.
+// exit code. A signal ends a verb early; where that is done in good order, another
+// one, [secondAfter] later, kills.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx := context.Background()
 	if len(args) > 0 && orderly[args[0]] {
-		told, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		told, stop := signal.NotifyContext(ctx, ending()...)
 		defer stop()
 		context.AfterFunc(told, func() { time.AfterFunc(secondAfter, stop) })
 		ctx = told
@@ -75,6 +76,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		complain(stderr, err)
 	}
 	return exitCode(err)
+}
+
+// ending are the signals that end a verb: that the terminal was closed, too, unless
+// that is to be outlived, as nohup(1) has it.
+func ending() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 func complain(stderr io.Writer, err error) {
