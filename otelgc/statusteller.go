@@ -50,22 +50,28 @@ func (t *statusTeller) tell(now stall.Instant) {
 // those before its watermark: what is after it is not unseen yet.
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
 	// What was said stands: where a pause seems to lie before, it is by its slack.
-	watermark := max(t.told[l.Source()], min(now, l.Watermark(), t.m.reconciler.told(), t.m.suspensions.told()))
+	before := t.told[l.Source()]
+	watermark := max(before, min(now, l.Watermark(), t.m.reconciler.told(), t.m.suspensions.told()))
 	t.told[l.Source()] = watermark
+	// Spans reach back over the deadline, so that a status that was lost is made good
+	// by the next; and to where the last one left off, however long that was ago.
+	from := t.since.Add(-sourceDeadline)
+	if before != 0 {
+		from = min(from, before)
+	}
 	// What a source has not passed by its deadline, it does not watch.
 	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
 	t.m.tel.Coverage(l.Source(), l.Coverage(recent))
 	n, d := l.Dropped()
 	t.m.tel.Status(telemetry.Status{
 		Source: l.Source(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
-		Unseen:  t.unseen(l, stall.Span{Start: t.since.Add(-sourceDeadline), End: watermark}),
+		Unseen:  t.unseen(l, stall.Span{Start: from, End: watermark}),
 		Dropped: telemetry.Loss{Count: n, Duration: d},
 		Cgroups: t.m.place.Cgroups,
 	})
 }
 
-// unseen returns what l did not see of s. Spans reach back over the deadline,
-// so a status that was lost is made good by the next.
+// unseen returns what l did not see of s.
 func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
 	t.spans = l.Seen(t.spans[:0], s)
 	var holes []stall.Span

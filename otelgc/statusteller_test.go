@@ -34,3 +34,31 @@ func TestWatermarkStands(t *testing.T) {
 		t.Errorf("watermarks %v, want twice %d", got, 2*second)
 	}
 }
+
+// TestStatusAfterLong: what a source did not see is named where it comes to be known
+// later than any deadline, as behind a decoder that had no CPU.
+func TestStatusAfterLong(t *testing.T) {
+	p, r := play(t), newRig()
+	c := r.apply(config{})
+	var err error
+	if p.tel, err = telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.clock}); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(at stall.Instant) {
+		p.status.source(at, p.clock.Wall(), p.book.log)
+		p.status.since = at
+	}
+	p.book.log.Advance(2 * second)
+	for at := 2 * second; at <= 10*second; at += second {
+		tell(at)
+	}
+	p.book.log.MarkUnseen(stall.Span{Start: 2 * second, End: 11 * second})
+	p.book.log.Advance(11 * second)
+	tell(11 * second)
+	all := r.events.statuses(stall.GoTrace)
+	last := all[len(all)-1]
+	starts, ends := last[stall.AttrUnseenStart].AsInt64Slice(), last[stall.AttrUnseenEnd].AsInt64Slice()
+	if len(starts) != 1 || stall.Instant(starts[0]) > 2*second || stall.Instant(ends[0]) != 11*second {
+		t.Errorf("unseen from %v to %v, want from %d or before to %d", starts, ends, 2*second, 11*second)
+	}
+}
