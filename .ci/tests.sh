@@ -4,9 +4,10 @@
 # machine checks as much as a fast one.
 FUZZ_COUNT=${FUZZ_COUNT:-10000}
 
-# step_test is the README's command, without cgo but where it is set otherwise;
+# step_test is the README's command, without cgo but where it is set otherwise,
+# and with as much time for a slow machine as the other steps have;
 # step_race has it. What vet has to say step_lint says.
-step_test() { go test -vet=off ./...; }
+step_test() { go test -vet=off -timeout 20m ./...; }
 
 # step_modules: the tests of the nested modules, the end-to-end test of the
 # Collector among them, which builds one first.
