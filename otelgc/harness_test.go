@@ -47,7 +47,7 @@ func startTest(t *testing.T, opts ...Option) *Monitor {
 
 func shutdown(t *testing.T, m *Monitor) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := m.Shutdown(ctx); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -56,7 +56,7 @@ func shutdown(t *testing.T, m *Monitor) {
 
 func flush(t *testing.T, m *Monitor) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := m.Flush(ctx); err != nil {
 		t.Fatalf("Flush: %v", err)
@@ -67,7 +67,7 @@ func flush(t *testing.T, m *Monitor) {
 // when its second is over. The next slice begins by itself.
 func turnover(t *testing.T, m *Monitor) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	resume, err := m.PauseExact(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func waitMarking(t *testing.T, m *Monitor) {
 // until waits for something to come true, however long the machine takes.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain: %s", what)
 		}

@@ -110,7 +110,7 @@ func TestPauseExactFreesTheTracer(t *testing.T) {
 	skipIfTraced(t)
 	m := startTest(t, WithExactBudget(1))
 	waitMarking(t, m)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for range 3 {
 		resume, err := m.PauseExact(ctx)

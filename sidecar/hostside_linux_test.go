@@ -71,7 +71,7 @@ func TestRunTellsTheTarget(t *testing.T) {
 	var watched, preempted time.Duration
 	var reader *board.Reader
 	var records []stall.Interval
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	for watched < time.Second || preempted < 50*time.Millisecond {
 		if strings.Contains(stderr.String(), "counted, not followed") {
 			t.Skipf("skipped: the scheduler cannot be followed here: %s", stderr.String())

@@ -17,7 +17,7 @@ import (
 
 func background(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -33,7 +33,7 @@ func gcEvents() dotnetipc.Request {
 // there a moment before.
 func locate(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		e, err := dotnetipc.Proc{}.Locate(pid)
 		if err == nil {
 			_, err = client(e).ProcessInfo(t.Context())
@@ -49,7 +49,7 @@ func locate(t *testing.T, pid int) dotnetipc.Endpoint {
 
 func client(e dotnetipc.Endpoint) *dotnetipc.Client {
 	c := dotnetipc.NewClient(e)
-	c.Timeout = 20 * time.Second // the machine may be busy
+	c.Timeout = 3 * time.Minute // the machine may be busy
 	return c
 }
 
@@ -181,7 +181,7 @@ func TestAzmcpElsewhere(t *testing.T) {
 // child waits for the only child of pid to have become azmcp.
 func child(t *testing.T, pid int) int {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		found, err := dotnetipc.Proc{}.Runtimes()
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestAzmcpReversePort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Timeout = 20 * time.Second
+	c.Timeout = 3 * time.Minute
 	if c.PID != server.PID() {
 		t.Errorf("process %d, want %d", c.PID, server.PID())
 	}
@@ -258,7 +258,7 @@ func TestAzmcpStopped(t *testing.T) {
 	if err := syscall.Kill(server.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	c.Timeout = 20 * time.Second
+	c.Timeout = 3 * time.Minute
 	if _, err := c.ProcessInfo(background(t)); err != nil {
 		t.Errorf("going on: %v", err)
 	}

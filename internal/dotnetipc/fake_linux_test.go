@@ -92,7 +92,7 @@ func (f *fake) asked() []command {
 // client returns a client that waits for an answer on a machine of any speed.
 func (f *fake) client() *Client {
 	c := NewClient(f.endpoint)
-	c.Timeout = time.Minute
+	c.Timeout = 3 * time.Minute
 	return c
 }
 
@@ -150,7 +150,7 @@ func (s *streamer) answer(conn net.Conn, c command, payload []byte) {
 
 func background(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -158,7 +158,7 @@ func background(t *testing.T) context.Context {
 // await waits until what holds.
 func await(t *testing.T, why string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain for: " + why)
 		}

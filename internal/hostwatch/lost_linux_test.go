@@ -36,7 +36,7 @@ func TestLostEvents(t *testing.T) {
 	if b.Totals.Dropped == 0 || len(b.Covered) != 0 || len(b.Denied) != 0 || b.Span.Empty() {
 		t.Errorf("batch with lost events, %v: %d denied, %d covered, %+v", b.Span, len(b.Denied), len(b.Covered), b.Totals)
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 		if err := w.batch(); err != nil {
 			t.Fatal(err)

@@ -184,7 +184,7 @@ func (l *log) add(b *Batch) {
 // await waits until the batches reach over d.
 func (l *log) await(t *testing.T, d time.Duration) {
 	t.Helper()
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(3 * time.Minute)
 	for {
 		l.mu.Lock()
 		n := len(l.batches)

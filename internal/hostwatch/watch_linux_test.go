@@ -213,7 +213,7 @@ func TestTargetThatEnds(t *testing.T) {
 	_ = cmd.Wait() // killed
 	select {
 	case <-w.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("the watch of a process that has ended goes on")
 	}
 	if err := w.Stop(); !errors.Is(err, ErrTarget) {

@@ -150,7 +150,7 @@ func firstBytes(t *testing.T, l net.Listener, s signal) string {
 	select {
 	case got := <-first:
 		return got
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		return "nobody came"
 	}
 }

@@ -52,7 +52,7 @@ func testBeside(t *testing.T, first bool) {
 	conn.Close()
 	var routes []string
 	var traces []byte
-	for deadline := time.Now().Add(time.Minute); len(routes) == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(3 * time.Minute); len(routes) == 0 && time.Now().Before(deadline); {
 		flush(t, m)
 		routes, traces = requestsOf(t, reader)
 	}

@@ -121,7 +121,7 @@ func watch(t *testing.T, conn *grpc.ClientConn) (n int, err error) {
 // client has the answer.
 func waitWindows(t *testing.T, m *otelgc.Monitor, got *told, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		flush(t, m)
 		got.mu.Lock()
 		have := len(got.all)

@@ -39,7 +39,7 @@ func TestJoin(t *testing.T) {
 		return nil
 	}, []grpc.ServerOption{grpc.StatsHandler(NewServerHandler(m))})
 	n := 0
-	for deadline := time.Now().Add(time.Minute); !followed; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !followed; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no slice began in a minute")
 		}

@@ -72,7 +72,7 @@ func TestDeadCollector(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got error %v, want one of one line that the time was over", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if again := shutdown(ctx); again == nil {
 		t.Error("second shutdown: got no error, want the first one's")

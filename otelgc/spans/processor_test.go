@@ -130,7 +130,7 @@ func checkSpan(t *testing.T, s sdktrace.ReadOnlySpan) {
 
 func waitUntil(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not done in a minute")
 		}
@@ -258,7 +258,7 @@ func TestShutdownOutOfTime(t *testing.T) {
 		t.Errorf("%d spans went past, want the one that ended after Shutdown", got)
 	}
 	// Were the monitor's goroutine in next, this would never return.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := m.ResolveNow(ctx); err != nil {
 		t.Errorf("the monitor after that: %v", err)

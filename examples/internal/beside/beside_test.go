@@ -60,7 +60,7 @@ func handlers() http.Handler {
 		}
 	})
 	mux.HandleFunc("/deadline", func(rw http.ResponseWriter, _ *http.Request) {
-		if err := http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 			panic(err)
 		}
 	})
@@ -108,7 +108,7 @@ func TestHTTP(t *testing.T) {
 			}
 			s.Close()
 			// A hijacked handler is not the server's any more.
-			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 				if err := m.Flush(context.Background()); err != nil {
 					t.Fatal(err)
 				}

@@ -111,7 +111,7 @@ func testGRPC(t *testing.T, first bool) {
 	if err := tracers.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); !said.hold("trace_id="); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !said.hold("trace_id="); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no window knows its span")
 		}

@@ -39,7 +39,7 @@ func collecting() (stop func()) {
 // after its answer.
 func waitWindows(t *testing.T, m *otelgc.Monitor, got *windows, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if err := m.Flush(context.Background()); err != nil {
 			t.Fatal(err)
 		}

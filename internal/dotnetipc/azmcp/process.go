@@ -123,7 +123,7 @@ func environment() []string {
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // endFor is how long a process may take to end in good order.
-const endFor = 30 * time.Second
+const endFor = 3 * time.Minute
 
 // Stop ends the process as its client would: by the end of its input.
 func (p *Process) Stop() error {

@@ -57,7 +57,7 @@ func (r *rig) stop() []Summary {
 // await waits until the log holds text as often as n.
 func (r *rig) await(text string, n int) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); strings.Count(r.log.String(), text) < n; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); strings.Count(r.log.String(), text) < n; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("the log does not hold %q %d times:\n%s", text, n, r.log)
 		}
@@ -125,7 +125,7 @@ func selector(t *testing.T, s string) Selector {
 // there a moment before.
 func located(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		e, err := dotnetipc.Proc{}.Locate(pid)
 		if err == nil {
 			client := dotnetipc.NewClient(e)

@@ -61,7 +61,7 @@ func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 			t.Errorf("read at last: got %v, %+v, want the end tag, and events that were lost", r.err, r.stats)
 		}
 		t.Logf("%+v", r.stats)
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("the stream does not end")
 	}
 	noLeak(t, server, own)

@@ -28,7 +28,7 @@ type heapSums struct{ stats, heaps [gc.NumGenerations]uint64 }
 // runs, and to the end of what the runtime had.
 func recordSession(t *testing.T, client *dotnetipc.Client, q dotnetipc.Request, drive func()) seen {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	s, err := client.Collect(ctx, q)
 	if err != nil {

@@ -88,7 +88,7 @@ func record(t *testing.T, procs int) *run {
 	p := newProgram(t, m)
 	p.drive(t)
 	p.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := m.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func (p *program) drive(t *testing.T) {
 }
 
 func shutdown(t *testing.T, m *otelgc.Monitor) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := m.Shutdown(ctx); err != nil {
 		t.Error(err)
