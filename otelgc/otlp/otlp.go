@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelgc/otelgc/internal/otelenv"
@@ -28,8 +27,7 @@ const (
 )
 
 // Start makes providers of meters, loggers and tracers from the environment,
-// sets them and the propagators tracecontext and baggage as the global ones,
-// and starts otelgc with them. It does not wait for a connection. Every sampled
+// sets them and the propagators as the global ones, and starts otelgc with them. It does not wait for a connection. Every sampled
 // span carries the time that stalls cost it, see package otelgc/spans: it is
 // exported up to a few seconds after its end.
 //
@@ -40,6 +38,8 @@ const (
 // OTEL_EXPORTER_OTLP_PROTOCOL, or its variant for a signal, says http/protobuf.
 // OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER and OTEL_TRACES_EXPORTER may be
 // none, and OTEL_SDK_DISABLED may be true: then otelgc works in process only.
+// OTEL_PROPAGATORS lists tracecontext and baggage (both is the default), or is none;
+// another one is told to the handler of errors and left out: set it after Start.
 // Options given here override the providers.
 //
 // Shutdown stops the monitor, exports what is held and ends the providers. It
@@ -63,7 +63,11 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 	otel.SetMeterProvider(p.Meter)
 	otel.SetLoggerProvider(p.Logger)
 	otel.SetTracerProvider(p.Tracer)
-	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	propagator, err := propagators()
+	if err != nil {
+		otel.Handle(fmt.Errorf("otelgc/otlp: %w", err))
+	}
+	otel.SetTextMapPropagator(propagator)
 	return m, func(ctx context.Context) error { return end(ctx, m, p) }, nil
 }
 
