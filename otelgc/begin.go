@@ -14,7 +14,9 @@ import (
 //	defer w.End()
 //
 // Begin and End belong on the goroutine that does the work, for its states are
-// what exact fidelity follows. Do not copy a Window that has begun: the copy
+// what exact fidelity follows. Windows that lie within each other, of one goroutine or
+// of a request and what Begin opens in its handler, are each counted: what stalls both
+// counts twice in otelgc.request.*. Do not copy a Window that has begun: the copy
 // would end as a window of its own. The zero Window is over.
 type Window struct {
 	w window // over if it has no home

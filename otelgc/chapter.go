@@ -80,12 +80,21 @@ func (c *chapter) learnTrack(t *gotrace.Track) bool {
 
 // lose forgets a goroutine of which something is missing: what is left of it
 // would be taken for the whole.
-func (c *chapter) lose(i int) { c.tracks[i] = track{goroutine: c.tracks[i].goroutine, lost: true} }
+func (c *chapter) lose(i int) {
+	c.tracks[i] = track{goroutine: c.tracks[i].goroutine, ended: c.tracks[i].ended, lost: true}
+}
 
-// lost reports whether a goroutine was followed and is forgotten.
-func (c *chapter) lost(goroutine uint64) bool {
+// endOf returns when a goroutine ended, if it did: by the end of the chapter where
+// nobody knows it better.
+func (c *chapter) endOf(goroutine uint64) (stall.Instant, bool) {
 	i, ok := c.trackOf(goroutine)
-	return ok && c.tracks[i].lost
+	switch {
+	case !ok || !c.tracks[i].ended:
+		return 0, false
+	case c.tracks[i].lost:
+		return c.span.End, true
+	}
+	return c.tracks[i].until, true
 }
 
 func (c *chapter) trackOf(goroutine uint64) (int, bool) {

@@ -49,6 +49,7 @@ func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
 		}
 		seen = c.span.End
 		b.crowded += by.learn(c.marks.joins.of(slot, s), func(j mark) stall.Instant { return c.taken(j, s) })
+		by.bury(c)
 	}
 	if seen < s.End {
 		b.loseChildren(slot, seen, by)
@@ -71,6 +72,17 @@ func (by *carrier) learn(joins []mark, from func(mark) stall.Instant) (over uint
 		}
 	}
 	return over
+}
+
+// bury has children leave that ended without a word. They are waited for no longer.
+func (by *carrier) bury(c *chapter) {
+	for i := range by.children {
+		if child := &by.children[i]; child.End == notLeft {
+			if end, ok := c.endOf(child.goroutine); ok {
+				child.End = max(end, child.Start)
+			}
+		}
+	}
 }
 
 func (b *book) loseChildren(slot int16, at stall.Instant, by *carrier) {
@@ -122,18 +134,14 @@ func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 	})
 }
 
-// appendChild adds the states of a goroutine within s, and returns how far they
-// reach. Where it was not followed, the window counts as parked; where it was and
-// something of it is missing, as unseen.
+// appendChild adds the states of a goroutine within s, during which it worked for the
+// window, and returns how far they reach. Where it was not followed, or something of
+// it is missing, what the window waited for is not known: that is unseen, and not the
+// window's own waiting.
 func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
 	at := s.Start
 	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
-			continue
-		}
-		if c.lost(goroutine) {
-			e.Track = appendState(e.Track, at, c.span.Start, stall.StateParked)
-			at = max(at, min(c.span.End, s.End))
 			continue
 		}
 		for t := c.track(goroutine, s); t.next(); {
@@ -141,7 +149,6 @@ func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) st
 			if v.Empty() {
 				continue
 			}
-			e.Track = appendState(e.Track, at, v.Start, stall.StateParked)
 			e.Track = appendState(e.Track, v.Start, v.End, t.state.state)
 			e.Own = appendOwn(e.Own, &t.state, v, c.workers)
 			at = v.End
@@ -153,6 +160,7 @@ func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) st
 			}
 		}
 		e.Own = c.appendMade(e.Own, goroutine, s)
+		at = max(at, min(c.span.End, s.End))
 	}
 	return at
 }

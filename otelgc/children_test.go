@@ -133,6 +133,52 @@ func TestChildIsTakenFromItsStart(t *testing.T) {
 	}
 }
 
+// TestChildUnknown: what the window waits while a child that is not followed works for
+// it, or one of which something is missing, is unseen, and no guess. One that ended
+// without leaving keeps nobody waiting.
+func TestChildUnknown(t *testing.T) {
+	const run, parked = stall.StateRunning, stall.StateParked
+	gens := []stall.Span{{Start: 1000, End: 10_000}, {Start: 10_000, End: 20_000}}
+	ended := func(t gotrace.Track) gotrace.Track { t.Ended = true; return t }
+	for _, c := range []struct {
+		name  string
+		child [2][]gotrace.Track // of the two generations
+		want  []string
+	}{
+		{"not followed", [2][]gotrace.Track{}, []string{"3000-5000"}},
+		{"followed, then not", [2][]gotrace.Track{{statesOf(2, inState(1000, 10_000, parked))}},
+			[]string{"3000-10000"}},
+		{"not followed, then it is", [2][]gotrace.Track{1: {statesOf(2, inState(10_000, 20_000, parked))}},
+			[]string{"3000-5000", "10000-18000"}},
+		{"something is missing", [2][]gotrace.Track{
+			{statesOf(2, inState(1000, 6000, parked), inState(7000, 10_000, parked))}, {statesOf(2, inState(10_000, 20_000, parked))}},
+			[]string{"3000-6000", "7000-18000"}},
+		{"it ended", [2][]gotrace.Track{{ended(statesOf(2, inState(1000, 6000, run)))}}, []string{"3000-5000", "6000-18000"}},
+		{"it ends in the next one", [2][]gotrace.Track{
+			{statesOf(2, inState(1000, 10_000, run))}, {ended(statesOf(2, inState(10_000, 12_000, run)))}}, []string{"3000-5000", "12000-18000"}},
+	} {
+		b := newBook(1, stall.Clock{})
+		marks := []gotrace.Mark{slot0(2000, 1, gotrace.WindowBegin), slot0(5000, 2, gotrace.WindowJoin)}
+		for i, s := range gens {
+			own := statesOf(1, inState(10_000, 18_000, parked), inState(18_000, 20_000, run))
+			if i == 0 {
+				own = statesOf(1, inState(1000, 3000, run), inState(3000, 10_000, parked))
+			}
+			b.learn(&gotrace.Generation{Span: s, Marks: marks, Tracks: append([]gotrace.Track{own}, c.child[i]...)}, nil)
+			marks = nil
+		}
+		var got []string
+		for _, s := range followed(b, stall.Window{Start: 2000, End: 19_000}, 0, 2000).Track {
+			if s.State == parked {
+				got = append(got, fmt.Sprintf("%d-%d", s.Start, s.End))
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: its own waiting (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
 // TestCarriers: windows within each other on one goroutine, children, and ends
 // on another goroutine.
 func TestCarriers(t *testing.T) {

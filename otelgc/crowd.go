@@ -13,7 +13,8 @@ type crowd struct {
 	n     int           // that have joined and not left
 	since stall.Instant // when the first of them did
 	past  []stall.Span  // while there were others, in the piece that is settled
-	lost  int           // children, of all, of which nobody knows whether they left
+	lost  int           // children, of all, that were there when they were lost from sight
+	quiet int           // of them, those that left where nobody traced, and will not say so
 }
 
 // maxCrowds bounds the crowds of one piece that are told apart: a window may have
@@ -32,7 +33,7 @@ func (c *crowd) join(at stall.Instant) {
 // for a crowd that is thought gone too early has its time called the window's own.
 func (c *crowd) leave(at stall.Instant) {
 	switch {
-	case c.lost > 0:
+	case c.lost > c.quiet:
 		c.lost--
 	case c.n == 1:
 		c.end(at)

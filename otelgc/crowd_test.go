@@ -16,8 +16,11 @@ import (
 func TestCrowd(t *testing.T) {
 	const extra = 3
 	marks := []gotrace.Mark{slot0(1000, 1, gotrace.WindowBegin)}
+	tracks := []gotrace.Track{statesOf(1,
+		inState(1, 1500, stall.StateRunning), inState(1500, 9000, stall.StateParked), inState(9000, 10_000, stall.StateRunning))}
 	at := stall.Instant(2000)
 	for g := range uint64(maxChildren) { // one after the other
+		tracks = append(tracks, statesOf(10+g, inState(1, 10_000, stall.StateParked)))
 		marks = append(marks, slot0(at, 10+g, gotrace.WindowJoin), slot0(at+10, 10+g, gotrace.WindowLeave))
 		at += 20
 	}
@@ -31,9 +34,7 @@ func TestCrowd(t *testing.T) {
 	b := newBook(1, stall.Clock{})
 	span := stall.Span{Start: 1, End: 10_000}
 	b.learn(&gotrace.Generation{
-		Span: span, Marks: marks,
-		Tracks: []gotrace.Track{statesOf(1,
-			inState(1, 1500, stall.StateRunning), inState(1500, 9000, stall.StateParked), inState(9000, 10_000, stall.StateRunning))},
+		Span: span, Marks: marks, Tracks: tracks,
 	}, nil)
 	w := stall.Window{Start: 1000, End: 9500}
 	e := followed(b, w, 0, 1000)
@@ -185,7 +186,11 @@ func TestLostLeaveFirst(t *testing.T) {
 			second = append(second, slot0(23_000, later+uint64(room)+g, leave))
 		}
 		parked := func(s stall.Span) []gotrace.Track {
-			return []gotrace.Track{statesOf(1, inState(s.Start, s.End, stall.StateParked))}
+			list := []gotrace.Track{statesOf(1, inState(s.Start, s.End, stall.StateParked))}
+			for g := range uint64(max(c.before, room)) {
+				list = append(list, statesOf(lost+g, inState(s.Start, s.End, stall.StateParked)), statesOf(later+g, inState(s.Start, s.End, stall.StateParked)))
+			}
+			return list
 		}
 		seen := []stall.Span{{Start: 1, End: 10_000}, {Start: 20_000, End: 40_000}}
 		b.learn(&gotrace.Generation{Span: seen[0], Marks: first, Tracks: parked(seen[0])}, nil)
@@ -200,5 +205,41 @@ func TestLostLeaveFirst(t *testing.T) {
 		if diff := cmp.Diff(want, e.Track[len(e.Track)-1]); diff != "" {
 			t.Errorf("%s: the last that is known to be its own waiting (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+// TestQuietLeave: of children that were lost from sight, those that left where nobody
+// traced will not leave again: a crowd that leaves later is gone.
+func TestQuietLeave(t *testing.T) {
+	for _, c := range []struct{ lost, quiet, leaves, want int }{
+		{lost: 2, quiet: 2, leaves: 1, want: 0},
+		{lost: 2, quiet: 1, leaves: 1, want: 1},
+		{lost: 2, quiet: 1, leaves: 2, want: 0},
+		{lost: 2, quiet: 0, leaves: 2, want: 1},
+	} {
+		by := crowd{lost: c.lost, quiet: c.quiet}
+		by.join(10)
+		for range c.leaves {
+			by.leave(20)
+		}
+		if by.n != c.want {
+			t.Errorf("%+v: %d are there still", c, by.n)
+		}
+	}
+}
+
+// TestQuietLeaveIsTheWindows: what is told of a slot that another window has by now
+// is none of it.
+func TestQuietLeaveIsTheWindows(t *testing.T) {
+	s := newSlots(nil)
+	slot := s.take()
+	s.publish(openWindow{slot: slot, held: 7, start: 7})
+	s.leave(slot)
+	if n, ok := s.leftUnmarked(slot, 7); n != 1 || !ok {
+		t.Errorf("left unmarked: %d %v, want the window's 1", n, ok)
+	}
+	s.claim(slot, 7)
+	if _, ok := s.leftUnmarked(slot, 7); ok {
+		t.Error("the slot is nobody's, and a child of the window's left")
 	}
 }

@@ -3,6 +3,7 @@ package otelgc
 import (
 	"context"
 	"runtime/trace"
+	"sync/atomic"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
@@ -50,9 +51,10 @@ func (w *window) context(ctx context.Context) context.Context {
 //
 // While the window's own goroutine is parked, what stalls a joined one is
 // charged to the window in its place; of several that joined, to the first that
-// is not parked itself. The first 64 count (of a window that lasts, those of each
+// is not parked itself. A second call of leave does nothing. The first 64 count (of a window that lasts, those of each
 // second or so); what the window waits while there are more, and none of the 64
-// explains, is unseen. Without Join only the window's own goroutine is
+// explains, is unseen, and so is what it waits while nobody knows what a joined one does.
+// One that ends without leave has left. Without Join only the window's own goroutine is
 // followed, and its waiting for others is the program's own doing. A goroutine that
 // began in the window counts from its start if it has not been parked before Join,
 // so that what it waits for its first CPU is seen: call Join first. A window that is
@@ -66,10 +68,12 @@ func Join(ctx context.Context) (leave func()) {
 		return func() {}
 	}
 	trace.Log(context.Background(), gotrace.WindowJoin.Key(p.slot), "")
+	var left atomic.Bool
 	return func() {
 		// The slot may be another window's by now: that one is not left by
-		// a goroutine that never joined it.
-		if !p.open() {
+		// a goroutine that never joined it. Nor does who leaves twice leave for
+		// another child.
+		if left.Swap(true) || !p.open() {
 			return
 		}
 		if !p.m.exact.marking() {

@@ -144,3 +144,20 @@ func computeBeside(ctx context.Context, opened time.Time) {
 	}()
 	<-done
 }
+
+// TestLeaveTwice: who leaves twice has left once, or another child would be taken to
+// have left.
+func TestLeaveTwice(t *testing.T) {
+	m := startTest(t, WithExactBudget(0))
+	m.exact.active.Store(true) // as in a slice, without a trace
+	w := m.Begin(context.Background())
+	defer w.End()
+	slot := w.w.home.slot
+	leave := Join(w.Context(context.Background()))
+	m.exact.active.Store(false)
+	leave()
+	leave()
+	if got := m.slots.opened[slot].leftUnmarked.Load(); got != 1 {
+		t.Errorf("left %d times, want once", got)
+	}
+}

@@ -76,6 +76,13 @@ func (s *slots) endedBy(slot int16, t stall.Instant, off time.Duration) (stall.I
 // leave notes that a child left the window while no slice was traced.
 func (s *slots) leave(slot int16) { s.opened[slot].leftUnmarked.Add(1) }
 
+// leftUnmarked returns how many children have left while no slice was traced the window
+// that has had the slot since then, or false if it has it no longer.
+func (s *slots) leftUnmarked(slot int16, held stall.Instant) (int, bool) {
+	n := int(s.opened[slot].leftUnmarked.Load())
+	return n, stall.Instant(s.opened[slot].held.Load()) == held
+}
+
 // childrenKnown reports whether the trace has every leave of the window's
 // children.
 func (s *slots) childrenKnown(slot int16) bool { return s.opened[slot].leftUnmarked.Load() == 0 }

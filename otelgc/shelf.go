@@ -41,11 +41,13 @@ const anchorEvery = 64
 type track struct {
 	goroutine uint64
 	created   bool // it began in the generation, where the states begin
+	ended     bool // and it ended in it, where they end; or nobody knows where
 	packed    []byte
-	anchors   []anchor // the first is where it begins
-	count     int      // of efforts
-	efforts   []effort // by start
-	lost      bool     // something was too much to keep: nothing is known
+	anchors   []anchor      // the first is where it begins
+	until     stall.Instant // the end of its states
+	count     int           // of efforts
+	efforts   []effort      // by start
+	lost      bool          // something was too much to keep: nothing is known
 }
 
 // clear makes the shelf ready for so many states of tracks, in one step: memory
@@ -63,11 +65,11 @@ func (s *shelf) put(t *gotrace.Track) (track, bool) {
 	for span := range t.Spans {
 		if !p.add(newState(span)) {
 			s.bytes, s.anchors = s.bytes[:p.first], s.anchors[:p.anchor]
-			return track{goroutine: t.Goroutine, lost: true}, false
+			return track{goroutine: t.Goroutine, ended: t.Ended, lost: true}, false
 		}
 	}
 	return track{
-		goroutine: t.Goroutine, created: t.Created,
+		goroutine: t.Goroutine, created: t.Created, ended: t.Ended, until: p.at,
 		packed: s.bytes[p.first:], anchors: s.anchors[p.anchor:],
 	}, true
 }

@@ -31,7 +31,7 @@ var (
 	}
 	coverage = Metric{
 		stall.MetricCoverage, Gauge, "1", []string{stall.AttrSource},
-		"Fraction of time that the source watched.",
+		"Fraction of time that the source watched: of gcwatch and gotrace over the last 10 s, of a probe since it began, of others since their last status.",
 	}
 	droppedItems = Metric{
 		stall.MetricDropped, Counter, "{item}", []string{stall.AttrItem, stall.AttrErrorType},
