@@ -45,7 +45,7 @@ func TestEndsThoughTheCollectorHangs(t *testing.T) {
 					Error  string
 				} `json:"not_exported"`
 			}
-			if err := json.Unmarshal([]byte(run.stdout.String()), &d); err != nil {
+			if err := json.Unmarshal(run.stdout.Bytes(), &d); err != nil {
 				t.Fatal(err)
 			}
 			if u := d.NotExported; u.Events == 0 || u.Error == "" {
