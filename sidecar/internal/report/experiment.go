@@ -191,7 +191,7 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	switch {
 	case err == io.EOF:
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		b.addHole(Hole{b.End, 0, err.Error() + ": the recording is cut off, by a crash, or it goes on still"})
+		b.addHole(Hole{b.End, 0, err.Error() + ": the recording is cut off, by a crash or a full disk, or it goes on still"})
 	default:
 		b.addHole(Hole{b.End, 0, err.Error()})
 		damage = &Damaged{fmt.Errorf("%w: what was whole before it is reported", err)}

@@ -52,7 +52,7 @@ func (x *Experiment) judgeResults(r *Report, claimed []gc.Kind) {
 // judgeWhole asks for what was lost.
 func (x *Experiment) judgeWhole(r *Report) {
 	if !x.Ended {
-		x.not("the recording has no end, since a crash cut it off or it goes on still: what came after its first %v is missing", r.Duration().Round(time.Second))
+		x.not("the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first %v is missing", r.Duration().Round(time.Second))
 	}
 	if x.Unrecorded > 0 {
 		x.not("%s did not get into the recording", page.Many(x.Unrecorded, "record"))

@@ -57,7 +57,7 @@ func TestNotReproducible(t *testing.T) {
 			x.Workload = ""
 		}, nil, "workload"},
 		{"too much for a report", func(r *Report, _ *Experiment) { r.Left.Collections = 3 }, nil, "3 collections and stops are more than a report holds"},
-		{"no end", func(_ *Report, x *Experiment) { x.Ended = false }, nil, "has no end, since a crash cut it off or it goes on still: what came after its first 1m10s is missing"},
+		{"no end", func(_ *Report, x *Experiment) { x.Ended = false }, nil, "has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first 1m10s is missing"},
 		{"no probe", func(_ *Report, x *Experiment) { x.Probes = nil }, nil, "nobody probed the machine"},
 	}
 	for _, tt := range tests {
@@ -83,7 +83,7 @@ func TestCutInWarmup(t *testing.T) {
 	x.judge(whole, nil)
 	want := []string{
 		"the recording lasts 1m10s, the warm-up 1m0s: no results are left",
-		"the recording has no end, since a crash cut it off or it goes on still: what came after its first 1m10s is missing",
+		"the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first 1m10s is missing",
 		"7 records did not get into the recording",
 		"the doctor says that numbers of this machine cannot be believed: clocksource",
 	}
