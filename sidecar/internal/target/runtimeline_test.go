@@ -104,18 +104,21 @@ func FuzzParseThread(f *testing.F) {
 	})
 }
 
-// TestTapeOfTheEnd: what only the end cuts off counts as watched.
+// TestTapeOfTheEnd: what only the end cuts off is no time that was lost in the midst of
+// the watch, and counts as watched neither.
 func TestTapeOfTheEnd(t *testing.T) {
-	var got []recording.Record
-	v := tape{id: 3, add: func(r recording.Record) { got = append(got, r) }}
-	v.status(10, 9, 1, 0, false)
-	v.status(20, 19, 2, 5, false)
-	v.status(30, 29, 2, 25, true)
-	status := func(at stall.Instant, lost uint64, unseen time.Duration) recording.Record {
-		return recording.Status{Source: "dotnet", Target: 3, At: at, Watermark: at - 1, Dropped: lost, Unseen: unseen}
-	}
-	if diff := cmp.Diff([]recording.Record{status(10, 1, 0), status(20, 2, 5), status(30, 2, 5)}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for _, c := range []struct{ unseen, mark stall.Instant }{{5, 29}, {8, 26}, {25, 19}} {
+		var got []recording.Record
+		v := tape{id: 3, add: func(r recording.Record) { got = append(got, r) }}
+		v.status(10, 9, 1, 0, false)
+		v.status(20, 19, 2, 5, false)
+		v.status(30, 29, 2, time.Duration(c.unseen), true)
+		status := func(at, mark stall.Instant, lost uint64, unseen time.Duration) recording.Record {
+			return recording.Status{Source: "dotnet", Target: 3, At: at, Watermark: mark, Dropped: lost, Unseen: unseen}
+		}
+		if diff := cmp.Diff([]recording.Record{status(10, 9, 1, 0), status(20, 19, 2, 5), status(30, c.mark, 2, 5)}, got); diff != "" {
+			t.Errorf("unseen %d (-want +got):\n%s", c.unseen, diff)
+		}
 	}
 	(&tape{}).status(10, 9, 1, 0, false) // nothing is recorded
 }

@@ -21,6 +21,7 @@ type tape struct {
 	id     int
 	target recording.Target // as it was told last
 	unseen time.Duration    // as it was told last
+	mark   stall.Instant    // as it was told last
 }
 
 // begin says which process it is.
@@ -110,13 +111,16 @@ func (t tape) suspension(s *dotnetgc.Stop) {
 
 // status says how far the process was seen. The last one repeats what was not
 // seen up to the one before: what the end itself cuts off, a collection that goes
-// on, is beyond the recording.
+// on, or what a killed process did not hand over, is beyond what was watched.
 func (t *tape) status(now, mark stall.Instant, lost uint64, unseen time.Duration, last bool) {
 	if t.add == nil {
 		return
 	}
-	if !last {
+	if last {
+		mark = max(t.mark, mark.Add(t.unseen-unseen))
+	} else {
 		t.unseen = unseen
 	}
+	t.mark = mark
 	t.add(recording.Status{Source: stall.Dotnet.String(), Target: t.id, At: now, Watermark: mark, Dropped: lost, Unseen: t.unseen})
 }
