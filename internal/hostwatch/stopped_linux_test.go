@@ -88,11 +88,11 @@ func checkHeld(t *testing.T, pid int, hold, release func()) {
 	w := start(t, Options{PID: pid}, l)
 	l.await(t, time.Second)
 	hold()
-	held := stall.Span{Start: w.o.Clock.Now()}
 	ran, waited := schedstat(t, pid)
+	held := stall.Span{Start: w.o.Clock.Now()}
 	time.Sleep(4 * restEvery)
-	r, q := schedstat(t, pid)
 	held.End = w.o.Clock.Now()
+	r, q := schedstat(t, pid)
 	release()
 	if r != ran || q != waited { // whoever thaws these tests' own group, or continues it
 		t.Skipf("skipped: somebody woke it while it was held: it ran for %v, and waited for a CPU for %v", r-ran, q-waited)
