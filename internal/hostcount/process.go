@@ -98,6 +98,10 @@ func (p *Process) Owner() stall.Owner { return stall.Owner{PID: int32(p.pid), Cr
 // Root returns the root of the file system that the process is read from.
 func (p *Process) Root() fs.FS { return p.root }
 
+// Freezable reports whether it is told of a cgroup of the process whether a freezer
+// holds it. It is told of now alone, not of since when.
+func (p *Process) Freezable() bool { return len(p.freezers) > 0 }
+
 // File returns the path of a file of the process.
 func (p *Process) File(name string) string { return path.Join("proc", strconv.Itoa(p.pid), name) }
 

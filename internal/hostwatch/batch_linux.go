@@ -44,6 +44,12 @@ func (w *Watch) batch() error {
 	return nil
 }
 
+// late reports whether a batch is so long that the watch itself was held up: a
+// freezer may have come and gone in it, which leaves no event of who sleeps.
+func (w *Watch) late(batch stall.Span) bool {
+	return batch.Duration() > 2*restEvery && w.process.Freezable()
+}
+
 // due reports whether what is dear is read in this batch, and of how many
 // threads the run delay is: of a scheduler that is followed it is known.
 func (w *Watch) due() (slow bool, limit int) {
@@ -86,7 +92,7 @@ func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	}
 	b.Span = stall.Span{Start: w.mark, End: upTo}
 	w.waits = append(w.waits[:0], w.timeline.waits...) // before they are joined
-	doubt := !whole || now.Stolen > w.last.Stolen || now.Frozen || w.last.Frozen
+	doubt := !whole || now.Stolen > w.last.Stolen || now.Frozen || w.last.Frozen || w.late(b.Span)
 	w.verdict.judge(w.timeline, b.Span, doubt, now.MajorFaults > w.last.MajorFaults)
 	w.remember(b.Span, whole, now)
 	b.Denied, b.Covered = w.intervals(now.Counts, b.Span), w.verdict.covered

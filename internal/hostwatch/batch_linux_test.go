@@ -32,6 +32,27 @@ func TestJudgesUpToTheCounters(t *testing.T) {
 	}
 }
 
+// TestLateBatchCoversNothing: of a process that a freezer may hold, nothing is known
+// of a time for which nobody looked: it sleeps without an event.
+func TestLateBatchCoversNothing(t *testing.T) {
+	dir := makeGroup(t, freezers["v1"].place, freezers["v2"].place)
+	pid := child(t, "sleep", -1)
+	enter(t, dir, pid)
+	l := &log{}
+	w := still(t, pid, os.DirFS("/"), Options{OnBatch: l.add})
+	untilState(t, w.process, "S")
+	if err := w.begin(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * restEvery)
+	if err := w.batch(); err != nil {
+		t.Fatal(err)
+	}
+	if b := &l.batches[0]; len(b.Covered) > 0 || b.Span.Duration() < 3*restEvery/2 {
+		t.Errorf("batch of %v covers %v, want nothing", b.Span.Duration(), b.Covered)
+	}
+}
+
 // TestThrottledOfEightCPUs: of 400 ms on a machine of eight CPUs 50 are certain,
 // on however few of them the watch itself runs. That they were within the batch is
 // all that is known of them.
