@@ -84,16 +84,21 @@ func eventually(t *testing.T, what string, try func() error, ps ...*process) {
 }
 
 // addresses returns n loopback addresses that nobody listens on, of ports that
-// Linux hands out to nobody by itself (ip_local_port_range begins at 32768).
+// Linux hands out to nobody by itself (ip_local_port_range begins at 32768). Of each
+// the UDP port is taken until the test ends: other tests do as much.
 func addresses(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	for tries := 0; len(addrs) < n && tries < 1000; tries++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		taken, err := net.ListenPacket("udp", addr)
 		if err != nil {
 			continue
 		}
-		defer l.Close() // held until all are known, so that they differ
-		addrs = append(addrs, l.Addr().String())
+		t.Cleanup(func() { _ = taken.Close() }) // nothing was said on it
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close() // it is only asked whether it is free
+			addrs = append(addrs, addr)
+		}
 	}
 	if len(addrs) < n {
 		t.Fatal("no free port")

@@ -53,7 +53,7 @@ func (s *site) sidecar(t *testing.T, board string) *process {
 	return start(t, s.env("sidecar", board), build(t, "../../..", "./sidecar"), "run", "--board", board, "--mode", "periodic")
 }
 
-var client = &http.Client{Timeout: 10 * time.Second}
+var client = &http.Client{Timeout: time.Minute}
 
 func get(url string) (string, error) {
 	r, err := client.Get(url)

@@ -17,8 +17,8 @@ const (
 	every    = 100 * time.Millisecond // between two batches of a process
 	ended    = 50 * time.Millisecond  // after it began, a span has ended
 	slowSpan = 15 * time.Millisecond
-	// drain is the longest that anything is held after the last span.
-	drain = 15 * time.Second
+	// drain is a guard: nothing is held as long after the last span.
+	drain = 5 * time.Minute
 )
 
 // soaked is what the soak saw.

@@ -102,20 +102,27 @@ func collector(t *testing.T, env []string, args ...string) *exec.Cmd {
 }
 
 // address returns one of loopback that nobody listens on, of a port that Linux
-// hands out to nobody by itself (ip_local_port_range begins at 32768).
+// hands out to nobody by itself (ip_local_port_range begins at 32768). The UDP port is
+// taken until the test ends: other tests do as much.
 func address(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))); err == nil {
-			defer l.Close()
-			return l.Addr().String()
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		taken, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = taken.Close() }) // nothing was said on it
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close() // it is only asked whether it is free
+			return addr
 		}
 	}
 	t.Fatal("no free port")
 	return ""
 }
 
-var client = &http.Client{Timeout: 10 * time.Second}
+var client = &http.Client{Timeout: time.Minute}
 
 // ask gets a page, or posts a body of JSON.
 func ask(url, body string) (string, error) {
