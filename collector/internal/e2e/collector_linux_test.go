@@ -22,6 +22,7 @@ const (
 type site struct {
 	grpc, http, health, prometheus, self string
 	out, storage                         string
+	lossy                                bool // its senders give up soon
 }
 
 func newSite(t *testing.T, out string) *site {
@@ -37,20 +38,26 @@ const (
 	lastPort  = 32_000
 )
 
-// freeAddresses returns n loopback addresses that nobody listens on.
+// freeAddresses returns n loopback addresses that nobody listens on, nor another run
+// of these tests will, which may be long before a slow program does: of each the UDP
+// port is taken until the test ends.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
 	var addrs []string
 	for tries := 0; len(addrs) < n; tries++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort)))
-		if err != nil {
-			if tries > 1000 {
-				t.Fatalf("find free port: %v", err)
+		addr := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort))
+		taken, err := net.ListenPacket("udp", addr)
+		if err == nil {
+			t.Cleanup(func() { _ = taken.Close() }) // nothing was said on it
+			var l net.Listener
+			if l, err = net.Listen("tcp", addr); err == nil {
+				_ = l.Close() // it is only asked whether it is free
+				addrs = append(addrs, addr)
 			}
-			continue
 		}
-		defer l.Close() // held until all are known, so that they differ
-		addrs = append(addrs, l.Addr().String())
+		if err != nil && tries > 1000 {
+			t.Fatalf("find free port: %v", err)
+		}
 	}
 	return addrs
 }
@@ -59,6 +66,12 @@ func freeAddresses(t *testing.T, n int) []string {
 func (s *site) collect(t *testing.T) *process {
 	t.Helper()
 	return s.collectBy(t, config)
+}
+
+// attribute starts a Collector that attributes spans.
+func (s *site) attribute(t *testing.T) *process {
+	t.Helper()
+	return s.collectBy(t, attributed, "OTELGC_WAIT="+long.String())
 }
 
 // collectBy runs another configuration, with more of an environment.
@@ -96,7 +109,7 @@ func (s *site) scrape() (string, error) { return get("http://" + s.prometheus + 
 
 // client does not keep connections: a killed server would leave dead ones.
 var client = &http.Client{
-	Timeout:   10 * time.Second,
+	Timeout:   time.Minute,
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 

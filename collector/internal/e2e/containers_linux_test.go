@@ -16,19 +16,20 @@ func inContainer(c *exec.Cmd) { c.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID 
 func TestContainers(t *testing.T) {
 	const spans = 300
 	dir := t.TempDir()
-	n := newTiers(t, briefly)
+	n := newTiers(t, long)
 	services := []string{"e2e-orders", "e2e-stock", "e2e-mail"}
 	file := func(service string) string { return filepath.Join(dir, service) }
 	out := n.place()
-	var begin []func()
+	var shops []*shop
 	for _, service := range services {
 		env := append(n.agent.senderEnv(service, "grpc", "off"), "GOGC=100",
 			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.uid=pod-of-"+service+",k8s.container.name=main")
-		shop, its := out.startShop(t, inContainer, nil, service, env, "-answers", file(service), "-requests", fmt.Sprint(spans))
-		begin = append(begin, func() { its(); shop.wait(t) })
+		shops = append(shops, out.startShop(t, inContainer, nil, service, env,
+			"-answers", file(service), "-requests", fmt.Sprint(spans), "-last"))
 	}
 	for i, service := range services {
-		begin[i]()
+		shops[i].work(t)
+		shops[i].finish(t)
 		compare(t, out.come(t, service, spans), answers(t, file(service)), sameJoin(gaps{}), "gc.pause", "unseen")
 	}
 	n.stop(t)

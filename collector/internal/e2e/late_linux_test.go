@@ -65,7 +65,7 @@ func (m *machine) collection(index int, pause wallSpan) plog.Logs {
 func TestLateEvents(t *testing.T) {
 	t.Parallel()
 	const requests = 30
-	n := newTiers(t, time.Minute) // late is the events, not this machine
+	n := newTiers(t, long) // late is the events, not this machine
 	m := &machine{"11111111-0000-4000-8000-000000000000", 1_700_000_000_000_000_000}
 	began := time.Now().UnixNano()
 	second := func(i int) wallSpan { return wallSpan{began + int64(i-1)*1e9, began + int64(i)*1e9} }

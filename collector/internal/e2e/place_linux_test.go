@@ -2,9 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // place is where what was sent comes out, and who has to be alive for that.
@@ -44,28 +45,18 @@ func (p place) come(t *testing.T, service string, want int) (got map[string]said
 	return got
 }
 
-// startShop starts a shop, as prepare says and by another program that becomes it. It
-// works from when begin is called: when it has told its first status, before which
-// nobody outside can know that it was watched.
-func (p place) startShop(t *testing.T, prepare func(*exec.Cmd), by []string, service string, env []string, args ...string) (shop *process, begin func()) {
+// hear waits until a source of a service has said that it saw all up to an instant.
+func (p place) hear(t *testing.T, service string, source stall.Source, upTo int64, ps ...*process) {
 	t.Helper()
-	in, gate, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = gate.Close() }) // it may be closed
-	shop = startBy(t, by, func(c *exec.Cmd) { c.Stdin = in; prepare(c) }, env, programs(t).shop, args...)
-	_ = in.Close() // the shop has it
-	return shop, func() {
-		t.Helper()
-		eventually(t, "the first status of "+service, func() error {
-			if _, ok := find(p.events(), service, "otelgc.source.status"); !ok {
-				return fmt.Errorf("none came")
+	eventually(t, fmt.Sprintf("what %s of %s saw", source, service), func() error {
+		for _, e := range p.events() {
+			mark, _ := e.attrs[stall.AttrWatermark].(int64)
+			if e.service == service && e.name == stall.EventSourceStatus && e.attrs[stall.AttrSource] == source.String() && mark >= upTo {
+				return nil
 			}
-			return nil
-		}, append(p.ps, shop)...)
-		_ = gate.Close()
-	}
+		}
+		return fmt.Errorf("it has not told since")
+	}, append(ps, p.ps...)...)
 }
 
 // asItIs prepares nothing.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // pressure is who takes the machine away from the shop, and how a sidecar tells.
@@ -19,6 +21,14 @@ type pressure struct {
 
 	requests int    // that the shop has to serve
 	rest     string // in each of them
+}
+
+// source is who tells what the machine did.
+func (by *pressure) source() stall.Source {
+	if by.follow {
+		return stall.TargetWatch
+	}
+	return stall.ProbePeriodic
 }
 
 // competitor is somebody who wants the one CPU that the shop has.
@@ -55,28 +65,26 @@ func (s *site) press(t *testing.T, out place, by pressure, service string, blind
 	if blind {
 		shown = "off"
 	}
-	env := append(s.senderEnv(service, "grpc", shown), "GOGC=100", "OTEL_EXPORTER_OTLP_TIMEOUT=60000")
-	args = append([]string{"-answers", file, "-requests", fmt.Sprint(by.requests), "-rest", by.rest}, args...)
-	var shop, sidecar *process
-	var begin func()
+	env := append(s.senderEnv(service, "grpc", shown), "GOGC=100")
+	args = append([]string{"-answers", file, "-requests", fmt.Sprint(by.requests), "-rest", by.rest, "-last"}, args...)
+	var sidecar *process
 	if !by.follow { // then nobody need be there before the board is
 		sidecar = s.follow(t, by, board, nil)
 	}
-	shop, begin = out.startShop(t, asItIs, by.shop, service, env, args...)
+	shop := out.startShop(t, asItIs, by.shop, service, env, args...)
 	if by.follow {
-		sidecar = s.follow(t, by, board, shop)
+		sidecar = s.follow(t, by, board, shop.process)
 	}
 	f, enough := followBoard(t, board)
-	begin()
+	out.hear(t, "e2e-sidecar", by.source(), monotonic(t), sidecar)
 	taker := startBy(t, by.shop, asItIs, nil, "sh", "-c", "while :; do :; done")
-	shop.wait(t)
+	shop.work(t)
 	taker.kill()
-	if !shop.cmd.ProcessState.Success() {
-		t.Fatalf("the shop ended with %v: %s", shop.cmd.ProcessState, shop.output())
-	}
+	// All gaps before now are among the events, and known when the spans come.
+	out.hear(t, "e2e-sidecar", by.source(), monotonic(t), sidecar)
+	shop.finish(t)
 	got := out.come(t, service, by.requests)
 	enough()
-	sidecar.alive(t)
 	return pressed{got, answers(t, file), f.split(t, out.events())}
 }
 
@@ -87,8 +95,7 @@ func (s *site) follow(t *testing.T, by pressure, board string, shop *process) *p
 	if by.follow {
 		args, ready = append(args, "--target", fmt.Sprint(shop.cmd.Process.Pid)), "following the target's threads"
 	}
-	env := append(s.senderEnv("e2e-sidecar", "grpc", board), "OTEL_EXPORTER_OTLP_TIMEOUT=60000")
-	p := startBy(t, by.sidecar, asItIs, env, programs(t).sidecar, args...)
+	p := startBy(t, by.sidecar, asItIs, s.senderEnv("e2e-sidecar", "grpc", board), programs(t).sidecar, args...)
 	eventually(t, "the sidecar", func() error {
 		switch said := p.output(); {
 		case strings.Contains(said, "counted, not followed"):

@@ -38,14 +38,14 @@ func (s *site) testPressed(t *testing.T, out place) {
 // TestAttributionUnderPressure is [TestAttribution] where the machine is short.
 func TestAttributionUnderPressure(t *testing.T) {
 	s := newSite(t, filepath.Join(t.TempDir(), "out"))
-	collector := s.collectBy(t, attributed)
+	collector := s.attribute(t)
 	s.testPressed(t, s.place(collector))
 	collector.stop(t)
 }
 
 // TestTwoTiersUnderPressure is the same behind an agent and two gateways.
 func TestTwoTiersUnderPressure(t *testing.T) {
-	n := newTiers(t, 4*briefly)
+	n := newTiers(t, long)
 	n.agent.testPressed(t, n.place())
 	n.stop(t)
 }
@@ -56,7 +56,7 @@ func TestTwoTiersUnderPressure(t *testing.T) {
 func TestAttributionUnderQuota(t *testing.T) {
 	in := []string{"sh", "-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(quota(t), "cgroup.procs")}
 	s := newSite(t, filepath.Join(t.TempDir(), "out"))
-	collector := s.collectBy(t, attributed)
+	collector := s.attribute(t)
 	by := pressure{shop: in, sidecar: in, cause: "host.throttled", requests: 100, rest: "25ms"}
 	p := s.press(t, s.place(collector), by, "e2e-quota", false)
 	compare(t, p.got, p.said, sameJoin(p.gaps), "gc.pause", "unseen", by.cause)

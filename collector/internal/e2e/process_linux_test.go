@@ -123,13 +123,37 @@ func (p *process) wait(t *testing.T) {
 	}
 }
 
+// end is stop, after which it must have ended well.
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	p.stop(t)
+	p.succeed(t)
+}
+
+// succeed waits until the process has ended, and it must have ended well.
+func (p *process) succeed(t *testing.T) {
+	t.Helper()
+	p.wait(t)
+	if !p.cmd.ProcessState.Success() {
+		t.Fatalf("%s ended with %v\n%s", p.name, p.cmd.ProcessState, tail(p.output(), 20000))
+	}
+}
+
+// over reports whether the process is gone.
+func (p *process) over() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // alive fails the test if the process is gone.
 func (p *process) alive(t *testing.T) {
 	t.Helper()
-	select {
-	case <-p.done:
+	if p.over() {
 		t.Fatalf("%s ended: %v\n%s", p.name, p.cmd.ProcessState, tail(p.output(), 20000))
-	default:
 	}
 }
 

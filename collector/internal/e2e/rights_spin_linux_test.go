@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,18 @@ func TestSpinRights(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sidecar, board := spin(t, c.with, c.tracefs)
-			printed(t, sidecar, "writing the board", "mode=spin")
+			eventually(t, "the probe", func() error {
+				over := sidecar.over()
+				switch said := sidecar.output(); {
+				case strings.Contains(said, "refuse to spin"):
+					t.Skipf("skipped: a probe that spins: %s", said)
+				case over:
+					t.Fatalf("it ended: %s", said)
+				case !strings.Contains(said, "writing the board") || !strings.Contains(said, "mode=spin"):
+					return errors.New("it has not said that it spins")
+				}
+				return nil
+			})
 			if _, err := os.Stat(board); err != nil {
 				t.Error(err)
 			}

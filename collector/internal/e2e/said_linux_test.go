@@ -30,6 +30,16 @@ func (s *said) sum() (sum float64) {
 	return sum
 }
 
+// hosts adds up what the machine has of it.
+func (s *said) hosts() (sum float64) {
+	for name, v := range s.shares {
+		if strings.HasPrefix(name, host) {
+			sum += v
+		}
+	}
+	return sum
+}
+
 func saidOf(sp ptrace.Span) said {
 	s := said{map[string]float64{}, map[string]string{}, wallSpan{int64(sp.StartTimestamp()), int64(sp.EndTimestamp())}}
 	for k, v := range sp.Attributes().All() {

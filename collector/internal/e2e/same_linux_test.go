@@ -27,7 +27,8 @@ const (
 //     off at its edges.
 //   - Of the machine's part it may lack what was not told outside, and have more where
 //     the process was told too late: it waits for a second, and looks for a board each
-//     fifth. It never has more than was told. What is left over differs by as much.
+//     fifth. It never has more than was told. What is left over differs by as much, and
+//     so may the part of another cause that the machine had at the same time.
 //   - It is as long, and all of it has an owner.
 //   - None of it is app or app_or_host: nobody knows what the goroutine did.
 //   - As many collections delayed it, and the fidelity is the same.
@@ -37,8 +38,8 @@ const (
 func sameJoin(known gaps) func(g, w said) error {
 	return func(g, w said) error {
 		lacks, allLacks := known.in(known.untold, g)
-		told, _ := known.in(known.told, g)
-		more := 0.0
+		told, allTold := known.in(known.told, g)
+		more, hosts := 0.0, 0.0
 		for name, d := range told {
 			more += max(0, d-w.shares[name])
 		}
@@ -49,13 +50,18 @@ func sameJoin(known gaps) func(g, w said) error {
 			case name == coverage:
 				continue
 			case strings.HasPrefix(name, host):
-				least, most = -lacks[name], max(0, told[name]-w.shares[name])
+				hosts += off
+				most = max(0, told[name]-w.shares[name])
+				least = -lacks[name] - (more - most)
 			case name == "otelgc.stall.unseen" || name == "otelgc.stall.uncertain":
 				least, most = -more, allLacks
 			}
 			if off < least-within || off > most+within {
 				return fmt.Errorf("%s is %v and was %v, want %v to %v more", name, g.shares[name], w.shares[name], least, most)
 			}
+		}
+		if most := max(0, allTold-w.hosts()); hosts < -allLacks-within || hosts > most+within {
+			return fmt.Errorf("the machine has %v more of it, want %v to %v", hosts, -allLacks, most)
 		}
 		return sameRest(g, w)
 	}

@@ -40,9 +40,15 @@ func TestScaleDown(t *testing.T) {
 		}
 		return nil
 	}, append(n.running[:], plain)...)
-	plain.stop(t)
-	n.stop(t)
+	plain.end(t)
 	all := madeSpans(t, ids)
+	eventually(t, "every span", func() error {
+		if got := n.backends[0].has(all) + n.backends[1].has(all); got < len(all) {
+			return fmt.Errorf("%d of %d", got, len(all))
+		}
+		return nil
+	}, n.running[:]...)
+	n.stop(t) // what is on its way a second time comes now
 	got := n.of("e2e-plain")
 	t.Logf("of %d spans, %d came out of the gateway that went, %d out of the other", len(all),
 		len(n.backends[before].of("e2e-plain")), len(n.backends[after].of("e2e-plain")))

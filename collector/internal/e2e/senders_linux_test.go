@@ -2,24 +2,26 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
 )
 
-// senderEnv makes senders speak often, so that the test need not wait long,
-// and give up on a dead Collector soon, so that losses are losses.
+// senderEnv makes senders speak often, so that the test need not wait long. They
+// lose nothing to a machine, or a disk, that stands still for seconds: an agent says
+// yes to an export when it is on disk, and until then they wait for minutes. Those of
+// a lossy site give up on a dead Collector soon, so that losses are losses.
 func (s *site) senderEnv(service, protocol, board string) []string {
 	endpoint := s.grpc
 	if protocol != "grpc" {
 		endpoint = s.http
 	}
-	return []string{
+	env := []string{
 		"OTEL_SERVICE_NAME=" + service,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + endpoint,
 		"OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol,
-		"OTEL_EXPORTER_OTLP_TIMEOUT=1000",
 		"OTEL_METRIC_EXPORT_INTERVAL=1000",
 		"OTEL_BLRP_SCHEDULE_DELAY=200",
 		"OTEL_BSP_SCHEDULE_DELAY=200",
@@ -27,7 +29,18 @@ func (s *site) senderEnv(service, protocol, board string) []string {
 		// Many collections, with little to do.
 		"GOGC=10",
 	}
+	if s.lossy {
+		return append(env, "OTEL_EXPORTER_OTLP_TIMEOUT=1000")
+	}
+	minutes := fmt.Sprint(export.Milliseconds())
+	return append(env,
+		"OTEL_EXPORTER_OTLP_TIMEOUT="+minutes, "OTEL_METRIC_EXPORT_TIMEOUT="+minutes,
+		"OTEL_BLRP_EXPORT_TIMEOUT="+minutes, "OTEL_BSP_EXPORT_TIMEOUT="+minutes)
 }
+
+// export is how long one export may take where nothing may be lost: no machine is as
+// slow, and the test waits longer for what is exported.
+const export = patience * 3 / 5
 
 // watch starts a sidecar that exports to the site.
 func (s *site) watch(t *testing.T, protocol, board string, args ...string) *process {

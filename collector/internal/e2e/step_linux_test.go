@@ -20,7 +20,7 @@ const (
 // uncertain tell.
 func TestStep(t *testing.T) {
 	t.Parallel()
-	n := newTiers(t, briefly)
+	n := newTiers(t, long)
 	w := &stepped{n, &machine{"22222222-0000-4000-8000-000000000000", time.Now().Add(-time.Hour).UnixNano()}, 0}
 	w.tell(t, w.status(w.wall(0, 1e9)))
 	for second, set := range []time.Duration{1: 0, 2: 0, 3: time.Hour, 4: 0, 5: 0, 6: -time.Hour, 7: 0, 8: 0} {

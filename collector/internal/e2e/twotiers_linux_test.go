@@ -13,16 +13,17 @@ import (
 // says of a service with otelgc is what the service itself knows, and a service
 // without otelgc is charged with what the machine did, and with nothing else.
 func TestTwoTiers(t *testing.T) {
+	t.Parallel()
 	const spans, boots = 500, 16
 	dir := t.TempDir()
-	n := newTiers(t, briefly)
+	n := newTiers(t, long)
 	board := filepath.Join(dir, "board")
 	sidecar := n.agent.watch(t, "grpc", board, "--mode", "periodic")
 	file, ids := filepath.Join(dir, "answers.jsonl"), filepath.Join(dir, "spans.jsonl")
-	shop, begin := n.place().startShop(t, asItIs, nil, "e2e-shop", append(n.agent.senderEnv("e2e-shop", "grpc", board), "GOGC=100"),
-		"-answers", file, "-requests", fmt.Sprint(spans))
-	begin()
-	shop.wait(t) // what is told below is not on the board
+	shop := n.place().startShop(t, asItIs, nil, "e2e-shop", append(n.agent.senderEnv("e2e-shop", "grpc", board), "GOGC=100"),
+		"-answers", file, "-requests", fmt.Sprint(spans), "-last")
+	shop.work(t)
+	shop.finish(t) // what is told below is not on the board
 	plain := start(t, n.agent.senderEnv("e2e-plain", "grpc", "off"), programs(t).plain, "-spans", ids)
 	all := append(n.running[:], sidecar)
 
@@ -32,7 +33,7 @@ func TestTwoTiers(t *testing.T) {
 	}
 	n.sendOthers(t, others)
 	stolen := n.steal(t, ids, append(all, plain)...)
-	plain.stop(t)
+	plain.end(t)
 	want := madeSpans(t, ids)
 	owner := n.owner(t, "e2e-plain", all...)
 	eventually(t, "all spans, attributed", func() error {

@@ -19,6 +19,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// patience is how long it tries to hand over what it made.
+const patience = 4 * time.Minute
+
 func main() {
 	path := flag.String("spans", "", "the `file` for what was made, one JSON document per span")
 	workers := flag.Int("workers", 1, "how many make spans, each one after another")
@@ -38,7 +41,10 @@ func run(ctx context.Context, path string, workers int, length time.Duration) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	exporter, err := otlptracegrpc.New(context.Background())
+	// Again for minutes, each second: what is written down has to come, though who
+	// takes it is killed and slow to start.
+	again := otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: time.Second, MaxElapsedTime: patience}
+	exporter, err := otlptracegrpc.New(context.Background(), otlptracegrpc.WithRetry(again))
 	if err != nil {
 		return err
 	}
@@ -51,7 +57,7 @@ func run(ctx context.Context, path string, workers int, length time.Duration) (e
 		all.Go(func() { work(ctx, tracers.Tracer("plain"), length) })
 	}
 	all.Wait()
-	limit, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	limit, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(written.err, tracers.Shutdown(limit))
 }

@@ -1,7 +1,8 @@
 // Command shop is a service with otelgc inside that exports its spans, as they are
 // or with what the join in process says of them, and writes that to a file: the
-// answer that a Collector has to come to from outside. It begins when its standard
-// input ends.
+// answer that a Collector has to come to from outside. It begins when it can read a
+// byte of its standard input, or that ends. It ends well only if all that it had to say
+// was taken.
 package main
 
 import (
@@ -12,16 +13,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/otelgc/otlp"
 	"github.com/otelgc/otelgc/otelgc/spans"
+	"github.com/otelgc/otelgc/stall"
 )
 
 type shop struct {
@@ -30,6 +30,7 @@ type shop struct {
 	rest      time.Duration
 	exact     bool
 	decorated bool
+	last      bool
 }
 
 func main() {
@@ -39,6 +40,7 @@ func main() {
 	flag.DurationVar(&s.rest, "rest", 5*time.Millisecond, "how long each of them waits")
 	flag.BoolVar(&s.exact, "exact", false, "watch in exact fidelity, not per cycle")
 	flag.BoolVar(&s.decorated, "decorated", false, "export spans with what the join says")
+	flag.BoolVar(&s.last, "last", false, "export spans after all else was taken, when standard input ends")
 	flag.Parse()
 	if err := s.run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "shop:", err)
@@ -52,7 +54,7 @@ func (s *shop) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, answers.Close()) }()
-	exporter, err := otlptracegrpc.New(ctx)
+	p, err := newProviders(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -61,30 +63,40 @@ func (s *shop) run(ctx context.Context) (err error) {
 	if s.exact {
 		budget = 1
 	}
-	m, shutdown, err := otlp.Start(ctx, otelgc.WithExactBudget(budget))
+	m, err := otelgc.Start(otelgc.WithExactBudget(budget), otelgc.WithMeterProvider(p.meters), otelgc.WithLoggerProvider(p.loggers))
 	if err != nil {
 		return err
 	}
-	res, err := resource.New(ctx, resource.WithFromEnv(), resource.WithDetectors(otlp.Detector()))
-	if err != nil {
-		return err
-	}
-	export := sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithBlocking())
 	record := &recorder{out: json.NewEncoder(answers)}
-	o := []sdktrace.TracerProviderOption{sdktrace.WithResource(res)}
+	o := []sdktrace.TracerProviderOption{sdktrace.WithResource(p.resource)}
 	if s.decorated {
-		record.next = export
+		record.next = p.spans
 	} else {
-		o = append(o, sdktrace.WithSpanProcessor(export))
+		o = append(o, sdktrace.WithSpanProcessor(p.spans))
 	}
 	tracers := sdktrace.NewTracerProvider(append(o, sdktrace.WithSpanProcessor(spans.NewProcessor(m, record)))...)
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	s.work(tracers.Tracer("shop"))
-	limit, cancel := context.WithTimeout(ctx, 30*time.Second)
+	runtime.GC() // one that is under way when the watch ends is known in part
+	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return errors.Join(tracers.Shutdown(limit), shutdown(limit))
+	if s.last {
+		clock, err := stall.NewClock()
+		if err != nil {
+			return err
+		}
+		worked := clock.Now()
+		if err := errors.Join(m.Shutdown(limit), p.loggers.ForceFlush(limit)); err != nil {
+			return err
+		}
+		fmt.Println("told all until", int64(worked))
+		if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+			return err
+		}
+	}
+	return errors.Join(tracers.Shutdown(limit), m.Shutdown(limit), p.shutdown(limit))
 }
 
 // kept is what survives the collections.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploggrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/otelgc/otelgc/otelgc/otlp"
+)
+
+// patience is how long the shop tries to hand over what is left. Those that
+// otlp.Start makes give up after seconds, which a slow machine may need: what is
+// compared with an answer must not be lost.
+const patience = 4 * time.Minute
+
+// providers are the shop's own.
+type providers struct {
+	resource *resource.Resource
+	meters   *sdkmetric.MeterProvider
+	loggers  *sdklog.LoggerProvider
+	spans    sdktrace.SpanProcessor
+	lost     *losses
+}
+
+func newProviders(ctx context.Context, s *shop) (*providers, error) {
+	p := &providers{lost: &losses{}}
+	otel.SetErrorHandler(p.lost)
+	var err error
+	if p.resource, err = resource.New(ctx, resource.WithFromEnv(), resource.WithDetectors(otlp.Detector())); err != nil {
+		return nil, err
+	}
+	metrics, err := otlpmetricgrpc.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := otlploggrpc.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := otlptracegrpc.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.meters = sdkmetric.NewMeterProvider(sdkmetric.WithResource(p.resource), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)))
+	p.loggers = sdklog.NewLoggerProvider(sdklog.WithResource(p.resource), sdklog.WithProcessor(sdklog.NewBatchProcessor(logs)))
+	when := []sdktrace.BatchSpanProcessorOption{sdktrace.WithBlocking()}
+	if s.last { // not before the shutdown
+		when = append(when, sdktrace.WithBatchTimeout(24*time.Hour),
+			sdktrace.WithMaxQueueSize(2*s.requests), sdktrace.WithMaxExportBatchSize(2*s.requests))
+	}
+	p.spans = sdktrace.NewBatchSpanProcessor(traces, when...)
+	return p, nil
+}
+
+// shutdown hands over what is left, and says what could not be handed over since
+// the start.
+func (p *providers) shutdown(ctx context.Context) error {
+	return errors.Join(p.loggers.Shutdown(ctx), p.meters.Shutdown(ctx), p.lost.all())
+}
+
+// losses keeps what the SDK says went wrong: it tells nobody else of an export
+// that failed.
+type losses struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (l *losses) Handle(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+func (l *losses) all() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.errs...); err != nil {
+		return fmt.Errorf("export what was made: %w", err)
+	}
+	return nil
+}
