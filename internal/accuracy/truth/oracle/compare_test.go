@@ -94,8 +94,9 @@ func (r *run) compare(t *testing.T) verdict {
 	if differ > 0 {
 		t.Errorf("%d windows differ", differ)
 	}
-	// What cannot be compared must be the exception.
-	if (v.blurred+v.mute+v.outside+v.unknown)*20 > v.agreed {
+	// What cannot be compared must be the exception. Events are moved where threads
+	// lose their CPU between a stamp and its number: on a busy machine more often.
+	if (v.mute+v.outside+v.unknown)*20 > v.agreed || v.blurred*5 > v.agreed {
 		t.Errorf("too few windows could be compared: %s", v.String())
 	}
 	return v
