@@ -45,10 +45,11 @@ func (m *Monitor) took(by arrivals) bool {
 // can be resolved, sends the events that are held, and has a provider of meters
 // that can (ForceFlush) export the last values; the providers are not its to shut
 // down. It returns when nothing of the monitor runs any more, or with ctx's error when
-// ctx ends: the rest then ends by itself. A function of [WithOnPause], a logger of
-// [WithSlowRequest], and the processors of the provider of loggers are waited for at
-// most a second each; what they do not take is counted, and one that hangs keeps its
-// goroutine until it returns.
+// ctx ends: the rest then ends by itself. A function of [WithOnPause], and a logger of
+// [WithSlowRequest], are waited for at most a second each; the processors of the
+// provider of loggers, and the handler of errors, as long as ctx has time for them,
+// unless one takes nothing for a second. What they do not take is counted, and one that
+// hangs keeps its goroutine until it returns.
 func (m *Monitor) Shutdown(ctx context.Context) error {
 	if m == nil {
 		return nil
@@ -107,17 +108,36 @@ func (m *Monitor) last() {
 	m.status.tell(now)
 }
 
-// callPatience is how long Shutdown waits for the program's own functions, and for
-// the processors of its loggers. One of them may be what calls Shutdown.
+// callPatience is how long Shutdown waits for the program's own functions, and at least
+// for the processors of its loggers. One of them may be what calls Shutdown.
 const callPatience = time.Second
 
 // finishEvents lets the provider of loggers have the events that it was sent, and the
-// handler of errors those. What the provider does not take is counted.
+// handler of errors those, and counts what they do not take.
 func (m *Monitor) finishEvents(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	enough, cancel := timeToFinish(ctx, 2*callPatience+lastExport)
 	defer cancel()
-	m.tel.Finish(ctx)
-	m.operator.Close(ctx)
+	m.tel.Finish(enough)
+	enough, cancel = timeToFinish(ctx, callPatience+lastExport)
+	defer cancel()
+	m.tel.Dropped("error", "shutdown", uint64(m.operator.Close(enough)), 0)
+}
+
+// timeToFinish returns a context that ends with ctx, or before its deadline by what
+// the rest of a shutdown may take; but after callPatience at the soonest. Nobody waits
+// any longer for who finishes after ctx, and a logger that is well needs less.
+func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, context.CancelFunc) {
+	early, stop := context.WithCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		early, stop = context.WithDeadline(ctx, end.Add(-rest))
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	least := time.AfterFunc(callPatience, func() { context.AfterFunc(early, cancel) })
+	return own, func() {
+		least.Stop()
+		stop()
+		cancel()
+	}
 }
 
 // finishCalls lets the program's functions have what is queued for them, and counts

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // Outbox calls what may block, such as a logger of the program's, in order and one
@@ -17,7 +16,9 @@ type Outbox struct {
 	mu     sync.Mutex
 	queue  []func(context.Context)
 	busy   chan struct{} // closed when all are called; nil while nothing is
+	called uint64        // how many have returned
 	closed bool
+	given  bool // up: what has not returned was told of
 }
 
 // NewOutbox returns an Outbox in which room calls may wait, the one under way apart.
@@ -50,7 +51,12 @@ func (o *Outbox) run() {
 }
 
 func (o *Outbox) call(f func(context.Context)) {
-	defer func() { _ = recover() }()
+	defer func() {
+		_ = recover()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.called++
+	}()
 	f(o.ctx)
 }
 
@@ -67,37 +73,4 @@ func (o *Outbox) next() func(context.Context) {
 	o.queue[0] = nil
 	o.queue = o.queue[1:]
 	return f
-}
-
-// unwind is how long a call is waited for whose context has ended.
-const unwind = 100 * time.Millisecond
-
-// Close takes nothing from now on, and waits until all that was put in is called, or
-// ctx ends. Then what is under way has its context end, and the rest is not called.
-// It returns how many calls have not returned. Close may be called more than once.
-func (o *Outbox) Close(ctx context.Context) (left int) {
-	defer o.stop()
-	o.mu.Lock()
-	o.closed = true
-	busy := o.busy
-	o.mu.Unlock()
-	if busy == nil {
-		return 0
-	}
-	select {
-	case <-busy:
-		return 0
-	case <-ctx.Done():
-	}
-	o.mu.Lock()
-	left = len(o.queue)
-	o.queue = nil
-	o.mu.Unlock()
-	o.stop()
-	select {
-	case <-busy:
-		return left
-	case <-time.After(unwind):
-		return left + 1
-	}
 }

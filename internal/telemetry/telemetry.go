@@ -141,7 +141,8 @@ func New(o Options) (*Telemetry, error) {
 }
 
 // Finish sends the events that are held, and waits until those that were sent are
-// taken, or ctx ends: what is not taken by then never will be, and is counted.
+// taken, or ctx ends, or none is for a second: what is not taken by then never will be,
+// and is counted.
 // Nothing becomes an event after it.
 func (t *Telemetry) Finish(ctx context.Context) {
 	t.send(t.events.close())

@@ -1,0 +1,90 @@
+package otelgc
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// unhurriedEvents is a processor of logs that takes its time, as one without a queue
+// does that exports.
+type unhurriedEvents struct{ recorder }
+
+func (p *unhurriedEvents) OnEmit(ctx context.Context, r *sdklog.Record) error {
+	time.Sleep(5 * time.Millisecond)
+	return p.recorder.OnEmit(ctx, r)
+}
+
+// TestLastEvents: a provider of loggers that is well has all events, though it be slow
+// and Shutdown's context have no time for anything; but it does not take the time of
+// what comes after it.
+func TestLastEvents(t *testing.T) {
+	for name, c := range map[string]struct {
+		within      time.Duration
+		sent, taken int
+	}{
+		"enough time":     {30 * time.Second, 400, 400},
+		"some time":       {3*callPatience + lastExport, 400, 200},
+		"no time":         {-1, 150, 150},
+		"no time at all":  {-1, 400, 200},
+		"without any end": {0, 400, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &unhurriedEvents{}
+				m := &Monitor{operator: telemetry.NewOutbox(1)}
+				var err error
+				if m.tel, err = telemetry.New(telemetry.Options{
+					Logger:   sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger(""),
+					Detached: true,
+				}); err != nil {
+					t.Fatal(err)
+				}
+				for range c.sent {
+					m.tel.Status(telemetry.Status{Source: stall.GoTrace})
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				if c.within != 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.within)
+				}
+				defer cancel()
+				m.finishEvents(ctx)
+				synctest.Wait()
+				if n := len(p.of(stall.EventSourceStatus)); n < c.taken || n > c.taken+1 {
+					t.Errorf("%d events were taken, want %d", n, c.taken)
+				}
+			})
+		})
+	}
+}
+
+// TestLastErrors: what the handler of errors is not told any more is counted.
+func TestLastErrors(t *testing.T) {
+	in, goOn := make(chan struct{}, 1), make(chan struct{})
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
+		in <- struct{}{}
+		<-goOn
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	metrics, meters := newSums()
+	m := startTest(t, WithExactBudget(0), meters)
+	t.Cleanup(func() { close(goOn) })
+	m.tellOperator(errors.New("first"))
+	<-in
+	for range 2 {
+		m.tellOperator(errors.New("more"))
+	}
+	shutdown(t, m)
+	if by := metrics.by(t, stall.MetricDropped, stall.AttrErrorType); by["shutdown"] != 3 {
+		t.Errorf("dropped: %v, want 3 by the shutdown", by)
+	}
+}
