@@ -71,6 +71,19 @@ func (b *blanks) before(s stall.Source, since, watermark stall.Instant) (named [
 	return named
 }
 
+// unnamed says that the status of s since then, which named blanks, is lost. Those that
+// it was the first to name are kept until another has.
+func (b *blanks) unnamed(s stall.Source, since stall.Instant) {
+	if s >= stall.NumSources {
+		return
+	}
+	for i := range b[s] {
+		if v := &b[s][i]; v.until == since.Add(blankReach) {
+			v.until = 0
+		}
+	}
+}
+
 // reachOf is where the pause may lie.
 func reachOf(p *gc.Pause) stall.Span {
 	return stall.Span{Start: p.Start.Add(-p.Slack), End: max(p.End, p.EndMax).Add(p.Slack)}
@@ -114,6 +127,13 @@ func (r *ration) refuse(h *held) {
 	for _, stop := range h.stops {
 		r.blanks.add(h.source(), stop)
 	}
+}
+
+// unnamed takes back a status of s that went out and was not taken.
+func (r *ration) unnamed(s stall.Source, since stall.Instant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blanks.unnamed(s, since)
 }
 
 // blanksOf returns what a status of s has to call unseen.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -123,6 +124,44 @@ func TestHangingProcessor(t *testing.T) {
 	}
 }
 
+// TestLostStatusIsMadeGood: a stop that only statuses named for which there was no room
+// is unseen in the first that there is room for, however late that is.
+func TestLostStatusIsMadeGood(t *testing.T) {
+	const second = stall.Instant(1e9)
+	p := newHanging()
+	tel, _ := detached(t, p, 1)
+	status := func(at stall.Instant) {
+		tel.Status(Status{Source: stall.GoTrace, Since: at - second, At: at, Watermark: at})
+	}
+	status(second)
+	<-p.in
+	for range queued + others { // there is no room from now on
+		status(second)
+	}
+	stop := stopAt(second / 2).Span() // told late
+	tel.events.blank(stall.GoTrace, stop)
+	at := 2 * second
+	for range 10 {
+		status(at)
+		at += second
+	}
+	close(p.goOn)
+	quiet(tel.post.out)
+	p.taken()
+	status(at)
+	tel.Finish(context.Background())
+	told := p.taken()
+	if len(told) != 1 {
+		t.Fatalf("%d statuses, want one", len(told))
+	}
+	if got, _ := attr(told[0], stall.AttrUnseenStart); !slices.Equal(got.AsInt64Slice(), []int64{int64(stop.Start)}) {
+		t.Errorf("unseen from %v, want the stop %v", got.AsInt64Slice(), stop)
+	}
+	if err := tel.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFinishHasAnEnd: a processor that hangs is waited for no longer than the context
 // says. Its own context ends then, what it was not given is counted.
 func TestFinishHasAnEnd(t *testing.T) {
@@ -184,7 +223,10 @@ func (p *choosy) Enabled(context.Context, sdklog.EnabledParameters) bool { retur
 
 // quiet waits until all that was put in is called.
 func quiet(o *Outbox) {
-	done := make(chan struct{})
-	o.Put(func(context.Context) { close(done) })
-	<-done
+	o.mu.Lock()
+	busy := o.busy
+	o.mu.Unlock()
+	if busy != nil {
+		<-busy
+	}
 }

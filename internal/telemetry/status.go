@@ -64,7 +64,11 @@ func (t *Telemetry) Status(s Status) {
 	s.Dropped.Duration += loss.Duration
 
 	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Source: s.Source}
-	t.emit(letter{question: q, record: t.record(s.Wall, v, s.attributes()), lost: func() {}})
+	source, since := s.Source, s.Since
+	t.emit(letter{
+		question: q, record: t.record(s.Wall, v, s.attributes()),
+		lost: func() { t.events.unnamed(source, since) },
+	})
 }
 
 func (s *Status) attributes() []attribute.KeyValue {
