@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -179,6 +180,14 @@ func (l *log) add(b *Batch) {
 	case l.more <- struct{}{}:
 	default:
 	}
+}
+
+// late reports whether the machine held up the watch so that a batch covers nothing,
+// see Watch.late.
+func (l *log) late() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.batches, func(b Batch) bool { return b.Span.Duration() > 2*restEvery })
 }
 
 // await waits until the batches reach over d.

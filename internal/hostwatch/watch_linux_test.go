@@ -145,7 +145,7 @@ func TestLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := w.Totals()
-	if total.Covered == 0 && total.Stolen == 0 {
+	if total.Covered == 0 && total.Stolen == 0 && !l.late() {
 		t.Errorf("nothing of a process that sleeps is covered: %+v", total)
 	}
 	if total.Denied > 100*time.Millisecond+waited {
