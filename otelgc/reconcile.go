@@ -16,6 +16,9 @@ const (
 	// time counts as unseen.
 	sourceDeadline = 3 * time.Second
 	maxHeld        = 4096 // collections that wait for the exact source
+	// mostHeld is how many wait, and suspensions as well, where nobody settles them,
+	// since a function of the program's hangs. The oldest go first, counted.
+	mostHeld = 4 * maxHeld
 )
 
 // reconciler records each collection once, by the better fidelity. It counts
@@ -28,6 +31,7 @@ type reconciler struct {
 	mu       sync.Mutex
 	held     []held
 	disagree disagreement
+	lost     forgone                                       // collections over mostHeld, not yet told
 	checked  func(c *gc.Collection, runtime time.Duration) // for measurements
 }
 
@@ -46,6 +50,23 @@ func (r *reconciler) hold(collections []gc.Collection, buckets []gcwatch.Bucket)
 	for i := range collections {
 		r.held = append(r.held, held{collections[i].Clone(), n})
 	}
+	if over := len(r.held) - mostHeld; over > 0 {
+		for i := range r.held[:over] {
+			c := &r.held[i]
+			r.lost.add(uint64(c.Cycles), extentOf(&c.Collection))
+			c.notice.settle(&c.Collection)
+		}
+		r.held = slices.Delete(r.held, 0, over)
+	}
+}
+
+// takeLost returns the collections that were not kept since the last call.
+func (r *reconciler) takeLost() forgone {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lost := r.lost
+	r.lost = forgone{}
+	return lost
 }
 
 // settle yields the collections whose fidelity is known, in order.

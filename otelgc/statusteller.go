@@ -32,6 +32,7 @@ func (t *statusTeller) tell(now stall.Instant) {
 	m := t.m
 	wall := m.clock.Wall()
 	m.wall.Store(int64(wall.Offset))
+	m.tellForgone()
 	m.tel.Tick(now)
 	t.source(now, wall, m.cycle.log)
 	t.source(now, wall, m.book.log)

@@ -18,6 +18,7 @@ type suspensions struct {
 	held    []stall.Interval
 	near    []stall.Interval
 	matched stall.Instant // start of the last exact one that was held too
+	lost    forgone       // over mostHeld, not yet told
 }
 
 // hold keeps what the watcher saw. Where a stop lies it knows only within the
@@ -26,6 +27,26 @@ func (s *suspensions) hold(list []stall.Interval) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = append(s.held, list...)
+	if over := len(s.held) - mostHeld; over > 0 {
+		for i := range s.held[:over] {
+			s.lost.add(1, reachOf(&s.held[i]))
+		}
+		s.held = slices.Delete(s.held, 0, over)
+	}
+}
+
+// takeLost returns the stops that were not kept since the last call.
+func (s *suspensions) takeLost() forgone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost := s.lost
+	s.lost = forgone{}
+	return lost
+}
+
+// reachOf is where a stop may lie.
+func reachOf(v *stall.Interval) stall.Span {
+	return stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}
 }
 
 // settle yields the stops that nobody else tells of.
@@ -36,7 +57,7 @@ func (s *suspensions) settle(now stall.Instant, yield func(stall.Interval)) {
 	n := 0
 	for ; n < len(s.held); n++ {
 		v := &s.held[n]
-		reach := stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}
+		reach := reachOf(v)
 		late := len(s.held)-n > maxHeld || now.Sub(reach.End) > sourceDeadline
 		if watermark < reach.End && !late {
 			break

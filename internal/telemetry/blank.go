@@ -119,6 +119,10 @@ func (r *ration) blank(s stall.Source, stop stall.Span) {
 	r.blanks.add(s, stop)
 }
 
+// Untold says that there were stops of the process in v that the Telemetry is not
+// told of: the next statuses of the source call that time unseen.
+func (t *Telemetry) Untold(s stall.Source, v stall.Span) { t.events.blank(s, v) }
+
 // refuse takes back an event that went out and was not taken.
 func (r *ration) refuse(h *held) {
 	r.mu.Lock()
