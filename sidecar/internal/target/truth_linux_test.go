@@ -49,7 +49,11 @@ func TestAzmcpTruth(t *testing.T) {
 	if all.stats != (dotnetgc.Stats{}) {
 		t.Errorf("anomalies: %+v", all.stats)
 	}
-	checkKinds(t, &all)
+	if waited > 2*time.Second && !all.varied() { // all the while one of its threads, on average
+		t.Logf("kinds and generations are not asked for: its threads waited %v for CPUs in 2s", waited)
+	} else {
+		checkKinds(t, &all)
+	}
 	last := checkIndexes(t, &all)
 	if blocking := all.blocking(); len(all.sums) < blocking || blocking == 0 {
 		t.Errorf("sizes of the generations of %d collections, want of each of the %d blocking ones", len(all.sums), blocking)
