@@ -14,9 +14,9 @@ const (
 	portionEvery = 16 * time.Millisecond
 	flushEvery   = MaxHeld / portions // spans
 
-	// emptyWithin is how long next may take to empty its queue. It is as long as half
-	// of that queue takes a live Collector; a dead one shall not hold up other spans
-	// for as long as who waits would.
+	// emptyWithin is how long next may take to empty its queue while other spans may
+	// end. It is as long as half of that queue takes a live Collector; a dead one shall
+	// not hold them up for as long as who waits would.
 	emptyWithin = 2 * time.Second
 )
 
@@ -50,9 +50,8 @@ func rest() { time.Sleep(portionEvery) }
 
 // empty tells next, for who waits with ctx, to empty its queue, which half of it may
 // be full by now. That takes as long as an export does: where it fails, or takes too
-// long, the spans after it are handed on as if nobody waited. The context is the
-// worker's own: who waits may be in a bubble of testing/synctest, of whose channels
-// nobody outside may ask.
+// long, the spans after it are handed on as if nobody waited. From Shutdown on there are
+// no others that it could hold up, and it has all the time of who waits.
 func (p *processor) empty(ctx *context.Context) {
 	passed := p.passed.Load()
 	if passed-p.emptied < flushEvery {
@@ -60,9 +59,13 @@ func (p *processor) empty(ctx *context.Context) {
 	}
 	p.emptied = passed
 	defer func() { _ = recover() }() // as in pass; it cost no span
-	own, cancel := context.WithTimeout(context.WithoutCancel(*ctx), emptyWithin)
-	defer cancel()
-	if err := p.next.ForceFlush(own); err != nil {
+	within := *ctx
+	if !p.closed.Load() {
+		limited, cancel := context.WithTimeout(within, emptyWithin)
+		defer cancel()
+		within = limited
+	}
+	if err := p.next.ForceFlush(within); err != nil {
 		p.flush.CompareAndSwap(ctx, nil) // who waits calls it once more, and tells of its error
 		p.rest()
 	}

@@ -392,6 +392,51 @@ func TestFlushesCost(t *testing.T) {
 	}
 }
 
+// patient is a processor whose export takes until the context ends. It says whether
+// that is by itself.
+type patient struct {
+	counter
+	in chan bool
+}
+
+func (p *patient) ForceFlush(ctx context.Context) error {
+	_, limited := ctx.Deadline()
+	p.in <- limited
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestShutdownGivesTheTimeItHas: an export that empties the queue of next has all the
+// time of Shutdown's context, since no other spans wait for it, and no more; while
+// others end it has little.
+func TestShutdownGivesTheTimeItHas(t *testing.T) {
+	for name, shut := range map[string]bool{"Shutdown": true, "ForceFlush": false} {
+		t.Run(name, func(t *testing.T) {
+			m := start(t, otelgc.WithExactBudget(0))
+			const n = 3 * flushEvery
+			out := &patient{in: make(chan bool, n)}
+			p := &processor{m: m, next: out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+			p.rest = func() {}
+			resolve(t, p, n)
+			p.closed.Store(shut)
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() { done <- p.settle(ctx) }()
+			waitUntil(t, func() bool { return p.flush.Load() != nil })
+			p.worker.Go(p.run) // all that is resolved is there before it looks
+			p.rouse()
+			if limited := <-out.in; limited == shut {
+				t.Errorf("the export has a limit of its own: %v", limited)
+			}
+			cancel()
+			<-done
+			waitUntil(t, func() bool { return out.all.Load() == n })
+			close(p.quit)
+			p.worker.Wait()
+		})
+	}
+}
+
 // TestSameSpanAgain: spans that cannot be told apart, as of a processor that is
 // there twice, take one of the monitor's marks and not all.
 func TestSameSpanAgain(t *testing.T) {

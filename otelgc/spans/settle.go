@@ -33,10 +33,14 @@ func (p *processor) Shutdown(ctx context.Context) error {
 // pollEvery is how often settle looks whether the worker is done.
 const pollEvery = time.Millisecond
 
-// settle waits until every span that is held by now has been handed on.
+// settle waits until every span that is held by now has been handed on. The worker's
+// context is one that ends when who waits does: he may be in a bubble of
+// testing/synctest, of whose channels nobody outside may ask.
 func (p *processor) settle(ctx context.Context) error {
-	p.flush.Store(&ctx)
-	defer p.flush.CompareAndSwap(&ctx, nil)
+	workers, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	p.flush.Store(&workers)
+	defer p.flush.CompareAndSwap(&workers, nil)
 	upTo := p.taken.Load()
 	for p.passed.Load() < upTo {
 		// Where the monitor is shut down meanwhile, that resolves them.
