@@ -84,13 +84,15 @@ func (d *decoder) findPairs() {
 // addPair adds a pair, which may be there already.
 func (d *decoder) addPair(p pair) {
 	switch {
+	case d.pairsFull:
+		if _, there := slices.BinarySearchFunc(d.pairs, p, pair.compare); !there {
+			d.lost.Followed++
+		}
 	case len(d.pairs) < maxPairs:
 		d.pairs = append(d.pairs, p)
-	case d.pairsFull:
-		d.lost.Followed++
 	default:
 		d.mergePairs()
-		d.pairsFull = len(d.pairs) > maxPairs/2 // else they would be merged time and again
+		d.pairsFull = len(d.pairs) > maxPairs*3/4 // else they would be merged time and again
 		d.addPair(p)
 	}
 }

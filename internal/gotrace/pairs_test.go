@@ -40,3 +40,22 @@ func TestManyPairs(t *testing.T) {
 		t.Errorf("got %d pairs and %d lost, want %d and %d", len(d.pairs), d.lost.Followed, maxPairs, over)
 	}
 }
+
+// TestKnownPairsAreNotLost: nothing is counted as lost of pairs that take turns, and
+// of which there is room for all.
+func TestKnownPairsAreNotLost(t *testing.T) {
+	for _, n := range []uint64{maxPairs/2 + 10, maxPairs - 10} {
+		d := decoder{tracking: true, limits: Limits{}.withDefaults()}
+		for range 3 {
+			for i := range n {
+				d.switches = d.switches%maxDetail + 1
+				d.change(1, 0, 0, switchedAway, d.switches)
+				d.change(i+2, 0, 0, switchedTo, d.switches)
+			}
+		}
+		d.findPairs()
+		if uint64(len(d.pairs)) != n || d.lost.Followed != 0 {
+			t.Errorf("got %d pairs and %d lost, want %d and none", len(d.pairs), d.lost.Followed, n)
+		}
+	}
+}
