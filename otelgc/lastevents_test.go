@@ -9,9 +9,11 @@ import (
 
 	"go.opentelemetry.io/otel"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // unhurriedEvents is a processor of logs that takes its time, as one without a queue
@@ -64,6 +66,37 @@ func TestLastEvents(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLastCalls: functions that take what is queued for them have it, and nothing is
+// counted, though Shutdown's context have no time.
+func TestLastCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const queued = 5
+		reader := &sums{sdkmetric.NewManualReader()}
+		tel, err := telemetry.New(telemetry.Options{
+			Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader.reader)).Meter(""),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		m := &Monitor{tel: tel, pause: pauseHook{call: func(gc.Collection) {
+			time.Sleep(callPatience / (2 * queued))
+			calls++
+		}}}
+		m.pause.start()
+		for range queued {
+			m.pause.queue <- gc.Collection{}
+		}
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		m.finishCalls(over)
+		synctest.Wait()
+		if by := reader.by(t, stall.MetricDropped, stall.AttrErrorType); calls != queued || by["shutdown"] != 0 {
+			t.Errorf("%d calls, and dropped: %v, want all %d", calls, by, queued)
+		}
+	})
 }
 
 // TestLastErrors: what the handler of errors is not told any more is counted.

@@ -141,9 +141,9 @@ func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, con
 }
 
 // finishCalls lets the program's functions have what is queued for them, and counts
-// what they do not take.
+// what they do not take. Where ctx has ended nobody waits for it.
 func (m *Monitor) finishCalls(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
 	defer cancel()
 	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx), 0)
 	m.tel.Dropped("slow_request", "shutdown", m.slow.stop(ctx), 0)
