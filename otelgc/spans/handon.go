@@ -15,9 +15,10 @@ const (
 	flushEvery   = MaxHeld / portions // spans
 
 	// emptyWithin is how long next may take to empty its queue while other spans may
-	// end. It is as long as half of that queue takes a live Collector; a dead one shall
-	// not hold them up for as long as who waits would.
-	emptyWithin = 2 * time.Second
+	// end: as long as an OTLP exporter takes by default until it gives an export up. A
+	// batch processor loses the batch whose export is ended sooner; a dead Collector
+	// shall not hold up other spans for as long as who waits would.
+	emptyWithin = 10 * time.Second
 )
 
 // handOn hands on what is decorated by now.
@@ -61,7 +62,7 @@ func (p *processor) empty(ctx *context.Context) {
 	defer func() { _ = recover() }() // as in pass; it cost no span
 	within := *ctx
 	if !p.closed.Load() {
-		limited, cancel := context.WithTimeout(within, emptyWithin)
+		limited, cancel := context.WithTimeout(within, p.emptyWithin)
 		defer cancel()
 		within = limited
 	}

@@ -33,6 +33,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -62,7 +63,7 @@ func NewProcessor(m *otelgc.Monitor, next sdktrace.SpanProcessor) sdktrace.SpanP
 		return next
 	}
 	p := &processor{m: m, next: next, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
-	p.rest = rest
+	p.rest, p.emptyWithin = rest, emptyWithin
 	p.worker.Go(p.run)
 	return p
 }
@@ -86,10 +87,12 @@ type processor struct {
 	closed atomic.Bool                     // no more are held
 	flush  atomic.Pointer[context.Context] // of who waits until all are handed on
 	rest   func()                          // between two portions
-	wake   chan struct{}
-	quit   chan struct{}
-	worker sync.WaitGroup
-	once   sync.Once
+	// emptyWithin is the constant, but in tests.
+	emptyWithin time.Duration
+	wake        chan struct{}
+	quit        chan struct{}
+	worker      sync.WaitGroup
+	once        sync.Once
 
 	mu    sync.Mutex
 	ready []*decorated

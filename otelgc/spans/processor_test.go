@@ -298,7 +298,7 @@ func TestPortions(t *testing.T) {
 			m := start(t, otelgc.WithExactBudget(0))
 			out := narrow{room: room}
 			p := &processor{m: m, next: &out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
-			p.rest = out.empty // the time suffices
+			p.rest, p.emptyWithin = out.empty, emptyWithin // the time suffices
 			resolve(t, p, MaxHeld)
 			if ctx := context.Background(); flushed {
 				p.flush.Store(&ctx)
@@ -374,7 +374,7 @@ func TestFlushesCost(t *testing.T) {
 			out := costly{err: c.err, hangs: strings.Contains(name, "hangs")}
 			p := &processor{m: m, next: &out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 			rests := 0
-			p.rest = func() { rests++ }
+			p.rest, p.emptyWithin = func() { rests++ }, 100*time.Millisecond
 			resolve(t, p, c.spans)
 			ctx := context.Background()
 			p.flush.Store(&ctx)
@@ -416,7 +416,7 @@ func TestShutdownGivesTheTimeItHas(t *testing.T) {
 			const n = 3 * flushEvery
 			out := &patient{in: make(chan bool, n)}
 			p := &processor{m: m, next: out, names: newNames(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
-			p.rest = func() {}
+			p.rest, p.emptyWithin = func() {}, 100*time.Millisecond
 			resolve(t, p, n)
 			p.closed.Store(shut)
 			ctx, cancel := context.WithCancel(context.Background())
