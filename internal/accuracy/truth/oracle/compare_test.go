@@ -66,12 +66,12 @@ func (r *run) compare(t *testing.T) verdict {
 			continue
 		}
 		n, ok := find(w)
-		g := line.windows[n]
+		g := line.windows[n].g
 		if !ok || g == 0 {
 			v.unknown++
 			continue
 		}
-		own := &window{int64(w.Start), int64(w.End), int64(w.Arrival), g, r.procs == 1}
+		own := &window{int64(w.Start), int64(w.End), int64(w.Arrival), line.windows[n], r.procs == 1}
 		mine := line.recompute(own)
 		off := difference(mine.time, s)
 		switch {

@@ -37,8 +37,8 @@ var owners = []owner{
 // window is one window of the program.
 type window struct {
 	start, end, arrival int64 // arrival 0: not known
-	g                   trace.GoID
-	oneP                bool
+	marked
+	oneP bool
 }
 
 // from returns where the window begins with its arrival.
@@ -60,9 +60,8 @@ type recomputed struct {
 	// events.
 	doubt int64
 	// mute is time before the handler of which the monitor need not know, as it
-	// follows a goroutine only in generations in which it has a window: time in
-	// an older one, and in which it waits since an older one, for a reason that
-	// was told there.
+	// follows a goroutine only in generations in which it has a window: time in a
+	// state of which an older one tells since when it is, and why.
 	mute int64
 }
 
@@ -162,8 +161,7 @@ func (t *timeline) recompute(w *window) recomputed {
 	for i := range cuts[1:] {
 		a, b := cuts[i], cuts[i+1]
 		whose, beside := s.owner(a)
-		if a < w.start && (t.generation(a) != t.generation(w.start) ||
-			s.unpolled(a) && t.generation(at(s.states, a).start.at) != t.generation(a)) {
+		if state := at(s.states, a); a < w.start && state != nil && state.generation < w.generation {
 			out.mute += b - a
 		}
 		out.time[whose] += b - a
@@ -239,15 +237,6 @@ func (s *scene) unpolled(t int64) bool {
 	state := at(s.states, t)
 	return t < s.w.start && s.w.oneP && state != nil && state.state == trace.GoWaiting &&
 		state.reason == "network" && at(s.stops, t) == nil && at(s.workers, t) != nil
-}
-
-// generation returns the number of the generation that t lies in.
-func (t *timeline) generation(at int64) int {
-	n, found := slices.BinarySearch(t.generations, at)
-	if !found {
-		n--
-	}
-	return n
 }
 
 func isGC(reason string) bool {

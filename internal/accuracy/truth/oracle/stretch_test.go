@@ -18,6 +18,7 @@ func (e edge) moved() bool { return e.since < e.at }
 // stretch is a part of the trace in which something was so.
 type stretch struct {
 	start, end edge
+	generation int           // that tells of its start, of a goroutine's state
 	state      trace.GoState // of a goroutine
 	reason     string        // why it left the CPU, or of a stop
 	by         trace.GoID    // whose state it is, or who made a stop

@@ -21,11 +21,16 @@ type timeline struct {
 	workers []stretch // dedicated and fractional ones, each turn on a P
 	cycles  []stretch // collections
 
-	windows     map[int]trace.GoID // by the number that the program logged
-	generations []int64            // where each begins
+	windows     map[int]marked // by the number that the program logged
 	first, last int64
 	moved       int // events, of all
 	events      int
+}
+
+// marked says on which goroutine a window is, and in which generation it says so.
+type marked struct {
+	g          trace.GoID
+	generation int
 }
 
 // windowLog is the category by which the program tells the goroutine of a
@@ -45,9 +50,13 @@ type openRange struct {
 // reader fills a timeline.
 type reader struct {
 	timeline
-	offset int64                    // of the shared clock to the trace's, in this generation
-	lastOf map[trace.ThreadID]int64 // when each thread's last event was, at the earliest
-	now    edge
+	offset int64 // of the shared clock to the trace's, in this generation
+	// The reader gives all events of a generation before those of the next. By their
+	// time they cannot be told apart: a thread that lost its CPU in a write has a late
+	// event of the old one.
+	generation int
+	lastOf     map[trace.ThreadID]int64 // when each thread's last event was, at the earliest
+	now        edge
 	// The last event's time of the trace's clock, and whether it was moved.
 	lastTime int64
 	moving   bool
@@ -67,7 +76,7 @@ func read(data []byte) (*timeline, error) {
 	r := &reader{
 		timeline: timeline{
 			states: map[trace.GoID][]stretch{}, assists: map[trace.GoID][]stretch{}, sweeps: map[trace.GoID][]stretch{},
-			windows: map[int]trace.GoID{},
+			windows: map[int]marked{},
 		},
 		lastOf: map[trace.ThreadID]int64{}, leaves: trace.NoGoroutine, ranges: map[rangeKey]openRange{},
 		current: map[trace.GoID]stretch{}, worker: map[trace.GoID]bool{},
@@ -91,7 +100,7 @@ func (r *reader) event(ev *trace.Event) {
 	if ev.Kind() == trace.EventSync {
 		if s := ev.Sync().ClockSnapshot; s != nil {
 			r.offset = int64(s.Mono) - int64(s.Trace)
-			r.generations = append(r.generations, int64(ev.Time())+r.offset)
+			r.generation++
 		}
 		return
 	}
@@ -121,7 +130,7 @@ func (r *reader) event(ev *trace.Event) {
 	case trace.EventLog:
 		if l := ev.Log(); l.Category == windowLog {
 			if n, err := strconv.Atoi(l.Message); err == nil {
-				r.windows[n] = ev.Goroutine()
+				r.windows[n] = marked{ev.Goroutine(), r.generation}
 			}
 		}
 	}
@@ -153,7 +162,7 @@ func (r *reader) change(g trace.GoID, to trace.GoState, reason string, stack tra
 	if known {
 		r.close(g, s)
 	}
-	r.current[g] = stretch{start: r.now, state: to, reason: reason, by: g, toCollect: reason == "sync" && collects(stack)}
+	r.current[g] = stretch{start: r.now, generation: r.generation, state: to, reason: reason, by: g, toCollect: reason == "sync" && collects(stack)}
 	delete(r.worker, g)
 }
 
