@@ -12,6 +12,10 @@ import (
 const (
 	logIntervals = 8192 // per source: half a minute of a program that collects 100 times a second
 	logUnseen    = 1024
+	// mostStops is for how many of them a book makes room: a program that does nothing
+	// but stop the world does so 25,000 times a second, and two such generations may
+	// wait for the resolver.
+	mostStops = 1 << 16
 )
 
 // book holds what exact fidelity found, until windows and collections have been
@@ -86,6 +90,7 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unseenUntil(g.Start)
+	b.makeRoom(len(g.Stops))
 	for i := range g.Stops {
 		s := newStop(&g.Stops[i])
 		b.log.Add(s.interval())
@@ -109,6 +114,14 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 		}
 	}
 	return others, unfollow, lost
+}
+
+// makeRoom has the log hold so many more stops beside as many of before, within
+// mostStops: windows of this generation are still to be settled with all of it.
+func (b *book) makeRoom(more int) {
+	if _, room := b.log.Size(); 2*more > room && room < mostStops {
+		b.log.Resize(min(2*more, mostStops))
+	}
 }
 
 // shelve keeps what was learned, and has other memory ready. Where the resolver

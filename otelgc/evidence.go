@@ -20,6 +20,7 @@ type evidence struct {
 	longest       stall.Instant    // longest interval of process and host with its slack: how far before a window to look
 	seen          []stall.Span
 	floor         stall.Instant // what was before it is forgotten
+	exactFloor    stall.Instant // that of the exact source
 	targetSeen    []stall.Span
 
 	one   stall.Evidence // of one window
@@ -30,7 +31,8 @@ type evidence struct {
 func (e *evidence) gather(all stall.Span) {
 	m := e.m
 	m.book.setProcessors(runtime.GOMAXPROCS(0))
-	e.floor = max(m.book.log.Floor(), m.cycle.log.Floor())
+	e.exactFloor = m.book.log.Floor()
+	e.floor = max(e.exactFloor, m.cycle.log.Floor())
 	e.seen = m.book.log.Seen(e.seen[:0], all)
 	e.process = m.book.log.Intervals(e.process[:0], all)
 	exact := len(e.process)
@@ -72,7 +74,27 @@ func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) 
 	if slot != noSlot {
 		e.m.book.follow(&e.one, w, slot, had, by)
 	}
+	if extent.Start < e.exactFloor {
+		e.forget(e.exactFloor)
+	}
 	return &e.one
+}
+
+// forget takes off what is known of the goroutine before t. Which stops there were is
+// forgotten, and a wait may have been for one of them.
+func (e *evidence) forget(t stall.Instant) {
+	own, track := e.one.Own[:0], e.one.Track[:0]
+	for _, v := range e.one.Own {
+		if v.Start = max(v.Start, t); v.Start < v.End {
+			own = append(own, v)
+		}
+	}
+	for _, v := range e.one.Track {
+		if v.Start = max(v.Start, t); v.Start < v.End {
+			track = append(track, v)
+		}
+	}
+	e.one.Own, e.one.Track = own, track
 }
 
 // stopsIn returns the stops that can reach into s. Where the exact source watched
