@@ -16,7 +16,9 @@ func TestStorm(t *testing.T) {
 		stops int
 		want  func(s *stall.Share) bool
 	}{
-		"that is kept": {25_000, func(s *stall.Share) bool { return s.Unseen == 0 && s.Charged[stall.RuntimeSuspension] > s.Total/2-time.Microsecond }},
+		"that is kept": {25_000, func(s *stall.Share) bool {
+			return s.Unseen == 0 && s.Charged[stall.RuntimeSuspension] > s.Total/2-time.Microsecond
+		}},
 		"of too many": {3 * mostStops, func(s *stall.Share) bool {
 			return s.Unseen == s.Total && s.Charged == [stall.NumCauses]time.Duration{}
 		}},
