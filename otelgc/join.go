@@ -51,13 +51,14 @@ func (w *window) context(ctx context.Context) context.Context {
 //
 // While the window's own goroutine is parked, what stalls a joined one is
 // charged to the window in its place; of several that joined, to the first that
-// is not parked itself. A second call of leave does nothing. The first 64 count (of a window that lasts, those of each
+// is not parked itself. The first 64 count (of a window that lasts, those of each
 // second or so); what the window waits while there are more, and none of the 64
-// explains, is unseen, and so is what it waits while nobody knows what a joined one does.
-// One that ends without leave has left. Without Join only the window's own goroutine is
-// followed, and its waiting for others is the program's own doing. A goroutine that
-// began in the window counts from its start if it has not been parked before Join,
-// so that what it waits for its first CPU is seen: call Join first. A window that is
+// explains, is unseen, and so is what it waits while nobody knows what a joined
+// one does. One that ends without leave has left; a second call of leave does
+// nothing. Without Join only the window's own goroutine is followed, and its
+// waiting for others is the program's own doing. A goroutine that began in the
+// window counts from its start if it has not been parked before Join, so that
+// what it waits for its first CPU is seen: call Join first. A window that is
 // over, and a context without one, are joined by doing nothing.
 func Join(ctx context.Context) (leave func()) {
 	if ctx == nil {

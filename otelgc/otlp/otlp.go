@@ -27,9 +27,10 @@ const (
 )
 
 // Start makes providers of meters, loggers and tracers from the environment,
-// sets them and the propagators as the global ones, and starts otelgc with them. It does not wait for a connection. Every sampled
-// span carries the time that stalls cost it, see package otelgc/spans: it is
-// exported up to a few seconds after its end.
+// sets them and the propagators as the global ones, and starts otelgc with them.
+// It does not wait for a connection. Every sampled span carries the time that
+// stalls cost it, see package otelgc/spans: it is exported up to a few seconds
+// after its end.
 //
 // The SDK's own variables hold: OTEL_EXPORTER_OTLP_ENDPOINT and its like,
 // OTEL_METRIC_EXPORT_INTERVAL, OTEL_BLRP_*, OTEL_BSP_*, OTEL_TRACES_SAMPLER,
