@@ -98,12 +98,15 @@ func writeNumbers(b *strings.Builder) {
 	b.WriteString(`
 ## What garbage collection costs requests
 
-Ratios of sums over the same time, for one ` + code(stall.AttrLatencyBucket) + ` or for all above one: so it shows whether it matters
-for the slowest requests and not for the others. In fidelity cycle they are of pauses only, and of those that fell into
-a request for certain, whether they delayed it or not: what may have fallen into it is ` + code("uncertain") + `, on a busy machine nearly
-all. The exact series alone also know assist, sweep and wait. ` + code("sched.gc") + ` is an upper bound and counts in none of them.
-Requests whose process nobody watched, as the connector counts them too, have neither ` + code(stall.AttrGCOverlap) + ` nor ` + code(stall.AttrFidelity) + `:
-nobody knows whether a collection delayed them, and they are in no ratio.
+Each number is a ratio of two sums over the same time. Take it for one ` + code(stall.AttrLatencyBucket) + `, or for all above one, to see
+whether collections matter for the slowest requests and not for the others.
+
+- **Fidelity cycle** knows pauses only, and counts those that fell into a request for certain, whether they delayed it or
+  not. What may have fallen into it is ` + code("uncertain") + `: on a busy machine nearly all.
+- **Fidelity exact** alone also knows assist, sweep and wait.
+- ` + code("sched.gc") + ` is an upper bound and counts in none of them.
+- **Requests whose process nobody watched**, which the connector counts too, are in no ratio: nobody knows whether a
+  collection delayed them. They have neither ` + code(stall.AttrGCOverlap) + ` nor ` + code(stall.AttrFidelity) + `.
 
 `)
 	row(b, "number", "part", "of")
@@ -116,7 +119,7 @@ Two collections in one stop, as .NET has them, do not exist in Go: each cycle be
 
 Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(stall.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(latencyBuckets) + ` ranges of latency, two fidelities, and the owners that had time.
 A service with many routes and long tails can have more than the SDK keeps of one instrument (2,000 by default,
-` + code("WithCardinalityLimit") + `). It sums up the rest under ` + code("otel.metric.overflow") + `, those of the routes that came last.
+` + code("WithCardinalityLimit") + `). The SDK sums up the others, those of the routes that came last, under ` + code("otel.metric.overflow") + `.
 `)
 }
 

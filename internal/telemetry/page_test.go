@@ -51,11 +51,16 @@ Durations are seconds, sizes bytes, fractions 0 to 1. What is not known has no a
 	b.WriteString(`
 ## Events
 
-Log records with an EventName. The timestamp is the start of the occurrence. Severity by duration: DEBUG below 1 ms,
-INFO below 10 ms, WARN from there. ` + fmt.Sprintf(
-		"At most %d a second by default: over it the shortest gaps go first, then gaps of WARN,\ncollections and suspensions last. Gaps are events from %v on, and the longest of each second always is.\n",
-		DefaultMaxEventsPerSecond, DefaultGapEventThreshold) + `
-Every event has ` + codes(EventAttributes()) + `. An otelgc.request.slow of the connector has no source, and the others only where they are known.
+Log records with an EventName. The timestamp is the start of the occurrence.
+
+- Severity follows the duration: DEBUG below 1 ms, INFO below 10 ms, WARN from there.
+` + fmt.Sprintf(
+		"- A gap is an event from %v on. The longest gap of each second always is one.\n"+
+			"- At most %d events go out in a second by default. Over it the shortest gaps are dropped first, then gaps of WARN,\n"+
+			"  collections and suspensions last.\n",
+		DefaultGapEventThreshold, DefaultMaxEventsPerSecond) + `
+Every event has ` + codes(EventAttributes()) + `.
+An otelgc.request.slow of the connector has no source, and the others only where they are known.
 
 `)
 	row(&b, "event", "further attributes", "meaning")
