@@ -7,6 +7,24 @@ step_format() {
 	[ -z "$bad" ] || { printf 'not formatted by gofmt:\n%s\n' "$bad"; return 1; }
 }
 
+# step_map: every package stands on the map of docs/architecture.md by its whole path;
+# of what is one thing in several programs, the folder that holds them.
+step_map() {
+	local dir lost=()
+	for dir in $(git ls-files --cached --others --exclude-standard '*.go' | xargs -n1 dirname | sort -u); do
+		case $dir in
+		*/testdata/* | */stallconnector/internal/*) continue ;;
+		internal/accuracy/*/oracle) ;;
+		internal/accuracy/*) dir=internal/accuracy ;;
+		collector/internal/e2e/*) dir=collector/internal/e2e ;;
+		collector/internal/queries/*) dir=collector/internal/queries ;;
+		examples/*) dir=examples ;;
+		esac
+		grep -qF "\`$dir/\`" docs/architecture.md || lost+=("$dir")
+	done
+	[ ${#lost[@]} -eq 0 ] || { printf 'not on the map of docs/architecture.md: %s\n' "${lost[@]}"; return 1; }
+}
+
 # step_tidy: go.mod and go.sum are what `go mod tidy` would write. Tidy wants
 # the modules of the tests of dependencies too; where the proxy refuses one of
 # these, what is used is verified instead.
