@@ -29,15 +29,14 @@ func WithSlowRequest(d time.Duration, logger *slog.Logger) Option {
 	})
 }
 
-// slowRequests logs sentences on a goroutine of its own.
+// slowRequests logs sentences, at a bounded rate.
 type slowRequests struct {
+	aside[slowRequest]
 	on     bool
 	least  time.Duration
 	logger *slog.Logger
 
-	queue  chan slowRequest
-	done   chan struct{} // closed when all are logged
-	burst  float64       // sentences that may go out at once
+	burst  float64 // sentences that may go out at once
 	filled time.Time
 }
 
@@ -52,28 +51,8 @@ func (r *slowRequests) start() {
 	if !r.on || r.logger == nil {
 		return
 	}
-	r.queue, r.done = make(chan slowRequest, slowQueue), make(chan struct{})
 	r.burst, r.filled = maxBurst, time.Now()
-	go func() {
-		defer close(r.done)
-		for q := range r.queue {
-			safely(func() { q.log(r.logger) })
-		}
-	}()
-}
-
-// stop ends the goroutine after what is queued, waits for that until ctx ends, since
-// a logger may hang, and returns how many have not begun by then.
-func (r *slowRequests) stop(ctx context.Context) (left uint64) {
-	if r.queue == nil {
-		return 0
-	}
-	close(r.queue)
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-	}
-	return uint64(len(r.queue))
+	r.aside.start(slowQueue, func(q slowRequest) { q.log(r.logger) })
 }
 
 // tellSlow explains a slow request.
@@ -87,7 +66,7 @@ func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 		source = stall.GoTrace
 	}
 	m.tel.Slow(q, w, source, sentence)
-	if m.slow.queue != nil && !m.slow.offer(q, sentence) {
+	if m.slow.started() && !m.slow.offer(q, sentence) {
 		m.tel.Dropped("slow_request", "rate_limit", 1, 0)
 	}
 }
@@ -108,13 +87,11 @@ func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
 	if q.Span.IsValid() {
 		s.trace, s.span = q.Span.TraceID().String(), q.Span.SpanID().String()
 	}
-	select {
-	case r.queue <- s:
-		r.burst--
-		return true
-	default:
+	if !r.aside.offer(s) {
 		return false
 	}
+	r.burst--
+	return true
 }
 
 func (q *slowRequest) log(to *slog.Logger) {
