@@ -1,7 +1,6 @@
 package otelgc
 
 import (
-	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -27,10 +26,8 @@ type resolver struct {
 	share    stall.Share // of a piece
 	one      long        // of a window in one piece
 
-	// lengths counts windows by the bit length of their duration, halved now
-	// and then, so that slices can be longer than nearly all windows.
-	lengths [64]uint64
-	slowest atomic.Int64
+	lengths lengths
+	slowest atomic.Int64 // what nearly all windows take
 
 	// windows, and those among them that were followed in the trace, of one
 	// turn: what they took is a cost of tracing.
@@ -61,7 +58,7 @@ func (r *resolver) resolve(now stall.Instant) {
 	passed := r.passed(now)
 	due := passed
 	r.drain(&r.m.pending, due)
-	r.slowest.Store(int64(r.nearlyAll()))
+	r.slowest.Store(int64(r.lengths.nearlyAll()))
 	if r.m.hasten.Swap(false) {
 		due = now.Add(sourceDeadline)
 	}
@@ -104,7 +101,7 @@ func (r *resolver) resolveBatch() {
 		r.known = append(r.known, known)
 		all.Start, all.End = min(all.Start, extent.Start), max(all.End, extent.End)
 		if windows[i].tell == nil {
-			r.note(w.End.Sub(w.Start))
+			r.lengths.note(w.End.Sub(w.Start))
 		}
 	}
 	r.evidence.gather(all)
@@ -172,30 +169,4 @@ func (r *resolver) join(w *stall.Window, slot int16, had stall.Span, known *long
 
 func (e *ended) window(place *stall.Place) stall.Window {
 	return stall.Window{Start: e.start, End: e.end, Arrival: e.arrival, Receipt: e.receipt, Place: place}
-}
-
-// note counts the length of a window.
-func (r *resolver) note(d time.Duration) {
-	i := bits.Len64(uint64(max(d, 0)))
-	r.lengths[i]++
-	if r.lengths[i] > 1<<20 {
-		for k := range r.lengths {
-			r.lengths[k] /= 2
-		}
-	}
-}
-
-// nearlyAll returns what 99.9 % of the windows take, at most twice too much.
-func (r *resolver) nearlyAll() time.Duration {
-	var sum, total uint64
-	for _, n := range r.lengths {
-		total += n
-	}
-	for i, n := range r.lengths {
-		sum += n
-		if sum*1000 >= total*999 {
-			return time.Duration(uint64(1)<<i - 1)
-		}
-	}
-	return 0
 }

@@ -16,32 +16,6 @@ type Options struct {
 	FromStart bool
 }
 
-// Output is what became known, in the order in which it did: a background
-// collection comes after the ephemeral ones within it.
-type Output struct {
-	Collections []Collection
-	Stops       []Stop
-	Incomplete  []Hole
-}
-
-// Hole is a stretch of which something was not seen. Start is zero where not
-// even that is known.
-type Hole struct {
-	stall.Span
-	Why  string
-	Lost uint64 // events that the stream lost in it
-}
-
-// Stats counts what the model met and could not use. All are zero for a whole
-// stream that began while no collection ran.
-type Stats struct {
-	Lost      uint64 // events that the stream lost
-	Malformed uint64 // events that are too short, or say what cannot be, or when
-	Unmatched uint64 // events of stops that fit no stop, and stops that were never over
-	Orphans   uint64 // events of collections whose start was not seen
-	Dropped   uint64 // what was given up because too much was open
-}
-
 // Model rebuilds collections and stops from events. It is not safe for
 // concurrent use. All instants are nanoseconds of the stream's own clock, see
 // [nettrace.Ticks].
@@ -147,37 +121,6 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 	}
 	return true
 }
-
-// lost notes that events are missing. What is open then may lack a part that
-// nobody will miss, so it is incomplete.
-func (m *Model) lost(thread, n uint64, since, at stall.Instant) {
-	m.stats.Lost += n
-	m.lostInStops(thread, n)
-	for _, c := range m.open {
-		c.lossy = true
-	}
-	if k := len(m.out.Incomplete) - 1; k >= 0 && m.out.Incomplete[k].Lost > 0 && since <= m.out.Incomplete[k].End {
-		h := &m.out.Incomplete[k]
-		h.Start, h.End, h.Lost = min(h.Start, since), max(h.End, at), h.Lost+n
-		return
-	}
-	m.hole(since, at, "events were lost")
-	m.out.Incomplete[len(m.out.Incomplete)-1].Lost = n
-}
-
-func (m *Model) hole(start, end stall.Instant, why string) {
-	m.out.Incomplete = append(m.out.Incomplete, Hole{Span: stall.Span{Start: start, End: max(start, end)}, Why: why})
-}
-
-// Take returns what became known since the last call. The caller owns it.
-func (m *Model) Take() Output {
-	out := m.out
-	m.out = Output{}
-	return out
-}
-
-// Stats returns what was counted so far.
-func (m *Model) Stats() Stats { return m.stats }
 
 // Idle says that nothing has arrived for a while: a collection that is over is
 // handed out without the parts that did not come. It is for live streams, and

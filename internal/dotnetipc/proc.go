@@ -2,12 +2,8 @@ package dotnetipc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -15,14 +11,6 @@ import (
 // Proc reads the processes of a machine under a root, proc(5).
 type Proc struct {
 	Root string // "/proc" if empty
-}
-
-func (p Proc) path(pid int, name string) string {
-	root := p.Root
-	if root == "" {
-		root = "/proc"
-	}
-	return filepath.Join(root, strconv.Itoa(pid), name)
 }
 
 // Identity names one run of one process: a number of a process is used again,
@@ -82,57 +70,6 @@ func (p Proc) innerPID(pid int) (int, error) {
 	return pid, nil // a kernel without pid namespaces
 }
 
-// environment returns the variables of pid that wanted takes, as they were when
-// it was executed. The values of all others are secrets and are not kept.
-func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]string, error) {
-	text, err := p.read(pid, "environ", maxProcFile)
-	if err != nil {
-		return nil, err
-	}
-	env := make(map[string]string)
-	for entry := range bytes.SplitSeq(text, []byte{0}) {
-		name, value, ok := bytes.Cut(entry, []byte{'='})
-		if ok && wanted(string(name)) {
-			env[string(name)] = string(value)
-		}
-	}
-	clear(text)
-	return env, nil
-}
-
-// Environment returns the variables of pid that say what its telemetry is
-// called and how its collector is configured: OTEL_SERVICE_NAME,
-// OTEL_RESOURCE_ATTRIBUTES, TMPDIR, and DOTNET_* and COMPlus_* but for those
-// that name what is to be loaded.
-func (p Proc) Environment(pid int) (map[string]string, error) {
-	return p.environment(pid, func(name string) bool {
-		switch name {
-		case "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "TMPDIR":
-			return true
-		}
-		return configures(name)
-	})
-}
-
-// configures reports whether a variable configures the collector, tiering or
-// diagnostics of a runtime.
-func configures(name string) bool {
-	rest, ok := strings.CutPrefix(name, "DOTNET_")
-	if !ok {
-		rest, ok = strings.CutPrefix(name, "COMPlus_")
-	}
-	if !ok {
-		return false
-	}
-	rest = strings.ToLower(rest)
-	for _, prefix := range []string{"gc", "tiered", "tc_", "readytorun", "enablediagnostics", "diagnosticports", "enableeventpipe"} {
-		if strings.HasPrefix(rest, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
 // Arguments returns the command line of pid.
 func (p Proc) Arguments(pid int) ([]string, error) {
 	text, err := p.read(pid, "cmdline", maxProcFile)
@@ -153,46 +90,6 @@ func (p Proc) Cgroup(pid int) (string, error) {
 func (p Proc) Name(pid int) (string, error) {
 	text, err := p.read(pid, "comm", maxProcFile)
 	return strings.TrimSpace(string(text)), err
-}
-
-// read reads a file of pid, at most limit bytes.
-func (p Proc) read(pid int, name string, limit int64) ([]byte, error) {
-	path := p.path(pid, name)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, p.gone(pid, err)
-	}
-	defer func() { _ = f.Close() }()
-	text, err := readAtMost(f, path, limit)
-	if err != nil {
-		return nil, p.gone(pid, err)
-	}
-	return text, nil
-}
-
-func readAtMost(r io.Reader, path string, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("read %s: more than %d bytes", path, limit)
-	}
-	return text, err
-}
-
-// link returns where a link of pid leads, for the process itself.
-func (p Proc) link(pid int, name string) (string, error) {
-	to, err := os.Readlink(p.path(pid, name))
-	if err != nil {
-		return "", p.gone(pid, err)
-	}
-	return to, nil
-}
-
-// gone tells that a process ended from that a file of it cannot be read.
-func (p Proc) gone(pid int, err error) error {
-	if _, statErr := os.Stat(p.path(pid, "")); errors.Is(statErr, fs.ErrNotExist) {
-		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
-	}
-	return err
 }
 
 // Processes returns the numbers of all processes, in no order.

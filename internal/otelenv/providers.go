@@ -8,14 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/otelgc/otelgc/stall"
 )
 
 // ShutdownTimeout bounds [Providers.Shutdown], whatever the Collector does.
@@ -23,36 +19,6 @@ const ShutdownTimeout = 5 * time.Second
 
 // ScopeName is the scope of the counter of what the exporters lost.
 const ScopeName = "github.com/otelgc/otelgc/internal/otelenv"
-
-// Options says what the environment does not.
-type Options struct {
-	// ServiceName is the service.name if the environment names none; the
-	// SDK's unknown_service if empty.
-	ServiceName string
-	// Resource is added to what is detected; the environment overrides it.
-	Resource []attribute.KeyValue
-	// Other, if not nil, makes the telemetry that of another process of this
-	// host: the resource is these attributes and the host's. Nothing is read of
-	// this process, and of the environment only how to export.
-	Other []attribute.KeyValue
-	// UniqueKeys says that no event will have two attributes of one key: the SDK
-	// does not search each for them, which costs about as much as all else that it
-	// does for an event.
-	UniqueKeys bool
-	// LogQueue is how many events may wait to be exported if the environment
-	// does not say (OTEL_BLRP_MAX_QUEUE_SIZE); 2048 if zero. The queue's memory
-	// is taken at once.
-	LogQueue int
-	// Traces asks for a provider of tracers.
-	Traces bool
-	// Spans, if not nil, returns the processor that spans go to instead of the
-	// one that exports them, which it is given. It is not called where no spans
-	// are exported.
-	Spans func(exporting sdktrace.SpanProcessor) sdktrace.SpanProcessor
-	// SpanQueue is how many spans may wait for their export if the environment
-	// does not say; the SDK's 2048 if zero.
-	SpanQueue int
-}
 
 // Providers are the providers of one program.
 type Providers struct {
@@ -174,50 +140,4 @@ func choose(s signal) (protocol, error) {
 		return none, nil
 	}
 	return protocolOf(s)
-}
-
-// Dropped says what never reached a Collector, as far as is known.
-type Dropped struct {
-	LogsQueued, LogsFailed   uint64 // records: no room in the queue, or the export failed
-	SpansQueued, SpansFailed uint64
-	MetricsFailed            uint64 // exports; cumulative sums are whole again in the next one
-}
-
-// Dropped returns what was lost so far. It is exact after Shutdown; before, a
-// loss that still fits the queues is not seen yet.
-func (p *Providers) Dropped() Dropped {
-	return Dropped{
-		LogsQueued: p.logs.tally.lost(), LogsFailed: p.logs.tally.failed(),
-		SpansQueued: p.spans.tally.lost(), SpansFailed: p.spans.tally.failed(),
-		MetricsFailed: p.metrics.tally.failed(),
-	}
-}
-
-// countLosses exports Dropped.
-func (p *Providers) countLosses() error {
-	m := p.Meter.Meter(ScopeName)
-	dropped, err := m.Int64ObservableCounter(stall.MetricDropped, metric.WithUnit("{item}"),
-		metric.WithDescription("Anything that was not kept, by what and why."))
-	if err != nil {
-		return fmt.Errorf("make instrument %s: %w", stall.MetricDropped, err)
-	}
-	of := func(item, why string) metric.ObserveOption {
-		return metric.WithAttributeSet(attribute.NewSet(
-			attribute.String(stall.AttrItem, item), attribute.String(stall.AttrErrorType, why)))
-	}
-	logsQueued, logsFailed := of("log_record", "queue_full"), of("log_record", "export")
-	spansQueued, spansFailed := of("span", "queue_full"), of("span", "export")
-	metricsFailed := of("metric_export", "export")
-	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		d := p.Dropped()
-		o.ObserveInt64(dropped, int64(d.LogsQueued), logsQueued)
-		o.ObserveInt64(dropped, int64(d.LogsFailed), logsFailed)
-		o.ObserveInt64(dropped, int64(d.MetricsFailed), metricsFailed)
-		if p.Tracer != nil {
-			o.ObserveInt64(dropped, int64(d.SpansQueued), spansQueued)
-			o.ObserveInt64(dropped, int64(d.SpansFailed), spansFailed)
-		}
-		return nil
-	}, dropped)
-	return err
 }

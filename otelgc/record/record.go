@@ -10,7 +10,6 @@ package record
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/otelgc"
@@ -44,10 +42,6 @@ const (
 	self   = 1
 	inside = 1
 )
-
-// lookEvery is the time between two looks at the monitor, which keeps 1024
-// collections.
-const lookEvery = time.Second
 
 // Recorder is a recording under way.
 type Recorder struct {
@@ -124,59 +118,6 @@ func (r *Recorder) startProbe(mode jitterprobe.Mode) error {
 	r.probe = p
 	r.file.Add(recording.Probe{ID: inside, Mode: p.Mode().String(), CPU: p.CPU(), Floor: floor, Target: self, Note: p.Note(), At: r.clock.Now()})
 	return nil
-}
-
-func (r *Recorder) run() {
-	defer close(r.done)
-	r.ask()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.quit:
-			return
-		case <-tick.C:
-			r.look(r.probe.Snapshot())
-		}
-	}
-}
-
-// ask records what the doctor says. Elsewhere than on Linux there is none.
-func (r *Recorder) ask() {
-	report, err := doctor.Run(doctor.Options{Probe: r.probe, Target: os.Getpid()})
-	if err != nil {
-		return
-	}
-	if document, err := json.Marshal(report); err == nil {
-		r.file.Add(recording.Doctor{RawMessage: document})
-	}
-}
-
-// look records what has become known since the last look.
-func (r *Recorder) look(s jitterprobe.Snapshot) {
-	collections, dropped := r.monitor.Collections(r.collection)
-	r.lost += dropped
-	for i := range collections {
-		r.collection = collections[i].Index
-		if end, ok := collections[i].End.Get(); ok && end < r.since {
-			continue
-		}
-		r.file.Add(recording.Collection{Target: self, GC: collections[i]})
-	}
-	stops, dropped := r.monitor.Suspensions(r.suspension)
-	r.lost += dropped
-	for i := range stops {
-		v := &stops[i]
-		r.suspension = v.Index
-		if v.End < r.since {
-			continue
-		}
-		r.file.Add(recording.Suspension{Target: self, Start: v.Start, End: v.End, Reason: v.Reason, Caller: v.Caller})
-	}
-	r.file.Add(recording.Status{
-		Source: "probe." + r.probe.Mode().String(), Probe: inside, At: r.clock.Now(), Watermark: s.Watermark,
-		Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped() + r.lost,
-	})
 }
 
 // flushPatience is longer than the monitor waits for a source.

@@ -2,9 +2,8 @@ package nettracetest
 
 import (
 	"bytes"
-	"encoding/binary"
+	"strconv"
 	"time"
-	"unicode/utf16"
 )
 
 // Options of a [Writer]. The zero value is format 4 with compressed headers, a
@@ -29,23 +28,6 @@ type Event struct {
 	Thread      uint64 // who records it, and whom it is about; in format 6 its index
 	Sorted      bool
 	Payload     []byte
-}
-
-// Thread is a thread of format 6.
-type Thread struct {
-	Index, ID uint64
-	PID       int
-}
-
-// Reached is how far a thread has numbered its events.
-type Reached struct {
-	Thread uint64
-	Seq    uint32
-}
-
-type key struct {
-	provider, name string
-	id, version    int
 }
 
 // Writer writes one stream.
@@ -94,7 +76,7 @@ func (w *Writer) trace() []byte {
 	b = append(b, le32(uint32(w.o.PointerSize))...)
 	if w.o.Version == 6 {
 		b = append(b, le32(2)...)
-		for _, s := range []string{"ProcessId", decimal(w.o.PID), "HardwareThreadCount", decimal(w.o.Processors)} {
+		for _, s := range []string{"ProcessId", strconv.Itoa(w.o.PID), "HardwareThreadCount", strconv.Itoa(w.o.Processors)} {
 			b = append(b, text(s)...)
 		}
 		return b
@@ -158,55 +140,6 @@ func (w *Writer) Events(events ...Event) {
 	w.Block(2, body)
 }
 
-// Lose makes a thread number n events that do not get into the stream.
-func (w *Writer) Lose(thread uint64, n uint32) { w.seq[thread] += n }
-
-// Number makes seq the last number of a thread.
-func (w *Writer) Number(thread uint64, seq uint32) { w.seq[thread] = seq }
-
-// SequencePoint writes one. The flags are those of format 6.
-func (w *Writer) SequencePoint(ticks uint64, flags uint32, list ...Reached) {
-	b := le64(ticks)
-	if w.o.Version == 6 {
-		b = append(b, le32(flags)...)
-	}
-	b = append(b, le32(uint32(len(list)))...)
-	for _, t := range list {
-		if w.o.Version == 6 {
-			b = binary.AppendUvarint(b, t.Thread)
-			b = binary.AppendUvarint(b, uint64(t.Seq))
-		} else {
-			b = append(append(b, le64(t.Thread)...), le32(t.Seq)...)
-		}
-	}
-	w.Block(4, b)
-}
-
-// Threads writes the threads of format 6.
-func (w *Writer) Threads(list ...Thread) {
-	var b []byte
-	for _, t := range list {
-		row := binary.AppendUvarint(nil, t.Index)
-		row = append(append(row, 1), text("worker")...)
-		row = binary.AppendUvarint(append(row, 2), uint64(t.PID))
-		row = binary.AppendUvarint(append(row, 3), t.ID)
-		row = append(append(append(row, 4), text("k")...), text("v")...)
-		b = append(b, sized(row)...)
-	}
-	w.Block(6, b)
-}
-
-// RemoveThreads says which threads of format 6 are over.
-func (w *Writer) RemoveThreads(list ...Reached) {
-	var b []byte
-	for _, t := range list {
-		b = binary.AppendUvarint(b, t.Thread)
-		b = binary.AppendUvarint(b, uint64(t.Seq))
-		delete(w.seq, t.Thread)
-	}
-	w.Block(7, b)
-}
-
 // End writes the end of the stream.
 func (w *Writer) End() {
 	if w.o.Version == 6 {
@@ -218,67 +151,3 @@ func (w *Writer) End() {
 
 // Bytes returns what was written so far.
 func (w *Writer) Bytes() []byte { return bytes.Clone(w.buf.Bytes()) }
-
-func keyOf(e Event) key { return key{e.Provider, e.Name, e.ID, e.Version} }
-
-// define writes the type of an event, if it is a new one.
-func (w *Writer) define(e Event) {
-	if w.types[keyOf(e)] != 0 {
-		return
-	}
-	id := uint32(len(w.types) + 1)
-	w.types[keyOf(e)] = id
-	if w.o.Version == 6 {
-		w.Block(3, append([]byte{3, 0, 0xaa, 0xbb, 0xcc}, sized(row6(id, e))...))
-		return
-	}
-	row := append(le32(id), wide(e.Provider)...)
-	row = append(append(row, le32(uint32(e.ID))...), wide(e.Name)...)
-	row = append(append(row, le64(1)...), le32(uint32(e.Version))...)
-	row = append(append(row, le32(4)...), le32(0)...)
-	body := append([]byte{20, 0, 1, 0}, make([]byte, 16)...)
-	if w.o.Plain {
-		body[2] = 0
-		body = w.plain(body, compressed{size: len(row)}, row)
-	} else {
-		body = append(compressed{size: len(row)}.after(body, compressed{}), row...)
-	}
-	w.Block(3, body)
-}
-
-func row6(id uint32, e Event) []byte {
-	row := append(binary.AppendUvarint(nil, uint64(id)), text(e.Provider)...)
-	row = append(binary.AppendUvarint(row, uint64(e.ID)), text(e.Name)...)
-	row = append(row, 1, 0) // one field
-	row = append(row, sized(append(text("Count"), 10))...)
-	options := append([]byte{1, 7, 3}, le64(1)...)
-	options = append(append(options, 4), text("a {template}")...)
-	options = append(options, 8, 4, 9, byte(e.Version))
-	return append(row, sized(options)...)
-}
-
-func sized(b []byte) []byte { return append([]byte{byte(len(b)), byte(len(b) >> 8)}, b...) }
-
-func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(s))), s...) }
-
-func wide(s string) []byte {
-	var b []byte
-	for _, c := range append(utf16.Encode([]rune(s)), 0) {
-		b = append(b, byte(c), byte(c>>8))
-	}
-	return b
-}
-
-func le32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
-func le64(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
-
-func decimal(n int) string {
-	if n == 0 {
-		return "0"
-	}
-	s := ""
-	for ; n > 0; n /= 10 {
-		s = string(rune('0'+n%10)) + s
-	}
-	return s
-}
