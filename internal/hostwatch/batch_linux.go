@@ -92,8 +92,12 @@ func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
 	}
 	b.Span = stall.Span{Start: w.mark, End: upTo}
 	w.waits = append(w.waits[:0], w.timeline.waits...) // before they are joined
-	doubt := !whole || now.Stolen > w.last.Stolen || now.Frozen || w.last.Frozen || w.late(b.Span)
-	w.verdict.judge(w.timeline, b.Span, doubt, now.MajorFaults > w.last.MajorFaults)
+	touched := now.Stolen > w.last.Stolen || now.Frozen || w.last.Frozen || w.late(b.Span)
+	w.timeline.hide(stall.Span{Start: w.mark, End: w.hidden})
+	if touched {
+		w.hidden = now.End
+	}
+	w.verdict.judge(w.timeline, b.Span, !whole || touched, now.MajorFaults > w.last.MajorFaults)
 	w.remember(b.Span, whole, now)
 	b.Denied, b.Covered = w.intervals(now.Counts, b.Span), w.verdict.covered
 	t.RunDelay += w.timeline.delay

@@ -182,30 +182,43 @@ func (l *log) add(b *Batch) {
 	}
 }
 
-// late reports whether the machine held up the watch so that a batch covers nothing,
-// see Watch.late.
-func (l *log) late() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.batches, func(b Batch) bool { return b.Span.Duration() > 2*restEvery })
-}
-
 // await waits until the batches reach over d.
 func (l *log) await(t *testing.T, d time.Duration) {
+	t.Helper()
+	l.until(t, "a batch", func() bool {
+		n := len(l.batches)
+		return n > 0 && l.batches[n-1].Span.End.Sub(l.batches[0].Span.Start) >= d
+	})
+}
+
+// awaitCovered waits until some time from t on is covered. However long that takes a
+// busy machine, which may let no thread run for seconds, or look late; but one that
+// steals all the time covers nothing.
+func (l *log) awaitCovered(t *testing.T, from stall.Instant) {
+	t.Helper()
+	l.until(t, "time that is covered", func() bool {
+		return slices.ContainsFunc(l.batches, func(b Batch) bool {
+			n := len(b.Covered)
+			return b.Span.End > from && (n > 0 && b.Covered[n-1].End > from || b.Totals.Stolen > 0)
+		})
+	})
+}
+
+// until waits for batches.
+func (l *log) until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(3 * time.Minute)
 	for {
 		l.mu.Lock()
-		n := len(l.batches)
-		done := n > 0 && l.batches[n-1].Span.End.Sub(l.batches[0].Span.Start) >= d
+		ok := done()
 		l.mu.Unlock()
-		if done {
+		if ok {
 			return
 		}
 		select {
 		case <-l.more:
 		case <-deadline:
-			t.Fatal("no batches")
+			t.Fatalf("no batches with %s", what)
 		}
 	}
 }

@@ -37,9 +37,10 @@ type timeline struct {
 	limit     int           // of threads
 	threshold time.Duration // the shortest wait that is given away
 
-	waits, runs, disks, stops []stall.Span // of the batch
-	delay                     time.Duration
-	over                      bool // threads were not followed, for the limit
+	waits, runs, disks []stall.Span // of the batch
+	stops              []stall.Span // a thread was stopped, or may have been
+	delay              time.Duration
+	over               bool // threads were not followed, for the limit
 }
 
 func newTimeline(limit int, threshold time.Duration) *timeline {
@@ -155,6 +156,10 @@ func (l *timeline) end(now stall.Instant) (whole bool) {
 	}
 	return whole
 }
+
+// hide says that threads may have been held up in s without an event. Counters are
+// read a little later than a batch ends: what they tell may be of the next one, too.
+func (l *timeline) hide(s stall.Span) { l.stops = append(l.stops, s) }
 
 // settle makes now the beginning of all that goes on.
 func (l *timeline) settle(now stall.Instant) {

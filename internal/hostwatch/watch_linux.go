@@ -29,6 +29,7 @@ type Watch struct {
 	events   []event
 	taken    int           // events of the last batch
 	mark     stall.Instant // end of the last batch
+	hidden   stall.Instant // up to here the counters told that it may have been held up
 	dropped  uint64
 	first    hostcount.Counts
 	last     hostcount.Counts

@@ -1,68 +1,17 @@
 package hostwatch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 )
-
-// TestRunDelayEqualsTheKernels lets two threads share a CPU. The sum of what
-// they waited must be what the kernel counts.
-func TestRunDelayEqualsTheKernels(t *testing.T) {
-	pid := child(t, "spin2", lastCPU(t))
-	p, err := hostcount.Open(os.DirFS("/"), pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The kernel counts a wait when it is over, the watch while it goes on.
-	type reading struct{ ours, kernels time.Duration }
-	var readings []reading
-	var w *Watch
-	ready := make(chan struct{})
-	l := &log{each: func(b *Batch) {
-		<-ready
-		now, err := p.Read(w.o.Clock.Now, 100)
-		if err != nil {
-			t.Error(err)
-		}
-		if now.End.Sub(b.Span.End) > 5*holdBack {
-			return // it was held up between the two, and the kernel counted on
-		}
-		r := reading{b.Totals.RunDelay, now.RunDelay.Or(0)}
-		for _, thread := range w.timeline.threads {
-			if thread.state == unknown {
-				return // it may have waited since before the watch began
-			}
-			r.ours -= thread.waited()
-		}
-		readings = append(readings, r)
-	}}
-	w = start(t, Options{PID: pid}, l)
-	close(ready)
-	l.await(t, 3*time.Second)
-	if err := w.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if len(readings) < 6 {
-		t.Skipf("%d readings: the machine is so busy that threads do not run for seconds", len(readings))
-	}
-	first, last := readings[len(readings)/4], readings[len(readings)-1]
-	ours, kernels := last.ours-first.ours, last.kernels-first.kernels
-	t.Logf("%d readings: ours %v, the kernel's %v", len(readings), ours, kernels)
-	if kernels < 500*time.Millisecond {
-		t.Fatalf("the threads waited %v only", kernels)
-	}
-	if off := math.Abs(float64(ours)/float64(kernels) - 1); off > 0.05 {
-		t.Errorf("run delay: got %v, want %v within 5 %%", ours, kernels)
-	}
-}
 
 // TestDenied lets a stranger share the CPU of a thread. Where these tests have a
 // quota, it is throttled, too.
@@ -72,10 +21,17 @@ func TestDenied(t *testing.T) {
 	child(t, "spin1", cpu)
 	l := &log{}
 	w := start(t, Options{PID: pid}, l)
-	before, _ := schedstat(t, pid)
+	l.until(t, "time that is denied", func() bool {
+		n := len(l.batches)
+		return n > 0 && l.batches[n-1].Totals.Denied > 0
+	})
+	before := schedstat(t, pid)
 	l.await(t, 2*time.Second)
-	ran, _ := schedstat(t, pid)
-	ran -= before // within the time that is watched
+	after := schedstat(t, pid)
+	ran := after.ran - before.ran // within the time that is watched
+	// Who is frozen or throttled does not wait, so this is by the kernel's count of
+	// the thread that spins: by all of them more than one at a time may have waited.
+	waited := after.longest - before.longest
 	if err := w.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,37 +57,30 @@ func TestDenied(t *testing.T) {
 		}
 	}
 	span := end.Sub(l.batches[0].Span.Start)
-	t.Logf("%v: denied %v, mixed %v, covered %v, %d events, %d dropped", span, total.Denied, total.Mixed, total.Covered, total.Events, total.Dropped)
-	if total.Denied < span/5 || total.Denied > span-ran+10*holdBack {
-		t.Errorf("denied %v of %v, want about a half or more, and no more than it did not run for: it ran for %v", total.Denied, span, ran)
+	t.Logf("%v: denied %v, mixed %v, covered %v, waited %v, %d events, %d dropped", span, total.Denied, total.Mixed, total.Covered, waited, total.Events, total.Dropped)
+	if total.Denied+total.Mixed < waited/2 {
+		t.Errorf("denied %v, mixed %v, want most of what it waited: %v", total.Denied, total.Mixed, waited)
+	}
+	if total.Denied > span-ran+10*holdBack {
+		t.Errorf("denied %v of %v, want no more than it did not run for: it ran for %v", total.Denied, span, ran)
 	}
 	if throttleShare*float64(throttled) > float64(cgroups) {
 		t.Errorf("throttled %v, and the cgroup says %v", throttled, cgroups)
 	}
-	pause := l.batches[len(l.batches)/2].Span
+	pause := slices.MaxFunc(l.batches, func(a, b Batch) int {
+		return cmp.Compare(denied(&a), denied(&b)) // one in which it waited, not one in which it was frozen
+	}).Span
 	if d, ok := w.During(pause).RunDelay.Get(); !ok || d <= 0 || d > 10*pause.Duration() {
 		t.Errorf("run delay during %v: got %v, known: %v", pause.Duration(), d, ok)
 	}
 }
 
-// schedstat returns for how long the threads of a process ran and waited for a CPU
-// so far, as the kernel counts.
-func schedstat(t *testing.T, pid int) (ran, waited time.Duration) {
-	t.Helper()
-	p, err := hostcount.Open(os.DirFS("/"), pid)
-	if err != nil {
-		t.Fatal(err)
+// denied sums the time of a batch that the machine took.
+func denied(b *Batch) (sum time.Duration) {
+	for _, v := range b.Denied {
+		sum += v.Duration()
 	}
-	defer p.Close()
-	_, err = p.Threads(1000, func(tid string) {
-		if r, w, err := p.Schedstat(tid); err == nil {
-			ran, waited = ran+r, waited+w
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ran, waited
+	return sum
 }
 
 // TestLeftAlone: a process that sleeps is not denied a CPU, but for what it may have
@@ -140,14 +89,12 @@ func TestLeftAlone(t *testing.T) {
 	l, pid := &log{}, child(t, "sleep", -1)
 	w := start(t, Options{PID: pid}, l)
 	l.await(t, time.Second)
-	_, waited := schedstat(t, pid)
+	l.awaitCovered(t, 0)
+	waited := schedstat(t, pid).waited
 	if err := w.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	total := w.Totals()
-	if total.Covered == 0 && total.Stolen == 0 && !l.late() {
-		t.Errorf("nothing of a process that sleeps is covered: %+v", total)
-	}
 	if total.Denied > 100*time.Millisecond+waited {
 		t.Errorf("a process that sleeps was denied %v, and waited %v for a CPU in all its life", total.Denied, waited)
 	}
