@@ -45,6 +45,19 @@ type Status struct {
 	Cgroups []uint64
 }
 
+// watermarks are those that statuses told, by source.
+type watermarks [stall.NumSources]stall.Instant
+
+// next returns what is told after at. What was said stands: where the start of an
+// event seems to lie before it, that is by its slack.
+func (w *watermarks) next(s stall.Source, at stall.Instant) stall.Instant {
+	if s >= stall.NumSources {
+		return at
+	}
+	w[s] = max(w[s], at)
+	return w[s]
+}
+
 // Status sends the event of s at once. An event that is held holds the
 // watermark back too: nobody may resolve a window that it will still charge.
 func (t *Telemetry) Status(s Status) {
@@ -59,6 +72,7 @@ func (t *Telemetry) Status(s Status) {
 	if earliest != 0 {
 		s.Watermark = min(s.Watermark, earliest)
 	}
+	s.Watermark = t.told.next(s.Source, s.Watermark)
 	s.Unseen = union(s.Unseen, t.events.blanksOf(s.Source, s.Since, s.Watermark))
 	s.Dropped.Count += loss.Count
 	s.Dropped.Duration += loss.Duration

@@ -96,6 +96,7 @@ type Telemetry struct {
 	losing   atomic.Bool // a loss of a sample is being counted
 
 	events   *ration
+	told     watermarks
 	post     post
 	mu       sync.Mutex // guards callbacks
 	callback []metric.Registration

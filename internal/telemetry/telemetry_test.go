@@ -97,6 +97,20 @@ func TestStatusWatermark(t *testing.T) {
 	}
 }
 
+// TestWatermarkStands: a pause of which it is known only about where it was may begin,
+// by its figures, before a watermark that was told without it.
+func TestWatermarkStands(t *testing.T) {
+	r := newRig(t, Options{})
+	for _, status := range []struct{ watermark, want int64 }{{8_000_000, 8_000_000}, {9_000_000, 8_000_000}} {
+		r.Status(Status{Source: stall.GCWatch, At: 9_500_000, Watermark: stall.Instant(status.watermark)})
+		w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
+		if got := w.AsInt64(); got != status.want {
+			t.Errorf("watermark: got %d, want %d", got, status.want)
+		}
+		r.Suspension(stall.Interval{Start: 7_900_000, End: 8_100_000, Slack: 200_000, Source: stall.GCWatch}, "", "", stall.Cycle)
+	}
+}
+
 func TestStatusBounds(t *testing.T) {
 	r := newRig(t, Options{})
 	var unseen []stall.Span
