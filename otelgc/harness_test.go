@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -36,7 +35,7 @@ func (s *shares) add(w *stall.Window, h *stall.Share) {
 
 func startTest(t *testing.T, opts ...Option) *Monitor {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	noleak.Check(t)
 	m, err := Start(append([]Option{WithBoard(""), seam(impatient)}, opts...)...)
 	if err != nil {
 		t.Fatalf("Start: %v", err)

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	// Dead Collectors are the subject here, not news.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 func start(t *testing.T, o Options) *Providers {

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -26,7 +26,7 @@ import (
 
 var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "Maybe[") })
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // by is a preemption.
 func by(name string, tid int32) jitterprobe.Evidence {

@@ -8,10 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/stats"
+
+	"github.com/otelgc/otelgc/internal/noleak"
 )
 
 // onGoroutine is a stats handler that notes where it is called.
@@ -46,7 +47,7 @@ func (g *onGoroutine) note(kind string) {
 // TestServerGoroutine holds gRPC to what the package builds on: Begin, the
 // method and End are on one goroutine.
 func TestServerGoroutine(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	noleak.Check(t)
 	for name, opts := range map[string][]grpc.ServerOption{
 		"goroutine per call": nil,
 		"workers":            {grpc.NumStreamWorkers(2)},

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -52,7 +52,7 @@ func (t *told) add(_ *stall.Window, s *stall.Share) {
 
 func start(t *testing.T, opts ...otelgc.Option) *otelgc.Monitor {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	noleak.Check(t)
 	m, err := otelgc.Start(append([]otelgc.Option{otelgc.WithBoard("")}, opts...)...)
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/otelgc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 func monitor(t *testing.T) *otelgc.Monitor {
 	t.Helper()

@@ -19,8 +19,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -53,7 +53,7 @@ func valueOf(s sdktrace.ReadOnlySpan, key string) (attribute.Value, bool) {
 func TestDecorates(t *testing.T) {
 	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
 		t.Run(name, func(t *testing.T) {
-			t.Cleanup(func() { goleak.VerifyNone(t) })
+			noleak.Check(t)
 			m := start(t, otelgc.WithExactBudget(budget))
 			out := tracetest.NewInMemoryExporter()
 			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
@@ -163,7 +163,7 @@ func (c *counter) OnEnd(s sdktrace.ReadOnlySpan) {
 func TestNothingIsLost(t *testing.T) {
 	for _, monitorFirst := range []bool{true, false} {
 		t.Run(fmt.Sprintf("monitor first %v", monitorFirst), func(t *testing.T) {
-			t.Cleanup(func() { goleak.VerifyNone(t) })
+			noleak.Check(t)
 			m := start(t, otelgc.WithExactBudget(1))
 			var out counter
 			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, &out)))
@@ -237,7 +237,7 @@ func TestBlockedNext(t *testing.T) {
 // TestShutdownOutOfTime: where next hangs, what Shutdown had no time for waits for
 // next on the processor's goroutine, and the monitor goes on.
 func TestShutdownOutOfTime(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	noleak.Check(t)
 	m := start(t, otelgc.WithExactBudget(0))
 	out := counter{block: make(chan struct{})}
 	p := NewProcessor(m, &out)

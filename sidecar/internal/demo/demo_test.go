@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if code, is := Role(); is { // this is a child of a test
 		os.Exit(code)
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 const us = stall.Instant(time.Microsecond)

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
@@ -17,7 +16,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 // TestProcess: that a process is followed comes onto the board before anything
 // happened to it.

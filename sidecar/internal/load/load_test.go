@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 	"github.com/otelgc/otelgc/stall"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { noleak.Main(m) }
 
 func TestFixed(t *testing.T) {
 	got, err := load.Fixed(4, time.Second)
