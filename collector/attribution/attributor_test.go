@@ -2,14 +2,12 @@ package attribution
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelgc/otelgc/stall"
@@ -215,47 +213,5 @@ func TestBounded(t *testing.T) {
 	}
 	if l := a.Lost(); l.Events["limit"] == 0 || len(c.spans) != 5000 {
 		t.Errorf("lost %+v and %d spans went on; want hosts refused and all 5000 spans", l, len(c.spans))
-	}
-}
-
-// TestNonsense: events that cannot be are counted by why, and charge nobody.
-func TestNonsense(t *testing.T) {
-	s := newSender()
-	set := func(ld plog.Logs, f func(pcommon.Map)) plog.Logs {
-		f(ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes())
-		return ld
-	}
-	for name, x := range map[string]struct {
-		ld   plog.Logs
-		want string
-	}{
-		"no boot":      {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.Remove(stall.AttrBootID) }), "no_identity"},
-		"long boot":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrBootID, string(make([]byte, 300))) }), "no_identity"},
-		"no source":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrSource, "me") }), "no_identity"},
-		"time is text": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrEnd, "now") }), "time"},
-		"future":       {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutInt(stall.AttrWatermark, 1<<62) }), "time"},
-		"backwards":    {s.collection(stall.GCWatch, 1, 2*sec, sec, 0), "time"},
-		"two hours":    {s.collection(stall.GCWatch, 1, sec, 7201*sec, 0), "time"},
-		"slack":        {s.collection(stall.GCWatch, 1, sec, 2*sec, -1), "time"},
-		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(stall.AttrCause, "ghosts") }), "cause"},
-		"many attributes": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) {
-			for i := range maxAttributes {
-				m.PutEmpty(strconv.Itoa(i))
-			}
-		}), "time"},
-		"many pauses": {set(s.collection(stall.GCWatch, 1, sec, 2*sec, 0), func(m pcommon.Map) {
-			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
-				l := m.PutEmptySlice(k)
-				for range 1000 {
-					l.AppendEmpty().SetInt(sec)
-				}
-			}
-		}), "time"},
-	} {
-		a := New(Config{})
-		a.Learn(x.ld)
-		if diff := cmp.Diff(map[string]uint64{x.want: 1}, a.Lost().Events); diff != "" {
-			t.Errorf("%s: lost (-want +got):\n%s", name, diff)
-		}
 	}
 }

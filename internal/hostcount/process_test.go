@@ -1,9 +1,6 @@
 package hostcount
 
 import (
-	"errors"
-	"os"
-	"runtime"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -41,15 +38,6 @@ func TestRead(t *testing.T) {
 	}
 	if got, err := p.State("8"); got != "D" || err != nil {
 		t.Errorf("state: got %q, %v, want D", got, err)
-	}
-}
-
-func TestReadOfWhoIsNotThere(t *testing.T) {
-	for pid, want := range map[int]error{8: ErrProcess, 9: nil, -1: ErrProcess} {
-		_, err := Open(machine(nil), pid)
-		if err == nil || want != nil && !errors.Is(err, want) {
-			t.Errorf("process %d: got error %v, want %v", pid, err, want)
-		}
 	}
 }
 
@@ -176,62 +164,6 @@ func TestMachineThroughAGap(t *testing.T) {
 	}
 }
 
-func TestReadOfAnother(t *testing.T) {
-	root := machine(nil)
-	p, err := Open(root, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.stat.close() // a file of /proc is that of the process it was opened for
-	root["proc/7/stat"] = &fstest.MapFile{Data: []byte("7 (a) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 5555 20 21\n")}
-	if _, err := p.Read(ticking(), 0); !errors.Is(err, ErrProcess) {
-		t.Errorf("another process of the number: got error %v, want %v", err, ErrProcess)
-	}
-}
-
-// TestReadThisProcess reads what the kernel says of the test itself.
-func TestReadThisProcess(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no /proc")
-	}
-	p, err := Open(os.DirFS("/"), os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	now := ticking()
-	before, err := p.Read(now, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := p.Read(now, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after.MajorFaults < before.MajorFaults || after.RunDelay.Or(-1) < before.RunDelay.Or(0) || after.Threads < 1 {
-		t.Errorf("counters go back: %+v, then %+v", before, after)
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	for name, limit := range map[string]int{"counters": 0, "with run delay": 1000} {
-		b.Run(name, func(b *testing.B) {
-			p, err := Open(os.DirFS("/"), os.Getpid())
-			if err != nil {
-				b.Skip(err)
-			}
-			defer p.Close()
-			now := ticking()
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := p.Read(now, limit); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 func FuzzOpen(f *testing.F) {
 	f.Add("7 (a) R 1 (b) S 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 4242\n", "1 2 3", "cpu 1", "some total=1")
 	f.Add(")", "", "", "total=99999999999999999999")
@@ -251,32 +183,4 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("%+v", r)
 		}
 	})
-}
-
-// TestWhoWaitsForItsParent: a process that has ended is not left alone by the
-// machine, even while its number is not free. A first thread that ended before the
-// others says the same of itself.
-func TestWhoWaitsForItsParent(t *testing.T) {
-	stat := func(state, threads string) string {
-		return "7 (a) " + state + " 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 " + threads + " 18 4242 20 21\n"
-	}
-	for _, test := range []struct {
-		state, threads string
-		ended          bool
-	}{{"S", "1", false}, {"Z", "3", false}, {"Z", "1", true}, {"Z", "0", true}, {"X", "1", true}} {
-		root := machine(map[string]string{"proc/7/stat": stat("R", "3")})
-		p, err := Open(root, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		root["proc/7/stat"] = &fstest.MapFile{Data: []byte(stat(test.state, test.threads))}
-		p.stat.close()
-		if _, err := p.Read(ticking(), 0); errors.Is(err, ErrProcess) != test.ended {
-			t.Errorf("state %s with %s threads: got %v, want that it has ended: %t", test.state, test.threads, err, test.ended)
-		}
-		if _, err := Open(root, 7); errors.Is(err, ErrProcess) != test.ended {
-			t.Errorf("state %s with %s threads: opened with %v, want that it has ended: %t", test.state, test.threads, err, test.ended)
-		}
-		p.Close()
-	}
 }

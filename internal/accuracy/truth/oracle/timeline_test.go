@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/exp/trace"
 )
@@ -36,16 +35,6 @@ type marked struct {
 // windowLog is the category by which the program tells the goroutine of a
 // window; the message is the window's number.
 const windowLog = "truth.window"
-
-type rangeKey struct {
-	name  string
-	scope trace.ResourceID
-}
-
-type openRange struct {
-	start edge
-	g     trace.GoID
-}
 
 // reader fills a timeline.
 type reader struct {
@@ -195,52 +184,6 @@ func (r *reader) close(g trace.GoID, s stretch) {
 	r.states[g] = append(r.states[g], s)
 	if r.worker[g] && s.state == trace.GoRunning {
 		r.workers = append(r.workers, s)
-	}
-}
-
-func (r *reader) begin(ev *trace.Event) {
-	k := rangeKey{ev.Range().Name, ev.Range().Scope}
-	if _, on := r.ranges[k]; on {
-		return // a generation begins and says how things are
-	}
-	o := openRange{start: r.now, g: ev.Goroutine()}
-	if k.scope.Kind == trace.ResourceGoroutine {
-		o.g = k.scope.Goroutine()
-	}
-	if strings.HasPrefix(k.name, stopPrefix) {
-		r.procs.stop(ev.Proc())
-	}
-	r.ranges[k] = o
-}
-
-func (r *reader) end(ev *trace.Event) {
-	k := rangeKey{ev.Range().Name, ev.Range().Scope}
-	if o, on := r.ranges[k]; on {
-		delete(r.ranges, k)
-		r.keep(k.name, o)
-	}
-}
-
-func (r *reader) keep(name string, o openRange) {
-	s := stretch{start: o.start, end: r.now}
-	if name == "GC concurrent mark phase" {
-		r.procs.collected = true
-		r.procs.again = edge{}
-		r.cycles = append(r.cycles, s)
-	}
-	if reason, stop := strings.CutPrefix(name, stopPrefix); stop {
-		if r.procs.again.at != 0 {
-			s.end = r.procs.again
-		}
-		s.reason, s.by = strings.TrimSuffix(reason, ")"), o.g
-		r.stops = append(r.stops, s)
-		return
-	}
-	switch name {
-	case "GC mark assist":
-		r.assists[o.g] = append(r.assists[o.g], s)
-	case "GC incremental sweep":
-		r.sweeps[o.g] = append(r.sweeps[o.g], s)
 	}
 }
 
