@@ -95,29 +95,11 @@ func (a *Attributor) take(e *event) error {
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
-		if l.relate(e.status.offset); h.disputes(&e.of, l, a.known.clock) {
-			a.known.split(h)
+		if !a.certify(e, h, l) {
 			return errTime
 		}
-		ok, wrong := h.told(&e.status, a.known.clock, silentAfter+stall.Instant(a.config.Wait))
-		if wrong {
-			a.known.forgetHost(h)
-			a.lost.hostsForgotten++
-		}
-		if !ok {
-			return errTime
-		}
-		l.learn(&e.status, stall.Instant(a.config.Wait))
 		if p != nil {
-			if p.told == 0 {
-				a.known.changed(p) // it may have ended before who found it began
-			}
-			p.told = max(p.told, e.status.at)
-			if e.target != 0 && p.outer != e.target {
-				p.outer = e.target
-				a.known.changed(p)
-			}
-			p.move(e.status.cgroups, &a.known.memory)
+			a.tellOf(p, e)
 		}
 	case stall.EventCollection:
 		if p != nil {
@@ -128,6 +110,36 @@ func (a *Attributor) take(e *event) error {
 		return errLate
 	}
 	return nil
+}
+
+// certify takes what a status says of its source, unless its time cannot be.
+func (a *Attributor) certify(e *event, h *host, l *sourceLog) bool {
+	if l.relate(e.status.offset); h.disputes(&e.of, l, a.known.clock) {
+		a.known.split(h)
+		return false
+	}
+	ok, wrong := h.told(&e.status, a.known.clock, silentAfter+stall.Instant(a.config.Wait))
+	if wrong {
+		a.known.forgetHost(h)
+		a.lost.hostsForgotten++
+	}
+	if ok {
+		l.learn(&e.status, stall.Instant(a.config.Wait))
+	}
+	return ok
+}
+
+// tellOf takes what a status says of its process.
+func (a *Attributor) tellOf(p *process, e *event) {
+	if p.told == 0 {
+		a.known.changed(p) // it may have ended before who found it began
+	}
+	p.told = max(p.told, e.status.at)
+	if e.target != 0 && p.outer != e.target {
+		p.outer = e.target
+		a.known.changed(p)
+	}
+	p.move(e.status.cgroups, &a.known.memory)
 }
 
 // Wait returns for how long spans are held at most.

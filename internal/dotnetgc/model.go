@@ -70,6 +70,16 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 	if s := m.stopOf(e.Thread); s != nil && at < s.latest() && isOfStop(e.ID) {
 		return false
 	}
+	switch {
+	case isOfStop(e.ID):
+		return m.readOfStop(e, at)
+	case e.ID == IDAllocationTick:
+		return m.allocationTick(e.Payload, e.Version, e.Thread)
+	}
+	return m.readOfCollection(e, at)
+}
+
+func (m *Model) readOfStop(e *nettrace.Event, at stall.Instant) bool {
 	switch e.ID {
 	case idGCSuspendEEBegin:
 		reason, ok := readSuspend(e.Payload, e.Version)
@@ -83,6 +93,12 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 		m.restartBegin(e.Thread, at)
 	case idGCRestartEEEnd:
 		m.restartEnd(e.Thread, at)
+	}
+	return true
+}
+
+func (m *Model) readOfCollection(e *nettrace.Event, at stall.Instant) bool {
+	switch e.ID {
 	case idGCStart:
 		s, ok := readGCStart(e.Payload, e.Version)
 		if ok {
@@ -110,8 +126,6 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 			m.globalHistory(h, e.Thread)
 		}
 		return ok
-	case IDAllocationTick:
-		return m.allocationTick(e.Payload, e.Version, e.Thread)
 	case idGCPerHeapHistory:
 		h, ok := readHeapHistory(e.Payload, e.Version, m.pointer)
 		if ok {

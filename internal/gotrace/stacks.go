@@ -13,6 +13,19 @@ type Frame struct {
 	Line     int
 }
 
+// call is a frame as the trace has it: function and file are numbers of strings.
+type call struct{ function, file, line uint64 }
+
+// callAt reads the four numbers of a frame, and returns where the next begins.
+func callAt(data []byte, i int) (call, int) {
+	var c call
+	_, i = uvarint(data, i) // pc
+	c.function, i = uvarint(data, i)
+	c.file, i = uvarint(data, i)
+	c.line, i = uvarint(data, i)
+	return c, i
+}
+
 // skipStack jumps over the frames of a stack: their number, and four numbers
 // each (pc, function, file, line).
 func skipStack(data []byte, i int) (int, error) {
@@ -58,15 +71,11 @@ func (d *decoder) frames(id uint64) []Frame {
 		return nil
 	}
 	for range n {
-		var function, file, line uint64
-		_, i = uvarint(data, i)
-		function, i = uvarint(data, i)
-		file, i = uvarint(data, i)
-		line, i = uvarint(data, i)
-		if i > len(d.stacks.data) {
+		var c call
+		if c, i = callAt(data, i); i > len(d.stacks.data) {
 			break // a number longer than any
 		}
-		d.frameBuf = append(d.frameBuf, Frame{d.text(function), d.text(file), int(line)})
+		d.frameBuf = append(d.frameBuf, Frame{d.text(c.function), d.text(c.file), int(c.line)})
 	}
 	d.asked[id] = d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
 	return d.asked[id]
@@ -82,15 +91,11 @@ func (d *decoder) calls(id uint64, functions []string) bool {
 	data = data[:cap(data)]
 	n, i := uvarint(data, i)
 	for range n {
-		var function uint64
-		_, i = uvarint(data, i)
-		function, i = uvarint(data, i)
-		_, i = uvarint(data, i)
-		_, i = uvarint(data, i)
-		if i > len(d.stacks.data) {
+		var c call
+		if c, i = callAt(data, i); i > len(d.stacks.data) {
 			break // a number longer than any
 		}
-		name := d.bytes(function)
+		name := d.bytes(c.function)
 		if slices.ContainsFunc(functions, func(f string) bool { return f == string(name) }) {
 			return true
 		}

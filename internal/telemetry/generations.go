@@ -42,9 +42,7 @@ func dotnetAttributes(c *gc.Collection) []attribute.KeyValue {
 	return append(a, generationAttributes(c.Generations)...)
 }
 
-// generationAttributes returns the generations as parallel arrays. A column of
-// which nothing is known is left out; what is not known in one that is there is
-// -1.
+// generationAttributes returns the generations as parallel arrays.
 func generationAttributes(all []gc.Generation) []attribute.KeyValue {
 	if len(all) == 0 {
 		return nil
@@ -66,17 +64,27 @@ func generationAttributes(all []gc.Generation) []attribute.KeyValue {
 		{attrSurvived, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.Survived }},
 		{attrBudget, func(g *gc.Generation) gc.Maybe[gc.Bytes] { return g.Budget }},
 	} {
-		values, some := make([]int64, len(all)), false
-		for i := range all {
-			n, known := column.of(&all[i]).Get()
-			values[i] = -1
-			if known {
-				values[i], some = asInt64(n), true
-			}
-		}
-		if some {
-			a = append(a, attribute.Int64Slice(column.key, values))
-		}
+		a = parallel(a, column.key, all, func(g *gc.Generation) (int64, bool) {
+			n, known := column.of(g).Get()
+			return asInt64(n), known
+		})
 	}
 	return a
+}
+
+// parallel appends an array with a number of each of all, under key: none if no
+// number is known, and -1 for one that is not.
+func parallel[T any](a []attribute.KeyValue, key string, all []T, of func(*T) (int64, bool)) []attribute.KeyValue {
+	values, some := make([]int64, len(all)), false
+	for i := range all {
+		n, known := of(&all[i])
+		values[i] = -1
+		if known {
+			values[i], some = n, true
+		}
+	}
+	if !some {
+		return a
+	}
+	return append(a, attribute.Int64Slice(key, values))
 }

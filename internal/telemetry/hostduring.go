@@ -42,8 +42,7 @@ func hostAttributes(c *gc.Collection) attributes {
 	return a
 }
 
-// pauseHostAttributes returns the same of each pause. A column of which nothing
-// is known is left out; what is not known in one that is there is -1.
+// pauseHostAttributes returns the same of each pause, as parallel arrays.
 func pauseHostAttributes(pauses []gc.Pause) []attribute.KeyValue {
 	var a []attribute.KeyValue
 	duration := func(of func(*gc.HostDuring) gc.Maybe[time.Duration]) func(*gc.HostDuring) (int64, bool) {
@@ -67,17 +66,7 @@ func pauseHostAttributes(pauses []gc.Pause) []attribute.KeyValue {
 		{attrPauseCPUWait, duration(func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.CPUWait })},
 		{attrPausePageWait, duration(func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.PageWait })},
 	} {
-		values, some := make([]int64, len(pauses)), false
-		for i := range pauses {
-			n, known := column.of(&pauses[i].HostDuring)
-			values[i] = -1
-			if known {
-				values[i], some = n, true
-			}
-		}
-		if some {
-			a = append(a, attribute.Int64Slice(column.key, values))
-		}
+		a = parallel(a, column.key, pauses, func(p *gc.Pause) (int64, bool) { return column.of(&p.HostDuring) })
 	}
 	return a
 }

@@ -108,19 +108,9 @@ func ratio(part, of time.Duration) float64 {
 
 // Add adds the share t to s. Fidelity stays as it is in s.
 func Add(s, t *stall.Share) {
-	s.Total += t.Total
-	s.Uncertain += t.Uncertain
-	s.App += t.App
-	s.AppOrHost += t.AppOrHost
-	s.Unseen += t.Unseen
-	s.Covered += t.Covered
-	s.Pauses += t.Pauses
-	for c := range stall.NumCauses {
-		s.Charged[c] += t.Charged[c]
-		s.Overlapped[c] += t.Overlapped[c]
-		s.HostDuring[c] += t.HostDuring[c]
-		s.Coincident[c] += t.Coincident[c]
-	}
+	fidelity := s.Fidelity
+	s.Add(t)
+	s.Fidelity = fidelity
 }
 
 // Row is the tally of one band in one fidelity.

@@ -61,31 +61,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, err
 	}
 	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
-	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			o := s.probe
-			o.OnGap = onGap
-			return start(o)
-		},
-		Beside:      s.beside,
-		StartBeside: s.startBeside,
-		Board:       s.board, NeedBoard: s.needBoard, Clock: clock,
-		OnGap: func(g jitterprobe.Gap) {
-			if s.keep {
-				s.gaps.Add(g)
-			}
-			x.gap(g)
-			record.gap(g)
-		},
-		OnTick: func(snapshot jitterprobe.Snapshot) {
-			x.settled(snapshot)
-			record.settled(snapshot)
-		},
-		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
-			x.settledBeside(together)
-			record.settledBeside(each)
-		},
-	})
+	w, err := watch.Start(s.watching(x, record))
 	if err != nil {
 		err = errors.Join(err, x.close())
 		providers.Discard() // of what did not start nobody need hear
@@ -105,6 +81,35 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	}
 	wait(s.env, duration)
 	return s.end(w, x, providers, record)
+}
+
+// watching says what is watched, and who is told of it.
+func (s *sidecar) watching(x *export, record *recorder) watch.Options {
+	return watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			o := s.probe
+			o.OnGap = onGap
+			return start(o)
+		},
+		Beside:      s.beside,
+		StartBeside: s.startBeside,
+		Board:       s.board, NeedBoard: s.needBoard, Clock: s.probe.Clock,
+		OnGap: func(g jitterprobe.Gap) {
+			if s.keep {
+				s.gaps.Add(g)
+			}
+			x.gap(g)
+			record.gap(g)
+		},
+		OnTick: func(snapshot jitterprobe.Snapshot) {
+			x.settled(snapshot)
+			record.settled(snapshot)
+		},
+		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
+			x.settledBeside(together)
+			record.settledBeside(each)
+		},
+	}
 }
 
 // startBeside starts the probe of a CPU that does not have the first one. Its
