@@ -11,7 +11,7 @@ import (
 type holder struct {
 	since    stall.Instant // of the window's first mark
 	own      uint64        // 0 if only children are known
-	children []uint64
+	children []uint64      // at most maxChildren
 }
 
 // carry brings up to date which goroutines carry windows that have begun and not
@@ -49,6 +49,7 @@ func (b *book) carry(marks []mark, end stall.Instant) {
 		if b.over(slot, h.since, end) {
 			b.dropAll(slot)
 		}
+		b.dropEnded(h)
 	}
 }
 
@@ -68,8 +69,22 @@ func (b *book) addChild(slot int16, id uint64, at stall.Instant) {
 		h = &holder{since: at}
 		b.holders[slot] = h
 	}
+	if len(h.children) == maxChildren {
+		return // it does not count, and those of before may have ended where nobody traced
+	}
 	h.children = append(h.children, id)
 	b.carrying[id]++
+}
+
+// dropEnded drops the children that ended without a word.
+func (b *book) dropEnded(h *holder) {
+	h.children = slices.DeleteFunc(h.children, func(id uint64) bool {
+		_, ended := b.spare.endOf(id)
+		if ended {
+			b.less(id)
+		}
+		return ended
+	})
 }
 
 func (b *book) dropChild(slot int16, id uint64) {

@@ -100,3 +100,34 @@ func TestEndsAreMarkedForOthers(t *testing.T) {
 		t.Error("the ends are marked for a reader who is gone")
 	}
 }
+
+// TestChildrenThatNeverLeaveAreBounded: a child that ends without a word is followed
+// no longer, and of those whose end nobody traced a window carries no more than count
+// in it, however long it lasts.
+func TestChildrenThatNeverLeaveAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ended bool
+		want  int
+	}{{"their ends are traced", true, 0}, {"their ends are not", false, maxChildren}} {
+		p := play(t)
+		w := p.open(second + 500)
+		join := gotrace.WindowJoin.Key(w.slot)
+		for i := range stall.Instant(10 * maxChildren) {
+			at := (i + 1) * second
+			child := gotrace.NewTrack(uint64(1000+i), inState(at+600, at+900, stall.StateRunning))
+			child.Ended = c.ended
+			p.learnGeneration(&gotrace.Generation{
+				Span:   stall.Span{Start: at, End: at + second},
+				Marks:  []gotrace.Mark{{At: at + 700, Goroutine: child.Goroutine, Key: join}},
+				Tracks: []gotrace.Track{child},
+			}, nil)
+		}
+		if n := len(p.book.carrying); n != c.want {
+			t.Errorf("%s: %d goroutines are followed, want %d", c.name, n, c.want)
+		}
+		if n := len(p.book.holders[w.slot].children); n != c.want {
+			t.Errorf("%s: the window has %d children, want %d", c.name, n, c.want)
+		}
+	}
+}
