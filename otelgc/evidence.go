@@ -102,12 +102,32 @@ func (e *evidence) forget(t stall.Instant) {
 func (e *evidence) stopsIn(s stall.Span) []stall.Interval {
 	e.stops = e.stops[:0]
 	for _, v := range e.near(e.process, s) {
-		reach := stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}.Clip(s)
-		if v.Source != stall.GCWatch || !reach.Empty() && !e.sees(reach) {
+		if v.Source != stall.GCWatch {
 			e.stops = append(e.stops, v)
+			continue
 		}
+		reach := reachOf(&v).Clip(s)
+		if reach.Empty() || e.sees(reach) {
+			continue
+		}
+		if e.mayHave(&v) {
+			v.Slack = max(v.Slack, s.Duration()+v.Duration()) // no part of it is certain
+		}
+		e.stops = append(e.stops, v)
 	}
 	return e.stops
+}
+
+// mayHave reports whether a stop of cycle fidelity may be one that the exact source
+// saw, as at the edge of a slice: that one is charged already.
+func (e *evidence) mayHave(v *stall.Interval) bool {
+	reach := reachOf(v)
+	if len(nearSpans(e.seen, reach)) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(e.near(e.process, reach), func(x stall.Interval) bool {
+		return x.Source == stall.GoTrace && x.Cause == v.Cause && x.Start < reach.End && reach.Start < x.End
+	})
 }
 
 // sees reports whether the exact source watched all of s.
