@@ -3,6 +3,8 @@ package otelgc
 import (
 	"context"
 	"time"
+
+	"go.opentelemetry.io/otel"
 )
 
 // exporter is a provider of meters that exports when it is asked to, as the SDK's
@@ -19,10 +21,16 @@ const lastExport = time.Second
 // callbacks end with the monitor, and the provider's own last export finds none.
 // What goes wrong is the provider's to tell, which exports once more when it ends.
 func (m *Monitor) exportLast(ctx context.Context) {
-	if m.exporter == nil {
+	e, ok := m.meters.(exporter)
+	if !ok && m.global {
+		// Until the program sets the global provider, that is a stand-in, which exports
+		// nothing and hands its instruments on to the one that is set.
+		e, ok = otel.GetMeterProvider().(exporter)
+	}
+	if !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastExport)
 	defer cancel()
-	safely(func() { _ = m.exporter.ForceFlush(ctx) })
+	safely(func() { _ = e.ForceFlush(ctx) })
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -32,7 +33,8 @@ type Monitor struct {
 	base      time.Time     // has a monotonic reading
 	epoch     stall.Instant // of base
 	tel       *telemetry.Telemetry
-	exporter  exporter // nil for none
+	meters    metric.MeterProvider
+	global    bool // meters is the global one, or its stand-in
 	arrival   arrivalHeader
 	accepting atomic.Bool // a server tells of its connections, see AcceptArrivals
 	pause     pauseHook
@@ -145,7 +147,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 	m.operator = telemetry.NewOutbox(operatorRoom)
 	m.outside = home{m: m, slot: noSlot}
 	m.slots = newSlots(m)
-	m.exporter, _ = c.meters.(exporter)
+	m.meters, m.global = c.meters, c.global
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)

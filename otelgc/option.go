@@ -28,6 +28,7 @@ func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
 	meters      metric.MeterProvider
+	global      bool // meters is the global one, or its stand-in
 	loggers     log.LoggerProvider
 	budget      float64
 	budgeted    bool // by an option
@@ -61,7 +62,7 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	if c.meters == nil {
-		c.meters = otel.GetMeterProvider()
+		c.meters, c.global = otel.GetMeterProvider(), true
 	}
 	if c.loggers == nil {
 		c.loggers = otel.GetLoggerProvider()
