@@ -68,7 +68,9 @@ func Join(ctx context.Context) (leave func()) {
 	if !ok || !p.m.exact.marking() || !p.open() {
 		return func() {}
 	}
-	trace.Log(context.Background(), gotrace.WindowJoin.Key(p.slot), "")
+	if !p.join(func(key string) { trace.Log(context.Background(), key, "") }) {
+		return func() {}
+	}
 	var left atomic.Bool
 	return func() {
 		// The slot may be another window's by now: that one is not left by
@@ -83,6 +85,18 @@ func Join(ctx context.Context) (leave func()) {
 		}
 		trace.Log(context.Background(), gotrace.WindowLeave.Key(p.slot), "")
 	}
+}
+
+// join marks the calling goroutine. It reports false if the window had ended by then:
+// who lost his CPU on the way may have joined another one, which has the slot by now,
+// and leaves that at once.
+func (p *joinPoint) join(mark func(key string)) bool {
+	mark(gotrace.WindowJoin.Key(p.slot))
+	if p.open() {
+		return true
+	}
+	mark(gotrace.WindowLeave.Key(p.slot))
+	return false
 }
 
 // open reports whether the window has not ended.

@@ -9,6 +9,10 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
 )
 
 // TestJoin: the time of a window that waits for a child that joined is the
@@ -159,5 +163,30 @@ func TestLeaveTwice(t *testing.T) {
 	leave()
 	if got := m.slots.opened[slot].leftUnmarked.Load(); got != 1 {
 		t.Errorf("left %d times, want once", got)
+	}
+}
+
+// TestJoinTooLate: a goroutine that finds its window open, and has lost its CPU when it
+// marks itself, has joined whoever has the slot by then. It leaves at once.
+func TestJoinTooLate(t *testing.T) {
+	p := play(t)
+	w := p.open(second)
+	at := &joinPoint{p.Monitor, w.slot, p.slots.turn[w.slot].Load()}
+	for _, over := range []bool{false, true} {
+		var marks []string
+		joined := at.join(func(key string) {
+			if over && len(marks) == 0 {
+				p.end(w, 2*second)
+				p.slots.publish(openWindow{slot: w.slot, held: 3 * second, start: 3 * second})
+			}
+			marks = append(marks, key)
+		})
+		want := []string{gotrace.WindowJoin.Key(w.slot)}
+		if over {
+			want = append(want, gotrace.WindowLeave.Key(w.slot))
+		}
+		if diff := cmp.Diff(want, marks); diff != "" || joined == over {
+			t.Errorf("over %v: joined %v, marks (-want +got):\n%s", over, joined, diff)
+		}
 	}
 }
