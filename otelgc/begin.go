@@ -17,10 +17,17 @@ import (
 // what exact fidelity follows. Windows that lie within each other, of one goroutine or
 // of a request and what Begin opens in its handler, are each counted: what stalls both
 // counts twice in otelgc.request.*. Do not copy a Window that has begun: the copy
-// would end as a window of its own. The zero Window is over.
+// would end as a window of its own. go vet finds copies. The zero Window is over.
 type Window struct {
+	_ noCopy
 	w window // over if it has no home
 }
+
+// noCopy has go vet find copies (cmd/vet, copylocks). It takes no memory.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 // Begin opens a window on the calling goroutine. It takes the span of ctx, for
 // exemplars, which it holds until End, and nothing else of ctx. It does not
@@ -33,14 +40,14 @@ func (m *Monitor) Begin(ctx context.Context) Window {
 	if m.exact.marking() {
 		return m.beginMarked(span)
 	}
-	return Window{window{&m.outside, m.now(), span}}
+	return Window{w: window{&m.outside, m.now(), span}}
 }
 
 func (m *Monitor) beginMarked(span trace.Span) (w Window) {
 	w.w.span = span
 	w.w.begin(m)
 	w.w.mark(0)
-	return w
+	return
 }
 
 // End closes the window; it counts as one request. A second End does nothing.
