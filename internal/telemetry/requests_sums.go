@@ -10,8 +10,8 @@ import (
 
 // MaxRoutes bounds the values of the route attribute; requests of further
 // routes, and those of names longer than [MaxRouteLength], count under
-// [OtherRoute]. With all of them in use there are at most
-// MaxRoutes x 8 buckets x 2 fidelities x 21 owners series, and in practice the
+// [OtherRoute], and those without one have no such attribute. With all in use there
+// are at most (MaxRoutes+2) x 8 buckets x 2 fidelities x 21 owners series, and in practice the
 // few that are not zero. Requests and their time are told apart by overlap and
 // kind instead of by owner: three ways for a process whose collections are all
 // of one kind, as those of a Go process are. The SDK folds what is over its own
@@ -83,6 +83,7 @@ type requestSums struct {
 	mu     sync.Mutex
 	routes map[string]*[latencyBuckets][2]tally
 	names  []string // of routes, in the order in which they came
+	told   int      // of them, those that are told apart: neither none nor OtherRoute
 }
 
 // routeOf returns the tally of a route, and the name that it counts under.
@@ -90,9 +91,11 @@ func (r *requestSums) routeOf(route string) (*[latencyBuckets][2]tally, string) 
 	if t := r.routes[route]; t != nil {
 		return t, route
 	}
-	full := len(r.routes) >= MaxRoutes || len(route) > MaxRouteLength
-	if full && route != OtherRoute {
-		return r.routeOf(OtherRoute)
+	if route != "" && route != OtherRoute {
+		if r.told == MaxRoutes || len(route) > MaxRouteLength {
+			return r.routeOf(OtherRoute)
+		}
+		r.told++
 	}
 	t := new([latencyBuckets][2]tally)
 	r.routes[route] = t

@@ -94,6 +94,24 @@ func TestRequestRoutesBounded(t *testing.T) {
 	}
 }
 
+// TestRequestsWithoutRoute take no route's place, nor do those of names that are too
+// long: as many routes as are promised are told apart beside them.
+func TestRequestsWithoutRoute(t *testing.T) {
+	r := newRig(t, Options{})
+	s := stall.Share{Total: time.Millisecond}
+	want := []string{"", OtherRoute}
+	r.Request(&Request{Share: &s})
+	r.Request(&Request{Share: &s, Route: strings.Repeat("x", MaxRouteLength+1)})
+	for i := range MaxRoutes {
+		want = append(want, fmt.Sprintf("/%d", i))
+		r.Request(&Request{Share: &s, Route: want[len(want)-1]})
+	}
+	r.Request(&Request{Share: &s, Route: "/one too many"})
+	if diff := cmp.Diff(want, r.requests.sums.names); diff != "" {
+		t.Errorf("routes (-want +got):\n%s", diff)
+	}
+}
+
 // TestRequestSeriesStay: with more series than the SDK keeps, the same ones are
 // told every time, or else each would be a counter that falls, and nothing is
 // missing from their sum.
