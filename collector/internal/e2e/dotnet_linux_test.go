@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 // collections. Those of another pod are not.
 func TestDotnetBeside(t *testing.T) {
 	t.Parallel()
-	program := dotnetProgram(t)
+	program := called(t, dotnetProgram(t), fmt.Sprintf("invoices%d", os.Getpid()))
 	n := newTiers(t, long)
 	sidecar := n.agent.watch(t, "grpc", "off", "--mode", "periodic", "--target", filepath.Base(program))
 	in, dotnet := startDotnet(t, program)
@@ -36,7 +37,7 @@ func TestDotnetBeside(t *testing.T) {
 	for i := range 100 {
 		from := time.Now().UnixNano()
 		ask(t, in, fmt.Sprintf(`"id":%d,"method":"tools/list","params":{}`, i+1))
-		time.Sleep(30 * time.Millisecond) // what the span lasts
+		answered(t, dotnet, i+1)
 		spans = append(spans, wallSpan{from, time.Now().UnixNano()})
 	}
 	// A slow machine may tell of other processes seconds before, and none is waited for
@@ -86,6 +87,21 @@ func dotnetProgram(t *testing.T) string {
 	return path
 }
 
+// called returns a link to a program: other tests run it meanwhile, and it is looked
+// for by its name.
+func called(t *testing.T, program, name string) string {
+	t.Helper()
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
 // startDotnet starts it with collections that come often. It is asked by in.
 func startDotnet(t *testing.T, program string) (in io.Writer, p *process) {
 	t.Helper()
@@ -106,6 +122,18 @@ func startDotnet(t *testing.T, program string) (in io.Writer, p *process) {
 	p = startAs(t, func(c *exec.Cmd) { c.Stdin = r }, env, program, "server", "start")
 	_ = r.Close() // the process has it
 	return w, p
+}
+
+// answered waits until a process has answered a question: only then has it done what it
+// was asked for.
+func answered(t *testing.T, p *process, id int) {
+	t.Helper()
+	answer := regexp.MustCompile(fmt.Sprintf(`"id":%d[,}]`, id))
+	for end := time.Now().Add(patience); !answer.MatchString(p.output()); time.Sleep(time.Millisecond) {
+		if p.alive(t); time.Now().After(end) {
+			t.Fatalf("no answer to question %d", id)
+		}
+	}
 }
 
 func ask(t *testing.T, in io.Writer, message string) {
