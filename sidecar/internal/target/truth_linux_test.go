@@ -27,7 +27,8 @@ func TestAzmcpTruth(t *testing.T) {
 	var answers []dotnettest.Response
 	var waited time.Duration // of the process's threads, for a CPU
 	var all, again seen
-	// Which collections the runtime makes is its own affair.
+	// Which collections the runtime makes is its own affair, and when: a session that
+	// begins within one lacks a part.
 	for range 10 {
 		answers = answers[:0]
 		all = recordSession(t, client, request(), func() {
@@ -45,7 +46,7 @@ func TestAzmcpTruth(t *testing.T) {
 			// between the two.
 			again = recordSession(t, client, inducing(), func() { awaitCollection(t, client) })
 		})
-		if all.varied() {
+		if all.varied() && !all.cut {
 			break
 		}
 	}

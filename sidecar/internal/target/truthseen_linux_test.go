@@ -18,6 +18,7 @@ type seen struct {
 	dotnetgc.Output
 	stats dotnetgc.Stats
 	sums  []heapSums
+	cut   bool // it began while the process collected
 }
 
 // heapSums is what the runtime says twice of one blocking collection: the sizes
@@ -52,7 +53,8 @@ func readAll(t *testing.T, s io.Reader) (all seen) {
 	}
 	model := dotnetgc.NewModel(r.Header(), dotnetgc.Options{})
 	sums := make(map[uint64]*heapSums) // by thread
-	for {
+	begun := make(map[uint32]bool)     // collections, by number
+	for first := true; ; first = false {
 		e, err := r.Next()
 		if err != nil {
 			if err != io.EOF {
@@ -62,10 +64,24 @@ func readAll(t *testing.T, s io.Reader) (all seen) {
 		}
 		model.Add(e)
 		all.sum(sums, e)
+		all.cut = all.cut || isRest(begun, e, first)
 	}
 	model.Close()
 	all.Output, all.stats = model.Take(), model.Stats()
 	return all
+}
+
+// isRest reports whether an event can only be of a collection that had begun before
+// the session: the first is not that of a stop that begins (GCSuspendEEBegin), or it is
+// the end of one (GCEnd) whose start (GCStart) is not there.
+func isRest(begun map[uint32]bool, e *nettrace.Event, first bool) bool {
+	switch e.ID {
+	case 1:
+		begun[binary.LittleEndian.Uint32(e.Payload)] = true
+	case 2:
+		return !begun[binary.LittleEndian.Uint32(e.Payload)]
+	}
+	return first && e.ID != 9
 }
 
 // sum reads the two events itself, by the offsets of their payloads
