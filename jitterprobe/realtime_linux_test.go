@@ -44,9 +44,17 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 		t.Error("the thread has real-time priority, and is not known to")
 	}
 	stop := compete(t, p.CPU())
-	within(t, "a gap of the limit", func() bool { return len(limited) > 0 })
-	p.Stop() // gives the CPU to the competitor, which then can stop
+	// Who is stopped all the time leaves its CPU to others then, and meets no limit.
+	stopped := func() bool {
+		s := p.Snapshot()
+		return s.Observed() > 10*time.Second && s.Causes[stall.HostSuspended].Time > s.Observed()/10
+	}
+	within(t, "a gap of the limit", func() bool { return len(limited) > 0 || stopped() })
+	s := p.Stop() // gives the CPU to the competitor, which then can stop
 	stop()
+	if len(limited) == 0 {
+		t.Skipf("skipped: somebody stopped these tests for %v of %v", s.Causes[stall.HostSuspended].Time, s.Observed())
+	}
 	if g := <-limited; g.Cause != stall.HostThrottled || g.Scope != stall.ScopeCPU || g.Evidence.Name == "" {
 		t.Errorf("got %v of scope %v, %q", g.Cause, g.Scope, g.Evidence)
 	}
