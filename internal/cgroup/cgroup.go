@@ -3,7 +3,9 @@
 // alike: the process's own cgroup and every ancestor that can be seen from here.
 //
 // All files are read below an fs.FS that is the root of the file system, and
-// no more than [MaxFile] bytes of each.
+// no more than [MaxFile] bytes of each. Nothing is written. A cgroup outside of
+// this process's cgroup namespace is not known: [ErrUnseen]. Files and fields are
+// those of cgroups(7) and Documentation/admin-guide/cgroup-v2.rst.
 package cgroup
 
 import (

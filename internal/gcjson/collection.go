@@ -1,6 +1,7 @@
-// Package gcjson is the JSON form of one garbage collection, as the telemetry
-// contract has it for the documents and recordings of the sidecar: times are
-// nanoseconds, sizes bytes, and what is not known is absent.
+// Package gcjson is the JSON form of one garbage collection, in the documents and
+// the recordings of the sidecar: times are nanoseconds, sizes bytes, and what is
+// not known is absent. What a field means is defined by package stall/gc; nothing
+// is computed here.
 package gcjson
 
 import (

@@ -1,6 +1,8 @@
 // Package goprocess says what can be known from outside of a process whose program
 // is Go: what it was built with, by its executable; what it was started with, by
-// its environment; and the GOMAXPROCS that follows.
+// its environment; and the GOMAXPROCS that follows, by the rule of the runtime
+// (runtime.GOMAXPROCS, "default"). What the program sets while it runs, and its
+// collections and stops, cannot be seen from there.
 //
 // Executable and environment are of somebody else's making: no more than a bounded
 // part of either is read, and of the environment nothing is kept but [Variables].

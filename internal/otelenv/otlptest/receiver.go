@@ -1,5 +1,6 @@
 // Package otlptest is an OTLP receiver for tests: on loopback, in memory, over
-// gRPC and HTTP.
+// gRPC and HTTP, by the services of opentelemetry-proto (collector/*/v1). It keeps
+// what comes as it is, and judges nothing.
 package otlptest
 
 import (

@@ -4,5 +4,7 @@
 // rings while it happens; they are taken out in batches.
 //
 // It never says that nothing happened where records were lost: an [Account]
-// tells whether it is complete.
+// tells whether it is complete. It names no cause either: what a gap is called is
+// decided by package jitterprobe. The fields of the tracepoints are those of the
+// kernel's include/trace/events.
 package kernel

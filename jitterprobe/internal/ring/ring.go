@@ -1,6 +1,7 @@
 // Package ring is the queue between a spinning producer and the goroutine that
-// drains it: one producer, one consumer, no lock, nobody ever waits. The
-// producer may be assembly on a thread that the Go runtime does not know.
+// drains it: one producer, one consumer, no lock, nobody ever waits. What finds no
+// room is counted, not kept. The producer may be assembly on a thread that the Go
+// runtime does not know.
 package ring
 
 import (

@@ -1,5 +1,6 @@
 // Package follow tells the services of this host, on the board, what the machine
-// does to the threads of one process, and when nobody can tell.
+// does to the threads of one process, and when nobody can tell. What counts as
+// done by the machine is decided by internal/hostwatch.
 package follow
 
 import (

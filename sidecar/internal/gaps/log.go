@@ -1,4 +1,6 @@
-// Package gaps says what a probe has seen, as a table and as JSON.
+// Package gaps says what a probe has seen, as a table and as JSON: all gaps
+// counted, the longest of them one by one. Why there was a gap is the probe's own
+// word; nothing is judged here.
 package gaps
 
 import (

@@ -1,4 +1,5 @@
-// Package goldentest holds what a test got against a file in testdata.
+// Package goldentest holds what a test got against a file in testdata, byte by
+// byte. Whether the file is right it cannot know: whoever writes it anew reads it.
 package goldentest
 
 import (

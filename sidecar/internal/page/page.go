@@ -1,5 +1,6 @@
 // Package page lays out reports for people: headings, wrapped sentences, tables,
-// and numbers as one reads them; as text, or written to an [HTML] as a page.
+// and numbers as one reads them; as text, or written to an [HTML] as a page. It
+// knows nothing of what it lays out.
 package page
 
 import (

@@ -1,5 +1,5 @@
 // Package slowed counts the collections that the machine made pause long, as far
-// as that is certain: see gc.Usual.
+// as that is certain. Which those are is decided before: see gc.Usual.
 package slowed
 
 import (

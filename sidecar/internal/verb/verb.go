@@ -1,5 +1,6 @@
 // Package verb holds the verbs of otelgc-sidecar: what each takes on its
-// command line, what it prints, and its exit code.
+// command line, what it prints, and its exit code. What is printed is worked out
+// elsewhere: gaps in package gaps, blame in blame, files in report.
 package verb
 
 import (

@@ -1,5 +1,7 @@
 // Package watch runs a probe, and others beside it, and shows their gaps to the
-// services of this host on the board.
+// services of this host on the board. It makes no probe itself ([Options.Start]),
+// and does not know who is told beside the board. The file is that of package
+// jitterprobe/board.
 package watch
 
 import (
