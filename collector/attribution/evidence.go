@@ -104,7 +104,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 			j.seen = l.Seen(j.seen, all)
 		}
 	}
-	j.seen = union(j.seen)
+	j.seen = stall.Union(j.seen)
 	j.pauses.list = j.pauses.list[:0]
 	if v.process != nil {
 		j.pauses = v.process.pauses.in(j.pauses, all)
@@ -134,18 +134,4 @@ func (j *joiner) coverage(w *window) float64 {
 		seen += s.Clip(extent).Duration()
 	}
 	return seen.Seconds() / extent.Duration().Seconds()
-}
-
-// union merges spans that touch.
-func union(spans []stall.Span) []stall.Span {
-	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
-	out := spans[:0]
-	for _, s := range spans {
-		if n := len(out); n > 0 && s.Start <= out[n-1].End {
-			out[n-1].End = max(out[n-1].End, s.End)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
 }

@@ -1,28 +1,6 @@
 package hostwatch
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/otelgc/otelgc/stall"
-)
-
-// union sorts spans, joins those that touch, and returns them in place.
-func union(spans []stall.Span) []stall.Span {
-	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
-	n := 0
-	for _, s := range spans {
-		switch {
-		case s.Empty():
-		case n > 0 && s.Start <= spans[n-1].End:
-			spans[n-1].End = max(spans[n-1].End, s.End)
-		default:
-			spans[n] = s
-			n++
-		}
-	}
-	return spans[:n]
-}
+import "github.com/otelgc/otelgc/stall"
 
 // split cuts the spans of a by those of b, both unions, and appends what lies
 // outside b and what lies inside.

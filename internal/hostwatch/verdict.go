@@ -18,7 +18,7 @@ type verdict struct {
 // judge judges the time all. Doubt says that none of it is covered, and disk
 // that pages came from there.
 func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
-	waits, runs := union(l.waits), union(l.runs)
+	waits, runs := stall.Union(l.waits), stall.Union(l.runs)
 	v.denied, v.mixed = split(v.denied[:0], v.mixed[:0], waits, runs)
 	v.keepLong(l.threshold)
 	v.page(l, all, waits, runs, disk)
@@ -32,7 +32,7 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 	v.holes, _ = split(v.holes, nil, v.still, v.paged)
 	v.holes = append(v.holes, l.stops...) // what held it is neither the machine nor the program
 	whole := []stall.Span{all}
-	v.covered, _ = split(v.covered, nil, whole, union(v.holes))
+	v.covered, _ = split(v.covered, nil, whole, stall.Union(v.holes))
 	if len(v.covered) > maxPieces {
 		v.covered = v.covered[:0]
 	}
@@ -47,7 +47,7 @@ func (v *verdict) page(l *timeline, all stall.Span, waits, runs []stall.Span, di
 			v.still = append(v.still, s.Clip(all)) // it may have begun in an earlier batch
 		}
 	}
-	v.still = union(v.still)
+	v.still = stall.Union(v.still)
 	if !disk {
 		return
 	}
@@ -67,7 +67,7 @@ func (v *verdict) keepLong(d time.Duration) {
 		v.denied[n] = s
 		n++
 	}
-	v.denied, v.mixed = v.denied[:n], union(v.mixed)
+	v.denied, v.mixed = v.denied[:n], stall.Union(v.mixed)
 }
 
 // longest returns the longest spans, at most maxPieces, in the order of time.

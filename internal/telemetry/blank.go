@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -92,24 +91,6 @@ func reachOf(p *gc.Pause) stall.Span {
 // reachOfStop is where v may lie.
 func reachOfStop(v *stall.Interval) stall.Span {
 	return stall.Span{Start: v.Start.Add(-v.Slack), End: v.End.Add(v.Slack)}
-}
-
-// union merges spans into one list, sorted by start.
-func union(a, b []stall.Span) []stall.Span {
-	if len(b) == 0 {
-		return a
-	}
-	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(x, y stall.Span) int { return cmp.Compare(x.Start, y.Start) })
-	merged := all[:1]
-	for _, v := range all[1:] {
-		if last := &merged[len(merged)-1]; v.Start <= last.End {
-			last.End = max(last.End, v.End)
-		} else {
-			merged = append(merged, v)
-		}
-	}
-	return merged
 }
 
 // blank marks a stop of s that nobody is told of.

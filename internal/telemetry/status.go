@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
@@ -73,7 +75,9 @@ func (t *Telemetry) Status(s Status) {
 		s.Watermark = min(s.Watermark, earliest)
 	}
 	s.Watermark = t.told.next(s.Source, s.Watermark)
-	s.Unseen = union(s.Unseen, t.events.blanksOf(s.Source, s.Since, s.Watermark))
+	if blanks := t.events.blanksOf(s.Source, s.Since, s.Watermark); len(blanks) > 0 {
+		s.Unseen = stall.Union(slices.Concat(s.Unseen, blanks))
+	}
 	s.Dropped.Count += loss.Count
 	s.Dropped.Duration += loss.Duration
 

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -70,17 +69,4 @@ func (m *matcher) collecting(s stall.Span) (sum time.Duration) {
 		sum += m.active[i].Clip(s).Duration()
 	}
 	return sum
-}
-
-// merged returns the union of spans, in order.
-func merged(spans []stall.Span) (union []stall.Span) {
-	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
-	for _, s := range spans {
-		if n := len(union); n > 0 && s.Start <= union[n-1].End {
-			union[n-1].End = max(union[n-1].End, s.End)
-			continue
-		}
-		union = append(union, s)
-	}
-	return union
 }

@@ -56,7 +56,7 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 		stops = append(stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
 	}
 	m.stops, m.others, m.denied = sorted(stops), sorted(a.others), sorted(f.denied)
-	m.active = merged(a.active)
+	m.active = stall.Union(a.active)
 	return m, nil
 }
 
