@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgc/otelgc/internal/gcwatch"
@@ -109,19 +108,19 @@ func start(c config) (*Monitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	boot, err := stall.BootID()
-	if err != nil && !errors.Is(err, stall.ErrNotSupported) {
-		return nil, err
-	}
+	boot, bootless := stall.BootID()
 	tel, err := newTelemetry(c, clock, boot)
 	if err != nil {
 		return nil, err
 	}
-	if why := untraceable(clock); why != nil && c.budget > 0 {
-		c.budget = 0
-		otel.Handle(fmt.Errorf("otelgc: exact fidelity is off: %w", why))
+	var inexact error
+	if c.budget > 0 {
+		if inexact = untraceable(clock); inexact != nil {
+			c.budget = 0
+		}
 	}
 	m := newMonitor(c, clock, tel)
+	m.tellWithout(bootless, inexact)
 	if err := m.run(c); err != nil {
 		m.stop(context.Background())
 		return nil, errors.Join(err, m.end)

@@ -2,9 +2,12 @@ package otelgc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // operatorRoom is how many errors may wait for the handler of errors.
@@ -15,5 +18,16 @@ const operatorRoom = 16
 func (m *Monitor) tellOperator(err error) {
 	if !m.operator.Put(func(context.Context) { otel.Handle(fmt.Errorf("otelgc: %w", err)) }) {
 		m.tel.Dropped("error", "queue_full", 1, 0)
+	}
+}
+
+// tellWithout tells what the monitor does without, for the errors that are not nil:
+// the boot id, and exact fidelity.
+func (m *Monitor) tellWithout(bootID, exact error) {
+	if bootID != nil && !errors.Is(bootID, stall.ErrNotSupported) {
+		m.tellOperator(fmt.Errorf("events and spans have no %s, and nobody joins them with what others tell of this machine: %w", stall.AttrBootID, bootID))
+	}
+	if exact != nil {
+		m.tellOperator(fmt.Errorf("exact fidelity is off: %w", exact))
 	}
 }

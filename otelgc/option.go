@@ -174,7 +174,7 @@ func WithJoinableRequests() Option {
 // WithOnWindow calls f for each window when it is known who owns its time, up
 // to a few seconds after its end, on one goroutine off the request's path. f
 // must not keep its arguments, and not block: nor call Flush, ResolveNow or
-// Shutdown, which wait for that goroutine.
+// Shutdown, which wait for that goroutine, nor end it, as testing's Fatal does.
 func WithOnWindow(f func(*stall.Window, *stall.Share)) Option {
 	return optionFunc(func(c config) config { c.onWindow = f; return c })
 }
