@@ -40,8 +40,8 @@ const maxWallSeconds = math.MaxInt64 / int64(time.Second)
 // WithArrivalHeader reads from the named header when the request arrived, so
 // that a stall between arrival and handler is seen. Off without it. A header
 // that cannot be parsed, that lies after the handler's start or more than ten
-// seconds before it is ignored: only let it be set by a proxy that you run, on
-// a clock that you trust.
+// seconds before it is ignored, and counted in otelgc.monitor.dropped (arrival):
+// only let it be set by a proxy that you run, on a clock that you trust.
 func WithArrivalHeader(name string, format ArrivalFormat) Option {
 	return optionFunc(func(c config) config {
 		c.arrival = arrivalHeader{name: http.CanonicalHeaderKey(name), format: format}
@@ -61,21 +61,37 @@ func (a arrivalHeader) check() error {
 	return nil
 }
 
-// of returns the arrival of a request whose handler started at start, or zero.
-// wall is the offset of wall time in force.
-func (a arrivalHeader) of(h http.Header, start stall.Instant, wall time.Duration) stall.Instant {
+// arrivalFault says why what a header says is ignored.
+type arrivalFault uint8
+
+const (
+	noFault      arrivalFault = iota
+	notParsed                 // by the format that was named
+	notPlausible              // after the handler's start, or too long before it
+	arrivalFaults
+)
+
+// of returns the arrival of a request whose handler started at start, or zero and
+// why, if there is a header. wall is the offset of wall time in force.
+func (a arrivalHeader) of(h http.Header, start stall.Instant, wall time.Duration) (stall.Instant, arrivalFault) {
 	if a.name == "" {
-		return 0
+		return 0, noFault
 	}
 	v := h[a.name]
-	if len(v) == 0 || len(v[0]) > maxArrivalText {
-		return 0
+	if len(v) == 0 {
+		return 0, noFault
+	}
+	if len(v[0]) > maxArrivalText {
+		return 0, notParsed
 	}
 	at, ok := a.parse(v[0], wall)
-	if !ok || at > start || at < start.Add(-maxArrivalAge) {
-		return 0
+	switch {
+	case !ok:
+		return 0, notParsed
+	case at <= 0 || at > start || at < start.Add(-maxArrivalAge):
+		return 0, notPlausible
 	}
-	return at
+	return at, noFault
 }
 
 func (a arrivalHeader) parse(s string, wall time.Duration) (stall.Instant, bool) {

@@ -3,6 +3,7 @@ package otelgc
 import (
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
@@ -18,38 +19,66 @@ func TestArrival(t *testing.T) {
 		format ArrivalFormat
 		text   string
 		want   stall.Instant // 0: ignored
+		fault  arrivalFault
 	}{
-		{"monotonic", ArrivalMonotonic, "999999999000", 999999999000},
-		{"monotonic, at the start", ArrivalMonotonic, "1000000000000", start},
-		{"monotonic, after the start", ArrivalMonotonic, "1000000000001", 0},
-		{"monotonic, ten seconds before", ArrivalMonotonic, "990000000000", 990e9},
-		{"monotonic, more than that", ArrivalMonotonic, "989999999999", 0},
-		{"seconds", ArrivalUnixSeconds, "1700000999.5", 999.5e9},
-		{"seconds, t=", ArrivalUnixSeconds, "t=1700000999.5", 999.5e9},
-		{"seconds, NaN", ArrivalUnixSeconds, "NaN", 0},
-		{"seconds, Inf", ArrivalUnixSeconds, "+Inf", 0},
-		{"seconds, too many", ArrivalUnixSeconds, "9999999999", 0},
-		{"seconds, 1e300", ArrivalUnixSeconds, "1e300", 0},
-		{"seconds, negative", ArrivalUnixSeconds, "-1", 0},
-		{"milliseconds", ArrivalUnixMillis, "1700000999500", 999.5e9},
-		{"milliseconds, t=", ArrivalUnixMillis, "t=1700000999500", 999.5e9},
-		{"milliseconds, too many", ArrivalUnixMillis, "9223372036854775807", 0},
-		{"microseconds", ArrivalUnixMicros, "1700000999500000", 999.5e9},
-		{"microseconds, a fraction", ArrivalUnixMicros, "1700000999500000.5", 0},
-		{"nothing", ArrivalUnixMicros, "", 0},
-		{"long", ArrivalMonotonic, "0000000000000000000000000000000000000000000000000999999999000", 0},
+		{"monotonic", ArrivalMonotonic, "999999999000", 999999999000, noFault},
+		{"monotonic, at the start", ArrivalMonotonic, "1000000000000", start, noFault},
+		{"monotonic, after the start", ArrivalMonotonic, "1000000000001", 0, notPlausible},
+		{"monotonic, ten seconds before", ArrivalMonotonic, "990000000000", 990e9, noFault},
+		{"monotonic, more than that", ArrivalMonotonic, "989999999999", 0, notPlausible},
+		{"seconds", ArrivalUnixSeconds, "1700000999.5", 999.5e9, noFault},
+		{"seconds, t=", ArrivalUnixSeconds, "t=1700000999.5", 999.5e9, noFault},
+		{"seconds, NaN", ArrivalUnixSeconds, "NaN", 0, notParsed},
+		{"seconds, Inf", ArrivalUnixSeconds, "+Inf", 0, notParsed},
+		{"seconds, too many", ArrivalUnixSeconds, "9999999999", 0, notParsed},
+		{"seconds, 1e300", ArrivalUnixSeconds, "1e300", 0, notParsed},
+		{"seconds, negative", ArrivalUnixSeconds, "-1", 0, notParsed},
+		{"milliseconds", ArrivalUnixMillis, "1700000999500", 999.5e9, noFault},
+		{"milliseconds, t=", ArrivalUnixMillis, "t=1700000999500", 999.5e9, noFault},
+		{"milliseconds, too many", ArrivalUnixMillis, "9223372036854775807", 0, notParsed},
+		{"microseconds", ArrivalUnixMicros, "1700000999500000", 999.5e9, noFault},
+		{"microseconds, a fraction", ArrivalUnixMicros, "1700000999500000.5", 0, notParsed},
+		{"nothing", ArrivalUnixMicros, "", 0, notParsed},
+		{"long", ArrivalMonotonic, "0000000000000000000000000000000000000000000000000999999999000", 0, notParsed},
 	} {
 		a := arrivalHeader{name: "X-Request-Start", format: c.format}
-		got := a.of(http.Header{"X-Request-Start": {c.text}}, start, wall)
-		if got != c.want {
-			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		got, fault := a.of(http.Header{"X-Request-Start": {c.text}}, start, wall)
+		if got != c.want || fault != c.fault {
+			t.Errorf("%s: got %d with fault %d, want %d with %d", c.name, got, fault, c.want, c.fault)
 		}
 	}
-	if got := (arrivalHeader{}).of(http.Header{"": {"1"}}, start, wall); got != 0 {
-		t.Errorf("without a name: got %d", got)
+	if got, fault := (arrivalHeader{}).of(http.Header{"": {"1"}}, start, wall); got != 0 || fault != noFault {
+		t.Errorf("without a name: got %d with fault %d", got, fault)
 	}
-	if got := (arrivalHeader{name: "X"}).of(nil, start, wall); got != 0 {
-		t.Errorf("without a header: got %d", got)
+	if got, fault := (arrivalHeader{name: "X"}).of(nil, start, wall); got != 0 || fault != noFault {
+		t.Errorf("without a header: got %d with fault %d", got, fault)
+	}
+}
+
+// TestArrivalsIgnoredAreCounted: who has named the wrong format, or whose proxy is on
+// another clock, sees no arrival, and why.
+func TestArrivalsIgnoredAreCounted(t *testing.T) {
+	metrics, meters := newSums()
+	m := startTest(t, meters, WithExactBudget(0), WithArrivalHeader("X-Request-Start", ArrivalUnixMillis))
+	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	at := func(text string) {
+		q := httptest.NewRequest(http.MethodGet, "/", nil)
+		if text != "" {
+			q.Header.Set("X-Request-Start", text)
+		}
+		h.ServeHTTP(httptest.NewRecorder(), q)
+	}
+	at("")
+	at(strconv.FormatInt(time.Now().UnixMilli()-5, 10))
+	at("1700000000.123")
+	at("t=now")
+	at(strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
+	shutdown(t, m)
+	got := metrics.by(t, stall.MetricDropped, stall.AttrErrorType)
+	for why, want := range map[string]float64{"parse": 2, "out_of_range": 1} {
+		if got[why] != want {
+			t.Errorf("%v arrivals are dropped for %s, want %v", got[why], why, want)
+		}
 	}
 }
 
@@ -64,7 +93,10 @@ func FuzzArrival(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, format uint8, start, wall int64) {
 		start &= math.MaxInt64 >> 1
 		a := arrivalHeader{name: "X", format: ArrivalFormat(format)}
-		at := a.of(http.Header{"X": {text}}, stall.Instant(start), time.Duration(wall))
+		at, fault := a.of(http.Header{"X": {text}}, stall.Instant(start), time.Duration(wall))
+		if (at == 0) != (fault != noFault) {
+			t.Errorf("%q of %d: arrival %d with fault %d", text, format, at, fault)
+		}
 		if at == 0 {
 			return
 		}

@@ -49,7 +49,11 @@ func passBack(outer, inner *http.Request) {
 // its first request is noted though a header says it better.
 func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant {
 	accepted := m.acceptedAt(r, start)
-	return cmp.Or(m.arrival.of(r.Header, start, m.wallOffset()), accepted)
+	at, fault := m.arrival.of(r.Header, start, m.wallOffset())
+	if fault != noFault {
+		m.ignored[fault].Add(1)
+	}
+	return cmp.Or(at, accepted)
 }
 
 // served ends the window of a request, whose route is known by now.

@@ -35,7 +35,8 @@ type Monitor struct {
 	meters    metric.MeterProvider
 	global    bool // meters is the global one, or its stand-in
 	arrival   arrivalHeader
-	accepting atomic.Bool // a server tells of its connections, see AcceptArrivals
+	ignored   [arrivalFaults]atomic.Uint64 // arrivals
+	accepting atomic.Bool                  // a server tells of its connections, see AcceptArrivals
 	pause     pauseHook
 	joinable  bool // requests have their windows in their contexts
 	onWindow  func(*stall.Window, *stall.Share)
