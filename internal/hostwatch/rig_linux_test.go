@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	case "sleep":
 		time.Sleep(time.Hour)
 	}
-	goleak.VerifyTestMain(m)
+	noleak.Main(m)
 }
 
 // spin keeps so many threads busy for ever.
