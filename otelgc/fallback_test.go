@@ -21,7 +21,7 @@ type fault struct {
 	on   atomic.Bool
 	seam seam
 	// begin and end are called besides.
-	begin, end func(*testing.T)
+	begin, end func(*Monitor)
 	// struck reports whether exact fidelity is gone.
 	struck  func(*losses) bool
 	forEver bool
@@ -42,13 +42,8 @@ func faults() map[string]*fault {
 	taken, broken, version, lost := new(fault), new(fault), new(fault), new(fault)
 	var theirs bytes.Buffer
 	taken.seam = hasty
-	taken.begin = func(t *testing.T) {
-		trace.Stop()
-		if err := trace.Start(&theirs); err != nil {
-			t.Fatal(err)
-		}
-	}
-	taken.end = func(*testing.T) { trace.Stop() }
+	taken.begin = func(m *Monitor) { takeTracer(m, &theirs) }
+	taken.end = func(*Monitor) { trace.Stop() }
 	taken.struck = func(l *losses) bool { return l.of("slice tracer_in_use") > 0 }
 	broken.struck = func(l *losses) bool { return l.of("slice decode") > 0 }
 	version.struck = broken.struck
@@ -136,7 +131,7 @@ func testFallback(t *testing.T, f *fault) {
 	until(t, "the metric to say that the runtime is watched", func() bool { return coverage(t, r, stall.GoTrace) > 0 })
 	f.on.Store(true)
 	if f.begin != nil {
-		f.begin(t)
+		f.begin(m)
 	}
 	until(t, "the fault to strike", func() bool { return f.struck(&quiet) })
 	more("windows of fidelity cycle", stall.Cycle)
@@ -150,7 +145,7 @@ func testFallback(t *testing.T, f *fault) {
 	} else {
 		f.on.Store(false)
 		if f.end != nil {
-			f.end(t)
+			f.end(m)
 		}
 		more("windows that are followed again", stall.Exact)
 	}

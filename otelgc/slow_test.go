@@ -152,7 +152,8 @@ func TestSlowRequestsAreRationed(t *testing.T) {
 	}
 	flush(t, m)
 	dropped := metrics.by(t, stall.MetricDropped, stall.AttrItem)["slow_request"]
-	if dropped < n-slowQueue || dropped >= n {
+	const kept = slowQueue + 1 // with the one that the logger has in its hands
+	if dropped < n-kept || dropped >= n {
 		t.Errorf("%v of %d sentences were dropped, want all but a few", dropped, n)
 	}
 	close(hang)

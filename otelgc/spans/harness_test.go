@@ -42,7 +42,7 @@ func waitUntil(t *testing.T, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("not done in a minute")
+			t.Fatal("not done in minutes")
 		}
 	}
 }
