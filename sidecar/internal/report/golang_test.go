@@ -43,18 +43,42 @@ func forcedCycles() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// recorded returns a trace of this process of two generations or more.
+// recorded returns a trace of this process of two generations or more, of which the
+// runtime begins one a second where it has a CPU for it.
 func recorded(t *testing.T) []byte {
 	t.Helper()
 	shared.Do(func() {
-		before := forcedCycles()
-		shared.data = gotracetest.Record(t, 2200*time.Millisecond)
-		shared.forced = int(forcedCycles() - before)
+		for d := 2200 * time.Millisecond; len(generationEnds(t, shared.data)) < 2; d *= 2 {
+			if shared.data != nil && d > time.Minute {
+				t.Fatal("no second generation began in half a minute")
+			}
+			before := forcedCycles()
+			shared.data = gotracetest.Record(t, d)
+			shared.forced = int(forcedCycles() - before)
+		}
 	})
 	if shared.data == nil {
 		t.Skip("skipped: nothing could be recorded")
 	}
 	return shared.data
+}
+
+// generationEnds returns the offsets at which the generations of a trace end.
+func generationEnds(t *testing.T, data []byte) (ends []int) {
+	t.Helper()
+	if data == nil {
+		return nil
+	}
+	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{})
+	for err == nil {
+		if _, err = r.Next(); err == nil {
+			ends = append(ends, int(r.Offset()))
+		}
+	}
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	return ends
 }
 
 // stopsOf decodes a trace by itself: every stop of the world in it.
