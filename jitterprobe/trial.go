@@ -31,8 +31,10 @@ type Trial struct {
 
 // Own counts what a thread that only spins never does.
 type Own struct {
-	Signals  uint64 // that were sent to it, and wait for ever
-	Switches uint64 // voluntary context switches
+	Signals uint64 // that were sent to it, and wait for ever
+	// Switches are voluntary context switches, without those of a signal, a debugger
+	// or a freezer that stopped it, where the probe saw that.
+	Switches uint64
 }
 
 // calibrateFor is how long the rate of the counter is measured: the bracket of
@@ -73,7 +75,8 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	}
 	t.Counted = time.Duration(float64(to.Ticks-from.Ticks) * nanos)
 	if t.Mode == Spin && before != nil && after != nil {
-		t.Own = &Own{after.Signals, after.Switches - before.Switches}
+		switches := after.Switches - before.Switches // the kernel counts a stop as one
+		t.Own = &Own{after.Signals, switches - min(switches, t.Causes[stall.HostSuspended].N)}
 	}
 	if t.Apart, t.CPUs, err = compareCPUs(nanos); err != nil {
 		return t, fmt.Errorf("compare counters: %w", err)

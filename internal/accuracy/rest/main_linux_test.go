@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,9 @@ func TestThreads(t *testing.T) {
 	if ran <= 0 {
 		t.Errorf("the threads of a busy process ran %v", ran)
 	}
+	held := bytes.Repeat([]byte{1}, 1<<20) // a process as small as this one may have less
 	if memory, err := memoryOf(os.Getpid()); err != nil || memory < 1<<20 {
 		t.Errorf("memory: got %d, %v, want a megabyte or more", memory, err)
 	}
+	runtime.KeepAlive(held)
 }
