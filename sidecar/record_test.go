@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/report"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestRecord records a run, and reports on it: the lines are there, and what is
@@ -20,6 +22,9 @@ func TestRecord(t *testing.T) {
 	run := []string{"run", "--board=off", "--mode=periodic", "--threshold=100us", "--duration=1500ms", "--record", file, "--workload", "none"}
 	if _, stderr, code := sidecar(t, withoutExport, run...); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if end, watched := endOf(t, file); end != watched {
+		t.Errorf("the recording ends at %d, and its probe saw up to %d: nobody watched for what is between", end, watched)
 	}
 	_, stderr, code := sidecar(t, withoutExport, run...)
 	if code != 2 || !strings.Contains(stderr, file+": file already exists: name another, or remove it") {
@@ -43,6 +48,34 @@ func TestRecord(t *testing.T) {
 	if lasts := regexp.MustCompile(`NOT REPRODUCIBLE: the recording lasts [1-9][0-9ms]*, the warm-up 30m0s`); code != 3 || !lasts.MatchString(stdout) {
 		t.Errorf("exit %d, stderr %q, stdout\n%s", code, stderr, stdout)
 	}
+}
+
+// endOf returns where a recording says that it ends, and up to where its last status
+// says that its probe saw all.
+func endOf(t *testing.T, file string) (end, watched stall.Instant) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	in, err := recording.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := in.Next()
+	for ; err == nil; record, err = in.Next() {
+		switch v := record.(type) {
+		case recording.Status:
+			watched = v.Watermark
+		case recording.End:
+			end = v.At
+		}
+	}
+	if end == 0 || watched == 0 {
+		t.Fatalf("the recording ends at %d, seen up to %d: %v", end, watched, err)
+	}
+	return end, watched
 }
 
 // TestRecordOfEveryCPU holds to it that the gaps of each probe are recorded as

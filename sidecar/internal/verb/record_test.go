@@ -77,7 +77,7 @@ func TestEarlyLossIsCounted(t *testing.T) {
 	if r.file, err = recording.Create(path, recording.Environment{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.close(jitterprobe.Snapshot{}, 1); err != nil {
+	if err := r.close(jitterprobe.Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
 	var unrecorded []uint64
@@ -132,7 +132,7 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	for i := range maxExamined {
 		r.add(recording.Target{ID: 4 + i, PID: none + i})
 	}
-	if err := r.close(probe.Snapshot(), 1); err != nil {
+	if err := r.close(probe.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
 	got := map[int]int{}

@@ -62,17 +62,18 @@ func (r *recorder) tell(now stall.Instant, first watched) {
 	}
 }
 
-// close says the last word, when nobody adds any more. The probe ended at the
-// instant: what came later, nobody watched for.
-func (r *recorder) close(s jitterprobe.Snapshot, at stall.Instant) error {
+// close says the last word, when nobody adds any more. The recording ends where the
+// probe did: nobody watched later, and for the kernel to end its tracing may take
+// seconds, which are no results.
+func (r *recorder) close(s jitterprobe.Snapshot) error {
 	if r == nil || r.file == nil {
 		return nil
 	}
 	r.doctor.work.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tell(at, watchedBy(&s))
-	r.file.Add(recording.End{At: at})
+	r.tell(s.Watermark, watchedBy(&s))
+	r.file.Add(recording.End{At: s.Watermark})
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("the recording is not whole: %w", err)
 	}

@@ -18,8 +18,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// stopLimit bounds the end of run, whatever the Collector does.
-const stopLimit = 4 * time.Second
+// stopLimit bounds the end of run, whatever the Collector does, and however long the
+// kernel takes to end its tracing: a second where the machine is busy. What is held
+// has flushAtLeast to go out in any case.
+const (
+	stopLimit    = 4 * time.Second
+	flushAtLeast = time.Second
+)
 
 // sidecar is a run.
 type sidecar struct {
@@ -121,24 +126,24 @@ func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprob
 // end stops everything, and does not wait for a Collector that is dead. The error
 // is of the recording: what it was made for was not reached.
 func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
+	told := time.Now()
 	s.side.stop()
 	var others sync.WaitGroup
 	if s.dotnet != nil {
 		others.Go(func() { s.seen = s.dotnet.Stop() })
 	}
 	summary, err := w.Stop()
-	at := s.probe.Clock.Now()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
 	}
 	if err := x.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
 	}
-	if s.unexported = p.Unexported(s.shutdown(p)); s.unexported != nil {
+	if s.unexported = p.Unexported(s.shutdown(p, flushFor(time.Since(told)))); s.unexported != nil {
 		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
 	}
 	others.Wait()
-	err = record.close(summary.Snapshot, at)
+	err = record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
 	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
@@ -159,9 +164,13 @@ func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error
 	return err
 }
 
-func (s *sidecar) shutdown(p *otelenv.Providers) error {
+// flushFor returns how long the providers have to end, when ending all else took so
+// long.
+func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
+
+func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
 	s.complaints.end()
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return p.Shutdown(ctx)
 }
