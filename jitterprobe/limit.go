@@ -1,6 +1,7 @@
 package jitterprobe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,14 +53,25 @@ func limits(m Mode, o Options, cgroups error, rights kernel.Rights) []Limit {
 			"allow perf_event_open in the seccomp profile, and set kernel.perf_event_paranoid to 2 or grant CAP_PERFMON",
 		})
 	}
-	if rights.CPU != nil {
-		l := Limit{[]stall.Cause{stall.HostIRQ, stall.HostSteal}, rights.CPU.Error(), ""}
-		if !o.Interrupts {
-			l.Mend = "set Options.Interrupts"
-		} else if errors.Is(rights.CPU, fs.ErrPermission) {
-			l.Mend = "grant CAP_PERFMON, and mount tracefs where this process can read it or grant CAP_SYS_ADMIN"
-		}
-		all = append(all, l)
+	if why := cmp.Or(rights.Tracefs, rights.CPU); why != nil {
+		all = append(all, Limit{[]stall.Cause{stall.HostIRQ, stall.HostSteal}, why.Error(), interruptsMend(o, rights)})
 	}
 	return all
+}
+
+// interruptsMend says what lets the interrupts be traced, empty if nothing does.
+func interruptsMend(o Options, rights kernel.Rights) string {
+	const perf = "grant CAP_PERFMON"
+	files, points := errors.Is(rights.Tracefs, fs.ErrPermission), errors.Is(rights.CPU, fs.ErrPermission)
+	switch {
+	case !o.Interrupts:
+		return "set Options.Interrupts"
+	case files && points:
+		return perf + ", and mount tracefs where this process can read it or grant CAP_SYS_ADMIN"
+	case files && rights.CPU == nil:
+		return "mount tracefs where this process can read it, or grant CAP_SYS_ADMIN"
+	case points && rights.Tracefs == nil:
+		return perf
+	}
+	return ""
 }

@@ -137,11 +137,11 @@ func (r *rights) tracefsCheck() Check {
 	c := about("rights.tracefs", "sys/kernel/tracing/events")
 	switch {
 	case r.tracefs == "" && r.untraced != nil:
-		return c.info(why(r.untraced), "interrupts cannot be told from the hypervisor: give this user a right to read tracefs (mount option gid=), or add CAP_DAC_READ_SEARCH")
+		return c.info(why(r.untraced), "interrupts cannot be told from the hypervisor, and who preempts stays unknown: give this user a right to read tracefs (mount option gid=), or add CAP_DAC_READ_SEARCH")
 	case r.tracefs == "" && r.has(capSysAdmin):
 		return c.info("not mounted here, CAP_SYS_ADMIN can reach it", "")
 	case r.tracefs == "":
-		return c.info("not to be seen", "interrupts cannot be told from the hypervisor: mount tracefs on /sys/kernel/tracing where this user can read it, or add CAP_SYS_ADMIN")
+		return c.info("not to be seen", "interrupts cannot be told from the hypervisor, and who preempts stays unknown: mount tracefs on /sys/kernel/tracing where this user can read it, or add CAP_SYS_ADMIN")
 	}
 	return c.ok("/" + r.tracefs)
 }

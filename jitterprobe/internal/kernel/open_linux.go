@@ -32,7 +32,7 @@ func Open(tid, cpu int, interrupts bool, clock stall.Clock) (*View, Rights) {
 	}
 	why.CPU = errNotWanted
 	if interrupts {
-		why.CPU = v.openCPU(cpu)
+		why.Tracefs, why.CPU = v.openCPU(cpu)
 	}
 	return v, why
 }
@@ -57,38 +57,48 @@ func (v *View) openThread(tid int) error {
 	return nil
 }
 
-func (v *View) openCPU(n int) error {
-	fs, err := tracefs.Open("/")
-	if err != nil {
-		return err
+// openCPU says of both what is missing: whoever mends the one wants to know of the
+// other.
+func (v *View) openCPU(n int) (noTracefs, noPoints error) {
+	r, noPoints := perf.OpenCPU(n, cpuPages)
+	fs, noTracefs := tracefs.Open("/")
+	if noTracefs == nil {
+		defer func() { _ = fs.Close() }() // it was only read
 	}
-	defer func() { _ = fs.Close() }() // it was only read
-	r, err := perf.OpenCPU(n, cpuPages)
-	if err != nil {
-		return err
+	if noPoints == nil && noTracefs == nil {
+		v.cpu = cpu{names: make(map[uint64]string)}
+		noTracefs, noPoints = v.cpu.trace(r, fs)
 	}
-	v.cpu = cpu{names: make(map[uint64]string)}
-	err = v.cpu.addSwitches(r, fs)
-	if err == nil {
-		v.cpu.points, err = addPoints(r, fs)
-	}
-	if err != nil {
+	switch {
+	case noPoints != nil && r == nil:
+		return noTracefs, noPoints
+	case noPoints != nil || noTracefs != nil:
 		v.cpu = cpu{}
-		return errors.Join(err, r.Close())
+		_ = r.Close() // nothing was read from it
+		return noTracefs, noPoints
 	}
 	r.Read(func(*perf.Record) {}) // of points that had an entry and no exit yet
 	v.ofCPU, v.cpu.since = r, v.clock.Now()
 	v.cpu.last = v.cpu.since
-	return nil
+	return nil, nil
+}
+
+// trace adds the tracepoints that fs knows to r.
+func (c *cpu) trace(r *perf.Ring, fs *tracefs.FS) (noTracefs, noPoints error) {
+	p, err := fs.Point("sched", "sched_switch")
+	if err != nil {
+		return err, nil
+	}
+	if err := c.addSwitches(r, &p); err != nil {
+		return nil, err
+	}
+	c.points, err = addPoints(r, fs)
+	return nil, err
 }
 
 // addSwitches adds the tracepoint of context switches: it names threads that
 // are in no PID namespace of ours.
-func (c *cpu) addSwitches(r *perf.Ring, fs *tracefs.FS) (err error) {
-	p, err := fs.Point("sched", "sched_switch")
-	if err != nil {
-		return err
-	}
+func (c *cpu) addSwitches(r *perf.Ring, p *tracefs.Point) (err error) {
 	c.comm, c.pid = p.Field("next_comm", commSize), p.Field("next_pid", 4)
 	if c.comm == 0 || c.pid == 0 {
 		return fmt.Errorf("tracepoint sched/sched_switch: %w: it has other fields", stall.ErrNotSupported)

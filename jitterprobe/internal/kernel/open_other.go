@@ -12,7 +12,7 @@ import (
 // Open opens nothing: only Linux tells.
 func Open(_, _ int, _ bool, clock stall.Clock) (*View, Rights) {
 	err := fmt.Errorf("records of the kernel: %w on %s", stall.ErrNotSupported, runtime.GOOS)
-	return &View{clock: clock}, Rights{err, err}
+	return &View{clock: clock}, Rights{Thread: err, CPU: err}
 }
 
 func device(uint32) string { return "" }

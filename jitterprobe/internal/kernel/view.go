@@ -27,7 +27,9 @@ type View struct {
 // Rights says what could not be opened, and why.
 type Rights struct {
 	Thread error // switches and faults of the thread
-	CPU    error // interrupts of the CPU, and who else runs on it
+	// Interrupts of the CPU, and who else runs on it, need both.
+	Tracefs error // the numbers of the tracepoints
+	CPU     error // the tracepoints
 }
 
 // Read takes in what is new in the rings: all that happened before the call.
