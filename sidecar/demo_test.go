@@ -184,3 +184,12 @@ func TestDemoInterrupted(t *testing.T) {
 		t.Errorf("the demo left %v behind (%v)", left, err)
 	}
 }
+
+// TestDemoWithoutADirectory says which variable names one.
+func TestDemoWithoutADirectory(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	stdout, stderr, code := sidecar(t, []string{"TMPDIR=" + none}, "demo", "--duration=1s")
+	if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, none) || !strings.Contains(stderr, "TMPDIR") {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and one line that names %s and TMPDIR", code, stdout, stderr, none)
+	}
+}

@@ -64,11 +64,11 @@ func followScheduler(process int) (*scheduler, error) {
 func (s *scheduler) open(w *writer) (err error) {
 	s.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "otelgc_sched", Type: ebpf.RingBuf, MaxEntries: ringSize})
 	if err != nil {
-		return fmt.Errorf("make ring of scheduler events: %w", err)
+		return fmt.Errorf("make ring of scheduler events: %w", unguessed(err))
 	}
 	s.drops, err = ebpf.NewMap(&ebpf.MapSpec{Name: "otelgc_drops", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
-		return fmt.Errorf("make count of drops: %w", err)
+		return fmt.Errorf("make count of drops: %w", unguessed(err))
 	}
 	if s.reader, err = ringbuf.NewReader(s.ring); err != nil {
 		return fmt.Errorf("read scheduler events: %w", err)
@@ -85,10 +85,19 @@ func (s *scheduler) open(w *writer) (err error) {
 		{"sched_process_exec", w.onExec()},
 	} {
 		if err := s.attach(p.tracepoint, p.instructions); err != nil {
-			return fmt.Errorf("follow %s: %w", p.tracepoint, err)
+			return fmt.Errorf("follow %s: %w", p.tracepoint, unguessed(err))
 		}
 	}
 	return nil
+}
+
+// unguessed takes its guess from an error of the library, that RLIMIT_MEMLOCK may be too
+// low: the kernels that we can follow (from 5.18 on) do not look at it for this.
+func unguessed(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		return unix.EPERM
+	}
+	return err
 }
 
 func (s *scheduler) attach(tracepoint string, instructions asm.Instructions) error {

@@ -28,6 +28,23 @@ func checkEndpoint(s signal, p protocol) error {
 	return fmt.Errorf("read %s: %q is no endpoint: want one such as http://localhost:%s", name, v, port)
 }
 
+// collector names where signals go to: by the variable that says so, or, where none
+// does, by what they go to then, which its user may never have heard of.
+func collector() string {
+	port, said := "4317", false
+	for _, s := range []signal{metrics, logs, traces} {
+		_, endpoint := variableOf(s, "ENDPOINT")
+		said = said || endpoint != ""
+		if p, err := protocolOf(s); err == nil && p == http {
+			port = "4318"
+		}
+	}
+	if said {
+		return "OTEL_EXPORTER_OTLP_ENDPOINT"
+	}
+	return "localhost:" + port + " (OTEL_EXPORTER_OTLP_ENDPOINT does not say)"
+}
+
 // variableOf returns the variable that says something of a signal: its own, or that
 // of all.
 func variableOf(s signal, what string) (name, value string) {

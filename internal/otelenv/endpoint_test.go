@@ -72,6 +72,25 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestCollector: who named no Collector is told which one did not answer.
+func TestCollector(t *testing.T) {
+	const named = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	for name, c := range map[string]struct{ variable, value, want string }{
+		"nothing":  {"OTEL_EXPORTER_OTLP_HEADERS", "a=b", "localhost:4317 (OTEL_EXPORTER_OTLP_ENDPOINT does not say)"},
+		"HTTP":     {"OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", "localhost:4318 (OTEL_EXPORTER_OTLP_ENDPOINT does not say)"},
+		"all":      {"OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317", named},
+		"a signal": {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://collector:4317", named},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clearEnv(t)
+			t.Setenv(c.variable, c.value)
+			if got := collector(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestTargetOfGRPC: an endpoint that is no URL, which gRPC takes, is where all
 // signals go to, and those that are to have TLS have it.
 func TestTargetOfGRPC(t *testing.T) {

@@ -32,7 +32,10 @@ func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
 		resource.WithAttributes(append(own, o.Resource...)...),
 		resource.WithFromEnv(),
 	)
-	if err != nil {
+	switch _, wrong := resource.New(ctx, resource.WithFromEnv()); {
+	case wrong != nil: // the SDK says what of it, and not whose it is
+		return nil, oneLine(fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w: want name=value,name=value", wrong))
+	case err != nil:
 		return nil, oneLine(fmt.Errorf("detect resource: %w", err))
 	}
 	return r, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,5 +135,16 @@ func TestOther(t *testing.T) {
 	}
 	if v, ok := got.Value(stall.AttrBootID); !ok || v.AsString() == "" {
 		t.Error("the host is not in the resource")
+	}
+}
+
+// TestResourceAttributesThatAreWrong: the error names the variable that is to be
+// corrected.
+func TestResourceAttributesThatAreWrong(t *testing.T) {
+	clearEnv(t)
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "team=a,shop")
+	_, err := newResource(t.Context(), Options{})
+	if want := "read OTEL_RESOURCE_ATTRIBUTES: "; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "shop") {
+		t.Errorf("got error %v, want one that begins with %q, and names shop", err, want)
 	}
 }

@@ -36,7 +36,7 @@ func asked(err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("%w: does the Collector at OTEL_EXPORTER_OTLP_ENDPOINT answer?", err)
+	return fmt.Errorf("%w: does the Collector at %s answer?", err, collector())
 }
 
 // provider is what the three of the SDK have in common.

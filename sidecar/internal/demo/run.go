@@ -43,7 +43,7 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	}
 	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("make directory for the board: %w", err)
+		return nil, fmt.Errorf("make directory for the board: %w: name one in TMPDIR that this user may write to", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
