@@ -81,7 +81,8 @@ func (c *Check) print(w io.Writer, l Layout) {
 			fmt.Fprintf(w, "  %s%-*s%s\n", status, idWidth, c.ID, line)
 			continue
 		}
-		fmt.Fprintf(w, "%*s%s\n", indent, "", line)
+		// A path is one word: a long one begins further left.
+		fmt.Fprintf(w, "%*s%s\n", max(2, min(indent, l.Columns-len(line))), "", line)
 	}
 	for _, line := range wrap(c.Advice, l.Columns-indent-2) {
 		fmt.Fprintf(w, "%*s  %s\n", indent, "", line)
