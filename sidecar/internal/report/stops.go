@@ -20,19 +20,53 @@ func (r *Report) printLongest(w io.Writer) {
 	}
 	page.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
 	g := page.Table{Left: map[int]bool{2: true, 3: true}}
-	detailed := slices.ContainsFunc(list, func(s Stop) bool { return !s.Suspend.IsZero() || s.longer() > 0 })
-	if detailed {
-		g.Row("", "", "", "", "of it to", "perhaps")
-		g.Row("", "", "", "", "suspend", "longer by")
+	details := detailsOf(list)
+	if len(details) > 0 {
+		upper, lower := make([]string, 4), make([]string, 4)
+		for _, d := range details {
+			upper, lower = append(upper, d.upper), append(lower, d.lower)
+		}
+		g.Row(upper...)
+		g.Row(lower...)
 	}
-	for _, s := range list {
+	for i := range list {
+		s := &list[i]
 		cells := []string{page.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
-		if detailed {
-			cells = append(cells, maybeLength(s.Suspend), page.Length(s.longer()))
+		for _, d := range details {
+			cells = append(cells, d.of(s))
 		}
 		g.Row(cells...)
 	}
 	g.Print(w)
+}
+
+// detail is a column about pauses, under two words.
+type detail struct {
+	upper, lower string
+	of           func(*Stop) string
+}
+
+// detailsOf returns the columns that have something to say. What the machine took of
+// a pause is said of each for which it is known: that a collection was long for its
+// work takes others to compare it with, and the rare kinds have none.
+func detailsOf(list []Stop) (all []detail) {
+	some := func(is func(*Stop) bool) bool {
+		return slices.ContainsFunc(list, func(s Stop) bool { return is(&s) })
+	}
+	placed := some(func(s *Stop) bool { return !s.Suspend.IsZero() || s.longer() > 0 })
+	if placed {
+		all = append(all, detail{"of it to", "suspend", func(s *Stop) string { return maybeLength(s.Suspend) }})
+	}
+	if some(func(s *Stop) bool { return s.Pause.HostDuring.CPUWait.Or(0) > 0 }) {
+		all = append(all, detail{"without", "a CPU", func(s *Stop) string { return maybeLength(s.Pause.HostDuring.CPUWait) }})
+	}
+	if some(func(s *Stop) bool { return s.Pause.HostDuring.PageWait.Or(0) > 0 }) {
+		all = append(all, detail{"for pages", "from disk", func(s *Stop) string { return maybeLength(s.Pause.HostDuring.PageWait) }})
+	}
+	if placed {
+		all = append(all, detail{"perhaps", "longer by", func(s *Stop) string { return page.Length(s.longer()) }})
+	}
+	return all
 }
 
 // longer returns by how much the pause may have been longer. A Go trace has
