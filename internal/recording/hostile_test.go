@@ -111,6 +111,7 @@ func TestRefuse(t *testing.T) {
 		{"a stop backwards", frame(KindSuspension, `{"start":2,"end":1}`), ErrFormat, "stop from 2 to 1"},
 		{"a collection to come", frame(KindCollection, `{"kind":"ephemeral","pause_utilization_since":9000000000000000000,"pauses":[]}`), ErrFormat, "instant of 9000000000000000000 ns"},
 		{"behind the end", append(frame(KindEnd, "{}"), frame(KindEnd, "{}")[len(Magic):]...), ErrFormat, "behind the end"},
+		{"a few bytes behind the end", append(frame(KindEnd, "{}"), "junk\n"...), ErrFormat, "behind the end"},
 	}
 	for _, tt := range tests {
 		_, err := readAll(t, tt.data)

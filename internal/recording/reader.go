@@ -3,6 +3,7 @@ package recording
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -75,12 +76,12 @@ func (r *Reader) next() (Record, error) {
 	switch {
 	case err == io.EOF && r.ended:
 		return nil, io.EOF
+	case r.ended && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)): // nothing of the recording is cut off
+		return nil, &Error{r.offset, fmt.Errorf("%w: there is more behind the end", ErrFormat)}
 	case err == io.EOF:
 		return nil, &Error{r.offset, io.ErrUnexpectedEOF}
 	case err != nil:
 		return nil, &Error{r.offset, err}
-	case r.ended:
-		return nil, &Error{r.offset, fmt.Errorf("%w: a record behind the end", ErrFormat)}
 	}
 	record, err := parse(kind, body[1:])
 	if err == nil {
