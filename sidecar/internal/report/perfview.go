@@ -20,7 +20,7 @@ func (r *Report) PrintPerfView(to io.Writer) error {
 	if r.Source.dotnet {
 		r.printPerfView(w, name)
 	} else {
-		fmt.Fprintf(w, "%s: PerfView has no pauses of a %s: nothing to compare\n", name, r.Source.Format)
+		fmt.Fprintf(w, "%s: PerfView reads no %s: nothing to compare\n", name, r.Source.Format)
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print report: %w", err)

@@ -123,7 +123,10 @@ func (g *goProgram) procs() string {
 	if g.cpusErr != nil {
 		return unknown + ": nobody set it, and the process's CPUs are not known: " + g.cpusErr.Error()
 	}
-	text := "of " + strconv.Itoa(g.cpus) + " CPUs"
+	text := "of " + strconv.Itoa(g.cpus) + " CPU"
+	if g.cpus != 1 {
+		text += "s"
+	}
 	if g.HeedsQuota() {
 		switch {
 		case g.quotaErr != nil:

@@ -46,6 +46,7 @@ func TestGoLine(t *testing.T) {
 			"GODEBUG", "gctrace=1 as started, panicnil=1 built in", "GOEXPERIMENT", "jsonv2")},
 		{"what the runtime does not take", func(g *goProgram) { g.Env = map[string]string{"GOGC": "much", "GOMAXPROCS": "0"} }, with()},
 		{"a quota", func(g *goProgram) { g.quota = 2.5 }, line("3 as started, of 8 CPUs and a quota of 2.5")},
+		{"one CPU", func(g *goProgram) { g.cpus = 1 }, line("1 as started, of 1 CPU and no quota")},
 		{"a quota that an older one does not heed", func(g *goProgram) { g.Version, g.quota = "go1.24.9", 2.5 },
 			with("version", "go1.24.9", "GOMAXPROCS", "8 as started, of 8 CPUs")},
 		{"a quota that nobody sees", func(g *goProgram) { g.quotaErr = cgroup.ErrUnseen },
