@@ -15,6 +15,10 @@ type engine interface {
 	feed() *feed
 	// thread returns the id of the thread that runs the loop, 0 if none does.
 	thread() int
+	// begin has a loop that spins look for the first time: for the kernel to keep
+	// records of its thread takes it some 100 ms, and of a gap before that nobody
+	// could say what it was.
+	begin()
 	// halt ends the loop, and reports false if it would not end.
 	halt() bool
 	// release frees the ring; only after halt.
@@ -47,6 +51,9 @@ type sighting struct {
 // collect takes all gaps out of the ring, then writes its own part of s.
 func (f *feed) collect(s *Snapshot, emit func(sighting)) {
 	p := f.ring.Pulse()
+	if p.Last == 0 {
+		return // it has not looked so far: its thread had no CPU
+	}
 	if f.timeline != nil {
 		// After the pulse: every tick in it lies before this anchor.
 		f.timeline.Add(tick.TakeAnchor(f.clock))
@@ -80,6 +87,15 @@ func (f *feed) looked() bool {
 		}
 	}
 	return false
+}
+
+// await waits until the loop has looked for the first time, at most for so long.
+func (f *feed) await(patience time.Duration) {
+	pause := 20 * time.Microsecond
+	for end := time.Now().Add(patience); atomic.LoadUint64(&f.ring.Last) == 0 && time.Now().Before(end); {
+		time.Sleep(pause)
+		pause = min(2*pause, 5*time.Millisecond)
+	}
 }
 
 // balance holds the iterations against the time that they must have taken. An

@@ -58,6 +58,8 @@ func (e *periodicEngine) feed() *feed { return e.source }
 
 func (e *periodicEngine) thread() int { return e.tid }
 
+func (e *periodicEngine) begin() {}
+
 func (e *periodicEngine) halt() bool {
 	atomic.StoreUint64(&e.source.ring.Stop, 1)
 	<-e.done

@@ -16,6 +16,9 @@ const (
 	// sumsEvery is that of a probe that has only sums to tell its gaps apart by:
 	// the fewer gaps a sum is of, the more it says.
 	sumsEvery = 50 * time.Millisecond
+	// beginPatience is how long Start waits for the first look, from which on the
+	// probe sees all: a busy CPU takes milliseconds.
+	beginPatience = 5 * time.Second
 )
 
 // Probe is a running probe. Its methods may be called from any goroutine.
@@ -72,6 +75,8 @@ func startBelow(root string, o Options) (*Probe, error) {
 		p.period = o.Period
 	}
 	p.engine = e
+	e.begin()
+	e.feed().await(beginPatience)
 	go p.run()
 	return p, nil
 }

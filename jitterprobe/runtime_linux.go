@@ -20,6 +20,7 @@ type runtimeEngine struct {
 	source    *feed
 	threshold uint64
 	tid       int
+	begun     chan struct{}
 	done      chan struct{}
 }
 
@@ -31,6 +32,7 @@ func startRuntime(cpu int, o Options) (_ engine, err error) {
 			timeline: timeline, clock: o.Clock, blockLen: chunkLen,
 		},
 		threshold: thresholdTicks(o.Threshold, timeline),
+		begun:     make(chan struct{}),
 		done:      make(chan struct{}),
 	}
 	if e.tid, err = startLocked(cpu, e.done, e.spin); err != nil {
@@ -100,6 +102,8 @@ func (e *runtimeEngine) feed() *feed { return e.source }
 
 func (e *runtimeEngine) thread() int { return e.tid }
 
+func (e *runtimeEngine) begin() { close(e.begun) }
+
 func (e *runtimeEngine) halt() bool {
 	atomic.StoreUint64(&e.source.ring.Stop, 1)
 	<-e.done
@@ -111,6 +115,7 @@ func (e *runtimeEngine) release() {}
 // spin is the loop. It never reads the counter anew between two chunks, so no
 // time goes unseen.
 func (e *runtimeEngine) spin() {
+	<-e.begun
 	r, prev, iters := e.source.ring, tick.Now(), uint64(0)
 	atomic.StoreUint64(&r.First, prev)
 	for atomic.LoadUint64(&r.Stop) == 0 {

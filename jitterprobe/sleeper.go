@@ -60,6 +60,8 @@ func (e *sleeper) feed() *feed { return e.source }
 
 func (e *sleeper) thread() int { return 0 }
 
+func (e *sleeper) begin() {}
+
 func (e *sleeper) halt() bool {
 	close(e.quit)
 	<-e.done

@@ -36,6 +36,8 @@ func (e *spinEngine) feed() *feed { return e.source }
 
 func (e *spinEngine) thread() int { return e.raw.ID() }
 
+func (e *spinEngine) begin() { e.raw.Begin() }
+
 func (e *spinEngine) halt() bool { return e.raw.Halt(haltPatience) }
 
 func (e *spinEngine) release() { _ = e.raw.Release() } // nothing to be done about a failed munmap

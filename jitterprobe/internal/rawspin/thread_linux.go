@@ -55,8 +55,8 @@ type Thread struct {
 	tid int
 }
 
-// Start starts the loop on cpu. Gaps of at least threshold ticks go into a
-// ring of n records (see [ring.Len]).
+// Start starts the thread of the loop on cpu, which waits for Begin. Gaps of at
+// least threshold ticks go into a ring of n records (see [ring.Len]).
 func Start(cpu int, threshold uint64, n int) (*Thread, error) {
 	n = ring.Len(n)
 	size := recordsAt + n*int(unsafe.Sizeof(ring.Record{}))
@@ -77,9 +77,11 @@ func Start(cpu int, threshold uint64, n int) (*Thread, error) {
 	if err := t.pin(cpu); err != nil {
 		return nil, t.giveUp(err, time.Minute)
 	}
-	atomic.StoreUint64(&control.Go, 1)
 	return t, nil
 }
+
+// Begin has the loop look for the first time.
+func (t *Thread) Begin() { atomic.StoreUint64(&t.Go, 1) }
 
 // start clones with every signal blocked, so that the thread is born so: a
 // signal that the kernel delivered to it would run Go's handler without a g.

@@ -27,6 +27,9 @@ func Start(int, uint64, int) (*Thread, error) {
 	return nil, fmt.Errorf("start probe thread: %w on %s/%s or without assembly", stall.ErrNotSupported, runtime.GOOS, runtime.GOARCH)
 }
 
+// Begin does nothing.
+func (t *Thread) Begin() {}
+
 // ID returns 0.
 func (t *Thread) ID() int { return 0 }
 

@@ -139,12 +139,8 @@ func (p *probing) status(x *export, now stall.Instant) {
 		return
 	}
 	s := &p.snapshot
-	since := x.status
-	if since == 0 {
-		since = s.Start
-	}
 	x.telemetry.Status(telemetry.Status{
-		Source: p.source, Since: since, At: now, Watermark: s.Watermark,
+		Source: p.source, Since: max(x.status, s.Start), At: now, Watermark: s.Watermark,
 		Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
 		Wall:       x.clock.Wall(),
 		ProbedCPUs: p.cpus,
