@@ -30,7 +30,8 @@ type bench struct {
 	memory        []byte  // to hash
 	hashed, turns float64 // bytes, and turns of spin, in a nanosecond
 
-	long time.Duration // of an injection; 0 before there are any
+	long  time.Duration // of an injection; 0 before there are any
+	usual time.Duration // that a request works without injection, where its thread tells
 
 	mu       sync.Mutex
 	requests []request
@@ -79,6 +80,7 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 		b.round(round/2, nil)
 	}
 	p99 := b.p99()
+	b.usual = b.p99Worked()
 	b.long = max(injectedTimes*p99, leastInjected)
 	b.forget()
 	t = newTally(c, p99)
@@ -157,6 +159,16 @@ func (b *bench) p99() time.Duration {
 	return time.Duration(spread.Quantile(alone, 0.99))
 }
 
+// p99Worked returns for how long the kernel runs a request's thread without
+// injection; 0 where nobody tells.
+func (b *bench) p99Worked() time.Duration {
+	var all []float64
+	for i := range b.requests {
+		all = append(all, float64(b.requests[i].worked))
+	}
+	return time.Duration(spread.Quantile(all, 0.99))
+}
+
 // forget begins the log anew.
 func (b *bench) forget() {
 	b.mu.Lock()
@@ -176,6 +188,10 @@ func (b *bench) round(d time.Duration, around func(*bench, time.Duration) stall.
 	} else {
 		for range b.class.workers {
 			wg.Go(func() {
+				if b.class.thread {
+					runtime.LockOSThread()
+					defer runtime.UnlockOSThread() // with the thread its delays would go
+				}
 				for time.Now().Before(until) {
 					b.request()
 				}

@@ -16,6 +16,9 @@ type class struct {
 	live       int // MB of long-lived heap, all of it to be marked
 	workers    int // goroutines that do requests
 	http       bool
+	// thread says that a request's goroutine has a thread of its own, whose CPU time
+	// tells what the request did itself of what was injected.
+	thread bool
 	// work is a request without injection, about half a millisecond.
 	work func(b *bench)
 	// own is an injection that a request does itself; it returns when it began
@@ -52,7 +55,8 @@ func classes() []*class {
 			runtime.Gosched()
 			b.compute(200 * time.Microsecond)
 		}
-		allocating = func(*bench) { allocate(2 << 20) }
+		// A turn on a P lasts 10 ms: an assist for so much ends in less.
+		allocating = func(*bench) { allocate(256 << 10) }
 	)
 	return []*class{
 		{
@@ -72,7 +76,7 @@ func classes() []*class {
 		{
 			name: "assist", what: "allocation while a large heap is collected, close to the goal", right: collector,
 			// One worker: two would fight for the P that the collector leaves.
-			percent: -1, live: 64, workers: 1, work: allocating,
+			percent: -1, live: 64, workers: 1, thread: true, work: allocating,
 			around: func(b *bench, d time.Duration) stall.Span { return b.collectTight() },
 		},
 		{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sort"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 type request struct {
 	begin, end [2]stall.Instant // it began and ended between these
 	arrival    stall.Instant
-	own        stall.Span // what it injected itself
+	own        stall.Span    // what it injected itself
+	worked     time.Duration // for which the kernel ran its thread, if that is its own
 }
 
 // sample is for how long the machine had kept threads of the process waiting for
@@ -26,6 +28,10 @@ type sample struct {
 // request does one request on the calling goroutine.
 func (b *bench) request() {
 	var r request
+	if b.class.thread {
+		runtime.Gosched() // its turn on the P begins with it
+		r.worked = -threadTime()
+	}
 	r.begin[0] = b.now()
 	w := b.m.Begin(context.Background())
 	r.begin[1] = b.now()
@@ -33,6 +39,9 @@ func (b *bench) request() {
 	r.end[0] = b.now()
 	w.End()
 	r.end[1] = b.now()
+	if b.class.thread {
+		r.worked += threadTime()
+	}
 	b.log(&r)
 }
 
@@ -72,13 +81,23 @@ func (r *request) extent() stall.Span {
 	return s
 }
 
-// overlap returns for how long what was injected overlaps r.
+// overlap returns for how long what was injected overlaps r. Where that is work
+// of r's own, it is no longer than what r worked more than others.
 func (b *bench) overlap(r *request) time.Duration {
 	d := r.own.Duration()
 	for _, s := range b.injected {
 		d += s.Clip(r.extent()).Duration()
 	}
+	if b.usual > 0 {
+		d = min(d, max(0, r.worked-b.usual))
+	}
 	return d
+}
+
+// waited reports whether r waited for longer than what was injected into it took:
+// then that was not the largest cause, and the log does not know what was.
+func (b *bench) waited(r *request) bool {
+	return b.usual > 0 && r.extent().Duration()-r.worked > b.overlap(r)
 }
 
 // affected returns how many requests were affected so far, but for those that the
@@ -86,7 +105,7 @@ func (b *bench) overlap(r *request) time.Duration {
 func (b *bench) affected(least time.Duration) (n, alone int) {
 	for i := range b.requests {
 		r := &b.requests[i]
-		if b.overlap(r) < least || b.heldUp(r) {
+		if b.overlap(r) < least || b.heldUp(r) || b.waited(r) {
 			continue
 		}
 		if n++; b.leftAlone(r) {
@@ -106,5 +125,6 @@ const alonePart = 4
 // leftAlone reports whether the machine had a small part in r at most.
 func (b *bench) leftAlone(r *request) bool { return alonePart*b.held(r) <= b.overlap(r) }
 
-// heldUp reports whether the machine was an injector too.
-func (b *bench) heldUp(r *request) bool { return b.held(r) > b.overlap(r)/2 }
+// heldUp reports whether the machine was an injector too. Where a request's thread
+// is its own, waited knows better: what the machine did to it is part of its wait.
+func (b *bench) heldUp(r *request) bool { return b.usual == 0 && b.held(r) > b.overlap(r)/2 }

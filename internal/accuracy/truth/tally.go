@@ -16,8 +16,9 @@ type tally struct {
 	least time.Duration // overlap of an affected request
 
 	requests, affected int
-	unmatched          int // requests that no window, or more than one, was found for
-	held, heldRight    int // affected, but the machine was an injector too; named right all the same
+	unmatched          int           // requests that no window, or more than one, was found for
+	held, heldRight    int           // affected, but the machine was an injector too; named right all the same
+	waited             map[owner]int // named first, of those that waited for longer than what was injected
 	first              map[owner]int
 	right              int // named first what was injected
 	rightOrSched       int // or sched.gc
@@ -30,7 +31,7 @@ type tally struct {
 }
 
 func newTally(c *class, p99 time.Duration) *tally {
-	return &tally{class: c, p99: p99, least: affectedTimes * p99, first: make(map[owner]int)}
+	return &tally{class: c, p99: p99, least: affectedTimes * p99, first: make(map[owner]int), waited: make(map[owner]int)}
 }
 
 // judge compares the program's log with what the monitor found.
@@ -61,6 +62,8 @@ func (t *tally) judge(b *bench) {
 			if t.isRight(r, &w.share) {
 				t.heldRight++
 			}
+		case b.waited(r):
+			t.waited[first(&w.share)]++
 		default:
 			t.affected++
 			before := t.rightOrSched
@@ -119,6 +122,9 @@ func (t *tally) interval() spread.Share { return spread.Wilson(t.right, t.affect
 func (t *tally) String() string {
 	text := fmt.Sprintf("%s: p99 %v, %d requests, %d affected, %s right, %d of %d that the machine left alone, %d set aside (%d right), named first %v",
 		t.class.name, t.p99.Round(time.Microsecond), t.requests, t.affected, t.interval(), t.aloneRight, t.alone, t.held, t.heldRight, t.first)
+	if len(t.waited) > 0 {
+		text += fmt.Sprintf(", waited for longer %v", t.waited)
+	}
 	if t.dropped != "" {
 		text += "; dropped: " + t.dropped
 	}

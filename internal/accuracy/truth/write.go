@@ -26,12 +26,18 @@ func write(s *report.Section, affected int, tallies []*tally) {
 		"With sched.gc: where that name counts as right for the classes of the collector; it is the time in which the request wanted a CPU that a GC worker had, " +
 		"an upper bound, which the headline share of GC leaves out. The interval is Wilson's, 95 %%. " +
 		"Set aside: the kernel kept threads of the process waiting for a CPU for more than half as long as what was injected, so that the machine was an injector too. " +
-		"What the truth itself cannot tell: in the class of assists the log is that of the whole collection, in which a request may have got its share of the CPUs and credit for all that it allocated.")
+		"A stop that is slow is logged from when it is asked for to when the hash can be over at its best rate, and only if the runtime's own count of the times to stop has one as long. " +
+		"In the class of assists the collection is logged, and counts for a request as far as the kernel ran the request's own thread for longer than the p99 without injection: " +
+		"a collection takes CPUs away, too, and that is sched.gc.")
 	s.Para("What was injected, by row, and what was named first, by column, of the affected requests:")
 	s.Table(matrix(tallies))
 	for _, t := range tallies {
 		if n := len(t.callers); n > 0 && t.class.name == "suspension" {
 			s.Para("The stops of the suspension class were reported with their caller: %s.", callersOf(t.callers))
+		}
+		if t.class.thread {
+			s.Para("Left out in class %s: %d requests that waited, for credit or for a CPU, for longer than they worked for the collector. What was the largest there is not in the log%s.",
+				t.class.name, countOf(t.waited), listed(t.waited))
 		}
 		if t.class.http {
 			s.Para("Of the %d affected requests of class %s, %d were charged more to the collector than their whole handler took: only the time since their arrival can be that.",
@@ -75,6 +81,23 @@ func matrix(tallies []*tally) [][]string {
 		rows = append(rows, append(row, cell(rest)))
 	}
 	return rows
+}
+
+func countOf(by map[owner]int) (n int) {
+	for _, k := range by {
+		n += k
+	}
+	return n
+}
+
+// listed says how often each name came first.
+func listed(by map[owner]int) (text string) {
+	for _, o := range owners {
+		if by[o] > 0 {
+			text += fmt.Sprintf("; %s came first in %d", o, by[o])
+		}
+	}
+	return text
 }
 
 func cell(n int) string {
