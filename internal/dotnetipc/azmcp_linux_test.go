@@ -176,7 +176,14 @@ func TestAzmcpOff(t *testing.T) {
 		"TMPDIR=/tmp/" + strings.Repeat("x", 100): "give the process a TMPDIR shorter",
 	} {
 		server := dotnettest.Start(t, dotnettest.Options{Env: []string{env}})
-		_, err := dotnetipc.Proc{}.Locate(server.PID())
+		_, err := dotnetipc.Proc{}.Environment(server.PID())
+		for end := time.Now().Add(3 * time.Minute); errors.Is(err, dotnetipc.ErrStarting) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			_, err = dotnetipc.Proc{}.Environment(server.PID())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = dotnetipc.Proc{}.Locate(server.PID())
 		if !errors.Is(err, dotnetipc.ErrNoSocket) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", env, err, want)
 		}

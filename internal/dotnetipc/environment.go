@@ -2,6 +2,7 @@ package dotnetipc
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 )
 
@@ -12,6 +13,9 @@ func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]st
 	if err != nil {
 		return nil, err
 	}
+	if len(text) == 0 && !p.executed(pid) {
+		return nil, fmt.Errorf("read %s: %w", p.path(pid, "environ"), ErrStarting)
+	}
 	env := make(map[string]string)
 	for entry := range bytes.SplitSeq(text, []byte{0}) {
 		name, value, ok := bytes.Cut(entry, []byte{'='})
@@ -21,6 +25,14 @@ func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]st
 	}
 	clear(text)
 	return env, nil
+}
+
+// executed reports whether a process has a command line, which no program is without:
+// until one that is being executed has its stack, the kernel shows neither that nor its
+// environment.
+func (p Proc) executed(pid int) bool {
+	args, err := p.Arguments(pid)
+	return err == nil && len(args) > 0
 }
 
 // Environment returns the variables of pid that say what its telemetry is

@@ -7,6 +7,8 @@ import "errors"
 var (
 	// ErrNoProcess: there is no such process, or no longer.
 	ErrNoProcess = errors.New("no such process")
+	// ErrStarting: the process is being executed, and what it is given is not known yet.
+	ErrStarting = errors.New("it is only being executed")
 	// ErrNoSocket: the process has no diagnostics socket.
 	ErrNoSocket = errors.New("no diagnostics socket")
 	// ErrStaleSocket: the socket's file is there and nobody listens on it.

@@ -197,6 +197,20 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestEnvironmentOfWhatIsExecuted: nothing to read is no empty environment while the
+// program is being executed.
+func TestEnvironmentOfWhatIsExecuted(t *testing.T) {
+	m := newMachine(t)
+	m.write("environ", "")
+	if got, err := m.proc.Environment(os.Getpid()); err != nil || got == nil || len(got) != 0 {
+		t.Errorf("a program without one: got %v, %v, want none", got, err)
+	}
+	m.write("cmdline", "")
+	if got, err := m.proc.Environment(os.Getpid()); !errors.Is(err, ErrStarting) {
+		t.Errorf("a program that is being executed: got %v, %v, want %v", got, err, ErrStarting)
+	}
+}
+
 func TestParseSocket(t *testing.T) {
 	for _, c := range []struct {
 		path string

@@ -24,6 +24,10 @@ const (
 	maxEnvironment = 8 << 20
 )
 
+// ErrStarting says that a process is being executed: until the new program has its
+// stack, the kernel shows neither what is in its environment nor its command line.
+var ErrStarting = errors.New("it is only being executed")
+
 // environment returns the Variables that a process was executed with.
 func environment(root fs.FS, pid int) (map[string]string, error) {
 	f, err := open(root, file(pid, "environ"))
@@ -31,11 +35,27 @@ func environment(root fs.FS, pid int) (map[string]string, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	env, err := parse(f)
+	in := bufio.NewReaderSize(f, maxEntry)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) && !executed(root, pid) {
+		return nil, fmt.Errorf("read /%s: %w", file(pid, "environ"), ErrStarting)
+	}
+	env, err := parse(in)
 	if err != nil {
 		return nil, fmt.Errorf("read /%s: %w", file(pid, "environ"), err)
 	}
 	return env, nil
+}
+
+// executed reports whether a process has a command line: the kernel gives no program
+// none.
+func executed(root fs.FS, pid int) bool {
+	f, err := open(root, file(pid, "cmdline"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	n, _ := io.ReadFull(f, make([]byte, 1))
+	return n > 0
 }
 
 // parse reads entries of name=value between zeros, a few at a time: what is not

@@ -1,8 +1,10 @@
 package goprocess
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -34,5 +36,18 @@ func TestParse(t *testing.T) {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestStarting: nothing to read is no empty environment while the program is being
+// executed.
+func TestStarting(t *testing.T) {
+	root := fstest.MapFS{"proc/7/environ": {}, "proc/7/cmdline": {}}
+	if env, err := environment(root, 7); !errors.Is(err, ErrStarting) {
+		t.Errorf("a program that is being executed: got %v, %v, want %v", env, err, ErrStarting)
+	}
+	root["proc/7/cmdline"].Data = []byte("shop\x00")
+	if env, err := environment(root, 7); err != nil || env == nil || len(env) != 0 {
+		t.Errorf("a program without one: got %v, %v, want none", env, err)
 	}
 }

@@ -45,6 +45,9 @@ func (p *process) lookOutside() {
 	}
 	t := recording.Target{ID: p.tape.id, PID: p.id.PID, Name: p.outsideName(), Runtime: recording.UnknownRuntime, Facts: map[string]string{}, At: p.clock.Now()}
 	g, err := lookAtGo(os.DirFS(filepath.Dir(p.procRoot())), p.id.PID)
+	if err == nil && errors.Is(g.EnvErr, goprocess.ErrStarting) {
+		return // the next look tells
+	}
 	o.program, o.failure, o.goes = program, p.failure.Error(), err == nil
 	switch {
 	case err == nil:

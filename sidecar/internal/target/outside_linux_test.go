@@ -2,15 +2,19 @@ package target
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // targets are the processes that a recording is told of.
@@ -101,6 +105,42 @@ func TestLauncherBecomesGoProgram(t *testing.T) {
 	r.await("the target is a Go program", 1)
 	if got, n := told.last(); n != 2 || got.Runtime != "go" || got.ID != 1 {
 		t.Errorf("told %d times, last %+v, want the Go program as the same target", n, got)
+	}
+}
+
+// TestGoProgramThatIsBeingExecuted: what it was started with is not known yet, and is
+// looked at again.
+func TestGoProgramThatIsBeingExecuted(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "proc")
+	fakeProcess(t, root, 7, "orders", "")
+	for name, to := range map[string]string{"exe": "/proc/self/exe", "status": "/proc/self/status", "cgroup": "/proc/self/cgroup"} {
+		if err := os.Symlink(to, filepath.Join(root, "7", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environment := filepath.Join(root, "7", "environ")
+	if err := os.WriteFile(environment, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told targets
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Proc: dotnetipc.Proc{Root: root}, Clock: clock, Log: slog.New(slog.DiscardHandler), Record: told.add}
+	p := newProcess(o, dotnetipc.Identity{PID: 7})
+	p.outside.asked, p.failure = true, dotnetipc.ErrNoSocket
+	p.lookOutside()
+	if got, n := told.last(); n != 0 || p.outside.why != "" {
+		t.Errorf("told of a program that is being executed: %+v", got)
+	}
+	fakeProcess(t, root, 7, "orders", "orders\x00")
+	if err := os.WriteFile(environment, []byte("GOGC=50\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.lookOutside()
+	if got, n := told.last(); n != 1 || got.Facts["GOGC"] != "50 as started" {
+		t.Errorf("told %d times, last %+v, want once, with GOGC 50", n, got)
 	}
 }
 
