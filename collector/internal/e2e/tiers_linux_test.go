@@ -59,14 +59,16 @@ func (n *tiers) startAgent(t *testing.T) {
 		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s, %s]}}", n.gateways[0].grpc, n.gateways[1].grpc))
 }
 
-// patience is that of the agent for a gateway: as long as spans may be held, and what
-// a slow machine may take to hand them on. An agent that gives up sends them again.
+// patience is that of the agent for a gateway, and of a gateway for its backend: as long
+// as spans may be held, and what a slow machine may take to hand them on. Who gives up
+// sends them again.
 func (n *tiers) patience() string { return "OTELGC_TIMEOUT=" + (2*n.wait + long).String() }
 
 // gateway starts a gateway, or starts it again at the same place.
 func (n *tiers) gateway(t *testing.T, i int) {
 	t.Helper()
-	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, "OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT="+n.wait.String())
+	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, n.patience(),
+		"OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT="+n.wait.String())
 }
 
 // stop ends the agent, then the gateways: each hands on what it holds.
