@@ -53,8 +53,8 @@ func readAll(t *testing.T, s io.Reader) (all seen) {
 	}
 	model := dotnetgc.NewModel(r.Header(), dotnetgc.Options{})
 	sums := make(map[uint64]*heapSums) // by thread
-	begun := make(map[uint32]bool)     // collections, by number
-	for first := true; ; first = false {
+	numbers := numbers{begun: make(map[uint32]bool), ended: make(map[uint64]uint32)}
+	for {
 		e, err := r.Next()
 		if err != nil {
 			if err != io.EOF {
@@ -63,30 +63,52 @@ func readAll(t *testing.T, s io.Reader) (all seen) {
 			break
 		}
 		model.Add(e)
-		all.sum(sums, e)
-		all.cut = all.cut || isRest(begun, e, first)
+		if e.Provider != dotnetgc.Provider {
+			continue // every session that begins has an event of its own in all others
+		}
+		if numbers.isRest(e) {
+			all.cut = true
+		}
+		all.sum(sums, e, numbers.alone(e.Thread))
 	}
 	model.Close()
 	all.Output, all.stats = model.Take(), model.Stats()
 	return all
 }
 
+// numbers follows which collections began, and which of them ended last on a thread.
+type numbers struct {
+	begun map[uint32]bool
+	last  uint32
+	ended map[uint64]uint32
+	some  bool // an event came
+}
+
 // isRest reports whether an event can only be of a collection that had begun before
 // the session: the first is not that of a stop that begins (GCSuspendEEBegin), or it is
 // the end of one (GCEnd) whose start (GCStart) is not there.
-func isRest(begun map[uint32]bool, e *nettrace.Event, first bool) bool {
+func (n *numbers) isRest(e *nettrace.Event) bool {
+	first := !n.some
+	n.some = true
 	switch e.ID {
 	case 1:
-		begun[binary.LittleEndian.Uint32(e.Payload)] = true
+		number := binary.LittleEndian.Uint32(e.Payload)
+		n.begun[number], n.last = true, max(n.last, number)
 	case 2:
-		return !begun[binary.LittleEndian.Uint32(e.Payload)]
+		number := binary.LittleEndian.Uint32(e.Payload)
+		n.ended[e.Thread] = number
+		return !n.begun[number]
 	}
 	return first && e.ID != 9
 }
 
+// alone reports whether no collection began after the one that ended last on a thread
+// had: within a background collection others run, and change the sizes.
+func (n *numbers) alone(thread uint64) bool { return n.last == n.ended[thread] }
+
 // sum reads the two events itself, by the offsets of their payloads
 // (GCHeapStats_V2 and GCPerHeapHistory_V3 of 64 bit).
-func (all *seen) sum(open map[uint64]*heapSums, e *nettrace.Event) {
+func (all *seen) sum(open map[uint64]*heapSums, e *nettrace.Event, alone bool) {
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(e.Payload[i:]) }
 	switch e.ID {
 	case 204:
@@ -100,8 +122,8 @@ func (all *seen) sum(open map[uint64]*heapSums, e *nettrace.Event) {
 		}
 	case 4:
 		// In a blocking collection of a workstation the sums follow the heaps on
-		// the same thread; in a background one they do, too.
-		if s := open[e.Thread]; s != nil {
+		// the same thread; in a background one they do, too, but of later sizes.
+		if s := open[e.Thread]; s != nil && alone {
 			s.stats = [gc.NumGenerations]uint64{at(0), at(16), at(32), at(48), at(94)}
 			all.sums = append(all.sums, *s)
 		}
