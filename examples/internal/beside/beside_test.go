@@ -119,15 +119,10 @@ func TestHTTP(t *testing.T) {
 					break
 				}
 			}
-			if err := tracers.ForceFlush(context.Background()); err != nil {
-				t.Fatal(err)
-			}
 			if len(got.all) != len(paths) {
 				t.Errorf("%d windows, want %d", len(got.all), len(paths))
 			}
-			if n := len(out.GetSpans()); n != len(paths) {
-				t.Errorf("%d spans, want %d", n, len(paths))
-			}
+			waitSpans(t, tracers, out, len(paths))
 			if err := tracers.Shutdown(context.Background()); err != nil {
 				t.Fatal(err)
 			}

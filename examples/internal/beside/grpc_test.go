@@ -102,12 +102,7 @@ func testGRPC(t *testing.T, first bool) {
 	served.Wait()
 	stop()
 	waitWindows(t, m, &got, 2*clients*rounds)
-	if err := tracers.ForceFlush(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(out.GetSpans()); n != 2*clients*rounds {
-		t.Errorf("%d spans, want %d", n, 2*clients*rounds)
-	}
+	waitSpans(t, tracers, out, 2*clients*rounds)
 	if err := tracers.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
