@@ -82,7 +82,7 @@ func (b *bench) crowd(goroutines int, d time.Duration) stall.Span {
 // would be no room at all, and one request would have to mark all that there is.
 func (b *bench) collectTight() stall.Span {
 	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(2))
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	return b.spans(runtime.GC)
 }
 
