@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,6 +56,23 @@ func TestRecord(t *testing.T) {
 // says that its probe saw all.
 func endOf(t *testing.T, file string) (end, watched stall.Instant) {
 	t.Helper()
+	for _, record := range recordsOf(t, file) {
+		switch v := record.(type) {
+		case recording.Status:
+			watched = v.Watermark
+		case recording.End:
+			end = v.At
+		}
+	}
+	if end == 0 || watched == 0 {
+		t.Fatalf("the recording ends at %d, seen up to %d", end, watched)
+	}
+	return end, watched
+}
+
+// recordsOf reads a recording that is whole.
+func recordsOf(t *testing.T, file string) (all []recording.Record) {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -63,19 +82,16 @@ func endOf(t *testing.T, file string) (end, watched stall.Instant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record, err := in.Next()
-	for ; err == nil; record, err = in.Next() {
-		switch v := record.(type) {
-		case recording.Status:
-			watched = v.Watermark
-		case recording.End:
-			end = v.At
+	for {
+		record, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return all
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, record)
 	}
-	if end == 0 || watched == 0 {
-		t.Fatalf("the recording ends at %d, seen up to %d: %v", end, watched, err)
-	}
-	return end, watched
 }
 
 // TestRecordOfEveryCPU holds to it that the gaps of each probe are recorded as

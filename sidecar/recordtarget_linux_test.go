@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,23 +100,7 @@ func TestRecordTarget(t *testing.T) {
 // storedChecks are all of the doctor's answers in a recording.
 func storedChecks(t *testing.T, path string) (checks []doctor.Check) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	in, err := recording.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		record, err := in.Next()
-		if err != nil && len(checks) == 0 {
-			t.Fatalf("no answers of the doctor: %v", err)
-		}
-		if err != nil {
-			return checks
-		}
+	for _, record := range recordsOf(t, path) {
 		answers, ok := record.(recording.Doctor)
 		if !ok {
 			continue
@@ -128,4 +111,8 @@ func storedChecks(t *testing.T, path string) (checks []doctor.Check) {
 		}
 		checks = append(checks, report.Checks...)
 	}
+	if len(checks) == 0 {
+		t.Fatal("no answers of the doctor")
+	}
+	return checks
 }
