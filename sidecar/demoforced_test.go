@@ -12,7 +12,7 @@ import (
 )
 
 // TestDemoForcedGC: the collector is first among what stalled the requests that
-// it delayed. The demo gives the service three Ps for it, so that requests go on
+// it delayed. The demo gives the service eight Ps for it, so that requests go on
 // while it marks. With one P that holds only where nobody else wants
 // the CPU; on a machine that is short of it, requests wait for a P whose thread
 // was taken away, and the truth is sched.

@@ -35,11 +35,12 @@ const (
 const forcers = 2
 
 // psToMark are enough for requests to go on while the collector marks, for which
-// it has a quarter of each. With one P more it would have one to itself; but where
-// all share one CPU, each of the two stops of a collection, and the barrier before
-// the second, waits until the thread of every P had its turn. With two, what waits
-// for the collector waits as often for a thread that has no CPU.
-const psToMark = 3
+// two workers have a P each throughout. All share one CPU: with three or four Ps, as
+// measured, what waits for the collector waits as often, and with one or two more
+// often, for a P whose thread has no CPU, or for who came before; with eight more for
+// the collector. Each of the two stops of a collection, and the barrier before the second,
+// waits until the thread of every P had its turn: that is the collector's, too.
+const psToMark = 8
 
 // makeRoomToMark gives a service in which collections are forced the Ps of a
 // larger machine, unless GOMAXPROCS says otherwise. With one P, collector and
