@@ -11,6 +11,12 @@ const (
 	shortestRest  = 50 * time.Millisecond
 	longestRest   = 10 * time.Minute
 
+	// timePerBudget is the share of the time that the tracer may be ours, for each
+	// part of the budget: a tenth of the time at 1 %. The tracer has one user, and a
+	// cheap service would be traced most of the time otherwise: a profiler beside us
+	// would hardly ever get it.
+	timePerBudget = 10
+
 	// Prices, measured on Go 1.26: an event costs the traced program 160 to 250
 	// ns, mostly stack unwinding. That is 2.5 times a user log of the
 	// calibration, which runs in a loop with all that it needs in the cache;
@@ -29,6 +35,7 @@ const (
 
 // sliceCost is what was measured of a slice.
 type sliceCost struct {
+	traced      time.Duration // wall time in which the tracer was ours; 0 if it was not to be had
 	events      int64
 	generations int64
 	goroutines  int64         // status events, summed over the generations
@@ -107,8 +114,14 @@ func (g *governor) rest(c sliceCost, wall, cpu time.Duration) time.Duration {
 			rest = max(rest, time.Duration(float64(-g.balance)/r))
 		}
 	}
-	g.resting = min(max(rest, shortestRest), longestRest)
+	g.resting = max(min(max(rest, shortestRest), longestRest), g.leave(c.traced))
 	return g.resting
+}
+
+// leave returns how long others may have the tracer, after it was ours for traced.
+func (g *governor) leave(traced time.Duration) time.Duration {
+	share := min(1, timePerBudget*g.budget)
+	return time.Duration(float64(traced) * (1/share - 1))
 }
 
 // overdrawn reports whether what was spent is not paid for yet.

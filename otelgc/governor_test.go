@@ -17,6 +17,7 @@ type service struct {
 func (s service) slice(length time.Duration) sliceCost {
 	seconds := int64((length + time.Second - 1) / time.Second)
 	return sliceCost{
+		traced:      length,
 		events:      int64(float64(s.events) * length.Seconds()),
 		generations: seconds, goroutines: s.goroutines * seconds,
 		decode: time.Duration(float64(s.events) * length.Seconds() * 10),
@@ -76,6 +77,28 @@ func TestGovernorKeepsItsBudgetInTheLongRun(t *testing.T) {
 			t.Logf("%s, budget %v: %.5f of %.5f CPUs, %.1f %% traced, %d slices", name, budget,
 				cost.Seconds()/day.Seconds(), allowed, 100*traced.Seconds()/day.Seconds(), len(slices))
 		}
+	}
+}
+
+// TestGovernorLeavesTheTracerToOthers: however little tracing costs, it takes no more
+// than a small share of the time.
+func TestGovernorLeavesTheTracerToOthers(t *testing.T) {
+	idle := service{cpu: 0.001, events: 50, goroutines: 10, start: 20 * time.Microsecond}
+	for _, windows := range []time.Duration{time.Millisecond, time.Second, time.Minute} {
+		idle.windows = windows
+		for budget, most := range map[float64]float64{0.001: 0.01, DefaultExactBudget: 0.1, 0.05: 0.5} {
+			g := newGovernor(budget)
+			const total = 7 * 24 * time.Hour
+			_, traced, _ := idle.run(&g, total)
+			if share := traced.Seconds() / total.Seconds(); share > 1.01*most || share < 0.9*most {
+				t.Errorf("windows of %v, budget %v: traced %.2f %% of the time, want %v %%", windows, budget, 100*share, 100*most)
+			}
+		}
+	}
+	// Somebody else had the tracer: nothing is owed for that.
+	g := newGovernor(DefaultExactBudget)
+	if got := g.rest(sliceCost{}, time.Second, 0); got != shortestRest {
+		t.Errorf("rest after a slice that did not begin: got %v, want %v", got, shortestRest)
 	}
 }
 

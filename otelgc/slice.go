@@ -44,6 +44,7 @@ func (x *exact) slice(length time.Duration) (cost sliceCost, err error) {
 		x.tracer.stop()
 		cost.stop = x.clock.Now().Sub(stop)
 	}
+	cost.traced = x.clock.Now().Sub(begin)
 	s.close()
 	<-f.done
 	f.addTo(&cost)
