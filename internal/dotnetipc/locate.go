@@ -26,7 +26,7 @@ func (p Proc) locate(pid int) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, err
 	}
-	inner, err := p.innerPID(pid)
+	inner, err := p.InnerPID(pid)
 	if err != nil {
 		return Endpoint{}, err
 	}

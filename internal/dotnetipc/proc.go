@@ -20,11 +20,15 @@ type Identity struct {
 	Created uint64 // field 22 of /proc/PID/stat, clock ticks since boot
 }
 
-// Identify returns the identity of pid, ErrNoProcess if it is gone.
+// Identify returns the identity of pid, ErrNoProcess if it is gone or waits for
+// its parent only.
 func (p Proc) Identify(pid int) (Identity, error) {
 	stat, err := p.read(pid, "stat", maxProcFile)
 	if err != nil {
 		return Identity{}, err
+	}
+	if ended(stat) {
+		return Identity{}, fmt.Errorf("process %d: %w: it has ended, and waits for its parent", pid, ErrNoProcess)
 	}
 	created, err := startTime(stat)
 	if err != nil {
@@ -33,10 +37,25 @@ func (p Proc) Identify(pid int) (Identity, error) {
 	return Identity{pid, created}, nil
 }
 
-// startTime returns field 22 of a /proc/PID/stat. The name of the program,
-// field 2, may hold spaces and parentheses.
+// ended reports whether a process has no thread left, by its stat: field 3 is the
+// state of its first thread, field 20 the number of its threads.
+func ended(stat []byte) bool {
+	f := afterName(stat)
+	if len(f) <= 20-3 {
+		return false
+	}
+	return string(f[0]) == "X" || string(f[0]) == "Z" && (string(f[20-3]) == "0" || string(f[20-3]) == "1")
+}
+
+// afterName returns the fields of a /proc/PID/stat from the third on. The name of
+// the program, field 2, may hold spaces and parentheses.
+func afterName(stat []byte) [][]byte {
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+}
+
+// startTime returns field 22 of a /proc/PID/stat.
 func startTime(stat []byte) (uint64, error) {
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	f := afterName(stat)
 	const at = 22 - 3
 	if len(f) <= at {
 		return 0, fmt.Errorf("%d fields after the name, want %d", len(f), at+1)
@@ -48,9 +67,9 @@ func startTime(stat []byte) (uint64, error) {
 	return n, nil
 }
 
-// innerPID returns the number of the process in its own pid namespace, by the
+// InnerPID returns the number of the process in its own pid namespace, by the
 // NSpid of its status.
-func (p Proc) innerPID(pid int) (int, error) {
+func (p Proc) InnerPID(pid int) (int, error) {
 	status, err := p.read(pid, "status", maxProcFile)
 	if err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // path returns that of a file of pid.
@@ -53,7 +54,8 @@ func (p Proc) link(pid int, name string) (string, error) {
 
 // gone tells that a process ended from that a file of it cannot be read.
 func (p Proc) gone(pid int, err error) error {
-	if _, statErr := os.Stat(p.path(pid, "")); errors.Is(statErr, fs.ErrNotExist) {
+	stat, statErr := os.ReadFile(p.path(pid, "stat")) // of the kernel, one line
+	if errors.Is(statErr, fs.ErrNotExist) || errors.Is(statErr, syscall.ESRCH) || ended(stat) {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
 	return err

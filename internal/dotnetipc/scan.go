@@ -49,7 +49,7 @@ func (p Proc) owners(pids []int, sockets map[bound]bool) []Identity {
 		if err != nil || !keys[id.Created] {
 			continue
 		}
-		inner, err := p.innerPID(pid)
+		inner, err := p.InnerPID(pid)
 		if err == nil && sockets[bound{innerPID: inner, created: id.Created}] {
 			found = append(found, id)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/otelgc/otelgc/sidecar/internal/page"
@@ -44,6 +45,9 @@ const head = 64
 // not nil, if a part of the file was whole.
 func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name a Go trace, a .nettrace file or a recording of otelgc-sidecar run --record", err)
+	}
 	if err != nil {
 		return nil, notOpen{err}
 	}

@@ -39,5 +39,5 @@ func (t *Tally) String() string {
 	if t.StolenCPU+t.Paging == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d by stolen CPU, %d by paging; longest: %s", t.StolenCPU, t.Paging, t.Longest)
+	return fmt.Sprintf("%d by stolen CPU, %d by paging; of them paused longest: %s", t.StolenCPU, t.Paging, t.Longest)
 }

@@ -2,9 +2,7 @@ package target
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -108,48 +106,6 @@ func (g *gcThreads) list() []GCThread {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Elapsed, b.Elapsed))
 	})
 	return all
-}
-
-// sayGCThreads says in one line what the collector's threads used, and what is
-// not known of them.
-func (s *Summary) sayGCThreads() string {
-	all := s.GCThreads
-	words := []string{}
-	switch {
-	case len(all) > 0:
-	case s.GCThreadsPartly:
-		words = append(words, "none seen")
-	default:
-		words = append(words, "none seen: under Workstation GC the program's own threads collect")
-	}
-	for _, name := range []string{serverThread, backgroundThread} {
-		threads, ended, cpu, elapsed := 0, 0, time.Duration(0), time.Duration(0)
-		for i := range all {
-			if t := &all[i]; t.Name == name {
-				threads++
-				cpu += time.Duration(t.CPU)
-				elapsed = max(elapsed, time.Duration(t.Elapsed))
-				if t.Ended {
-					ended++
-				}
-			}
-		}
-		if threads == 0 {
-			continue
-		}
-		text := fmt.Sprintf("%d %s: %v of CPU, the oldest in %v", threads, name, cpu, elapsed.Round(10*time.Millisecond))
-		if ended > 0 {
-			text += fmt.Sprintf(", %d of them ended, as read last", ended)
-		}
-		words = append(words, text)
-	}
-	if s.GCThreadsLeft > 0 {
-		words = append(words, fmt.Sprintf("at least %d more, over the limit of %d", s.GCThreadsLeft, maxGCThreads))
-	}
-	if s.GCThreadsPartly {
-		words = append(words, errSomeThreads.Error())
-	}
-	return strings.Join(words, "; ")
 }
 
 // lookAtThreads keeps the CPU time of the collector's threads, as long as they

@@ -33,18 +33,16 @@ func (p *process) end(ctx context.Context) {
 	}
 }
 
-// sayEnd says what was seen of the process.
+// sayEnd says what was seen of the process, in a line that is read at a glance:
+// run --json has all of it.
 func (p *process) sayEnd() {
 	s := &p.summary
 	facts := []any{
 		"why", s.Why, "collections", s.Collections.Total, "paused", time.Duration(s.PauseTotal).String(),
-		"of_it_to_suspend", time.Duration(s.SuspendTotal).String(), "longest", time.Duration(s.PauseMax).String(),
-		"pause_share", percent(s.PauseShare),
-		"time_in_gc_of_the_last", percent(s.TimeInGC) + " (leaves out suspending, counts paging and lost CPU)",
-		"gc_threads", s.sayGCThreads(),
+		"pause_share", percent(s.PauseShare), "longest_pause", time.Duration(s.PauseMax).String(),
 	}
 	if s.Collections.Total > 0 {
-		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds), "generations", sayCounts(s.Collections.Generations))
+		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds))
 	}
 	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
 		facts = append(facts, "allocated_sampled", s.Allocations.String())
@@ -54,6 +52,9 @@ func (p *process) sayEnd() {
 	}
 	if s.Lost > 0 {
 		facts = append(facts, "events_lost", s.Lost)
+	}
+	if s.Unseen > 0 {
+		facts = append(facts, "unseen", time.Duration(s.Unseen).Round(time.Millisecond).String())
 	}
 	p.log.Info("no longer watched", facts...)
 }

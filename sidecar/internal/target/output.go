@@ -35,14 +35,22 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 			p.log.Info("the environment of the process is not readable: its service.name is a guess", "error", err)
 		}
 	}
-	p.summary.Service, p.summary.CommandLine, p.summary.Runtime = serviceName(env, info), info.CommandLine, info.Version
-	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resourceOf(p.id, containerAttributes(p.proc, p.id), env, info), LogQueue: logQueue, UniqueKeys: true})
-	if err != nil {
-		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
+	if inner, err := p.proc.InnerPID(p.id.PID); p.id.PID != 0 && err == nil && info.PID != uint64(inner) {
+		p.log.Warn("the process says that it has another number than the kernel says", "says", info.PID, "kernel", inner)
+		info.PID = uint64(inner)
 	}
+	p.summary.Service, p.summary.CommandLine, p.summary.Runtime = serviceName(env, info), info.CommandLine, info.Version
 	boot, err := stall.BootID()
 	if err != nil {
 		boot = ""
+	}
+	resource, refused := resourceOf(p.id, boot, containerAttributes(p.proc, p.id), env, info)
+	if len(refused) > 0 {
+		p.log.Warn("attributes in the process's OTEL_RESOURCE_ATTRIBUTES are left out: they identify it, which the kernel does", "attributes", refused)
+	}
+	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resource, LogQueue: logQueue, UniqueKeys: true})
+	if err != nil {
+		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
 	}
 	t, err := telemetry.New(telemetry.Options{
 		Meter: providers.Meter.Meter(scopeName), Logger: providers.Logger.Logger(scopeName),

@@ -1,9 +1,10 @@
 package target
 
 import (
+	"crypto/sha1"
+	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,6 +20,7 @@ const (
 	attrServiceName = "service.name"
 	attrContainerID = "container.id"
 	attrPodUID      = "k8s.pod.uid"
+	attrInstanceID  = "service.instance.id"
 	runtimeName     = ".NET" // process.runtime.name
 )
 
@@ -92,10 +94,18 @@ func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attrib
 }
 
 // resourceOf returns the attributes of a process, as its own telemetry would
-// have them: its number is the one that it has for itself, and what it says of
-// its container goes before what is found.
-func resourceOf(id dotnetipc.Identity, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) []attribute.KeyValue {
-	a := append(slices.Clone(container), environmentAttributes(env)...)
+// have them, and the names of those that it claims and may not choose. Its
+// number is the one that it has for itself.
+func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) (a []attribute.KeyValue, refused []string) {
+	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
+	for _, kv := range environmentAttributes(env) {
+		if identifies(string(kv.Key)) {
+			refused = append(refused, string(kv.Key))
+			continue
+		}
+		a = append(a, kv)
+	}
+	a = append(a, container...)
 	a = append(a,
 		attribute.String(attrServiceName, serviceName(env, info)),
 		attribute.Int64(stall.AttrProcessPID, int64(info.PID)),
@@ -108,5 +118,41 @@ func resourceOf(id dotnetipc.Identity, container []attribute.KeyValue, env map[s
 			a = append(a, attribute.String(stall.AttrProcessCreation, made))
 		}
 	}
-	return a
+	return a, refused
+}
+
+// identifies reports whether an attribute says which process of which machine
+// its telemetry is of. The kernel decides that: a process that chose it could
+// pass its stops off as another's.
+func identifies(key string) bool {
+	switch key {
+	case attrContainerID, attrPodUID, stall.AttrHostID:
+		return true
+	}
+	for _, prefix := range []string{"otelgc.", "process.", "telemetry."} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// instanceNamespace is what UUIDs of service.instance.id are made in, by the
+// semantic conventions of OpenTelemetry.
+var instanceNamespace = [16]byte{0x4d, 0x63, 0x00, 0x9a, 0x8d, 0x0f, 0x11, 0xee, 0xaa, 0xd7, 0x4c, 0x79, 0x6e, 0xd8, 0xe3, 0x20}
+
+// instanceID returns a service.instance.id that tells a run of a process from
+// all others, the same for each sidecar that watches it: a UUID of version 5
+// (RFC 9562) of the boot, the number and the creation time of the process, or of
+// the runtime's own cookie where these cannot be seen.
+func instanceID(boot string, id dotnetipc.Identity, info dotnetipc.ProcessInfo) string {
+	name := fmt.Sprintf("%s/%d/%d", boot, id.PID, id.Created)
+	if id.Created == 0 {
+		name = fmt.Sprintf("%x", info.Cookie)
+	}
+	sum := sha1.Sum(append(instanceNamespace[:], name...))
+	u := sum[:16]
+	u[6] = u[6]&0x0f | 0x50
+	u[8] = u[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }

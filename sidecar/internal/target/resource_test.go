@@ -37,16 +37,64 @@ func TestServiceName(t *testing.T) {
 	}
 }
 
+// TestResource: a process says what it is called, and the kernel which one it is.
 func TestResource(t *testing.T) {
 	container := []attribute.KeyValue{attribute.String("container.id", "abc"), attribute.String("k8s.pod.uid", "found")}
 	long := strings.Repeat("x", 5000)
-	got := attribute.NewSet(resourceOf(dotnetipc.Identity{PID: 4711}, container,
-		map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.uid=1-2,broken,=x,bad=%zz,process.pid=9,long=" + long},
-		dotnetipc.ProcessInfo{PID: 1, Version: "10.0.9", EntryAssembly: "shop"})...)
-	want := attribute.NewSet(attribute.String("container.id", "abc"), attribute.String("k8s.pod.uid", "1-2"), attribute.String("service.name", "shop"),
-		attribute.Int("process.pid", 1), attribute.String("process.runtime.name", ".NET"), attribute.String("process.runtime.version", "10.0.9"))
-	if diff := cmp.Diff(want.Encoded(attribute.DefaultEncoder()), got.Encoded(attribute.DefaultEncoder())); diff != "" {
+	id := dotnetipc.Identity{PID: 4711, Created: 99}
+	a, refused := resourceOf(id, "boot", container,
+		map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.uid=1-2,container.id=other,host.id=other,otelgc.boot.id=other,broken,=x,bad=%zz,process.pid=9,team=red,long=" + long},
+		dotnetipc.ProcessInfo{PID: 1, Version: "10.0.9", EntryAssembly: "shop"})
+	got := map[attribute.Key]string{}
+	for _, kv := range a {
+		got[kv.Key] = kv.Value.Emit()
+	}
+	delete(got, "process.creation.time") // of this boot
+	want := map[attribute.Key]string{
+		"container.id": "abc", "k8s.pod.uid": "found", "service.name": "shop", "team": "red", "process.pid": "1",
+		"process.runtime.name": ".NET", "process.runtime.version": "10.0.9", "service.instance.id": "9c27d54b-a775-5c68-8a2f-3ed44cc81c8c",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"k8s.pod.uid", "container.id", "host.id", "otelgc.boot.id", "process.pid"}, refused); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	// On the host itself there is no container, whatever the process says.
+	a, _ = resourceOf(id, "boot", nil, map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "container.id=other"}, dotnetipc.ProcessInfo{})
+	if set := attribute.NewSet(a...); set.HasValue("container.id") {
+		t.Errorf("resource of a process without a container: %v", a)
+	}
+}
+
+// TestInstanceID: each run of a process has one of its own, unless it says which.
+func TestInstanceID(t *testing.T) {
+	a := dotnetipc.Identity{PID: 4711, Created: 99}
+	seen := map[string]string{}
+	for name, x := range map[string]struct {
+		boot string
+		id   dotnetipc.Identity
+		info dotnetipc.ProcessInfo
+	}{
+		"one":                  {"boot", a, dotnetipc.ProcessInfo{}},
+		"of another boot":      {"other", a, dotnetipc.ProcessInfo{}},
+		"of another number":    {"boot", dotnetipc.Identity{PID: 4712, Created: 99}, dotnetipc.ProcessInfo{}},
+		"later":                {"boot", dotnetipc.Identity{PID: 4711, Created: 100}, dotnetipc.ProcessInfo{}},
+		"not visible":          {"boot", dotnetipc.Identity{}, dotnetipc.ProcessInfo{Cookie: dotnetipc.Cookie{1}}},
+		"another, not visible": {"boot", dotnetipc.Identity{}, dotnetipc.ProcessInfo{Cookie: dotnetipc.Cookie{2}}},
+	} {
+		got := instanceID(x.boot, x.id, x.info)
+		if other, known := seen[got]; known {
+			t.Errorf("%s: service.instance.id %s is that of %s", name, got, other)
+		}
+		if seen[got] = name; got != instanceID(x.boot, x.id, x.info) {
+			t.Errorf("%s: service.instance.id changes", name)
+		}
+	}
+	r, _ := resourceOf(a, "boot", nil, map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=mine"}, dotnetipc.ProcessInfo{})
+	set := attribute.NewSet(r...)
+	if v, _ := set.Value("service.instance.id"); v.AsString() != "mine" {
+		t.Errorf("service.instance.id %q, want what the process says", v.AsString())
 	}
 }
 

@@ -73,7 +73,7 @@ func (p *process) session(ctx context.Context) error {
 	}
 	p.cover.attach(madeAt(p.clock, p.id.Created), after)
 	p.summary.Sessions++
-	p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", info.Version, "command", s.Version)
+	p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", info.Version, "collect_tracing", s.Version)
 	if p.allocations.on {
 		p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
 	}

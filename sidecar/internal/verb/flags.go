@@ -45,7 +45,7 @@ func parseFiles(e env, set *flag.FlagSet, args []string) (files []string, err er
 		files, args = append(files, rest[0]), rest[1:]
 	}
 	if len(files) == 0 {
-		return nil, wrong("no file (see otelgc-sidecar %s --help)", set.Name())
+		return nil, wrong("no FILE: name a Go trace, a .nettrace file or a recording (see otelgc-sidecar %s --help)", set.Name())
 	}
 	return files, nil
 }

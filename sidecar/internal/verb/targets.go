@@ -40,7 +40,7 @@ func (f *targetFlags) check() (err error) {
 	}
 	if pid := f.selector.PID(); pid != 0 {
 		if err := missing(pid); err != nil {
-			return wrong("--target %s: %w", f.target, err)
+			return wrong("--target %s: %w: give the PID of a running process, the name of a program, or auto", f.target, err)
 		}
 	}
 	return nil
