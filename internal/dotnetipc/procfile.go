@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 )
 
 // path returns that of a file of pid.
@@ -54,8 +53,9 @@ func (p Proc) link(pid int, name string) (string, error) {
 
 // gone tells that a process ended from that a file of it cannot be read.
 func (p Proc) gone(pid int, err error) error {
-	stat, statErr := os.ReadFile(p.path(pid, "stat")) // of the kernel, one line
-	if errors.Is(statErr, fs.ErrNotExist) || errors.Is(statErr, syscall.ESRCH) || ended(stat) {
+	_, statErr := os.Stat(p.path(pid, ""))
+	stat, _ := os.ReadFile(p.path(pid, "stat")) // of the kernel, one line
+	if errors.Is(statErr, fs.ErrNotExist) || ended(stat) {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
 	return err

@@ -22,7 +22,7 @@ func check(r Record) error {
 	case Collection:
 		return v.check()
 	case Suspension:
-		return span(v.Start, v.End)
+		return cmp.Or(span(v.Start, v.End), span(v.Start, cmp.Or(v.EndMax, v.End)))
 	case Status:
 		return cmp.Or(instants(v.At, v.Watermark), lengths(v.DroppedTime, v.Unseen))
 	case Host:

@@ -112,6 +112,7 @@ type Suspension struct {
 	Target int           `json:"target"`
 	Start  stall.Instant `json:"start"`
 	End    stall.Instant `json:"end"`
+	EndMax stall.Instant `json:"end_max,omitempty"` // upper bound of End, 0 if none is known
 	Reason string        `json:"reason"`
 	Caller string        `json:"caller,omitempty"`
 }

@@ -57,6 +57,7 @@ type DocCollection struct {
 type DocSuspension struct {
 	Start  stall.Instant `json:"start"`
 	End    stall.Instant `json:"end"`
+	EndMax stall.Instant `json:"end_max,omitempty"` // upper bound of the end
 	Reason string        `json:"reason"`
 	Caller string        `json:"caller,omitempty"`
 	Target int           `json:"target,omitempty"` // in a recording
@@ -100,7 +101,7 @@ func (r *Report) Document() Document {
 		d.Collections[share.Number-1].TimeInGC = gc.Known(share.Share)
 	}
 	for _, v := range r.Suspensions {
-		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.Reason, v.Caller, v.Target})
+		d.Suspensions = append(d.Suspensions, DocSuspension{v.Start, v.End, v.EndMax, v.Reason, v.Caller, v.Target})
 	}
 	for _, h := range r.Incomplete {
 		d.Incomplete = append(d.Incomplete, DocHole(h))

@@ -113,7 +113,7 @@ func (b *dotnetBuilder) stop(s *dotnetgc.Stop) {
 		b.addHole(Hole{s.Start(), 0, fmt.Sprintf("the end of a stop (%s) was not seen", s.Reason)})
 		return
 	}
-	b.addSuspension(Suspension{Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, Reason: s.Reason.String()})
+	b.addSuspension(Suspension{Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
 }
 
 // end closes the report with what the stream ended by.

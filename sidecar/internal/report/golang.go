@@ -104,7 +104,7 @@ func (b *goBuilder) learnStops(stops []gotrace.Stop) {
 	for i := range stops {
 		s := &stops[i]
 		if !s.GC {
-			b.addSuspension(Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, Reason: s.Reason, Caller: callerOf(s)})
+			b.addSuspension(Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, EndMax: s.End, Reason: s.Reason, Caller: callerOf(s)})
 			continue
 		}
 		if b.pauses == MaxPauses {

@@ -114,3 +114,11 @@ func TestGapsWithoutPauses(t *testing.T) {
 		t.Errorf("report:\n%s", out.String())
 	}
 }
+
+// TestSuspensionOfARecording: a stop keeps the upper bound of its end.
+func TestSuspensionOfARecording(t *testing.T) {
+	got := readExperiment(t, experiment(100), Options{}).Document().Suspensions
+	if len(got) != 1 || got[0].EndMax != got[0].End+500 {
+		t.Errorf("suspensions %+v, want one that may have ended 500 ns later", got)
+	}
+}

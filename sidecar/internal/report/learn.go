@@ -34,7 +34,7 @@ func (b *experimentBuilder) learn(record recording.Record) {
 	case recording.Suspension:
 		b.seen(v.End)
 		if v.Start >= b.Results.Start {
-			b.addSuspension(Suspension{Span: stall.Span{Start: v.Start, End: v.End}, Reason: v.Reason, Caller: v.Caller, Target: v.Target})
+			b.addSuspension(Suspension{Span: stall.Span{Start: v.Start, End: v.End}, EndMax: v.EndMax, Reason: v.Reason, Caller: v.Caller, Target: v.Target})
 		}
 	case recording.Status:
 		b.learnStatus(&v)

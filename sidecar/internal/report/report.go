@@ -61,6 +61,7 @@ type Source struct {
 // Suspension is one stop-the-world that was not for garbage collection.
 type Suspension struct {
 	stall.Span
+	EndMax stall.Instant // upper bound of End, 0 if none is known
 	Reason string
 	Caller string // who stopped the world; empty if not known
 	Target int    // names the process, in a recording

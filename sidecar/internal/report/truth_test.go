@@ -160,7 +160,7 @@ func (want *truth) suspensions() []DocSuspension {
 	list := []DocSuspension{}
 	for _, s := range want.STW {
 		if !isGC(s.Reason) || len(s.GCs) == 0 {
-			list = append(list, DocSuspension{Start: s.Begin, End: s.RestartBegin, Reason: s.Reason})
+			list = append(list, DocSuspension{Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Reason: s.Reason})
 		}
 	}
 	return list

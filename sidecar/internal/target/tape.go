@@ -105,7 +105,7 @@ func (t *tape) learn(fact, value string) {
 
 func (t tape) suspension(s *dotnetgc.Stop) {
 	if t.add != nil {
-		t.add(recording.Suspension{Target: t.id, Start: s.Start(), End: s.RestartBegin, Reason: s.Reason.String()})
+		t.add(recording.Suspension{Target: t.id, Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
 	}
 }
 
