@@ -106,7 +106,7 @@ func TestAzmcpElsewhere(t *testing.T) {
 func TestAzmcpReversePort(t *testing.T) {
 	ctx := background(t)
 	dir := t.TempDir()
-	l, err := dotnetipc.Listen(dir + "/port")
+	l, err := dotnetipc.Listen(dir+"/port", dotnetipc.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

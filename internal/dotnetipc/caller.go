@@ -16,7 +16,17 @@ type Caller struct {
 	InnerPID uint64
 
 	listener *Listener
+	key      callerKey
 	pending  chan net.Conn // the connection that the next command takes
+}
+
+// callerKey names a runtime: by its process, of which it is the only one, or by its
+// user and cookie where the process cannot be seen. A cookie is no secret, and anybody
+// can make one up.
+type callerKey struct {
+	Identity
+	uid    int
+	cookie Cookie
 }
 
 // take waits for the runtime to dial. It does so at once after each command.
@@ -45,8 +55,8 @@ func (c *Caller) drop() {
 func (c *Caller) Forget() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	if c.listener.callers[c.Cookie] == c {
-		delete(c.listener.callers, c.Cookie)
+	if c.listener.callers[c.key] == c {
+		delete(c.listener.callers, c.key)
 	}
 	c.drop()
 }

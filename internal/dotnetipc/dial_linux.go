@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -53,12 +54,17 @@ func exists(e Endpoint) error {
 }
 
 func openDir(e Endpoint) (int, error) {
-	return openIn(e.Root, e.Dir, unix.O_PATH|unix.O_DIRECTORY)
+	return openIn(e.Root, e.Dir, unix.O_DIRECTORY)
 }
 
-// openIn opens a path inside a root, wherever the links on the way point.
+// errOpenat2 says that a path of another process cannot be opened safely here.
+var errOpenat2 = errors.New("openat2(2) is not allowed here: it needs Linux 5.6, and a seccomp filter that knows it")
+
+// openIn returns a descriptor of a path inside a root, wherever the links on the way
+// point, with which nothing can be read yet: to open a pipe or a device may wait, or
+// do something.
 func openIn(rootPath, path string, flags int) (int, error) {
-	flags |= unix.O_CLOEXEC
+	flags |= unix.O_PATH | unix.O_CLOEXEC
 	root, err := unix.Open(rootPath, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("open %s: %w", rootPath, err)
@@ -66,8 +72,8 @@ func openIn(rootPath, path string, flags int) (int, error) {
 	defer func() { _ = unix.Close(root) }()
 	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		// A kernel before 5.6, or a seccomp filter that does not know it.
-		fd, err = unix.Openat(root, "."+path, flags, 0)
+		// Any other call would follow a link of the process out of its root.
+		err = errOpenat2
 	}
 	if err != nil {
 		return -1, fmt.Errorf("open %s in %s: %w", path, rootPath, err)
@@ -77,20 +83,57 @@ func openIn(rootPath, path string, flags int) (int, error) {
 
 // readInRoot reads a plain file inside a root, at most limit bytes.
 func readInRoot(root, path string, limit int64) ([]byte, error) {
-	fd, err := openIn(root, path, unix.O_RDONLY|unix.O_NONBLOCK) // a pipe of that name holds nobody up
+	fd, err := openIn(root, path, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
-	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	defer func() { _ = unix.Close(fd) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("stat %s: %w", path, err)
 	}
-	if !info.Mode().IsRegular() {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, fmt.Errorf("%s is no plain file", path)
 	}
+	f, err := reopen(fd, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
 	return readAtMost(f, path, limit)
+}
+
+// reopen opens what a descriptor of openIn is of.
+func reopen(fd, flags int) (*os.File, error) {
+	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_CLOEXEC, 0)
+}
+
+// nameIn returns a name in the directory of e that begins with prefix, as far as it is
+// among the first maxEntries; empty if there is none.
+func nameIn(e Endpoint, prefix string) string {
+	fd, err := openDir(e)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = unix.Close(fd) }()
+	dir, err := reopen(fd, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = dir.Close() }()
+	const atOnce = 256
+	for range maxEntries / atOnce {
+		names, err := dir.Readdirnames(atOnce)
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) {
+				return name
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return ""
 }
 
 func isSocket(dir int, name string) error {
@@ -107,34 +150,33 @@ func isSocket(dir int, name string) error {
 // listens checks that pid is who listens at the other end. A socket's name is
 // no proof: whoever may write to the directory chooses it.
 func listens(conn *net.UnixConn, pid int) error {
-	peer, err := peerPID(conn)
+	peer, err := peerOf(conn)
 	if err != nil {
 		return err
 	}
-	if pid != 0 && peer != pid {
-		return fmt.Errorf("%w: %d listens on it, want %d", ErrOtherProcess, peer, pid)
+	if pid != 0 && peer.pid != pid {
+		return fmt.Errorf("%w: %d listens on it, want %d", ErrOtherProcess, peer.pid, pid)
 	}
 	return nil
 }
 
-// peerPID returns the process at the other end as it was when it listened or
-// connected, in this process's pid namespace; 0 if it cannot be seen from here.
-func peerPID(conn *net.UnixConn) (int, error) {
+// peerOf returns who is at the other end.
+func peerOf(conn *net.UnixConn) (peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return 0, fmt.Errorf("ask who is at the other end: %w", err)
+		return peer{}, fmt.Errorf("ask who is at the other end: %w", err)
 	}
 	var cred *unix.Ucred
 	var credErr error
 	if err := raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return 0, fmt.Errorf("ask who is at the other end: %w", err)
+		return peer{}, fmt.Errorf("ask who is at the other end: %w", err)
 	}
 	if credErr != nil {
-		return 0, fmt.Errorf("ask who is at the other end: %w", credErr)
+		return peer{}, fmt.Errorf("ask who is at the other end: %w", credErr)
 	}
-	return int(cred.Pid), nil
+	return peer{pid: int(cred.Pid), uid: int(cred.Uid)}, nil
 }
 
 func explainDial(err error) error {

@@ -20,6 +20,8 @@ func dial(context.Context, Endpoint) (net.Conn, error) { return nil, supported()
 
 func exists(Endpoint) error { return supported() }
 
+func nameIn(Endpoint, string) string { return "" }
+
 func readInRoot(string, string, int64) ([]byte, error) { return nil, supported() }
 
-func peerPID(*net.UnixConn) (int, error) { return 0, supported() }
+func peerOf(*net.UnixConn) (peer, error) { return peer{}, supported() }

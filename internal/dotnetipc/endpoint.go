@@ -7,6 +7,11 @@ import (
 	"path/filepath"
 )
 
+// peer is the process at the other end of a socket as it was when it listened or
+// connected: its number in this process's pid namespace, 0 if it cannot be seen from
+// here, and its user.
+type peer struct{ pid, uid int }
+
 // Endpoint is where the runtime of one process listens.
 type Endpoint struct {
 	Identity

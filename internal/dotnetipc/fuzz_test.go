@@ -2,6 +2,7 @@ package dotnetipc
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 )
 
@@ -60,15 +61,20 @@ func FuzzAdvertisement(f *testing.F) {
 	})
 }
 
-// FuzzUnixTable: whatever is found spells its own name.
+// FuzzUnixTable: whatever is found spells its own name, and a table that is too large
+// is told from one that was read whole.
 func FuzzUnixTable(f *testing.F) {
 	f.Add([]byte("0000000000000000: 00000002 00000000 00010000 0001 01 23456 /tmp/dotnet-diagnostic-7-99-socket\n"))
 	f.Add([]byte("0: 2 0 00010000 1 1 1 /a b/dotnet-diagnostic-7-99-socket"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, s := range parseUnixTable(b) {
+		const limit = 1 << 10
+		err := readUnixTable(bytes.NewReader(b), limit, func(s bound) {
 			if again, ok := parseSocket(s.dir + "/" + s.name()); !ok || again != s {
 				t.Fatalf("%+v is read again as %+v, %v", s, again, ok)
 			}
+		})
+		if large := len(b) >= limit; errors.Is(err, errTooLarge) != large || err != nil && !large {
+			t.Fatalf("%d bytes: got %v", len(b), err)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"slices"
 	"time"
 )
 
@@ -29,14 +31,16 @@ func (l *Listener) run() {
 			l.refuse(conn)
 			continue
 		}
-		if !l.track(conn) {
+		peer, err := peerOf(conn)
+		if err != nil || !l.track(conn, peer.uid) {
 			<-l.greeting
-			_ = conn.Close()
-			return
+			l.refuse(conn)
+			continue
 		}
+		key := l.keyOf(peer) // now: its number may be another's when it has spoken
 		l.work.Go(func() {
 			defer func() { <-l.greeting }()
-			l.greet(conn)
+			l.greet(conn, key)
 		})
 	}
 }
@@ -46,18 +50,33 @@ func (l *Listener) refuse(conn net.Conn) {
 	_ = conn.Close()
 }
 
-func (l *Listener) track(conn net.Conn) bool {
+// track counts a connection that has to say who it is. It reports false if its user
+// may not dial, or has too many of them.
+func (l *Listener) track(conn net.Conn, uid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.callers == nil {
+	if l.callers == nil || !l.allows(uid) {
 		return false
 	}
-	l.open[conn] = true
+	same := 0
+	for _, other := range l.open {
+		if other == uid {
+			same++
+		}
+	}
+	if same >= maxGreetingOfUser {
+		return false
+	}
+	l.open[conn] = uid
 	return true
 }
 
+func (l *Listener) allows(uid int) bool {
+	return l.o.AnyUser || uid == 0 || uid == os.Geteuid() || slices.Contains(l.o.UIDs, uid)
+}
+
 // greet reads who dialled and hands the connection to its Caller.
-func (l *Listener) greet(conn *net.UnixConn) {
+func (l *Listener) greet(conn *net.UnixConn, key callerKey) {
 	a, err := func() (advertisement, error) {
 		if err := conn.SetReadDeadline(time.Now().Add(DefaultTimeout)); err != nil {
 			return advertisement{}, err
@@ -68,39 +87,57 @@ func (l *Listener) greet(conn *net.UnixConn) {
 		}
 		return a, conn.SetReadDeadline(time.Time{})
 	}()
-	pid := 0
-	if err == nil {
-		pid, err = peerPID(conn)
+	if key.PID == 0 {
+		key.cookie = a.cookie
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, conn)
-	if err != nil || l.callers == nil || !l.place(conn, a, pid) {
+	if err != nil || l.callers == nil || !l.place(conn, a, key) {
 		l.refuse(conn)
 	}
 }
 
+// keyOf names a runtime that dialled, but for its cookie.
+func (l *Listener) keyOf(p peer) callerKey {
+	if p.pid == 0 {
+		return callerKey{uid: p.uid}
+	}
+	id, err := l.o.Proc.Identify(p.pid)
+	if err != nil {
+		id = Identity{PID: p.pid}
+	}
+	return callerKey{Identity: id}
+}
+
 // place gives conn to its caller. The newest connection counts: the runtime
 // has closed the others.
-func (l *Listener) place(conn net.Conn, a advertisement, pid int) bool {
-	c := l.callers[a.cookie]
+func (l *Listener) place(conn net.Conn, a advertisement, key callerKey) bool {
+	c := l.callers[key]
 	if c == nil {
-		if len(l.callers) >= maxRuntimes {
+		if len(l.callers) >= maxRuntimes || key.PID == 0 && l.unseen(key.uid) >= maxUnseenOfUser {
 			return false
 		}
-		c = &Caller{Cookie: a.cookie, PID: pid, InnerPID: a.innerPID, listener: l, pending: make(chan net.Conn, 1)}
+		c = &Caller{Cookie: a.cookie, PID: key.PID, InnerPID: a.innerPID, listener: l, key: key, pending: make(chan net.Conn, 1)}
 		c.Client = &Client{name: fmt.Sprintf("process %d", a.innerPID), dial: c.take}
 		select {
 		case l.fresh <- c:
 		default:
 			return false
 		}
-		l.callers[a.cookie] = c
-	}
-	if c.PID != pid {
-		return false // a cookie is no secret: it is in every trace file
+		l.callers[key] = c
 	}
 	c.drop()
 	c.pending <- conn
 	return true
+}
+
+// unseen returns how many runtimes of a user are known whose process is not.
+func (l *Listener) unseen(uid int) (n int) {
+	for key := range l.callers {
+		if key.PID == 0 && key.uid == uid {
+			n++
+		}
+	}
+	return n
 }

@@ -11,9 +11,13 @@ const (
 	maxUnits = (maxMessage - headerSize) / 2
 	// maxProcFile bounds a file of /proc/PID that is read whole.
 	maxProcFile = 1 << 20
-	// maxUnixTable bounds /proc/PID/net/unix, which lists every socket of a
-	// network namespace.
-	maxUnixTable = 16 << 20
+	// maxUnixTable bounds what is read of a /proc/PID/net/unix, which lists every
+	// socket of a network namespace: some 500,000 of them.
+	maxUnixTable = 64 << 20
+	// maxSockets bounds the diagnostics sockets that one search knows.
+	maxSockets = 1 << 14
+	// maxEntries bounds what is read of a directory that a process chose.
+	maxEntries = 1 << 12
 	// maxProcesses bounds the processes that one search looks at.
 	maxProcesses = 1 << 16
 	// maxRuntimes bounds the runtimes that may dial a Listener.
@@ -21,6 +25,11 @@ const (
 	// maxGreeting bounds the connections of a Listener that have not said who
 	// they are.
 	maxGreeting = 64
+	// maxGreetingOfUser bounds those of one user, maxUnseenOfUser the runtimes of
+	// one user whose process cannot be seen from here: of such a one nothing tells
+	// whether it is the same that dials again.
+	maxGreetingOfUser = 16
+	maxUnseenOfUser   = 16
 	// maxSocketPath is the longest path a socket can be bound to: sun_path of
 	// unix(7) without its final zero.
 	maxSocketPath = 107

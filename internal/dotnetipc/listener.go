@@ -3,6 +3,7 @@ package dotnetipc
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"sync"
@@ -24,27 +25,42 @@ type Listener struct {
 	done     chan struct{}
 	work     sync.WaitGroup
 
+	o ListenOptions
+
 	mu      sync.Mutex
-	callers map[Cookie]*Caller // nil when closed
-	open    map[net.Conn]bool  // greeting
+	callers map[callerKey]*Caller // nil when closed
+	open    map[net.Conn]int      // greeting, by the user at the other end
+}
+
+// ListenOptions say whose runtimes a Listener takes. The zero value takes those of
+// this process's own user and of root.
+type ListenOptions struct {
+	// UIDs are further users, AnyUser says that all are.
+	UIDs    []int
+	AnyUser bool
+	Proc    Proc
 }
 
 // Listen makes the socket at path. A file that a former Listener left there is
-// replaced. Anybody who can reach the path may dial it: that is decided by the
-// directory it is in, since the runtime's user is not known.
-func Listen(path string) (*Listener, error) {
+// replaced. Its mode is 0600, or 0666 where other users may dial: who dials is asked
+// of the kernel, not of the file.
+func Listen(path string, o ListenOptions) (*Listener, error) {
 	u, err := listenUnix(path)
 	if err != nil {
 		return nil, fmt.Errorf("listen for .NET runtimes: %w", err)
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
+	mode := fs.FileMode(0o600)
+	if o.AnyUser || len(o.UIDs) > 0 {
+		mode = 0o666
+	}
+	if err := os.Chmod(path, mode); err != nil {
 		_ = u.Close()
 		return nil, fmt.Errorf("listen for .NET runtimes: %w", err)
 	}
 	l := &Listener{
 		listener: u, fresh: make(chan *Caller, maxRuntimes), done: make(chan struct{}),
-		greeting: make(chan struct{}, maxGreeting),
-		callers:  make(map[Cookie]*Caller), open: make(map[net.Conn]bool),
+		greeting: make(chan struct{}, maxGreeting), o: o,
+		callers: make(map[callerKey]*Caller), open: make(map[net.Conn]int),
 	}
 	l.work.Go(l.run)
 	return l, nil
@@ -63,7 +79,7 @@ func (l *Listener) Accept(ctx context.Context) (*Caller, error) {
 }
 
 // Refused returns how many connections were closed because they were no
-// runtime's, or too many.
+// runtime's, of a user who may not dial, or too many.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
 // Close ends the listener and the connections that no command has taken.

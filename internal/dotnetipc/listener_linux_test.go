@@ -23,7 +23,7 @@ func advertise(cookie byte, pid uint64) []byte {
 func listen(t *testing.T) (*Listener, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "port")
-	l, err := Listen(path)
+	l, err := Listen(path, ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,17 +125,50 @@ func TestListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-resumed
-	// A second runtime is another one; the first is not told again.
-	dialPort(t, path, 2, func(conn net.Conn, _ command, _ []byte) { refuse(conn, Fail) })
-	second, err := l.Accept(ctx)
-	if err != nil || second.Cookie[0] != 2 {
-		t.Fatalf("got %+v, %v", second, err)
+	// A process has one runtime, whatever cookies it makes up: what it dials is that
+	// one's, and nobody is told of another.
+	dialPort(t, path, 2, func(conn net.Conn, c command, _ []byte) { ok(conn, infoPayload(c)) })
+	await(t, "the second connection", func() bool { return len(c.pending) == 1 })
+	if len(l.fresh) != 0 || len(l.callers) != 1 {
+		t.Errorf("%d runtimes are new and %d known, want none and one", len(l.fresh), len(l.callers))
 	}
 	// One that is forgotten and dials again is new.
-	second.Forget()
+	c.Forget()
 	dialPort(t, path, 2, func(conn net.Conn, _ command, _ []byte) { refuse(conn, Fail) })
-	if third, err := l.Accept(ctx); err != nil || third.Cookie[0] != 2 || third == second {
-		t.Fatalf("got %+v, %v", third, err)
+	if again, err := l.Accept(ctx); err != nil || again.Cookie[0] != 2 || again == c {
+		t.Fatalf("got %+v, %v", again, err)
+	}
+}
+
+// TestListenerOfOthers: who may dial is asked of the kernel. Of a process that cannot
+// be seen it is not known whether it is the same that dials again, so a user has few.
+func TestListenerOfOthers(t *testing.T) {
+	l, path := listen(t)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the port: %v, %v, want 0600", info.Mode(), err)
+	}
+	for uid, want := range map[int]bool{0: true, os.Geteuid(): true, 4711: false} {
+		if got := l.allows(uid); got != want {
+			t.Errorf("uid %d may dial: %v, want %v", uid, got, want)
+		}
+	}
+	open, err := Listen(filepath.Join(t.TempDir(), "open"), ListenOptions{UIDs: []int{4711}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = open.Close() }()
+	if info, err := os.Stat(open.listener.Addr().String()); err != nil || info.Mode().Perm() != 0o666 || !open.allows(4711) || open.allows(4712) {
+		t.Errorf("mode of the port: %v, %v, want 0666, for 4711", info.Mode(), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range 1000 {
+		conn, other := net.Pipe()
+		defer func() { _, _ = conn.Close(), other.Close() }()
+		l.place(conn, advertisement{}, callerKey{uid: 4711 + i%2, cookie: Cookie{byte(i), byte(i >> 8)}})
+	}
+	if len(l.callers) != 2*maxUnseenOfUser {
+		t.Errorf("%d runtimes of two users, want %d", len(l.callers), 2*maxUnseenOfUser)
 	}
 }
 
@@ -158,7 +191,7 @@ func TestListenerRefuses(t *testing.T) {
 	}
 	// More that say nothing than may wait to be heard.
 	before := l.Refused()
-	for range maxGreeting + 1 {
+	for range maxGreetingOfUser + 1 {
 		conn, err := net.Dial("unix", path)
 		if err != nil {
 			t.Fatal(err)
@@ -190,20 +223,20 @@ func TestListenerEnds(t *testing.T) {
 
 func TestListenOnWhatIsThere(t *testing.T) {
 	_, path := listen(t)
-	if _, err := Listen(path); err == nil || !strings.Contains(err.Error(), "another process listens") {
+	if _, err := Listen(path, ListenOptions{}); err == nil || !strings.Contains(err.Error(), "another process listens") {
 		t.Errorf("a port in use: got %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(file); err == nil || !strings.Contains(err.Error(), "choose another path") {
+	if _, err := Listen(file, ListenOptions{}); err == nil || !strings.Contains(err.Error(), "choose another path") {
 		t.Errorf("a plain file: got %v", err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "precious" {
 		t.Errorf("the file holds %q, %v", text, err)
 	}
-	if _, err := Listen("/" + strings.Repeat("x", 200)); err == nil || !strings.Contains(err.Error(), "shorter path") {
+	if _, err := Listen("/"+strings.Repeat("x", 200), ListenOptions{}); err == nil || !strings.Contains(err.Error(), "shorter path") {
 		t.Errorf("a long path: got %v", err)
 	}
 	// What a killed process left is replaced.
@@ -214,12 +247,12 @@ func TestListenOnWhatIsThere(t *testing.T) {
 	}
 	u.SetUnlinkOnClose(false)
 	_ = u.Close()
-	l, err := Listen(left)
+	l, err := Listen(left, ListenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o666 {
-		t.Errorf("mode of the port: %v, %v, want 0666", info.Mode(), err)
+	if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the port: %v, %v, want 0600", info.Mode(), err)
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)

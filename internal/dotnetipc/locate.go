@@ -78,16 +78,13 @@ func tempDir(env map[string]string) string {
 
 // boundDir looks the socket up in the network namespace of pid.
 func (p Proc) boundDir(pid int, name string) (string, bool) {
-	text, err := p.read(pid, "net/unix", maxUnixTable)
-	if err != nil {
-		return "", false
-	}
-	for _, b := range parseUnixTable(text) {
+	dir := ""
+	_ = p.unixTable(pid, func(b bound) { // what was read of it counts
 		if b.name() == name {
-			return b.dir, true
+			dir = b.dir
 		}
-	}
-	return "", false
+	})
+	return dir, dir != ""
 }
 
 // absent says why there is no socket at e, where err was met.
@@ -113,12 +110,8 @@ func (p Proc) absent(e Endpoint, env map[string]string, err error) error {
 // leftover returns the name of a socket that a former process of that number
 // left behind.
 func (p Proc) leftover(e Endpoint) string {
-	prefix, _, _ := strings.Cut(strings.TrimPrefix(e.Name, socketPrefix), "-")
-	names, err := filepath.Glob(filepath.Join(e.Root, e.Dir, socketPrefix+prefix+"-*"+socketSuffix))
-	if err != nil || len(names) == 0 {
-		return ""
-	}
-	return filepath.Base(names[0])
+	inner, _, _ := strings.Cut(strings.TrimPrefix(e.Name, socketPrefix), "-")
+	return nameIn(e, socketPrefix+inner+"-")
 }
 
 // disables reports whether a variable turns diagnostics off. The runtime reads

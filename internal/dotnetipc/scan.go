@@ -1,6 +1,7 @@
 package dotnetipc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -8,7 +9,8 @@ import (
 
 // Runtimes returns the processes that have a diagnostics socket somebody
 // listens on, by their number, as far as this process may see them. It looks in
-// every network namespace once, and at a process only where there is a socket.
+// every network namespace once, and at a process only where there is a socket. With
+// an error, which is one line, there may be more than those that it returns.
 func (p Proc) Runtimes() ([]Identity, error) {
 	pids, err := p.Processes()
 	if err != nil {
@@ -16,25 +18,28 @@ func (p Proc) Runtimes() ([]Identity, error) {
 	}
 	sockets := make(map[bound]bool)
 	seen := make(map[string]bool)
+	var trouble error
 	for _, pid := range pids {
 		net, err := os.Readlink(p.path(pid, "ns/net"))
 		if err != nil || seen[net] {
 			continue
 		}
-		text, err := p.read(pid, "net/unix", maxUnixTable)
-		if err != nil {
+		err = p.unixTable(pid, func(b bound) {
+			if b.dir = ""; len(sockets) < maxSockets || sockets[b] {
+				sockets[b] = true
+			}
+		})
+		if large := errors.Is(err, errTooLarge); large || len(sockets) == maxSockets {
+			trouble = fmt.Errorf("%s lists more sockets than are looked at (%d MiB, %d of .NET): name a process that is not found by --target PID", p.path(pid, "net/unix"), maxUnixTable>>20, maxSockets)
+		} else if err != nil {
 			continue // it ended: another may show the same namespace
 		}
 		seen[net] = true
-		for _, b := range parseUnixTable(text) {
-			b.dir = ""
-			sockets[b] = true
-		}
 	}
 	if len(sockets) == 0 {
-		return nil, nil
+		return nil, trouble
 	}
-	return p.owners(pids, sockets), nil
+	return p.owners(pids, sockets), trouble
 }
 
 // owners returns which of pids the sockets are named after.

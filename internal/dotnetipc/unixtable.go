@@ -1,7 +1,12 @@
 package dotnetipc
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -58,27 +63,61 @@ func parseSocket(file string) (bound, bool) {
 // acceptsConnections is __SO_ACCEPTCON of the column Flags, <linux/net.h>.
 const acceptsConnections = 0x10000
 
-// parseUnixTable returns the diagnostics sockets of a /proc/PID/net/unix that
-// somebody listens on. The path is the eighth column, and may hold spaces.
-func parseUnixTable(text []byte) []bound {
-	var found []bound
-	for line := range bytes.Lines(text) {
-		at := bytes.Index(line, []byte(" /"))
-		if at < 0 || !bytes.Contains(line[at:], []byte(socketPrefix)) {
-			continue
+// errTooLarge says that a table was not read to its end.
+var errTooLarge = errors.New("too large")
+
+// readUnixTable yields the diagnostics sockets of a /proc/PID/net/unix that
+// somebody listens on. Of a table of more than limit bytes it reads the first limit
+// bytes and returns errTooLarge.
+func readUnixTable(r io.Reader, limit int64, yield func(bound)) error {
+	left := &io.LimitedReader{R: r, N: limit}
+	in := bufio.NewReaderSize(left, 64<<10)
+	for {
+		line, err := in.ReadSlice('\n')
+		if b, ok := parseUnixLine(line); ok {
+			yield(b)
 		}
-		f := bytes.Fields(line[:at])
-		const flags = 3
-		if len(f) != 7 {
-			continue
-		}
-		bits, err := strconv.ParseUint(string(f[flags]), 16, 64)
-		if err != nil || bits&acceptsConnections == 0 {
-			continue
-		}
-		if b, ok := parseSocket(strings.TrimSuffix(string(line[at+1:]), "\n")); ok {
-			found = append(found, b)
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull): // no path is that long
+		case errors.Is(err, io.EOF) && left.N <= 0:
+			return errTooLarge
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
 		}
 	}
-	return found
+}
+
+// parseUnixLine reads one line of the table. The path is the eighth column, and
+// may hold spaces.
+func parseUnixLine(line []byte) (bound, bool) {
+	at := bytes.Index(line, []byte(" /"))
+	if at < 0 || !bytes.Contains(line[at:], []byte(socketPrefix)) {
+		return bound{}, false
+	}
+	f := bytes.Fields(line[:at])
+	const flags = 3
+	if len(f) != 7 {
+		return bound{}, false
+	}
+	bits, err := strconv.ParseUint(string(f[flags]), 16, 64)
+	if err != nil || bits&acceptsConnections == 0 {
+		return bound{}, false
+	}
+	return parseSocket(strings.TrimSuffix(string(line[at+1:]), "\n"))
+}
+
+// unixTable yields the diagnostics sockets of the network namespace of pid.
+func (p Proc) unixTable(pid int, yield func(bound)) error {
+	path := p.path(pid, "net/unix")
+	f, err := os.Open(path)
+	if err != nil {
+		return p.gone(pid, err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := readUnixTable(f, maxUnixTable, yield); err != nil {
+		return p.gone(pid, fmt.Errorf("read %s: %w", path, err))
+	}
+	return nil
 }

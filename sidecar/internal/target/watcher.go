@@ -21,6 +21,8 @@ type Options struct {
 	// Listen is the path of a reverse port; none if empty. A runtime that is
 	// started with DOTNET_DiagnosticPorts=PATH,nosuspend dials it.
 	Listen string
+	// Port says whose runtimes may dial it.
+	Port dotnetipc.ListenOptions
 	// Allocations asks for who allocates, too: a sample, that costs the process
 	// an event about every 100 kB.
 	Allocations bool
@@ -67,7 +69,7 @@ func Start(o Options) (*Watcher, error) {
 	}
 	if o.Listen != "" {
 		var err error
-		if w.port, err = dotnetipc.Listen(o.Listen); err != nil {
+		if w.port, err = dotnetipc.Listen(o.Listen, o.Port); err != nil {
 			return nil, err
 		}
 		o.Log.Info("listening for .NET processes", "path", o.Listen, "start_them_with", "DOTNET_DiagnosticPorts="+o.Listen+",nosuspend")

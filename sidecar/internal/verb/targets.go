@@ -5,7 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/recording"
@@ -16,21 +19,26 @@ import (
 
 // targetFlags say which processes are watched from outside.
 type targetFlags struct {
-	target, listen string
-	allocations    bool
+	target, listen, uids string
+	allocations          bool
 
 	selector target.Selector // the zero one for none
+	port     dotnetipc.ListenOptions
 }
 
 func (f *targetFlags) add(set *flag.FlagSet) {
 	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes;\na Go program has its settings recorded (--record), its collections it exports itself (otelgc)")
 	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
+	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users`, too, dial that socket: numbers with commas between them, or any;\nwithout it its mode is 0600, and only those of root and of the sidecar's own user may")
 	set.BoolVar(&f.allocations, "allocations", false, "sample who allocates in .NET processes, by thread: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
 }
 
 func (f *targetFlags) check() (err error) {
 	if f.allocations && f.target == "" && f.listen == "" {
 		return wrong("--allocations: want --target or --listen-diagnostics, too")
+	}
+	if f.port, err = parseUIDs(f.uids); err != nil {
+		return wrong("--listen-diagnostics-uids %s: %w", f.uids, err)
 	}
 	if f.target == "" {
 		return nil
@@ -44,6 +52,24 @@ func (f *targetFlags) check() (err error) {
 		}
 	}
 	return nil
+}
+
+// parseUIDs reads who may dial the reverse port.
+func parseUIDs(s string) (o dotnetipc.ListenOptions, err error) {
+	if s == "any" {
+		return dotnetipc.ListenOptions{AnyUser: true}, nil
+	}
+	for text := range strings.SplitSeq(s, ",") {
+		if text == "" {
+			continue
+		}
+		uid, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return o, errors.New("want numbers of users with commas between them, or any")
+		}
+		o.UIDs = append(o.UIDs, int(uid))
+	}
+	return o, nil
 }
 
 // missing says that there is certainly no process of that number.
@@ -67,7 +93,7 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*t
 		return nil, nil
 	}
 	w, err := target.Start(target.Options{
-		Selector: f.selector, Listen: f.listen, Allocations: f.allocations, Clock: clock, Log: s.log,
+		Selector: f.selector, Listen: f.listen, Port: f.port, Allocations: f.allocations, Clock: clock, Log: s.log,
 		Followed: s.side.followed(), Record: record.adder(),
 	})
 	if err != nil {
