@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -93,10 +94,8 @@ func (p Proc) absent(e Endpoint, env map[string]string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %s is not readable: %s", fs.ErrPermission, file, p.Mend(e.PID, "CAP_SYS_PTRACE and CAP_DAC_OVERRIDE"))
 	}
-	for name, value := range env {
-		if disables(name, value) {
-			return fmt.Errorf("%w: %s=%s turns it off: unset it and start the process again", ErrNoSocket, name, value)
-		}
+	if setting, off := switchedOff(env); off {
+		return fmt.Errorf("%w: %s turns it off: unset it and start the process again", ErrNoSocket, setting)
 	}
 	if n := len(filepath.Join(e.Dir, e.Name)); n > maxSocketPath {
 		return fmt.Errorf("%w: its path has %d bytes, and at most %d fit: give the process a TMPDIR shorter than %s", ErrNoSocket, n, maxSocketPath, e.Dir)
@@ -112,6 +111,36 @@ func (p Proc) absent(e Endpoint, env map[string]string, err error) error {
 func (p Proc) leftover(e Endpoint) string {
 	inner, _, _ := strings.Cut(strings.TrimPrefix(e.Name, socketPrefix), "-")
 	return nameIn(e, socketPrefix+inner+"-")
+}
+
+// SwitchedOff returns a process that was started with a variable that turns its
+// diagnostics socket off, and that variable as it is set; 0 if none can be seen.
+func (p Proc) SwitchedOff() (pid int, setting string) {
+	pids, err := p.Processes()
+	if err != nil {
+		return 0, ""
+	}
+	slices.Sort(pids)
+	for _, pid := range pids {
+		env, err := p.Environment(pid)
+		if err != nil {
+			continue
+		}
+		if setting, off := switchedOff(env); off {
+			return pid, setting
+		}
+	}
+	return 0, ""
+}
+
+// switchedOff returns the variable that turns diagnostics off.
+func switchedOff(env map[string]string) (setting string, off bool) {
+	for name, value := range env {
+		if disables(name, value) {
+			return name + "=" + value[:min(len(value), 8)], true
+		}
+	}
+	return "", false
 }
 
 // disables reports whether a variable turns diagnostics off. The runtime reads

@@ -116,16 +116,12 @@ func (s *Allocations) String() string {
 // name looks up what the threads are called. An event has the number that a
 // thread has in its own pid namespace.
 func (a *allocations) name(proc dotnetipc.Proc, pid int) {
-	root := proc.Root
-	if root == "" {
-		root = "/proc"
-	}
-	paths, err := filepath.Glob(filepath.Join(root, strconv.Itoa(pid), "task", "*", "status"))
-	if err != nil || len(paths) > maxThreads {
+	dirs, _, err := threadDirs(proc, pid)
+	if err != nil {
 		return
 	}
-	for _, path := range paths {
-		text, err := readThread(path)
+	for _, dir := range dirs {
+		text, err := readThread(filepath.Join(dir, "status"))
 		if err != nil {
 			continue // it ended
 		}

@@ -2,6 +2,8 @@ package target
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +15,15 @@ import (
 func TestExplain(t *testing.T) {
 	root := t.TempDir()
 	fakeProcess(t, root, 3, "shop", "shop\x00")
+	off := t.TempDir()
+	fakeProcess(t, off, 3, "shop", "shop\x00")
+	if err := os.WriteFile(filepath.Join(off, "3", "environ"), []byte("DOTNET_EnableDiagnostics=0\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offAuto := &Watcher{o: Options{Selector: Selector{text: "auto"}, Proc: dotnetipc.Proc{Root: off}}}
+	if got := offAuto.explain(t.Context()); !strings.Contains(got, "process 3 has DOTNET_EnableDiagnostics=0") || strings.Contains(got, "pid namespace") {
+		t.Errorf("diagnostics are switched off: got %q", got)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {

@@ -60,6 +60,9 @@ func (w *Watcher) explain(ctx context.Context) string {
 		return fmt.Sprintf("process %d has ended: a .NET process of its command line is watched as soon as there is one", pid)
 	}
 	if w.o.Selector.name == "" {
+		if pid, setting := w.o.Proc.SwitchedOff(); pid != 0 {
+			return fmt.Sprintf("no process has a diagnostics socket that can be seen from here: process %d has %s, which turns it off: unset it and start the process again", pid, setting)
+		}
 		return "no process has a diagnostics socket that can be seen from here: share the pid namespace, and the user or CAP_SYS_PTRACE"
 	}
 	pids, err := w.o.Proc.Processes()

@@ -46,6 +46,29 @@ type thread struct {
 // meanwhile are missing. The list is not whole if there are more than
 // maxThreads, or one cannot be read.
 func threadsOf(proc dotnetipc.Proc, pid int) (all []thread, whole bool, err error) {
+	dirs, whole, err := threadDirs(proc, pid)
+	if err != nil {
+		return nil, false, err
+	}
+	all = make([]thread, 0, len(dirs))
+	for _, dir := range dirs {
+		stat, err := readThread(filepath.Join(dir, "stat"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it ended
+		}
+		t, ok := parseThread(stat)
+		if err != nil || !ok {
+			whole = false
+			continue
+		}
+		all = append(all, t)
+	}
+	return all, whole, nil
+}
+
+// threadDirs returns the directories of the threads of a process, maxThreads at most,
+// and whether those are all.
+func threadDirs(proc dotnetipc.Proc, pid int) (dirs []string, whole bool, err error) {
 	root := proc.Root
 	if root == "" {
 		root = "/proc"
@@ -60,22 +83,10 @@ func threadsOf(proc dotnetipc.Proc, pid int) (all []thread, whole bool, err erro
 	if err != nil && err != io.EOF {
 		return nil, false, fmt.Errorf("list threads: %w", err)
 	}
-	whole = len(ids) <= maxThreads
-	ids = ids[:min(len(ids), maxThreads)]
-	all = make([]thread, 0, len(ids))
-	for _, id := range ids {
-		stat, err := readThread(filepath.Join(tasks, id, "stat"))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it ended
-		}
-		t, ok := parseThread(stat)
-		if err != nil || !ok {
-			whole = false
-			continue
-		}
-		all = append(all, t)
+	for _, id := range ids[:min(len(ids), maxThreads)] {
+		dirs = append(dirs, filepath.Join(tasks, id))
 	}
-	return all, whole, nil
+	return dirs, len(ids) <= maxThreads, nil
 }
 
 func readThread(path string) ([]byte, error) {
