@@ -144,7 +144,7 @@ func TestOnPauseBelowTheThreshold(t *testing.T) {
 // of the whole machine is charged to it.
 func TestBoardReachesTheWindow(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin, CPUs: []int{0}})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin, CPUs: []int{0}})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
@@ -200,12 +200,12 @@ func TestBoardReachesTheWindow(t *testing.T) {
 func TestBoardIsReadOnce(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
-	h := newHostSource(path, clock)
+	h := newHostSource([]string{path}, clock)
 	h.report = func(string, string, uint64) {}
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
 	now := clock.Now()
 	h.poll(now) // not there yet: the ordinary case
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbePeriodic})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
