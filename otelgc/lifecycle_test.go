@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"runtime/trace"
 	"strings"
@@ -192,6 +193,31 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	}
 	if s.Charged[stall.HostUnknown] != gap {
 		t.Errorf("charged: got %v, want %v of the machine", s.Charged[stall.HostUnknown], gap)
+	}
+}
+
+// TestBoardInADirectoryOfOthers: it is not believed, and said once.
+func TestBoardInADirectoryOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/board"
+	clock := testClock(t)
+	if w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic}); err != nil {
+		t.Skipf("skipped: no board here: %v", err)
+	} else {
+		defer func() { _ = w.Close() }()
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	h := newHostSource([]string{path}, clock)
+	var said []string
+	h.fail = func(err error) { said = append(said, err.Error()) }
+	for now := clock.Now(); len(said) < 2 && now < clock.Now().Add(time.Minute); now = now.Add(boardRetry) {
+		h.poll(now)
+	}
+	want := "open board: foreign board: not only its owner may write directory " + dir + " (mode 0777): chmod go-w"
+	if len(said) != 1 || said[0] != want || h.open.Load() {
+		t.Errorf("open %v, said %q, want once %q", h.open.Load(), said, want)
 	}
 }
 

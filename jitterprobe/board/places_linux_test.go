@@ -2,6 +2,7 @@ package board
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -132,13 +133,13 @@ func TestNoneAndRefused(t *testing.T) {
 	}
 }
 
-// TestMain runs as another user what TestMadeByAnother asks for. With another umask
+// TestMain makes a board where createAs asks for it. With another umask
 // no directory of t.TempDir would be believed.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
-	if path := os.Getenv("BOARD_TEST_CREATE"); path != "" {
-		if _, err := Create(WriterOptions{Paths: []string{path}, Slots: 64, Source: stall.ProbeSpin}); err != nil {
-			panic(err)
+	if paths := os.Getenv("BOARD_TEST_CREATE"); paths != "" {
+		if _, err := Create(WriterOptions{Paths: strings.Split(paths, ":"), Slots: 64, Source: stall.ProbeSpin}); err != nil {
+			fmt.Println(err)
 		}
 		os.Exit(0) // as a killed writer, it leaves its board
 	}
@@ -148,6 +149,39 @@ func TestMain(m *testing.M) {
 // TestMadeByAnother: a user who was first in a directory like /dev/shm keeps the
 // writer of root out, is not believed by root, and is named in one line.
 func TestMadeByAnother(t *testing.T) {
+	shm := sticky(t)
+	path := shm + "/otelgc/board"
+	if said := createAs(t, stranger, path); said != "" {
+		t.Fatalf("writer of uid %d: %s", stranger, said)
+	}
+	want := "directory " + shm + "/otelgc belongs to uid 12345, want root: remove it, or set OTELGC_BOARD"
+	_, err := Create(WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin})
+	if !errors.Is(err, ErrForeign) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("writer: got error %v, want one that ends in %q", err, want)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrForeign) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("reader: got error %v, want one that ends in %q", err, want)
+	}
+}
+
+// TestBetterPlaceOfRoot: a user makes no board in the second place that nobody would
+// read, because root has one in the first.
+func TestBetterPlaceOfRoot(t *testing.T) {
+	shm := sticky(t)
+	first, second := shm+"/first/board", shm+"/second/board"
+	createAt(t, 1e9, first)
+	want := "create board: " + ErrLocked.Error() + ": services read " + first + "\n"
+	if said := createAs(t, stranger, first, second); said != want {
+		t.Errorf("writer of uid %d: got %q, want %q", stranger, said, want)
+	}
+	if _, err := os.Lstat(shm + "/second"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it made a directory for a second board (%v)", err)
+	}
+}
+
+// sticky returns a directory like /dev/shm that all users can enter.
+func sticky(t *testing.T) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: to run a writer as another user needs root")
 	}
@@ -157,24 +191,24 @@ func TestMadeByAnother(t *testing.T) {
 	}
 	t.Cleanup(func() { must(t, os.RemoveAll(shm)) })
 	must(t, syscall.Chmod(shm, 0o1777))
-	program := shm + "/test" // go test keeps its own where nobody else may enter
+	return shm
+}
+
+// createAs makes a board as another user, and returns what Create said.
+func createAs(t *testing.T, uid uint32, paths ...string) (said string) {
+	t.Helper()
+	// go test keeps its own program where nobody else may enter.
 	text, err := os.ReadFile(os.Args[0])
 	must(t, err)
+	program := sticky(t) + "/test"
 	must(t, os.WriteFile(program, text, 0o755))
-	path := shm + "/otelgc/board"
 	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), "BOARD_TEST_CREATE="+path)
+	cmd.Env = append(os.Environ(), "BOARD_TEST_CREATE="+strings.Join(paths, ":"))
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("writer of uid %d: %v\n%s", stranger, err, out)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("writer of uid %d: %v\n%s", uid, err, out)
 	}
-	want := "directory " + shm + "/otelgc belongs to uid 12345, want root: remove it, or set OTELGC_BOARD"
-	_, err = Create(WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin})
-	if !errors.Is(err, ErrForeign) || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("writer: got error %v, want one that ends in %q", err, want)
-	}
-	if _, err := Open(path); !errors.Is(err, ErrForeign) || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("reader: got error %v, want one that ends in %q", err, want)
-	}
+	return string(out)
 }

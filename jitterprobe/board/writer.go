@@ -29,8 +29,9 @@ type Writer struct {
 const maxHeld = 256
 
 // Create puts a new, empty board in the place of the old one. It is
-// [ErrLocked] while another process has one there, and [ErrForeign] where
-// something else is there or somebody else could take its place.
+// [ErrLocked] while another process has one there, or another user in a better
+// place, and [ErrForeign] where something else is there or somebody else could take
+// its place.
 func Create(o WriterOptions) (*Writer, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("create board: no path")
@@ -47,6 +48,10 @@ func Create(o WriterOptions) (*Writer, error) {
 		err = fmt.Errorf("create board %s: %w", path, err)
 		if !cannotBeHad(err) {
 			break
+		}
+		if f, _, refused := openBoard(path); refused == nil {
+			_ = f.Close() // read only
+			return nil, fmt.Errorf("create board: %w: services read %s", ErrLocked, path)
 		}
 	}
 	return nil, err

@@ -61,6 +61,22 @@ func TestAdmitted(t *testing.T) {
 	}
 }
 
+// TestExamplesAdmitted: nor does an example need more than baseline.
+func TestExamplesAdmitted(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}
+	for _, w := range workloads(t, examples(t)) {
+		for _, r := range evaluator.EvaluatePod(at, &metav1.ObjectMeta{Name: w.name}, &w.pod.Spec) {
+			if !r.Allowed {
+				t.Errorf("%s: %s: %s", w.name, r.ForbiddenReason, r.ForbiddenDetail)
+			}
+		}
+	}
+}
+
 // TestBoardOfApplications: only with its component does a service read the board,
 // through a claim that is there, is bound to the sidecar's directory, and cannot be
 // written.
