@@ -172,7 +172,7 @@ func TestRecordWithoutTheRight(t *testing.T) {
 	}()
 	path := filepath.Join(dir, "x.rec")
 	stdout, stderr, code := sidecar(t, nil, "run", "--board=off", "--mode=periodic", "--duration=1s", "--record", path)
-	want := "otelgc-sidecar: run: --record: open " + path + ": read-only file system: name a file in a directory that this user may write to\n"
+	want := "otelgc-sidecar: run: --record " + path + ": openat x.rec: read-only file system: name a file in a directory that this user may write to\n"
 	if code != 2 || stdout != "" || stderr != want {
 		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
 	}
