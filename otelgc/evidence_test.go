@@ -200,7 +200,7 @@ func TestChapterIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, book: newBook(now, clock), host: newHostSource("", clock)}
+	m := &Monitor{clock: clock, book: newBook(now, clock), host: newHostSource(nil, clock)}
 	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
 	m.cycle.log.Begin(now)
 	r := resolver{m: m}

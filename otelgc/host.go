@@ -18,7 +18,7 @@ const (
 // hostSource is what the board says of the machine. Without a board, or with a
 // dead writer, its part of the time is unseen and nobody waits for it.
 type hostSource struct {
-	path   string
+	paths  []string // where the board may be; none turns it off
 	clock  stall.Clock
 	log    *stall.Log
 	target targetWatch
@@ -34,8 +34,8 @@ type hostSource struct {
 	open   atomic.Bool
 }
 
-func newHostSource(path string, clock stall.Clock) *hostSource {
-	h := &hostSource{path: path, clock: clock, log: stall.NewLog(stall.NoSource, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
+func newHostSource(paths []string, clock stall.Clock) *hostSource {
+	h := &hostSource{paths: paths, clock: clock, log: stall.NewLog(stall.NoSource, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
 	now := clock.Now()
 	h.log.Begin(now)
 	h.seen = now
@@ -49,7 +49,7 @@ func (h *hostSource) alive(now stall.Instant) bool {
 
 // poll takes in what is new on the board.
 func (h *hostSource) poll(now stall.Instant) {
-	if h.path == "" || now < h.next {
+	if len(h.paths) == 0 || now < h.next {
 		return
 	}
 	h.next = now.Add(boardEvery)
@@ -93,7 +93,7 @@ func (h *hostSource) unseen(s *board.Status) {
 }
 
 func (h *hostSource) tryOpen(now stall.Instant) bool {
-	r, err := board.Open(h.path)
+	r, err := board.Open(h.paths...)
 	if err != nil {
 		h.lose(err, now)
 		return false

@@ -14,7 +14,7 @@ import (
 func BenchmarkHostSide(b *testing.B) {
 	clock := testClock(b)
 	newSide := func(b *testing.B) *hostSide {
-		h := newHostSide(newHostSource("", clock), clock)
+		h := newHostSide(newHostSource(nil, clock), clock)
 		b.Cleanup(h.close)
 		if h.process == nil {
 			b.Skip("skipped: this process cannot be read")

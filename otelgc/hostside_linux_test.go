@@ -107,7 +107,7 @@ func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.D
 func newTestBoard(t *testing.T) (path string, w *board.Writer) {
 	t.Helper()
 	path = t.TempDir() + "/otelgc/board"
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbePeriodic})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}

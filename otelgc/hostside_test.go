@@ -18,7 +18,7 @@ var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPr
 // newTestHostSide is a hostSide whose board told of this process up to upTo.
 func newTestHostSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interval) *hostSide {
 	t.Helper()
-	board := newHostSource("", testClock(t))
+	board := newHostSource(nil, testClock(t))
 	board.log = stall.NewLog(stall.NoSource, 100, 10)
 	here := board.target.place
 	for _, v := range told {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"runtime/trace"
 	"strings"
@@ -144,7 +145,7 @@ func TestOnPauseBelowTheThreshold(t *testing.T) {
 // of the whole machine is charged to it.
 func TestBoardReachesTheWindow(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin, CPUs: []int{0}})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin, CPUs: []int{0}})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
@@ -195,17 +196,42 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	}
 }
 
+// TestBoardInADirectoryOfOthers: it is not believed, and said once.
+func TestBoardInADirectoryOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/board"
+	clock := testClock(t)
+	if w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic}); err != nil {
+		t.Skipf("skipped: no board here: %v", err)
+	} else {
+		defer func() { _ = w.Close() }()
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	h := newHostSource([]string{path}, clock)
+	var said []string
+	h.fail = func(err error) { said = append(said, err.Error()) }
+	for now := clock.Now(); len(said) < 2 && now < clock.Now().Add(time.Minute); now = now.Add(boardRetry) {
+		h.poll(now)
+	}
+	want := "open board: foreign board: not only its owner may write directory " + dir + " (mode 0777): chmod go-w"
+	if len(said) != 1 || said[0] != want || h.open.Load() {
+		t.Errorf("open %v, said %q, want once %q", h.open.Load(), said, want)
+	}
+}
+
 // TestBoardIsReadOnce: a board that was lost and comes back brings no gap twice,
 // and each by its own source.
 func TestBoardIsReadOnce(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
-	h := newHostSource(path, clock)
+	h := newHostSource([]string{path}, clock)
 	h.report = func(string, string, uint64) {}
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
 	now := clock.Now()
 	h.poll(now) // not there yet: the ordinary case
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbePeriodic})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}

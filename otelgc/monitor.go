@@ -139,7 +139,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
 		book:   newBook(now, clock),
 		exact:  newExact(clock, c.budget),
-		host:   newHostSource(c.board, clock),
+		host:   newHostSource(c.boards, clock),
 		kicked: make(chan struct{}, 1),
 		turns:  gcwatch.NewTurns(),
 		quit:   make(chan struct{}),

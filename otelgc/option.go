@@ -34,7 +34,7 @@ type config struct {
 	budgeted    bool // by an option
 	minSeverity log.Severity
 	goMetrics   bool
-	board       string
+	boards      []string // where the board may be
 	probe       jitterprobe.Mode
 	withProbe   bool
 	arrival     arrivalHeader
@@ -55,7 +55,7 @@ const DefaultExactBudget = 0.01
 const BudgetEnv = "OTELGC_EXACT_BUDGET"
 
 func newConfig(opts []Option) (config, error) {
-	c := config{goMetrics: true, board: board.Path()}
+	c := config{goMetrics: true, boards: board.Paths()}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -139,10 +139,18 @@ func WithoutGoMetrics() Option {
 }
 
 // WithBoard sets the path of the board on which a sidecar publishes the gaps of
-// the machine. Without it, $OTELGC_BOARD or /dev/shm/otelgc/board is read if it
-// is there. The empty path turns it off.
+// the machine. Without it, $OTELGC_BOARD is read, or the first of /run/otelgc/board
+// and /dev/shm/otelgc/board that is there. The empty path turns it off. A board is
+// believed of root or the user of this process alone, and only if nobody else can
+// change its path: a path through a symbolic link, or through a directory that others
+// may write, is refused.
 func WithBoard(path string) Option {
-	return optionFunc(func(c config) config { c.board = path; return c })
+	return optionFunc(func(c config) config {
+		if c.boards = nil; path != "" {
+			c.boards = []string{path}
+		}
+		return c
+	})
 }
 
 // WithProbe runs a jitter probe inside the process. Mode Runtime costs a whole

@@ -15,10 +15,10 @@ import (
 func TestTargetWatch(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
-	h := newHostSource(path, clock)
+	h := newHostSource([]string{path}, clock)
 	h.report = func(string, string, uint64) {}
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
-	w, err := board.Create(board.WriterOptions{Path: path, Source: stall.ProbeSpin})
+	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}

@@ -59,11 +59,23 @@ func TestRunOnABoardThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"}, "run", "--mode", "periodic", "--board", path, "--duration", "1s")
-	if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, path) || !strings.Contains(stderr, board.ErrForeign.Error()) {
-		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and one line that %s is foreign", code, stdout, stderr, path)
+	if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, path) || !strings.Contains(stderr, board.ErrForeign.Error()) {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and one line that %s is foreign", code, stdout, stderr, path)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != text {
 		t.Errorf("the file holds %q (%v), want what it held", got, err)
+	}
+}
+
+// TestRunOnABoardThatNobodyBelieves: others may write its directory.
+func TestRunOnABoardThatNobodyBelieves(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"}, "run", "--mode", "periodic", "--board", filepath.Join(dir, "board"), "--duration", "1s")
+	if want := "directory " + dir + " (mode 0777): chmod go-w\n"; code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, want) {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and one line that ends in %q", code, stdout, stderr, want)
 	}
 }
 
@@ -160,7 +172,7 @@ func TestRecordWithoutTheRight(t *testing.T) {
 	}()
 	path := filepath.Join(dir, "x.rec")
 	stdout, stderr, code := sidecar(t, nil, "run", "--board=off", "--mode=periodic", "--duration=1s", "--record", path)
-	want := "otelgc-sidecar: run: --record: open " + path + ": read-only file system: name a file in a directory that this user may write to\n"
+	want := "otelgc-sidecar: run: --record " + path + ": openat x.rec: read-only file system: name a file in a directory that this user may write to\n"
 	if code != 2 || stdout != "" || stderr != want {
 		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
 	}

@@ -14,7 +14,7 @@ const perAdvance = 500
 // BenchmarkAppend writes a record, and reads it as a service does.
 func BenchmarkAppend(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "board")
-	w, err := Create(WriterOptions{Path: path, Source: stall.ProbeSpin})
+	w, err := Create(WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin})
 	if err != nil {
 		b.Fatal(err)
 	}

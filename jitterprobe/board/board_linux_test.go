@@ -33,7 +33,7 @@ func testPath(t *testing.T) string { return filepath.Join(t.TempDir(), "otelgc",
 
 func create(t *testing.T, path string) *Writer {
 	t.Helper()
-	w, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbeSpin, CPUs: []int{1, 9}, Since: 1e9})
+	w, err := Create(WriterOptions{Paths: []string{path}, Slots: 64, Source: stall.ProbeSpin, CPUs: []int{1, 9}, Since: 1e9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestReaderFollowsANewWriter(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbePeriodic, Since: gap(9).Start})
+	second, err := Create(WriterOptions{Paths: []string{path}, Slots: 64, Source: stall.ProbePeriodic, Since: gap(9).Start})
 	if err != nil {
 		t.Fatal(err)
 	}

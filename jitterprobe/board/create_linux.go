@@ -4,89 +4,91 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	dirMode  = 0o755
 	fileMode = 0o644
 	lockMode = 0o600 // who may open it may lock it, and keep the writer out
 )
 
-// createFile makes the file that is to take the place of path, named path.new,
-// with all its space, and the lock that makes its owner the only writer.
+// files are what a writer has open: the board, the lock that makes it the only
+// writer, and the directory of both.
 //
 // The lock is on a file of its own, which stays: a lock on the board would be
 // on the inode that a new writer replaces.
-func createFile(path string, size int64) (file, lock *os.File, err error) {
-	if err := makeDir(filepath.Dir(path)); err != nil {
-		return nil, nil, err
-	}
-	if err := replaceable(path); err != nil {
-		return nil, nil, err
-	}
-	lock, err = takeLock(path + ".lock")
-	if err != nil {
-		return nil, nil, err
-	}
-	file, err = newFile(path+".new", size)
-	if err != nil {
-		_ = lock.Close() // nothing was written
-		return nil, nil, err
-	}
-	return file, lock, nil
+type files struct {
+	board, lock *os.File
+	dir         *dir
+	name        string // of the board; until publish it has newName
 }
 
-// makeDir makes dir if it is missing, and refuses one that somebody else holds:
-// he could put his own file in the place of the board.
-func makeDir(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, dirMode); err != nil {
-			return err
-		}
-		if err := os.Chmod(dir, dirMode); err != nil { // the umask may have taken from it
-			return err
-		}
+// createFiles makes the file that is to take the place of path, with all its
+// space, and takes the lock.
+func createFiles(path string, size int64) (f *files, err error) {
+	f = &files{name: filepath.Base(path)}
+	if f.dir, err = openDir(filepath.Dir(path), true); err != nil {
+		return nil, err
 	}
-	info, err := os.Stat(dir)
+	err = f.dir.replaceable(f.name)
+	if err == nil {
+		f.lock, err = f.dir.takeLock(f.name + ".lock")
+	}
+	if err == nil {
+		f.board, err = f.dir.newFile(f.newName(), size)
+	}
 	if err != nil {
-		return err
+		_ = f.close() // nothing was written
+		return nil, err
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok {
-		return fmt.Errorf("%s is not a directory", dir)
+	return f, nil
+}
+
+func (f *files) newName() string { return f.name + ".new" }
+
+// publish gives the board its name.
+func (f *files) publish() error { return f.dir.rename(f.newName(), f.name) }
+
+// remove takes the published board away.
+func (f *files) remove() error { return f.dir.remove(f.name) }
+
+// discard takes a board away that was not published.
+func (f *files) discard() error { return errors.Join(f.dir.remove(f.newName()), f.close()) }
+
+// close closes all, the lock last: from there on the name is another writer's.
+func (f *files) close() error {
+	var errs []error
+	if f.board != nil {
+		errs = append(errs, f.board.Close())
 	}
-	if st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("directory %s belongs to uid %d: remove it, or set %s", dir, st.Uid, pathVariable)
+	errs = append(errs, f.dir.Close())
+	if f.lock != nil {
+		errs = append(errs, f.lock.Close())
 	}
-	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		return fmt.Errorf("everybody may write directory %s: chmod 0755", dir)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // replaceable refuses to take the place of a file that is no board, which is
 // somebody's. One that a dead writer left is a board.
-func replaceable(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+func (d *dir) replaceable(name string) error {
+	path := filepath.Join(d.path, name)
+	st, err := d.stat(name)
+	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a regular file (%v): remove it, or name another", ErrForeign, path, info.Mode())
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return fmt.Errorf("%w: %s is not a regular file: remove it, or name another", ErrForeign, path)
 	}
-	if info.Size() == 0 {
+	if st.Size == 0 {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := d.openFile(name, unix.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -100,8 +102,8 @@ func replaceable(path string) error {
 	return nil
 }
 
-func takeLock(path string) (*os.File, error) {
-	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, lockMode)
+func (d *dir) takeLock(name string) (*os.File, error) {
+	lock, err := d.openFile(name, unix.O_RDWR|unix.O_CREAT, lockMode)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +117,16 @@ func takeLock(path string) (*os.File, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, ErrLocked
 	}
-	return nil, fmt.Errorf("lock %s: %w", path, err)
+	return nil, fmt.Errorf("lock %s: %w", lock.Name(), err)
 }
 
 // newFile makes a file of size zero bytes that takes up all its space at once:
 // a full file system should refuse the board, not a record of it.
-func newFile(path string, size int64) (*os.File, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (d *dir) newFile(name string, size int64) (*os.File, error) {
+	if err := d.remove(name); err != nil {
 		return nil, err // of a writer that died before the rename
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, fileMode)
+	f, err := d.openFile(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, fileMode)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +138,8 @@ func newFile(path string, size int64) (*os.File, error) {
 		_, err = f.Write(make([]byte, size))
 	}
 	if err != nil {
-		_, _ = f.Close(), os.Remove(path) // the first error counts
-		return nil, fmt.Errorf("reserve %d bytes in %s: %w", size, path, err)
+		_, _ = f.Close(), d.remove(name) // the first error counts
+		return nil, fmt.Errorf("reserve %d bytes in %s: %w", size, f.Name(), err)
 	}
 	return f, nil
 }

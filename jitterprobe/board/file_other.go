@@ -10,13 +10,18 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-func openFile(path string, _ int) (*os.File, int64, error) {
-	return nil, 0, fmt.Errorf("%s: %w on %s", path, stall.ErrNotSupported, runtime.GOOS)
-}
+// files is never made here.
+type files struct{ board *os.File }
 
-func movedAway(*os.File, string) bool { return false }
+func openBoard(path string) (*os.File, int64, error) { return nil, 0, notSupported(path) }
 
-// createFile returns [stall.ErrNotSupported].
-func createFile(path string, _ int64) (*os.File, *os.File, error) {
-	return nil, nil, fmt.Errorf("%s: %w on %s", path, stall.ErrNotSupported, runtime.GOOS)
+func createFiles(path string, _ int64) (*files, error) { return nil, notSupported(path) }
+
+func (*files) publish() error { return nil }
+func (*files) remove() error  { return nil }
+func (*files) discard() error { return nil }
+func (*files) close() error   { return nil }
+
+func notSupported(path string) error {
+	return fmt.Errorf("%s: %w on %s", path, stall.ErrNotSupported, runtime.GOOS)
 }

@@ -36,7 +36,7 @@ func TestRecordOverwrittenBeforeAdvanceIsLost(t *testing.T) {
 // written when that works again; readers see no watermark meanwhile.
 func TestWriterHoldsWhatItCannotWrite(t *testing.T) {
 	path := testPath(t)
-	w, err := Create(WriterOptions{Path: path, Slots: 2 * maxHeld, Source: stall.ProbeSpin, Since: 1e9})
+	w, err := Create(WriterOptions{Paths: []string{path}, Slots: 2 * maxHeld, Source: stall.ProbeSpin, Since: 1e9})
 	must(t, err)
 	defer func() { must(t, w.Close()) }()
 	write(t, w, 0, 2)

@@ -8,10 +8,11 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// WriterOptions configure a writer. Source must be set.
+// WriterOptions configure a writer. Paths and Source must be set.
 type WriterOptions struct {
-	// Path is where the board is to be. Empty means [Path].
-	Path string
+	// Paths are where the board may be, such as [Paths]: it is made in the first
+	// place where this user may make it.
+	Paths []string
 	// Slots is the number of records in the ring, rounded up to a power of two.
 	// Zero is DefaultSlots; the bounds are MinSlots and MaxSlots.
 	Slots int

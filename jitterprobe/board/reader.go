@@ -1,7 +1,9 @@
 package board
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -39,52 +41,89 @@ type Status struct {
 	// Source and CPUs say what probes, and where.
 	Source stall.Source
 	CPUs   []int
-	// Next is why the file that has taken the place of this one cannot be
-	// read. Nil if there is none.
+	// Next is why a file that has taken the place of this one, or is in a better
+	// place, cannot be read. Nil if there is none.
 	Next error
 }
 
 // Reader reads a board. Its methods may be called from any goroutine.
 type Reader struct {
-	path string
-	uid  int
-	boot string
+	paths []string
+	boot  string
 
 	mu   sync.Mutex
 	file *os.File
 	tape *tape
 }
 
-// Open opens the board at path; empty means [Path]. The file must be a regular
-// one of root's or of this user, of this boot, and whole: else the error is
-// [ErrForeign] or [ErrStale]. Without a file it is [io/fs.ErrNotExist].
-func Open(path string) (*Reader, error) {
-	if path == "" {
-		path = Path()
-	}
+// Open opens the first board at paths, such as [Paths], that can be believed: a
+// regular file of root's or of this user, that nobody else can change or take the
+// place of, of this boot, and whole. If there is none the error is [ErrForeign] or
+// [ErrStale], and without a file [io/fs.ErrNotExist].
+func Open(paths ...string) (*Reader, error) {
 	boot, err := stall.BootID()
 	if err != nil {
-		return nil, fmt.Errorf("open board %s: %w", path, err)
+		return nil, fmt.Errorf("open board: %w", err)
 	}
-	r := &Reader{path: path, uid: os.Geteuid(), boot: boot}
-	r.file, r.tape, err = r.open()
-	if err != nil {
-		return nil, err
+	r := &Reader{paths: paths, boot: boot}
+	var refused error
+	if r.file, r.tape, refused = r.open(); r.file == nil {
+		return nil, refused
 	}
 	return r, nil
 }
 
+// open opens the first board that can be believed. The error says why those
+// before it could not be; that there is none counts only if there is none at all.
 func (r *Reader) open() (*os.File, *tape, error) {
-	f, size, err := openFile(r.path, r.uid)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open board: %w", err)
+	missing, refused := fmt.Errorf("open board: %w", fs.ErrNotExist), error(nil)
+	for _, path := range r.paths {
+		f, t, err := openTapeAt(path, r.boot)
+		switch {
+		case err == nil:
+			return f, t, refused
+		case errors.Is(err, fs.ErrNotExist):
+			missing = fmt.Errorf("open board: %w", err)
+		case refused == nil:
+			refused = fmt.Errorf("open board: %w", err)
+		default:
+			refused = fmt.Errorf("%w; %w", refused, err)
+		}
 	}
-	t, err := openTape(f, size, r.boot)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	return nil, nil, missing
+}
+
+func openTapeAt(path, boot string) (*os.File, *tape, error) {
+	f, size, err := openBoard(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := openTape(f, size, boot)
 	if err != nil {
 		_ = f.Close() // read only
-		return nil, nil, fmt.Errorf("open board %s: %w", r.path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, t, nil
+}
+
+// moved reports whether the first path at which there is a file names another one
+// than that which is open. It is a hint, and believes nothing: open does the
+// checks. While there is no file anywhere, the open one is all there is.
+func (r *Reader) moved() bool {
+	for _, path := range r.paths {
+		if now, err := os.Lstat(path); err == nil {
+			return !sameFile(r.file, now)
+		}
+	}
+	return false
+}
+
+func sameFile(f *os.File, as fs.FileInfo) bool {
+	is, err := f.Stat()
+	return err == nil && os.SameFile(is, as)
 }
 
 // Read appends the records that came since the last Read to dst, in the order
@@ -95,31 +134,42 @@ func (r *Reader) Read(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil {
-		return dst, Status{}, fmt.Errorf("read board %s: %w", r.path, os.ErrClosed)
+		return dst, Status{}, fmt.Errorf("read board: %w", os.ErrClosed)
 	}
 	// Asked first: then the old file is read to its end before it is left.
-	moved := movedAway(r.file, r.path)
+	moved := r.moved()
 	all, n, err := r.tape.advance(dst)
 	if err != nil {
-		return dst, Status{}, fmt.Errorf("read board %s: %w", r.path, err)
+		return dst, Status{}, fmt.Errorf("read board %s: %w", r.file.Name(), err)
 	}
 	if !moved {
 		return all, r.status(n), nil
 	}
-	f, next, err := r.open()
-	if err != nil {
+	f, next, refused := r.open()
+	if f == nil {
 		s := r.status(n)
-		s.Next = err
+		s.Next = refused
 		return all, s, nil
 	}
-	all, m, err := next.advance(all)
-	if err != nil {
+	if now, err := f.Stat(); err != nil || sameFile(r.file, now) {
 		_ = f.Close() // read only
 		s := r.status(n)
-		s.Next = fmt.Errorf("read board %s: %w", r.path, err)
+		s.Next = errors.Join(refused, err)
 		return all, s, nil
 	}
-	if gap := (stall.Span{Start: r.tape.live.watermark, End: next.since}); !gap.Empty() {
+	old := len(all)
+	all, m, err := next.advance(all)
+	if err != nil {
+		s := r.status(n)
+		s.Next = fmt.Errorf("read board %s: %w", f.Name(), err)
+		_ = f.Close() // read only
+		return all, s, nil
+	}
+	// The writer of another place may have watched beside the last one, which has
+	// told of all before its watermark.
+	told := r.tape.live.watermark
+	all = all[:old+len(slices.DeleteFunc(all[old:], func(v stall.Interval) bool { return v.End <= told }))]
+	if gap := (stall.Span{Start: told, End: next.since}); !gap.Empty() {
 		n.unseen = append(n.unseen, gap)
 	}
 	n.lost += m.lost
@@ -127,7 +177,7 @@ func (r *Reader) Read(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	_ = r.file.Close() // read only
 	r.file, r.tape = f, next
 	s := r.status(n)
-	s.Restarted = true
+	s.Restarted, s.Next = true, refused
 	return all, s, nil
 }
 

@@ -3,7 +3,6 @@ package board
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -17,8 +16,8 @@ type Writer struct {
 	mask uint64
 
 	mu      sync.Mutex
-	file    *os.File
-	lock    *os.File
+	files   *files
+	file    *os.File // the board; nil when closed
 	live    live
 	next    uint64 // the record to write next
 	written error  // of the last Advance
@@ -30,27 +29,49 @@ type Writer struct {
 const maxHeld = 256
 
 // Create puts a new, empty board in the place of the old one. It is
-// [ErrLocked] while another process has one there.
+// [ErrLocked] while another process has one there, or another user in a better
+// place, and [ErrForeign] where something else is there or somebody else could take
+// its place.
 func Create(o WriterOptions) (*Writer, error) {
-	if o.Path == "" {
-		o.Path = Path()
+	if len(o.Paths) == 0 {
+		return nil, errors.New("create board: no path")
 	}
 	h, err := newHeader(o)
 	if err != nil {
-		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+		return nil, fmt.Errorf("create board: %w", err)
 	}
-	file, lock, err := createFile(o.Path, recordsAt+int64(h.slots)*recordSize)
+	for _, path := range o.Paths {
+		var w *Writer
+		if w, err = createBoard(path, h); err == nil {
+			return w, nil
+		}
+		err = fmt.Errorf("create board %s: %w", path, err)
+		if !cannotBeHad(err) {
+			break
+		}
+		if f, _, refused := openBoard(path); refused == nil {
+			_ = f.Close() // read only
+			return nil, fmt.Errorf("create board: %w: services read %s", ErrLocked, path)
+		}
+	}
+	return nil, err
+}
+
+func createBoard(path string, h header) (*Writer, error) {
+	f, err := createFiles(path, recordsAt+int64(h.slots)*recordSize)
 	if err != nil {
-		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+		return nil, err
 	}
-	w := &Writer{path: o.Path, mask: h.slots - 1, file: file, lock: lock, held: make([]byte, 0, maxHeld*recordSize)}
+	w := &Writer{path: path, mask: h.slots - 1, files: f, file: f.board, held: make([]byte, 0, maxHeld*recordSize)}
 	w.live.watermark = h.since
 	if err := w.publish(h); err != nil {
-		err = errors.Join(err, file.Close(), os.Remove(file.Name()), lock.Close())
-		return nil, fmt.Errorf("create board %s: %w", o.Path, err)
+		return nil, errors.Join(err, f.discard())
 	}
 	return w, nil
 }
+
+// Path returns where the board is.
+func (w *Writer) Path() string { return w.path }
 
 // publish gives the finished file its name: no reader ever opens half a board.
 func (w *Writer) publish(h header) error {
@@ -60,7 +81,7 @@ func (w *Writer) publish(h header) error {
 	if err := w.writeLive(); err != nil {
 		return err
 	}
-	return os.Rename(w.file.Name(), w.path)
+	return w.files.publish()
 }
 
 // Append adds v, a stall of the machine or what [Watched] tells. Readers see it
@@ -136,13 +157,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.live.closed = true
-	removed := os.Remove(w.path)
-	if errors.Is(removed, fs.ErrNotExist) {
-		removed = nil // somebody tidied up
-	}
-	err := errors.Join(w.written, w.writeLive(), removed, w.file.Close())
-	// Last: from here on the path is another writer's.
-	err = errors.Join(err, w.lock.Close())
+	err := errors.Join(w.written, w.writeLive(), w.files.remove(), w.files.close())
 	w.file = nil
 	if err != nil {
 		return fmt.Errorf("close board: %w", err)

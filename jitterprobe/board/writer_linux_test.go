@@ -18,7 +18,7 @@ func TestDeadWriterIsReplaced(t *testing.T) {
 	dead := create(t, path)
 	write(t, dead, 0, 3)
 	r := open(t, path)
-	if err := dead.lock.Close(); err != nil { // what the kernel does
+	if err := dead.files.lock.Close(); err != nil { // what the kernel does
 		t.Fatal(err)
 	}
 	if _, status := read(t, r); status.Closed || status.Watermark != gap(2).End {
@@ -34,7 +34,7 @@ func TestDeadWriterIsReplaced(t *testing.T) {
 func TestOneWriter(t *testing.T) {
 	path := testPath(t)
 	create(t, path)
-	if _, err := Create(WriterOptions{Path: path, Source: stall.ProbeSpin}); !errors.Is(err, ErrLocked) {
+	if _, err := Create(WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin}); !errors.Is(err, ErrLocked) {
 		t.Errorf("second writer: got error %v, want %v", err, ErrLocked)
 	}
 }
@@ -51,7 +51,7 @@ func TestCreateTakesNoPlaceOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{notes, link, dir} {
-		if w, err := Create(WriterOptions{Path: path, Slots: 64, Source: stall.ProbeSpin}); !errors.Is(err, ErrForeign) {
+		if w, err := Create(WriterOptions{Paths: []string{path}, Slots: 64, Source: stall.ProbeSpin}); !errors.Is(err, ErrForeign) {
 			t.Errorf("Create(%s) = %v, %v, want ErrForeign", path, w, err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestScaleDown(t *testing.T) {
 	names := &hosts{filepath.Join(dir, "hosts")}
 	names.write(t, "127.0.0.1", "127.0.0.2")
 	n.running[2] = n.agent.healthy(t, names.start(t,
-		append(n.agent.environment(), n.patience(), `OTELGC_GATEWAYS={dns: {hostname: gateways.test, port: "`+port+`", interval: 1s}}`),
+		append(n.agent.environment(), n.patience(), "OTELGC_GATEWAYS_INSECURE=true", `OTELGC_GATEWAYS={dns: {hostname: gateways.test, port: "`+port+`", interval: 1s}}`),
 		programs(t).collector, "--config", agentConfig))
 	ids := filepath.Join(dir, "spans.jsonl")
 	plain := start(t, n.agent.senderEnv("e2e-plain", "grpc", "off"), programs(t).plain,

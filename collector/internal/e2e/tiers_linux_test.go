@@ -55,7 +55,7 @@ func newTiers(t *testing.T, wait time.Duration) *tiers {
 // startAgent starts the agent, or starts it again at the same place.
 func (n *tiers) startAgent(t *testing.T) {
 	t.Helper()
-	n.running[2] = n.agent.collectBy(t, agentConfig, n.patience(),
+	n.running[2] = n.agent.collectBy(t, agentConfig, n.patience(), "OTELGC_GATEWAYS_INSECURE=true",
 		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s, %s]}}", n.gateways[0].grpc, n.gateways[1].grpc))
 }
 
@@ -68,7 +68,7 @@ func (n *tiers) patience() string { return "OTELGC_TIMEOUT=" + (2*n.wait + long)
 func (n *tiers) gateway(t *testing.T, i int) {
 	t.Helper()
 	n.running[i] = n.gateways[i].collectBy(t, gatewayConfig, n.patience(),
-		"OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_WAIT="+n.wait.String())
+		"OTELGC_BACKEND="+n.backends[i].addr, "OTELGC_BACKEND_INSECURE=true", "OTELGC_WAIT="+n.wait.String())
 }
 
 // stop ends the agent, then the gateways: each hands on what it holds.

@@ -21,15 +21,24 @@ import (
 
 const deploy = "../../deploy/"
 
-// withAll is kubernetes with all components.
-const withAll = "kubernetes with all components"
+// withAll is kubernetes with all components, withBoard apps with theirs.
+const (
+	withAll   = "kubernetes with all components"
+	withBoard = "apps with the board"
+)
+
+// all are all kustomizations that there are to apply.
+var all = []string{"kubernetes", "kubernetes/plaintext", withAll, "apps", withBoard}
 
 // build returns the documents of a kustomization.
 func build(t *testing.T, name string) [][]byte {
 	t.Helper()
 	dir := deploy + name
-	if name == withAll {
-		dir = withComponents(t, "sidecar/spin", "sidecar/dotnet", "tls")
+	switch name {
+	case withAll:
+		dir = withComponents(t, "kubernetes", "sidecar/spin", "sidecar/dotnet")
+	case withBoard:
+		dir = withComponents(t, "apps", "apps/board")
 	}
 	return buildDir(t, dir)
 }
@@ -52,8 +61,8 @@ func buildDir(t *testing.T, dir string) [][]byte {
 	return docs
 }
 
-// withComponents makes a kustomization of kubernetes and components.
-func withComponents(t *testing.T, components ...string) string {
+// withComponents makes a kustomization of another and components.
+func withComponents(t *testing.T, of string, components ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	relative := func(name string) string {
@@ -66,7 +75,7 @@ func withComponents(t *testing.T, components ...string) string {
 		}
 		return path
 	}
-	k := types.Kustomization{Resources: []string{relative("kubernetes")}}
+	k := types.Kustomization{Resources: []string{relative(of)}}
 	for _, c := range components {
 		k.Components = append(k.Components, relative(c))
 	}

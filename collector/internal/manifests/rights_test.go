@@ -56,7 +56,8 @@ func TestRights(t *testing.T) {
 	want := map[string]map[string][]string{
 		"kubernetes": {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {board, root1, root2}},
 		withAll:      {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, traced, root1, root2, caps}},
-		"apps":       {"orders": {board}, "invoices": nil},
+		"apps":       {"orders": nil, "invoices": nil},
+		withBoard:    {"orders": nil, "invoices": nil},
 	}
 	got := map[string]map[string][]string{}
 	for name := range want {

@@ -55,6 +55,11 @@ func refusals(obj runtime.Object) field.ErrorList {
 		return corevalidation.ValidateServiceCreate(o)
 	case *core.ConfigMap:
 		return corevalidation.ValidateConfigMap(o)
+	case *core.PersistentVolume:
+		o.Namespace = "" // it is in none
+		return corevalidation.ValidatePersistentVolume(o, corevalidation.PersistentVolumeSpecValidationOptions{})
+	case *core.PersistentVolumeClaim:
+		return corevalidation.ValidatePersistentVolumeClaim(o, corevalidation.PersistentVolumeClaimSpecValidationOptions{})
 	case *core.Namespace:
 		o.Namespace = "" // it is in none
 		return corevalidation.ValidateNamespace(o)
@@ -71,7 +76,7 @@ func refusals(obj runtime.Object) field.ErrorList {
 
 // TestValid: the API server takes every document.
 func TestValid(t *testing.T) {
-	for _, name := range []string{"kubernetes", "apps", withAll} {
+	for _, name := range all {
 		for _, doc := range build(t, name) {
 			if err := validate(doc); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, doc)

@@ -8,8 +8,11 @@ package demo
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 )
 
@@ -51,6 +54,15 @@ type Options struct {
 	LiveHeap uint64 // bytes
 	Inject   Inject
 	Seed     uint64
+}
+
+// CheckEnvironment returns what the service would refuse of its environment.
+func CheckEnvironment() error {
+	text := os.Getenv(otelgc.BudgetEnv)
+	if b, err := strconv.ParseFloat(text, 64); text != "" && (err != nil || !(b >= 0 && b <= 1)) {
+		return fmt.Errorf("%s=%q: want a fraction from 0 to 1", otelgc.BudgetEnv, text)
+	}
+	return nil
 }
 
 // childOptions are what the service has to know.

@@ -46,9 +46,14 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 		return nil, fmt.Errorf("make directory for the board: %w: name one in TMPDIR that this user may write to", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// No link may lead to a board, and some may lead to TMPDIR.
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make directory for the board: %w", err)
+	}
 
 	r := &runner{Options: o, clock: clock, cpus: runtime.NumCPU(), dir: dir}
-	if err := r.watch(filepath.Join(dir, "board")); err != nil {
+	if err := r.watch(filepath.Join(real, "board")); err != nil {
 		return nil, err
 	}
 	defer func() { _, stopErr := r.outside.Stop(); err = errors.Join(err, stopErr) }()
@@ -88,14 +93,13 @@ func (r *runner) watch(path string) (err error) {
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			return jitterprobe.Start(jitterprobe.Options{Clock: r.clock, OnGap: onGap})
 		},
-		Board: path, Clock: r.clock, OnGap: r.gaps.add,
+		Boards: []string{path}, Clock: r.clock, OnGap: r.gaps.add,
 	})
 	if err != nil {
 		return fmt.Errorf("probe the machine: %w", err)
 	}
-	if ok, why := r.outside.Board(); ok {
-		r.board = path
-	} else {
+	var why string
+	if r.board, why = r.outside.Board(); r.board == "" {
 		r.notes = append(r.notes, "The service did not learn of the machine's gaps: "+why)
 	}
 	return nil

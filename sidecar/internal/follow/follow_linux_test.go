@@ -30,7 +30,7 @@ func TestProcess(t *testing.T) {
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock, OnGap: onGap})
 		},
-		Board: path, NeedBoard: true, Clock: clock,
+		Boards: []string{path}, NeedBoard: true, Clock: clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,9 @@ func runDemo(e env, args []string) error {
 	if o.Schedule, err = schedule(set, *arrivals, *rate, *duration); err != nil {
 		return err
 	}
+	if err := demo.CheckEnvironment(); err != nil {
+		return wrongArgument{err}
+	}
 	report, err := demo.Run(e.ctx, o)
 	if e.ctx.Err() != nil && errors.Is(err, context.Cause(e.ctx)) {
 		return errors.New("interrupted")

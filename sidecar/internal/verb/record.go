@@ -55,11 +55,18 @@ func checkRecord(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return wrong("--record %s: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	// In the open directory, so that what is removed is what was made.
+	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return wrong("--record: %w: name a file in a directory that this user may write to", err)
+		return wrong("--record %s: %w", path, err)
 	}
-	return errors.Join(f.Close(), os.Remove(path)) // it is made when there is something to record
+	defer func() { _ = dir.Close() }() // nothing is written through it
+	name := filepath.Base(path)
+	f, err := dir.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return wrong("--record %s: %w: name a file in a directory that this user may write to", path, err)
+	}
+	return errors.Join(f.Close(), dir.Remove(name)) // it is made when there is something to record
 }
 
 // begin makes the file, once it is known how the probes run.

@@ -8,9 +8,6 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe/board"
 )
 
-// boardOff is the value of --board that turns the board off.
-const boardOff = "off"
-
 // run probes, tells the services of this host on the board, and exports, until
 // it is told to end.
 func run(e env, args []string) error {
@@ -19,7 +16,7 @@ func run(e env, args []string) error {
 	flags.add(set)
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT, SIGTERM or SIGHUP")
-	path := set.String("board", board.Path(), "the `file` through which services learn of gaps, or off")
+	path := set.String("board", "", "the `file` through which services learn of gaps, or off; without it\n$OTELGC_BOARD, else /run/otelgc/board, and /dev/shm/otelgc/board for who may not make that")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
 	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
 	gapCPU := set.Bool("gap-cpu", false, "put cpu.logical_number on the metric otelgc.jitter.gap.duration: a series for each CPU that is probed")
@@ -46,9 +43,12 @@ func run(e env, args []string) error {
 	if err != nil {
 		return wrong("--watch-cpus: %w", err)
 	}
-	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, beside: beside, needBoard: given(set, "board")}
-	if *path != boardOff {
-		s.board = *path
+	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, beside: beside, boards: board.Paths()}
+	if given(set, "board") {
+		s.boards, s.needBoard = []string{*path}, true
+		if *path == board.Off {
+			s.boards = nil
+		}
 	}
 	if *workload != "" && *record == "" {
 		return wrong("--workload: want --record, too")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
@@ -31,9 +32,9 @@ type sidecar struct {
 	env
 	log       *slog.Logger
 	probe     jitterprobe.Options
-	beside    []int // CPUs that have a probe of their own
-	board     string
-	needBoard bool
+	beside    []int    // CPUs that have a probe of their own
+	boards    []string // where the board may be; none for no board
+	needBoard bool     // it was asked for by name
 	gaps      gaps.Log
 	keep      bool // the gaps, for the document
 	gapCPU    bool // on the metric of gaps, too
@@ -69,7 +70,10 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	w, err := watch.Start(s.watching(x, record))
 	if err != nil {
 		err = errors.Join(err, x.close())
-		providers.Discard() // of what did not start nobody need hear
+		providers.Discard()                   // of what did not start nobody need hear
+		if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
+			return nil, wrong("--board: %w", err)
+		}
 		return nil, err
 	}
 	s.relax(w.Probe().Mode())
@@ -98,7 +102,7 @@ func (s *sidecar) watching(x *export, record *recorder) watch.Options {
 		},
 		Beside:      s.beside,
 		StartBeside: s.startBeside,
-		Board:       s.board, NeedBoard: s.needBoard, Clock: s.probe.Clock,
+		Boards:      s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
 		OnGap: func(g jitterprobe.Gap) {
 			if s.keep {
 				s.gaps.Add(g)
@@ -190,10 +194,10 @@ func (s *sidecar) sayStart(w *watch.Watch) {
 			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
 		}
 	}
-	switch ok, why := w.Board(); {
-	case ok:
-		s.log.Info("writing the board", "path", s.board)
-	case s.board != "":
+	switch path, why := w.Board(); {
+	case path != "":
+		s.log.Info("writing the board", "path", path)
+	case len(s.boards) > 0:
 		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
 	}
 }

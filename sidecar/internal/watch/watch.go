@@ -28,8 +28,8 @@ type Options struct {
 	Beside []int
 	// StartBeside starts the probe of one of them.
 	StartBeside func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
-	// Board is the path of the board; empty for none.
-	Board string
+	// Boards are the paths where the board may be; none for no board.
+	Boards []string
 	// NeedBoard makes it an error if there can be no board, other than that
 	// somebody else writes it.
 	NeedBoard bool
@@ -114,12 +114,12 @@ func Start(o Options) (*Watch, error) {
 }
 
 func (w *Watch) openBoard(o Options) error {
-	if o.Board == "" {
+	if len(o.Boards) == 0 {
 		w.boardNote = "off"
 		return nil
 	}
 	cpus := append(w.pinned(), w.beside.cpus...)
-	b, err := board.Create(board.WriterOptions{Path: o.Board, Clock: o.Clock, Source: w.probe.Mode().Source(), CPUs: cpus})
+	b, err := board.Create(board.WriterOptions{Paths: o.Boards, Clock: o.Clock, Source: w.probe.Mode().Source(), CPUs: cpus})
 	switch {
 	case err == nil:
 		w.board = b
@@ -154,8 +154,14 @@ func (w *Watch) Probe() *jitterprobe.Probe { return w.probe }
 // probe: without, no gap is called the machine's.
 func (w *Watch) Beside() (cpus []int, all bool) { return w.beside.cpus, w.beside.all }
 
-// Board reports whether the gaps are shown on a board, and if not, why.
-func (w *Watch) Board() (ok bool, why string) { return w.board != nil, w.boardNote }
+// Board returns where the board is on which the gaps are shown. Without one the
+// path is empty, and the note says why.
+func (w *Watch) Board() (path, note string) {
+	if w.board == nil {
+		return "", w.boardNote
+	}
+	return w.board.Path(), ""
+}
 
 // Unwritten returns how many gaps could not be written to the board.
 func (w *Watch) Unwritten() uint64 { return w.unwritten.Load() }

@@ -56,7 +56,7 @@ func TestWatch(t *testing.T) {
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			return jitterprobe.Start(jitterprobe.Options{Clock: clock, Threshold: 10 * time.Microsecond, OnGap: onGap})
 		},
-		Board: path, NeedBoard: clock.Shared(), Clock: clock,
+		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
 		OnGap: func(jitterprobe.Gap) { told.Add(1) },
 		OnTick: func(s jitterprobe.Snapshot) {
 			ticks.Add(1)
@@ -68,8 +68,8 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, why := w.Board(); ok != clock.Shared() {
-		t.Errorf("board: %v (%s)", ok, why)
+	if at, why := w.Board(); (at == path) != clock.Shared() {
+		t.Errorf("board: %q (%s)", at, why)
 	}
 	for ticks.Load() < 3 {
 		time.Sleep(time.Millisecond)
@@ -91,7 +91,7 @@ func TestWatchWithoutABoardItNeeds(t *testing.T) {
 		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, OnGap: onGap})
 		},
-		Board: "/proc/otelgc/board", NeedBoard: true,
+		Boards: []string{"/proc/otelgc/board"}, NeedBoard: true,
 	})
 	if err == nil {
 		t.Error("Start with a board under /proc: no error")
@@ -120,7 +120,7 @@ func TestBeside(t *testing.T) {
 		StartBeside: func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
 			return jitterprobe.Start(threshold(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, OnGap: onGap}))
 		},
-		Board: path, NeedBoard: clock.Shared(), Clock: clock,
+		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
 		OnGap: func(g jitterprobe.Gap) {
 			if inside.Add(1) != 1 {
 				t.Error("two gaps at once")
