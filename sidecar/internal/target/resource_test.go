@@ -47,7 +47,7 @@ func TestResource(t *testing.T) {
 		dotnetipc.ProcessInfo{PID: 1, Version: "10.0.9", EntryAssembly: "shop"})
 	got := map[attribute.Key]string{}
 	for _, kv := range a {
-		got[kv.Key] = kv.Value.Emit()
+		got[kv.Key] = kv.Value.String()
 	}
 	delete(got, "process.creation.time") // of this boot
 	want := map[attribute.Key]string{
