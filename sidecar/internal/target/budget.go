@@ -16,14 +16,14 @@ const (
 	// Of the memory that the sidecar may have, streams get a part and what is
 	// held of every target besides, mostly its queues of telemetry, another. The
 	// rest is the sidecar's own and the garbage of its collector.
-	streamsPart = 4
-	targetsPart = 3
+	streamsPart = 0.25
+	targetsPart = 0.4
 	// maxStreamBytes is what all streams may hold where nothing limits the
 	// sidecar's memory. One of a real process holds some 100 kB, and a few MB for
 	// a moment.
 	maxStreamBytes = 64 << 20
 	// targetBytes is what a target costs besides its stream.
-	targetBytes = 512 << 10
+	targetBytes = 600 << 10
 
 	// streamsWork is the CPU time that all streams may take, in CPUs, and
 	// workWindow the time over which it is judged: a stream that has something to
@@ -69,8 +69,8 @@ type budget struct {
 func newBudget(now func() stall.Instant, limit int64) *budget {
 	b := &budget{now: now, memory: maxStreamBytes, work: streamsWork * float64(workWindow), targets: maxTargets}
 	if limit > 0 {
-		b.memory = min(b.memory, float64(limit/streamsPart))
-		b.targets = int(max(1, min(maxTargets, limit/targetsPart/targetBytes)))
+		b.memory = min(b.memory, streamsPart*float64(limit))
+		b.targets = max(1, int(min(maxTargets, targetsPart*float64(limit)/targetBytes)))
 	}
 	return b
 }
