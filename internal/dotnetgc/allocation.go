@@ -20,8 +20,6 @@ const (
 	// not this one, AllocationTick ends there (runtime, src/coreclr/vm/gcenv.ee.cpp,
 	// UpdateGCEventStatus; seen of .NET 10). Only server GC fires it.
 	idGCJoin = 203
-
-	maxAllocators = 4096
 )
 
 // AllocationEventIDs returns the ids of the events that a session has to name
@@ -93,6 +91,7 @@ func (m *Model) allocator(thread uint64) *Allocation {
 		}
 		a = &Allocation{Thread: thread}
 		m.allocations[thread] = a
+		m.mostAllocators = max(m.mostAllocators, len(m.allocations))
 	}
 	return a
 }

@@ -24,8 +24,20 @@ func (s *openStop) empty() bool {
 	return s.Reason == ForGC && len(s.ran) == 0 && !s.lossy && s.Incomplete == ""
 }
 
-// enter notes that c runs in s.
-func (c *collection) enter(s *openStop) {
+// enter notes that c runs in s. What has too many of the other is given up.
+func (m *Model) enter(c *collection, s *openStop) {
+	switch {
+	case len(c.stops) == maxStopsOfCollection:
+		m.stats.Dropped++
+		c.tooMany = true
+		m.finish(c)
+		return
+	case len(s.ran) == maxCollectionsOfStop:
+		m.stats.Dropped++
+		s.Incomplete = "too many collections began in it"
+		m.endStop(s)
+		return
+	}
 	c.stops = append(c.stops, s)
 	s.ran = append(s.ran, c)
 	c.lossy = c.lossy || s.lossy

@@ -8,10 +8,6 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// maxOpen bounds the collections that are not handed out. A background one and
-// an ephemeral one run at once; more only wait for their histories.
-const maxOpen = 16
-
 // Collection is one collection, and what it ran in.
 type Collection struct {
 	gc.Collection
@@ -41,6 +37,7 @@ type collection struct {
 	sum        [gc.NumGenerations]generationData
 	overlapped bool // another one was handed out after it began
 	lossy      bool
+	tooMany    bool // stops: it was given up
 }
 
 // begin is GCStart.
@@ -60,10 +57,10 @@ func (m *Model) begin(s gcStart, at stall.Instant) {
 	}
 	m.last, m.counted = max(m.last, s.number), 0
 	c := &collection{gcStart: s, start: at}
-	if stop := m.standing(); stop != nil {
-		c.enter(stop)
-	}
 	m.open = append(m.open, c)
+	if stop := m.standing(); stop != nil {
+		m.enter(c, stop)
+	}
 	if len(m.open) > maxOpen {
 		m.stats.Dropped++
 		m.finish(m.open[0])

@@ -43,9 +43,8 @@ func (c *collection) lacks() string {
 	case c.global != nil && c.global.mechanisms&mechanismConcurrent != 0 && len(c.stops) < 2:
 		parts = append(parts, "a stop")
 	}
-	for _, s := range c.stops {
-		lack(s.Incomplete != "", "the end of a stop")
-	}
+	lack(slices.ContainsFunc(c.stops, func(s *openStop) bool { return s.Incomplete != "" }), "the end of a stop")
+	lack(c.tooMany, "its later stops: they are too many")
 	return strings.Join(parts, ", ")
 }
 
@@ -67,7 +66,8 @@ func (m *Model) finish(c *collection) {
 	}
 	m.share(&record.Collection)
 	m.allocated(c, &record.Collection)
-	m.out.Collections = append(m.out.Collections, record)
+	m.handOutCollection(record)
+	c.stops = nil // a stop may keep c, which must not keep all those before it
 }
 
 // record puts a collection in the project's terms.

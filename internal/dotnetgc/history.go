@@ -49,9 +49,6 @@ type globalHistory struct {
 	memoryLoad gc.Maybe[float64]
 }
 
-// maxHeaps is MAX_SUPPORTED_HEAPS (runtime, src/coreclr/gc/gcpriv.h).
-const maxHeaps = 1024
-
 func readGlobalHistory(b []byte, version int) (h globalHistory, ok bool) {
 	need := [...]int{28, 30, 38}
 	if len(b) < need[min(max(version, 0), 2)] {

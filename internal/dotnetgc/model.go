@@ -36,9 +36,10 @@ type Model struct {
 	paused      time.Duration // by all stops for collections so far
 	pausedUntil stall.Instant
 
-	allocations map[uint64]*Allocation // by thread
+	allocations    map[uint64]*Allocation // by thread
+	mostAllocators int                    // that it has held: a map keeps its memory
 
-	out   Output
+	out   output
 	stats Stats
 }
 

@@ -77,11 +77,6 @@ func pauseModeOf(v uint32) (m gc.Maybe[PauseMode]) {
 	return m
 }
 
-// maxUnnamed bounds the numbers without a name that are told apart. The names
-// become values of attributes of metrics, each of which is kept for ever: a
-// broken stream must not make as many as there are numbers.
-const maxUnnamed = 64
-
 // nameOf names v. A number that is not known is kept as it is, if a runtime to
 // come can mean it.
 func nameOf(names []string, kind string, v uint32) string {

@@ -25,7 +25,7 @@ type Stats struct {
 	Malformed uint64 // events that are too short, or say what cannot be, or when
 	Unmatched uint64 // events of stops that fit no stop, and stops that were never over
 	Orphans   uint64 // events of collections whose start was not seen
-	Dropped   uint64 // what was given up because too much was open
+	Dropped   uint64 // collections, stops and records that were given up over a limit
 }
 
 // lost notes that events are missing. What is open then may lack a part that
@@ -42,17 +42,52 @@ func (m *Model) lost(thread, n uint64, since, at stall.Instant) {
 		return
 	}
 	m.hole(since, at, "events were lost")
-	m.out.Incomplete[len(m.out.Incomplete)-1].Lost = n
+	m.out.Incomplete[len(m.out.Incomplete)-1].Lost += n
 }
 
+// output is what was not taken.
+type output struct {
+	Output
+	held int // bytes of memory
+}
+
+// hole names a stretch that was not seen. The last one grows if there are too
+// many: more is unseen than was, never less.
 func (m *Model) hole(start, end stall.Instant, why string) {
-	m.out.Incomplete = append(m.out.Incomplete, Hole{Span: stall.Span{Start: start, End: max(start, end)}, Why: why})
+	end = max(start, end)
+	if n := len(m.out.Incomplete); n == maxUntaken {
+		last := &m.out.Incomplete[n-1]
+		last.Start, last.End = min(last.Start, start), max(last.End, end)
+		return
+	}
+	m.out.Incomplete = append(m.out.Incomplete, Hole{Span: stall.Span{Start: start, End: end}, Why: why})
+	m.out.held += 2 * holeBytes
+}
+
+func (m *Model) handOutStop(s Stop) {
+	if len(m.out.Stops) == maxUntaken {
+		m.stats.Dropped++
+		m.hole(s.Begin, s.latest(), "stops were not taken")
+		return
+	}
+	m.out.Stops = append(m.out.Stops, s)
+	m.out.held += s.heldBytes()
+}
+
+func (m *Model) handOutCollection(c Collection) {
+	if len(m.out.Collections) == maxUntaken {
+		m.stats.Dropped++
+		m.hole(c.Start.Or(0), m.now, "collections were not taken")
+		return
+	}
+	m.out.Collections = append(m.out.Collections, c)
+	m.out.held += c.heldBytes()
 }
 
 // Take returns what became known since the last call. The caller owns it.
 func (m *Model) Take() Output {
-	out := m.out
-	m.out = Output{}
+	out := m.out.Output
+	m.out = output{}
 	return out
 }
 

@@ -6,10 +6,6 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// maxOpenStops bounds the threads that are stopping the world at once. One
-// holds the lock, and those that wait for it are few.
-const maxOpenStops = 64
-
 // suspendBegin begins a stop on a thread.
 func (m *Model) suspendBegin(thread uint64, reason SuspendReason, at stall.Instant) {
 	if o := m.stopOf(thread); o != nil {
@@ -23,7 +19,7 @@ func (m *Model) suspendBegin(thread uint64, reason SuspendReason, at stall.Insta
 	m.stops = append(m.stops, s)
 	if reason == ForGCPrep {
 		if c := m.background(); c != nil {
-			c.enter(s)
+			m.enter(c, s)
 		}
 	}
 }
@@ -48,9 +44,9 @@ func (m *Model) suspendEnd(thread uint64, at stall.Instant) {
 	}
 	o.Suspended = at
 	// Another thread's GCStart of the same tick may come first.
-	for _, c := range m.open {
-		if len(c.stops) == 0 && c.start == at && o.Reason == ForGC {
-			c.enter(o)
+	for i := 0; i < len(m.open); i++ {
+		if c := m.open[i]; len(c.stops) == 0 && c.start == at && o.Reason == ForGC {
+			m.enter(c, o)
 		}
 	}
 }
@@ -142,7 +138,7 @@ func (m *Model) endStop(s *openStop) {
 	if s.empty() {
 		m.counted++
 	}
-	m.out.Stops = append(m.out.Stops, s.Stop)
+	m.handOutStop(s.Stop)
 	m.finishReady()
 }
 

@@ -39,7 +39,7 @@ func (r *Reader) enter(f frame, body []byte) error {
 	case kindSequencePoint:
 		err = r.sequencePoint(&r.block.cursor)
 	case kindThread:
-		err = r.threads.define(&r.block.cursor, r.limits.Threads)
+		err = r.defineThreads(&r.block.cursor)
 	case kindRemoveThread:
 		err = r.removeThreads(&r.block.cursor)
 	}
@@ -51,7 +51,7 @@ func (r *Reader) enter(f frame, body []byte) error {
 
 // leave steps over a block that is done.
 func (r *Reader) leave(f frame) error {
-	r.block.open = false
+	r.block = block{} // it must not keep the buffer
 	if r.header.Version != 6 {
 		if b := r.src.rest(); b[f.end-1] != tagEnd {
 			return &Error{r.src.offset + int64(f.end-1), broken("tag %d at the end of a block, want %d", b[f.end-1], tagEnd)}
@@ -102,6 +102,7 @@ func (r *Reader) decodeSome() error {
 
 // take hands one event of a block to whom it belongs.
 func (r *Reader) take(h *head) error {
+	r.steps++
 	if r.block.metadata {
 		return r.defineType(h.payload)
 	}

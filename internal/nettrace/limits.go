@@ -1,18 +1,28 @@
 package nettrace
 
-// The named defaults of [Limits], and the limits of the package itself.
-const (
-	// DefaultBlockBytes is the largest block of format 6. The runtime keeps
-	// its blocks of formats 4 and 5 near 100 kB (ep-block.c).
-	DefaultBlockBytes = 1<<24 - 1
-	// DefaultHeldEvents and DefaultHeldBytes are above what one flush of a
-	// session with the runtime's usual buffer holds.
-	DefaultHeldEvents = 1 << 18
-	DefaultHeldBytes  = 32 << 20
-	DefaultMetadata   = 1 << 16
-	DefaultNameBytes  = 8 << 20
-	DefaultThreads    = 1 << 16
+import "unsafe"
 
+// The defaults of [Limits]: for a stream of a process that nobody need trust.
+// All together are some 12 MB, of which a stream of a real one has a hundredth.
+const (
+	// DefaultBlockBytes is ten times the largest block of a runtime: it keeps
+	// its blocks near 100 kB (ep-block.c).
+	DefaultBlockBytes = 1 << 20
+	// DefaultHeldEvents and DefaultHeldBytes are ten times what one flush holds
+	// of a process that allocates gigabytes in a second, or that collects a
+	// hundred heaps a hundred times in one: the runtime flushes every 100 ms.
+	DefaultHeldEvents = 1 << 15
+	DefaultHeldBytes  = 4 << 20
+	// DefaultMetadata: a session with the provider of the runtime has less than
+	// a hundred types of events.
+	DefaultMetadata  = 1 << 12
+	DefaultNameBytes = 1 << 19
+	// DefaultThreads: a sequence point names every thread that had an event.
+	DefaultThreads = 1 << 14
+)
+
+// The limits of the package itself.
+const (
 	// MaxTypeName is the longest name of an object in formats 4 and 5.
 	MaxTypeName = 128
 	// MaxKeyValues is the number of pairs in a trace block of format 6.
@@ -28,12 +38,22 @@ type Limits struct {
 	// counted in Stats.Forced.
 	HeldEvents, HeldBytes int
 	// Metadata is the largest id of a type of event, NameBytes the sum of all
-	// names. Over it: an error.
+	// names, each with what it takes to keep it apart from the others. Over it:
+	// an error.
 	Metadata, NameBytes int
 	// Threads that are known at once. Over it, what is known of their sequence
 	// numbers is forgotten and counted in Stats.Forgotten; in format 6, where
 	// their ids would be lost with it, an error.
 	Threads int
+}
+
+// FileLimits returns limits for a file that its owner wants to read: tools write
+// blocks as large as format 6 allows, and the events of every provider.
+func FileLimits() Limits {
+	return Limits{
+		BlockBytes: 1<<24 - 1, HeldEvents: 1 << 18, HeldBytes: 32 << 20,
+		Metadata: 1 << 16, NameBytes: 8 << 20, Threads: 1 << 16,
+	}
 }
 
 func (l Limits) withDefaults() Limits {
@@ -50,6 +70,35 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Threads, DefaultThreads)
 	return l
 }
+
+// The memory of what a reader holds, in bytes: no less than the heap has. A map
+// can be half empty, and keeps its memory when it is emptied.
+const (
+	readerBytes = int(unsafe.Sizeof(Reader{})) + 512
+	itemBytes   = int(unsafe.Sizeof(item{}))
+	runBytes    = int(unsafe.Sizeof(run{}))
+	typeBytes   = int(unsafe.Sizeof(eventType{}))*9/8 + int(unsafe.Sizeof(&eventType{}))
+	nameBytes   = 128 // of a name, besides its text
+	threadBytes = 96
+	rowBytes    = 3 * int(unsafe.Sizeof(threadRow{})+unsafe.Sizeof(uint64(0)))
+)
+
+// Held returns how many bytes of memory the reader holds at most. It may be
+// called from the Read of the reader's own stream.
+func (r *Reader) Held() int {
+	return readerBytes + cap(r.src.buf) + r.types.held() + r.threads.held() +
+		cap(r.held.items)*itemBytes + cap(r.held.payloads) + cap(r.held.runs)*runBytes
+}
+
+func (t *types) held() int {
+	return cap(t.list)*int(unsafe.Sizeof(&eventType{})) + t.defined*typeBytes + t.bytes*9/8 + cap(t.scratch)
+}
+
+func (t *threads) held() int { return t.mostCaptured*threadBytes + t.mostRows*rowBytes }
+
+// Steps returns a measure of the work that the stream was: how many events,
+// losses, types, threads and blocks were decoded.
+func (r *Reader) Steps() uint64 { return r.steps }
 
 // Stats counts what a stream held and what happened to it.
 type Stats struct {

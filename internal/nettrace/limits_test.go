@@ -168,7 +168,7 @@ func TestPromise(t *testing.T) {
 	stream := append(w.Bytes(), 0xff, 0xff, 0xff, 2, 20, 0, 1, 0)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, _, err := read(t, stream, nettrace.Options{})
+	_, _, err := read(t, stream, nettrace.Options{Limits: nettrace.FileLimits()})
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("allocated %d bytes for a stream of %d, %v", got, len(stream), err)

@@ -15,8 +15,9 @@ type eventType struct {
 // types are the types of events, by their ids, which are small and dense.
 type types struct {
 	list    []*eventType
+	defined int               // entries of list that are not nil
 	byName  map[string]string // keeps one copy of each name
-	bytes   int               // of the names
+	bytes   int               // of the names, with what it takes to keep them
 	scratch []byte
 }
 
@@ -28,21 +29,27 @@ func (t *types) get(id uint32) *eventType {
 }
 
 func (t *types) forget() {
-	t.list = t.list[:0]
-	clear(t.byName)
-	t.bytes = 0
+	*t = types{byName: make(map[string]string)}
 }
 
 func (t *types) intern(b []byte, limit int) (string, error) {
 	if s, ok := t.byName[string(b)]; ok {
 		return s, nil
 	}
-	if t.bytes += len(b); t.bytes > limit {
+	if t.bytes += len(b) + nameBytes; t.bytes > limit {
 		return "", overLimit("name bytes", uint64(t.bytes), uint64(limit))
 	}
 	s := string(b)
 	t.byName[s] = s
 	return s, nil
+}
+
+// internWide is intern of UTF-16.
+func (t *types) internWide(b []byte, limit int) (string, error) {
+	if n := len(b) / 2; n > limit {
+		return "", overLimit("name bytes", uint64(n), uint64(limit))
+	}
+	return t.intern(t.fromWide(b), limit)
 }
 
 // fromWide turns UTF-16 into UTF-8, in memory that the next call uses.
@@ -69,6 +76,12 @@ func (r *Reader) define(id uint32, provider, name string, event, version int) er
 	for len(r.types.list) <= int(id) {
 		r.types.list = append(r.types.list, nil)
 	}
+	if r.types.list[id] == nil {
+		r.types.defined++
+	} else {
+		// What is held would keep the type that was there, and so on.
+		r.held.releaseAll()
+	}
 	wanted := r.want == nil || r.want(provider, event, version)
 	r.types.list[id] = &eventType{provider, name, event, version, wanted}
 	return nil
@@ -79,12 +92,12 @@ func (r *Reader) define(id uint32, provider, name string, event, version int) er
 func (r *Reader) defineType(payload []byte) error {
 	c := cursor{b: payload}
 	id := c.u32()
-	provider, err := r.types.intern(r.types.fromWide(c.wide()), r.limits.NameBytes)
+	provider, err := r.types.internWide(c.wide(), r.limits.NameBytes)
 	if err != nil {
 		return err
 	}
 	event := int(int32(c.u32()))
-	name, err := r.types.intern(r.types.fromWide(c.wide()), r.limits.NameBytes)
+	name, err := r.types.internWide(c.wide(), r.limits.NameBytes)
 	if err != nil {
 		return err
 	}
@@ -101,6 +114,7 @@ func (r *Reader) defineType(payload []byte) error {
 func (r *Reader) defineTypes(c *cursor) error {
 	c.take(int(c.u16()))
 	for c.more() {
+		r.steps++
 		row := c.sub(int(c.u16()))
 		id := row.uvarint32()
 		provider, err := r.types.intern(row.text(), r.limits.NameBytes)

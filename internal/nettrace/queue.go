@@ -148,11 +148,39 @@ func (q *queue) sink() {
 func (q *queue) rest() {
 	q.all = false
 	if len(q.runs) == 0 && q.open.next == q.open.end {
-		q.items, q.payloads, q.used = q.items[:0], q.payloads[:0], 0
+		q.empty(0)
+		q.payloads = q.payloads[:0]
 		return
 	}
 	if q.used > len(q.items)/2 {
 		q.compact()
+	}
+}
+
+// empty cuts the items down to n. Those behind must not keep a type that is
+// forgotten.
+func (q *queue) empty(n int) {
+	clear(q.items[n:])
+	q.items, q.used = q.items[:n], 0
+}
+
+// What a queue keeps when it is empty and nothing arrives, so that a stream with
+// little to say does not allocate.
+const (
+	keptItems    = 1 << 8
+	keptPayloads = 1 << 15
+)
+
+// free gives back the memory of an empty queue, but for a little.
+func (q *queue) free() {
+	if cap(q.items) > keptItems {
+		q.items = nil
+	}
+	if cap(q.payloads) > keptPayloads {
+		q.payloads = nil
+	}
+	if cap(q.runs) > keptItems {
+		q.runs = nil
 	}
 }
 
@@ -174,7 +202,8 @@ func (q *queue) compact() {
 		}
 		r.next, r.end = first, n
 	}
-	q.items, q.payloads, q.used = q.items[:n], q.payloads[:bytes], 0
+	q.empty(n)
+	q.payloads = q.payloads[:bytes]
 	slices.SortFunc(q.runs, func(a, b run) int {
 		if a.ticks != b.ticks {
 			if a.ticks < b.ticks {

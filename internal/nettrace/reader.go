@@ -27,6 +27,7 @@ type Reader struct {
 	released Ticks // of the last event that was handed out
 	event    Event
 	stats    Stats
+	steps    uint64
 	idle     error // the timeout that is to be returned once nothing is held
 	err      error // sticky, once nothing is held
 }
@@ -39,7 +40,7 @@ type Reader struct {
 func NewReader(stream io.Reader, o Options) (*Reader, error) {
 	r := &Reader{src: source{r: stream}, limits: o.Limits.withDefaults(), want: o.Want}
 	r.types.byName = make(map[string]string)
-	r.threads.captured = make(map[uint64]*captured)
+	r.threads.forgetNumbers()
 	if err := r.readHeader(); err != nil {
 		return nil, r.place(err)
 	}
@@ -105,6 +106,7 @@ func (r *Reader) Next() (*Event, error) {
 		if r.idle != nil {
 			err := r.idle
 			r.idle = nil
+			r.rest()
 			return nil, err
 		}
 		if r.err != nil {
@@ -125,6 +127,12 @@ func (r *Reader) handOut() {
 	if e.PID == 0 {
 		e.PID = r.header.PID
 	}
+}
+
+// rest gives back the memory that a burst took: nothing is held.
+func (r *Reader) rest() {
+	r.held.free()
+	r.src.free()
 }
 
 // fail releases what is held, and keeps the error for when that is handed out.
@@ -175,6 +183,7 @@ func (r *Reader) step() error {
 	if err != nil {
 		return err
 	}
+	r.steps++
 	return r.enter(f, b[f.start:f.start+f.size])
 }
 

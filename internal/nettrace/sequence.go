@@ -32,6 +32,7 @@ func (r *Reader) lose(capture uint64, n uint32, since, ticks Ticks) {
 
 // missing holds a place where events are missing.
 func (r *Reader) missing(capture uint64, n uint32, since, ticks Ticks) {
+	r.steps++
 	pid, thread := r.threads.resolve(capture)
 	r.held.push(item{ticks: ticks, since: since, thread: thread, pid: pid, lost: n})
 }
@@ -57,6 +58,7 @@ func (r *Reader) sequencePoint(c *cursor) error {
 		return overLimit("threads of a sequence point", uint64(n), uint64(r.limits.Threads))
 	}
 	for range n {
+		r.steps++
 		var id uint64
 		var seq uint32
 		if six {
@@ -75,7 +77,7 @@ func (r *Reader) sequencePoint(c *cursor) error {
 	r.held.releaseAll()
 	if flags&flushThreads != 0 {
 		r.threads.forget()
-		clear(r.threads.rows)
+		r.threads.rows, r.threads.mostRows = make(map[uint64]threadRow), 0
 	}
 	if flags&flushMetadata != 0 {
 		r.types.forget()
@@ -103,6 +105,7 @@ func (r *Reader) removeThreads(c *cursor) error {
 		if n == r.limits.Threads {
 			return overLimit("threads removed at once", uint64(n)+1, uint64(r.limits.Threads))
 		}
+		r.steps++
 		id, seq := c.uvarint(), c.uvarint32()
 		if c.bad {
 			break

@@ -3,7 +3,6 @@ package nettrace
 import (
 	"errors"
 	"io"
-	"slices"
 )
 
 const (
@@ -54,8 +53,16 @@ func (s *source) makeRoom(n int) {
 		s.lo = 0
 	}
 	if s.hi == len(s.buf) {
-		s.buf = slices.Grow(s.buf, max(firstBufferBytes, len(s.buf)))
-		s.buf = s.buf[:cap(s.buf)]
+		// Twice as much, but not much more than is asked for.
+		size := max(firstBufferBytes, min(2*len(s.buf), n+firstBufferBytes))
+		s.buf = append(make([]byte, 0, size), s.buf...)[:size]
+	}
+}
+
+// free gives back the memory of a large block that is done.
+func (s *source) free() {
+	if s.lo == s.hi && len(s.buf) > firstBufferBytes {
+		s.buf, s.lo, s.hi = nil, 0, 0
 	}
 }
 

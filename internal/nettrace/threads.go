@@ -13,6 +13,8 @@ type threads struct {
 	lastID   uint64
 	forgot   bool // the map is not all that was seen
 	rows     map[uint64]threadRow
+
+	mostCaptured, mostRows int // that the maps have held
 }
 
 // threadRow is what format 6 says of a thread, by its index.
@@ -35,6 +37,7 @@ func (t *threads) find(id uint64, limit int, s *Stats) (*captured, bool) {
 		}
 		c = &captured{}
 		t.captured[id] = c
+		t.mostCaptured = max(t.mostCaptured, len(t.captured))
 	}
 	t.last, t.lastID = c, id
 	return c, seen
@@ -42,8 +45,12 @@ func (t *threads) find(id uint64, limit int, s *Stats) (*captured, bool) {
 
 // forget drops the sequence numbers: the next ones cannot be judged.
 func (t *threads) forget() {
-	clear(t.captured)
-	t.last, t.forgot = nil, true
+	t.forgetNumbers()
+	t.forgot = true
+}
+
+func (t *threads) forgetNumbers() {
+	t.captured, t.mostCaptured, t.last = make(map[uint64]*captured), 0, nil
 }
 
 // resolve returns the process of a thread, if the stream says it, and the
@@ -59,13 +66,15 @@ func (t *threads) resolve(index uint64) (pid int, id uint64) {
 	return row.pid, row.id
 }
 
-// define reads a thread block of format 6: rows of u16 length, each an index
+// defineThreads reads a thread block of format 6: rows of u16 length, each an index
 // and optional parts.
-func (t *threads) define(c *cursor, limit int) error {
+func (r *Reader) defineThreads(c *cursor) error {
+	t, limit := &r.threads, r.limits.Threads
 	if t.rows == nil {
 		t.rows = make(map[uint64]threadRow)
 	}
 	for c.more() {
+		r.steps++
 		row := c.sub(int(c.u16()))
 		index := row.uvarint()
 		info := readThread(&row)
@@ -78,6 +87,7 @@ func (t *threads) define(c *cursor, limit int) error {
 			}
 		}
 		t.rows[index] = info
+		t.mostRows = max(t.mostRows, len(t.rows))
 	}
 	if c.bad {
 		return broken("thread block ends within a row")

@@ -22,7 +22,7 @@ type Options struct {
 	UniqueKeys bool
 	// LogQueue is how many events may wait to be exported if the environment
 	// does not say (OTEL_BLRP_MAX_QUEUE_SIZE); 2048 if zero. The queue's memory
-	// is taken at once.
+	// is taken at once, and a quarter more for what is exported together.
 	LogQueue int
 	// Traces asks for a provider of tracers.
 	Traces bool

@@ -94,7 +94,7 @@ func (p *Providers) startLogs(ctx context.Context, o Options) error {
 			return fmt.Errorf("make log exporter: %w", err)
 		}
 		queue := size("OTEL_BLRP_MAX_QUEUE_SIZE", cmp.Or(o.LogQueue, defaultQueue))
-		batch := min(queue, size("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", defaultBatch))
+		batch := min(queue, size("OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", cmp.Or(o.LogQueue/4, defaultBatch)))
 		p.logs.tally.room = uint64(queue + batch)
 		batcher := sdklog.NewBatchProcessor(countedLogs{e, &p.logs},
 			sdklog.WithMaxQueueSize(queue), sdklog.WithExportMaxBatchSize(batch))

@@ -17,7 +17,7 @@ import (
 
 // readDotnet reads a nettrace file.
 func readDotnet(r *Report, in io.Reader, _ Options) error {
-	stream, err := nettrace.NewReader(in, nettrace.Options{})
+	stream, err := nettrace.NewReader(in, nettrace.Options{Limits: nettrace.FileLimits()})
 	switch {
 	case errors.Is(err, nettrace.ErrVersion):
 		return err // it names the mend

@@ -17,8 +17,10 @@ import (
 const (
 	// maxAllocators bounds the threads that are kept apart, maxToldAllocators
 	// those that the summary names.
-	maxAllocators     = 4096
+	maxAllocators     = 1024
 	maxToldAllocators = 64
+	// allocatorBytes is the memory of one of them, at most.
+	allocatorBytes = 256
 )
 
 // costOfAllocations is what a user should know who asked for them.

@@ -21,7 +21,7 @@ func TestCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &logBuffer{}
-	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process)}
+	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process), budget: newBudget(clock.Now, 0)}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	alive := make([]context.Context, maxTargets+3)

@@ -29,7 +29,7 @@ type Summary struct {
 	SuspendTotal  int64  `json:"suspend_total"` // of the pauses, what it took to stop the threads
 	Suspensions   uint64 `json:"suspensions"`   // stops that were not for collections
 	SuspensionSum int64  `json:"suspension_total"`
-	Lost          uint64 `json:"lost,omitempty"` // events
+	Lost          uint64 `json:"lost,omitempty"` // events, and records over a limit
 	Late          uint64 `json:"late,omitempty"` // stops that came after the watermark had passed them
 	Watched       int64  `json:"watched"`
 	// PauseShare is PauseTotal in Watched. TimeInGC is the runtime's own "% time
@@ -40,6 +40,10 @@ type Summary struct {
 	TimeInGC   gc.Maybe[float64] `json:"time_in_gc,omitzero"`
 	Unseen     int64             `json:"unseen"` // since the first session began
 	Why        string            `json:"why,omitempty"`
+	// Detached is how often the stream of the process was ended because it took
+	// more memory or CPU time than its share; DetachedWhy says of which.
+	Detached    uint64 `json:"detached,omitempty"`
+	DetachedWhy string `json:"detached_why,omitempty"`
 
 	Slowed slowed.Tally `json:"slowed,omitzero"`
 
@@ -55,6 +59,7 @@ type Summary struct {
 	Unexported *otelenv.Unexported `json:"not_exported,omitempty"` // of its telemetry
 
 	order uint64 // when it was first seen
+	group string // that it shares with
 	inGC  timeInGC
 }
 

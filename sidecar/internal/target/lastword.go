@@ -11,6 +11,8 @@ import (
 // end says the last word of the process.
 func (p *process) end(ctx context.Context) {
 	switch {
+	case context.Cause(ctx) == errDisplaced:
+		p.summary.Why = errDisplaced.Error()
 	case p.outside.why != "" && p.summary.Sessions == 0:
 		p.summary.Why = "its collections were not watched: " + p.outside.why
 	case p.failure != nil && p.summary.Sessions == 0:
@@ -49,6 +51,9 @@ func (p *process) sayEnd() {
 	}
 	if slowed := s.Slowed.String(); slowed != "" {
 		facts = append(facts, "slowed_by_the_machine", slowed)
+	}
+	if s.Detached > 0 {
+		facts = append(facts, "detached", s.Detached, "detached_why", s.DetachedWhy)
 	}
 	if s.Lost > 0 {
 		facts = append(facts, "events_lost", s.Lost)

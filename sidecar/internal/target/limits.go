@@ -12,8 +12,9 @@ const (
 	maxUntold = 64
 
 	// logQueue is how many events of one process may wait for the Collector:
-	// five seconds of the most that go out. Every process has a queue.
-	logQueue = 512
+	// two seconds of the most that go out. Every process has a queue, which is most
+	// of targetBytes.
+	logQueue = 256
 
 	// scanEvery is the time between two looks for processes.
 	scanEvery = time.Second

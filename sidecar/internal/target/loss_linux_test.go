@@ -34,6 +34,7 @@ func TestLossIsSaid(t *testing.T) {
 	}
 	v.model = dotnetgc.NewModel(v.reader.Header(), dotnetgc.Options{})
 	v.began = stall.Instant(from)
+	v.in, v.share = &stream{}, r.budget.join(v.group)
 	v.cover.attach(v.began, v.began)
 	if err := v.read(); !errors.Is(err, errStreamEnded) {
 		t.Fatal(err)

@@ -91,6 +91,12 @@ func whyOrphan(r dotnetgc.SuspendReason) string {
 
 func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }
 
+// givenUp counts records of the model that were over a limit.
+func (o *output) givenUp(n uint64) { o.telemetry.Dropped("dotnet_record", "limit", n, 0) }
+
+// detached counts a session that took more than its share.
+func (o *output) detached() { o.telemetry.Dropped("dotnet_session", "limit", 1, 0) }
+
 func (o *output) status(since, now, mark stall.Instant, unseen []stall.Span, covered float64, s *Summary) {
 	o.telemetry.Coverage(stall.Dotnet, covered)
 	if share, known := s.paused(); known {

@@ -26,6 +26,11 @@ type process struct {
 	resume  bool        // it may wait for us at its start
 	after   []func()    // what is to be done when it ended; the watcher's
 
+	group     string // with whom it shares
+	budget    *budget
+	cancel    context.CancelCauseFunc
+	displaced bool // another has its place; the watcher's
+
 	followed *hostwatch.Watch // of somebody else, nil for none
 	host     host
 	usual    gc.Usual
@@ -49,7 +54,8 @@ func newProcess(o Options, id dotnetipc.Identity) *process {
 	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
 	p.allocations.on = o.Allocations
 	p.log = o.Log.With("pid", id.PID)
-	p.summary = Summary{PID: id.PID, order: p.order}
+	p.group = groupOf(o.Proc, id)
+	p.summary = Summary{PID: id.PID, order: p.order, group: p.group}
 	return p
 }
 
@@ -61,10 +67,14 @@ func (p *process) run(ctx context.Context) {
 		said := p.failure
 		p.failure = p.session(ctx)
 		p.cover.detach()
+		greedy := errors.Is(p.failure, errDetached)
+		if greedy {
+			p.detached()
+		}
 		if ctx.Err() != nil || p.ended(ctx) {
 			break
 		}
-		if p.clock.Now().Sub(began) > lastDelay {
+		if p.clock.Now().Sub(began) > lastDelay && !greedy {
 			delay = firstDelay
 		}
 		p.lookOutside()
@@ -73,6 +83,15 @@ func (p *process) run(ctx context.Context) {
 		delay = min(2*delay, lastDelay)
 	}
 	p.end(ctx)
+}
+
+// detached counts that the stream of the process took more than its share.
+func (p *process) detached() {
+	p.summary.Detached++
+	p.summary.DetachedWhy = p.failure.Error()
+	if p.output != nil {
+		p.output.detached()
+	}
 }
 
 // ended reports whether the process is gone. Its stream breaks off a moment

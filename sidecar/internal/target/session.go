@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
@@ -54,17 +55,23 @@ func (p *process) session(ctx context.Context) error {
 	}
 	after := p.clock.Now()
 	defer func() { _ = s.Close() }()
+	// Until it is read in full, there is no good order to end it in.
+	early := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer early()
 	if p.resume {
 		if err := client.Resume(ctx); err != nil {
 			return err
 		}
 	}
-	in := &stream{s: s, wait: headerFor}
-	r, err := nettrace.NewReader(in, nettrace.Options{Want: dotnetgc.Want})
+	v := &view{process: p, by: by, began: after, share: p.budget.join(p.group)}
+	defer v.share.leave()
+	v.in = &stream{s: s, wait: headerFor, until: time.Now().Add(headerFor), pay: v.pay}
+	r, err := nettrace.NewReader(v.in, nettrace.Options{Want: dotnetgc.Want})
 	if err != nil {
-		return fmt.Errorf("read events of process %d: %w", p.id.PID, err)
+		return v.broke(err)
 	}
-	in.wait = readFor
+	v.reader = r
+	v.in.wait, v.in.until = readFor, time.Time{}
 	if err := sameClock(r.Header(), by, before, after); err != nil {
 		return err
 	}
@@ -77,8 +84,10 @@ func (p *process) session(ctx context.Context) error {
 	if p.allocations.on {
 		p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
 	}
-	defer stopper(ctx, s)()
-	v := &view{process: p, reader: r, by: by, began: after}
+	if !early() {
+		return context.Cause(ctx)
+	}
+	defer stopper(ctx, v.in)()
 	v.model = dotnetgc.NewModel(r.Header(), dotnetgc.Options{Since: after.Add(-by)})
 	return v.read()
 }
@@ -108,35 +117,48 @@ func sameClock(h nettrace.Header, by time.Duration, before, after stall.Instant)
 	return nil
 }
 
-// stream gives up a read after a while: a quiet process sends nothing.
+// stream gives up a read after a while: a quiet process sends nothing. Each read is
+// paid for.
 type stream struct {
-	s    *dotnetipc.Session
-	wait time.Duration
+	s     *dotnetipc.Session
+	wait  time.Duration
+	until time.Time // all reads are over; zero for never
+	pay   func(work time.Duration) error
+	cut   atomic.Bool // it did not end in good order
 }
 
 func (s *stream) Read(b []byte) (int, error) {
-	if err := s.s.SetReadDeadline(time.Now().Add(s.wait)); err != nil {
+	end := time.Now().Add(s.wait)
+	if !s.until.IsZero() && s.until.Before(end) {
+		end = s.until
+	}
+	if err := s.s.SetReadDeadline(end); err != nil {
 		return 0, err
 	}
-	return s.s.Read(b)
+	n, err := s.s.Read(b)
+	if over := s.pay(readWork + time.Duration(n)*byteWork); over != nil {
+		err = over
+	}
+	return n, err
 }
 
 // stopper ends the session in good order when ctx ends, while its stream is
 // still being read. What it returns waits for it.
-func stopper(ctx context.Context, s *dotnetipc.Session) func() {
+func stopper(ctx context.Context, in *stream) func() {
 	read := make(chan struct{}) // closed when the stream was read to its end
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
 		defer cancel()
-		if err := s.Stop(limit); err == nil {
+		if err := in.s.Stop(limit); err == nil {
 			select {
 			case <-read:
 			case <-limit.Done():
 			}
 		}
-		_ = s.Close()
+		in.cut.Store(true)
+		_ = in.s.Close()
 	})
 	return func() {
 		close(read)

@@ -16,13 +16,18 @@ import (
 // view is what is seen of a process in one session.
 type view struct {
 	*process
-	reader *nettrace.Reader
-	model  *dotnetgc.Model
+	in     *stream
+	reader *nettrace.Reader // nil before the header was read
+	model  *dotnetgc.Model  // nil before the process has providers
+	share  *share
+	steps  uint64 // of the reader, that were paid for
 	by     time.Duration
 	began  stall.Instant
 	quiet  int                                  // reads in a row that brought nothing
 	idled  [deliveredIn / readFor]stall.Instant // when the last of them were over
-	lost   uint64                               // that the output was told of
+	// Events that were lost, and records that the model gave up, which the output
+	// was told of.
+	lost, givenUp uint64
 }
 
 // read hands the events on until the stream ends.
@@ -42,11 +47,48 @@ func (v *view) read() error {
 			v.cover.saw(now) // the runtime has written all that it had
 			return errStreamEnded
 		default:
-			return fmt.Errorf("read events of process %d: %w", v.id.PID, err)
+			return v.broke(err)
 		}
-		v.deliver()
+		records := v.deliver()
 		v.tell(now)
+		if v.in.cut.Load() {
+			return errCut
+		}
+		if records == 0 {
+			continue
+		}
+		if over := v.pay(time.Duration(records) * recordWork); over != nil {
+			return over
+		}
 	}
+}
+
+// errCut says that a stream was not read to its end: we are to end, and the process
+// did not end it in time.
+var errCut = errors.New("the process did not end the session in time")
+
+// broke says why the stream cannot be read any longer.
+func (v *view) broke(err error) error {
+	if over := v.share.over.Load(); over != nil && errors.Is(err, errDetached) {
+		return *over // wherever in the stream it was found
+	}
+	return fmt.Errorf("read events of process %d: %w", v.id.PID, err)
+}
+
+// pay takes the work, and what was decoded since the last call, from the share of
+// the stream, with the memory that it holds now. It returns why the stream must end.
+func (v *view) pay(work time.Duration) error {
+	held := len(v.allocations.byThread) * allocatorBytes
+	if v.reader != nil {
+		steps := v.reader.Steps()
+		work += time.Duration(steps-v.steps) * stepWork
+		v.steps = steps
+		held += v.reader.Held()
+	}
+	if v.model != nil {
+		held += v.model.Held()
+	}
+	return v.share.use(held, work)
 }
 
 // idle says that nothing is in the stream: what happened longer ago than
@@ -72,8 +114,8 @@ func (v *view) finish() {
 	v.summary.inGC.reset()
 }
 
-// deliver hands on what became known.
-func (v *view) deliver() {
+// deliver hands on what became known, and returns how many records that was.
+func (v *view) deliver() int {
 	out := v.model.Take()
 	for i := range out.Stops {
 		v.stop(&out.Stops[i])
@@ -108,6 +150,12 @@ func (v *view) deliver() {
 		v.output.lost(lost - v.lost)
 		v.lost = lost
 	}
+	if n := v.model.Stats().Dropped; n > v.givenUp {
+		v.summary.Lost += n - v.givenUp
+		v.output.givenUp(n - v.givenUp)
+		v.givenUp = n
+	}
+	return len(out.Stops) + len(out.Collections) + len(out.Incomplete)
 }
 
 func (v *view) collection(c *gc.Collection) {

@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -43,6 +42,7 @@ type Watcher struct {
 	o      Options
 	cancel context.CancelFunc
 	port   *dotnetipc.Listener
+	budget *budget
 	work   sync.WaitGroup
 
 	mu        sync.Mutex
@@ -53,13 +53,14 @@ type Watcher struct {
 	summaries []Summary
 	begun     int                            // processes so far
 	left      map[dotnetipc.Identity]Summary // over the limit, and not watched since
+	unlisted  int                            // processes without a summary
 }
 
 // Start begins to watch. A process that was named by its number must be there;
 // that it has no runtime yet, or does not let us in, is said in the log and
 // tried again.
 func Start(o Options) (*Watcher, error) {
-	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process)}
+	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: newBudget(o.Clock.Now, memoryLimit())}
 	var first dotnetipc.Identity
 	if pid := o.Selector.pid; pid != 0 {
 		var err error
@@ -106,6 +107,9 @@ func (w *Watcher) Stop() []Summary {
 		w.summaries = append(w.summaries, s)
 	}
 	w.left = nil
+	if w.unlisted > 0 {
+		w.o.Log.Warn("the summary does not list all processes", "at_most", maxSummaries, "left_out", w.unlisted)
+	}
 	slices.SortStableFunc(w.summaries, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
 	return w.summaries
 }
@@ -123,34 +127,26 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 		same.after = append(same.after, end)
 		return false
 	}
-	if len(w.known) >= maxTargets {
+	if !w.admit(p) {
 		w.leave(key, p)
 		return false
 	}
+	if s, left := w.left[key]; left && s.Sessions > 0 {
+		w.keep(s) // it was watched before, too
+	}
 	delete(w.left, key)
 	p.after = append(p.after, end)
+	p.budget = w.budget
 	w.begun++
 	p.tape.id = w.begun
 	w.known[key] = p
+	ctx, p.cancel = context.WithCancelCause(ctx)
 	w.work.Go(func() {
 		p.run(ctx)
+		p.cancel(nil)
 		w.end(key, p)
 	})
 	return true
-}
-
-// leave says of a process, once, that it is not watched. It is as soon as another
-// one ends.
-func (w *Watcher) leave(key dotnetipc.Identity, p *process) {
-	if _, said := w.left[key]; said || len(w.left) >= maxSummaries {
-		return
-	}
-	if w.left == nil {
-		w.left = make(map[dotnetipc.Identity]Summary)
-	}
-	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", maxTargets)
-	w.left[key] = p.summary
-	p.log.Warn("a process is not watched: there are too many", "at_most", maxTargets)
 }
 
 func (w *Watcher) end(key dotnetipc.Identity, p *process) {
@@ -160,7 +156,8 @@ func (w *Watcher) end(key dotnetipc.Identity, p *process) {
 	for _, f := range p.after {
 		f()
 	}
-	if len(w.summaries) < maxSummaries {
-		w.summaries = append(w.summaries, p.summary)
+	if p.displaced && p.summary.Why == errDisplaced.Error() && w.remember(key, p.summary) {
+		return
 	}
+	w.keep(p.summary)
 }
