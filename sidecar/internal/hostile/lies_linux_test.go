@@ -27,8 +27,9 @@ type lie struct {
 	prepare func(dir string) error
 	// tell is run in the process of the liar.
 	tell func(*liar) error
-	// silent says that there is nothing in the lie that needs a word.
-	silent bool
+	// silent says that the sidecar may watch it without a word, and dials that it is
+	// no runtime with a socket.
+	silent, dials bool
 	count  int  // how many processes; one if zero
 	uid    int  // of its processes, one of its own if zero
 	root   bool // it is of the sidecar's own user
@@ -58,11 +59,14 @@ type run struct {
 	name  string
 	first bool // the liars are there, and watched, before the honest process is
 	port  bool // there is a reverse port
-	lies  []string
+	// recorded says that the sidecar records, for which it reads the configuration of
+	// a runtime, too. The manifest does not ask for that.
+	recorded bool
+	lies     []string
 }
 
 var runs = []run{
-	{name: "what a process says of itself", lies: []string{
+	{name: "what a process says of itself", recorded: true, lies: []string{
 		"directory_is_a_pattern", "directory_is_a_broken_pattern", "directory_is_full", "directory_is_a_loop",
 		"socket_is_a_pipe", "socket_is_a_link_to_a_device",
 		"configuration_is_a_pipe", "configuration_is_a_device", "configuration_is_huge",
@@ -74,6 +78,7 @@ var runs = []run{
 	{name: "streams without end", lies: []string{
 		"collection_without_end", "stop_without_end", "full_speed", "fills_every_limit",
 	}},
+	{name: "streams without end, recorded", recorded: true, lies: []string{"collection_without_end", "full_speed"}},
 	{name: "a crowd", first: true, lies: []string{"crowd"}},
 	{name: "a full table of sockets", lies: []string{"table_of_sockets"}},
 	{name: "the reverse port", port: true, lies: []string{"made_up_callers", "callers_of_another_user"}},
@@ -279,8 +284,8 @@ var lies = []lie{
 
 	{name: "table_of_sockets", inNet: true, silent: true, tell: fillTable},
 
-	{name: "made_up_callers", root: true, silent: true, tell: dialOften},
-	{name: "callers_of_another_user", silent: true, tell: dialOften},
+	{name: "made_up_callers", root: true, dials: true, tell: dialOften},
+	{name: "callers_of_another_user", dials: true, tell: dialOften},
 }
 
 func listenAndHide(l *liar, dir string) error {

@@ -64,6 +64,7 @@ type running struct {
 	group    *group
 	receiver *otlptest.Receiver
 	cmd      *exec.Cmd
+	begun    time.Time
 	stdout   bytes.Buffer // to be read when it has ended
 	stderr   lines
 	done     chan struct{}
@@ -73,9 +74,9 @@ type running struct {
 func startSidecar(t *testing.T, name string, args ...string) *running {
 	t.Helper()
 	p := readManifest(t)
-	r := &running{t: t, group: newGroup(t, "sidecar-"+name, p.memory), receiver: otlptest.NewHTTP(t), done: make(chan struct{})}
+	r := &running{t: t, group: newGroup(t, "sidecar-"+name, p.memory), receiver: otlptest.NewHTTP(t), begun: time.Now(), done: make(chan struct{})}
 	args = append([]string{
-		"run", "--mode=periodic", "--target=auto", "--json", "--board=off", "--record=" + filepath.Join(disk, name+".rec"),
+		"run", "--mode=periodic", "--target=auto", "--json", "--board=off",
 	}, args...)
 	r.cmd = exec.Command(sidecar, args...)
 	r.cmd.Env = append(os.Environ(), "GOMEMLIMIT="+p.goMemory,
