@@ -30,10 +30,10 @@ type lie struct {
 	// silent says that the sidecar may watch it without a word, and dials that it is
 	// no runtime with a socket.
 	silent, dials bool
-	count  int  // how many processes; one if zero
-	uid    int  // of its processes, one of its own if zero
-	root   bool // it is of the sidecar's own user
-	inNet  bool // in a network namespace of its own
+	count         int  // how many processes; one if zero
+	uid           int  // of its processes, one of its own if zero
+	root          bool // it is of the sidecar's own user
+	inNet         bool // in a network namespace of its own
 	// container is the id of the container that its cgroup names.
 	container string
 }
