@@ -177,13 +177,16 @@ func judgeHonest(t *testing.T, r *running, h *honest, want []int64, s []summary)
 	if len(want) < 20 {
 		t.Errorf("it made %d collections, want more", len(want))
 	}
-	if len(s) != 1 || s[0].Sessions != 1 || s[0].Lost != 0 || s[0].Incomplete != 0 || s[0].Collections.Total != s[0].LastIndex-s[0].FirstIndex+1 ||
+	if len(s) != 1 || s[0].Sessions != 1 || s[0].Lost != 0 || s[0].Collections.Total != s[0].LastIndex-s[0].FirstIndex+1 ||
 		s[0].Collections.Total < uint64(len(want)) || s[0].Unexported != nil {
 		t.Errorf("its summary: %+v, want one session, all of %d collections, nothing lost", s, len(want))
 	}
 	for _, l := range r.receiver.Logs() {
-		if l.GetEventName() != stall.EventSourceStatus || pidOf(l.Resource) != h.PID() {
+		if pidOf(l.Resource) != h.PID() {
 			continue
+		}
+		if lacks := otlptest.Attribute(l.GetAttributes(), stall.AttrGCIncomplete); lacks != nil && integer(l, stall.AttrStart) >= int64(h.watched) {
+			t.Errorf("collection %d is incomplete: %v", integer(l, stall.AttrGCIndex), lacks)
 		}
 		starts, ends := integers(l, stall.AttrUnseenStart), integers(l, stall.AttrUnseenEnd)
 		for i := range min(len(starts), len(ends)) {
