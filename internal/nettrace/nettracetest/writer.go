@@ -34,6 +34,7 @@ type Event struct {
 type Writer struct {
 	o     Options
 	buf   bytes.Buffer
+	taken int // bytes before buf
 	types map[key]uint32
 	seq   map[uint64]uint32
 }
@@ -107,7 +108,7 @@ func (w *Writer) Block(kind byte, body []byte) {
 	}
 	w.object(names[kind], 2, 2)
 	w.buf.Write(le32(uint32(len(body))))
-	for w.buf.Len()%4 != 0 {
+	for (w.taken+w.buf.Len())%4 != 0 {
 		w.buf.WriteByte(0)
 	}
 	w.buf.Write(body)
@@ -149,5 +150,14 @@ func (w *Writer) End() {
 	}
 }
 
-// Bytes returns what was written so far.
+// Bytes returns what was written since the last Take.
 func (w *Writer) Bytes() []byte { return bytes.Clone(w.buf.Bytes()) }
+
+// Take returns what was written since the last Take, for a stream that has no
+// end.
+func (w *Writer) Take() []byte {
+	b := w.Bytes()
+	w.taken += len(b)
+	w.buf.Reset()
+	return b
+}
