@@ -63,7 +63,7 @@ func (p *process) session(ctx context.Context) error {
 			return err
 		}
 	}
-	v := &view{process: p, by: by, began: after, share: p.budget.join(p.group)}
+	v := &view{process: p, by: by, asked: before, began: after, share: p.budget.join(p.group)}
 	defer v.share.leave()
 	v.in = &stream{s: s, wait: headerFor, until: time.Now().Add(headerFor), pay: v.pay}
 	r, err := nettrace.NewReader(v.in, nettrace.Options{Want: dotnetgc.Want})

@@ -16,15 +16,15 @@ import (
 // view is what is seen of a process in one session.
 type view struct {
 	*process
-	in     *stream
-	reader *nettrace.Reader // nil before the header was read
-	model  *dotnetgc.Model  // nil before the process has providers
-	share  *share
-	steps  uint64 // of the reader, that were paid for
-	by     time.Duration
-	began  stall.Instant
-	quiet  int                                  // reads in a row that brought nothing
-	idled  [deliveredIn / readFor]stall.Instant // when the last of them were over
+	in           *stream
+	reader       *nettrace.Reader // nil before the header was read
+	model        *dotnetgc.Model  // nil before the process has providers
+	share        *share
+	steps        uint64 // of the reader, that were paid for
+	by           time.Duration
+	asked, began stall.Instant                        // when the session was asked for, and when it was there
+	quiet        int                                  // reads in a row that brought nothing
+	idled        [deliveredIn / readFor]stall.Instant // when the last of them were over
 	// Events that were lost, and records that the model gave up, which the output
 	// was told of.
 	lost, givenUp uint64
@@ -38,9 +38,13 @@ func (v *view) read() error {
 		now := v.clock.Now()
 		switch {
 		case err == nil:
+			at := v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by)
+			if err := v.during(at, now); err != nil {
+				return v.broke(err)
+			}
 			v.model.Add(e)
 			v.quiet = 0
-			v.cover.saw(v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by))
+			v.cover.saw(at)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			v.idle(now)
 		case err == io.EOF:
@@ -61,6 +65,18 @@ func (v *view) read() error {
 			return over
 		}
 	}
+}
+
+// during refuses an event of a time in which the session was not there: the process
+// would be told as watched in a time that nobody saw.
+func (v *view) during(at, now stall.Instant) error {
+	switch {
+	case at > now.Add(clockTolerance):
+		return fmt.Errorf("an event is of %v from now", at.Sub(now))
+	case at < v.asked.Add(-clockTolerance):
+		return fmt.Errorf("an event is of %v before the session", v.asked.Sub(at))
+	}
+	return nil
 }
 
 // errCut says that a stream was not read to its end: we are to end, and the process
