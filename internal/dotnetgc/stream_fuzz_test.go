@@ -36,7 +36,7 @@ const (
 )
 
 // maxPlayed bounds the operations of one input of the fuzzer.
-const maxPlayed = 20_000
+const maxPlayed = 5_000
 
 // composed writes the stream of the first operations of a list.
 func composed(list []byte, o nettracetest.Options, most int) *script {

@@ -58,8 +58,12 @@ func (w *Watcher) leave(key dotnetipc.Identity, p *process) {
 		return
 	}
 	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", w.budget.targets)
-	if w.remember(key, p.summary) {
+	switch {
+	case w.remember(key, p.summary):
 		p.log.Warn("a process is not watched: there are too many", "at_most", w.budget.targets)
+	case !w.unnamed:
+		w.unnamed = true
+		w.o.Log.Warn("more processes are not watched than are named", "named", maxSummaries)
 	}
 }
 

@@ -107,7 +107,9 @@ func (s *share) leave() {
 }
 
 // use says how many bytes the stream holds, and what work it was since the last
-// call. It returns why the stream must end, nil if it need not.
+// call. It returns why the stream must end, nil if it need not. It is to be called
+// after every read: so a stream is over its share by no more than a portion, and
+// what is decoded of one block.
 func (s *share) use(held int, work time.Duration) error {
 	s.pending += work
 	if s.pending >= workPortion || held > s.told+heldPortion || held < s.told-heldPortion {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // end says the last word of the process.
 func (p *process) end(ctx context.Context) {
 	switch {
-	case context.Cause(ctx) == errDisplaced:
+	case errors.Is(context.Cause(ctx), errDisplaced):
 		p.summary.Why = errDisplaced.Error()
 	case p.outside.why != "" && p.summary.Sessions == 0:
 		p.summary.Why = "its collections were not watched: " + p.outside.why

@@ -91,11 +91,15 @@ func whyOrphan(r dotnetgc.SuspendReason) string {
 
 func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }
 
-// givenUp counts records of the model that were over a limit.
-func (o *output) givenUp(n uint64) { o.telemetry.Dropped("dotnet_record", "limit", n, 0) }
+// overLimit counts what a stream had too many of: records of the model, threads
+// whose numbers of events were forgotten, sessions that took more than their share.
+func (o *output) overLimit(item string, n uint64) { o.telemetry.Dropped(item, "limit", n, 0) }
 
-// detached counts a session that took more than its share.
-func (o *output) detached() { o.telemetry.Dropped("dotnet_session", "limit", 1, 0) }
+const (
+	itemRecord  = "dotnet_record"
+	itemThread  = "dotnet_thread"
+	itemSession = "dotnet_session"
+)
 
 func (o *output) status(since, now, mark stall.Instant, unseen []stall.Span, covered float64, s *Summary) {
 	o.telemetry.Coverage(stall.Dotnet, covered)

@@ -90,7 +90,7 @@ func (p *process) detached() {
 	p.summary.Detached++
 	p.summary.DetachedWhy = p.failure.Error()
 	if p.output != nil {
-		p.output.detached()
+		p.output.overLimit(itemSession, 1)
 	}
 }
 

@@ -25,9 +25,9 @@ type view struct {
 	asked, began stall.Instant                        // when the session was asked for, and when it was there
 	quiet        int                                  // reads in a row that brought nothing
 	idled        [deliveredIn / readFor]stall.Instant // when the last of them were over
-	// Events that were lost, and records that the model gave up, which the output
-	// was told of.
-	lost, givenUp uint64
+	// Events that were lost, records that the model gave up, and threads that the
+	// reader forgot, which the output was told of.
+	lost, givenUp, forgotten uint64
 }
 
 // read hands the events on until the stream ends.
@@ -168,8 +168,12 @@ func (v *view) deliver() int {
 	}
 	if n := v.model.Stats().Dropped; n > v.givenUp {
 		v.summary.Lost += n - v.givenUp
-		v.output.givenUp(n - v.givenUp)
+		v.output.overLimit(itemRecord, n-v.givenUp)
 		v.givenUp = n
+	}
+	if n := v.reader.Stats().Forgotten; n > v.forgotten {
+		v.output.overLimit(itemThread, n-v.forgotten) // of which losses are not seen
+		v.forgotten = n
 	}
 	return len(out.Stops) + len(out.Collections) + len(out.Incomplete)
 }

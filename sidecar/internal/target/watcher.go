@@ -54,6 +54,7 @@ type Watcher struct {
 	begun     int                            // processes so far
 	left      map[dotnetipc.Identity]Summary // over the limit, and not watched since
 	unlisted  int                            // processes without a summary
+	unnamed   bool                           // there were too many for left, which was said
 }
 
 // Start begins to watch. A process that was named by its number must be there;
