@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -385,6 +386,7 @@ func fill(conn net.Conn) {
 // should read, for each of several processes.
 func fillTable(l *liar) error {
 	const processes, each, needed = 8, 15_600, 16 << 20
+	var ready []io.Reader
 	for range processes {
 		child := exec.Command("/proc/self/exe")
 		child.Env = []string{roleVariable + "=" + roleHolder, fmt.Sprint(holdVariable, "=", each)}
@@ -401,6 +403,9 @@ func fillTable(l *liar) error {
 			return err
 		}
 		l.children = append(l.children, child) // and their pipes
+		ready = append(ready, out)
+	}
+	for _, out := range ready {
 		if n, err := out.Read(make([]byte, 8)); n == 0 {
 			return fmt.Errorf("a process that holds sockets is not ready: %w", err)
 		}
