@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -30,10 +31,13 @@ type lie struct {
 	// silent says that the sidecar may watch it without a word, and dials that it is
 	// no runtime with a socket.
 	silent, dials bool
-	count         int  // how many processes; one if zero
-	uid           int  // of its processes, one of its own if zero
-	root          bool // it is of the sidecar's own user
-	inNet         bool // in a network namespace of its own
+	// again says that it takes more than its share: it is to be detached, and tried
+	// again.
+	again bool
+	count int  // how many processes; one if zero
+	uid   int  // of its processes, one of its own if zero
+	root  bool // it is of the sidecar's own user
+	inNet bool // in a network namespace of its own
 	// container is the id of the container that its cgroup names.
 	container string
 }
@@ -240,7 +244,7 @@ var lies = []lie{
 		return l.listen(l.dir, behaviour{stream: shifted(-hour)})
 	}, env: func(dir string, _ int) []string { return env(dir, "OTEL_SERVICE_NAME=past") }},
 
-	{name: "collection_without_end", tell: func(l *liar) error {
+	{name: "collection_without_end", again: true, tell: func(l *liar) error {
 		return l.listen(l.dir, behaviour{stream: endless(func(s *script) {
 			s.suspend(now(), forGC)
 			s.suspended(now())
@@ -257,7 +261,7 @@ var lies = []lie{
 			}
 		})})
 	}},
-	{name: "stop_without_end", tell: func(l *liar) error {
+	{name: "stop_without_end", again: true, tell: func(l *liar) error {
 		number := uint32(0)
 		return l.listen(l.dir, behaviour{stream: endless(func(s *script) {
 			s.suspend(now(), forGC)
@@ -269,7 +273,7 @@ var lies = []lie{
 			}
 		})})
 	}},
-	{name: "full_speed", tell: func(l *liar) error {
+	{name: "full_speed", again: true, tell: func(l *liar) error {
 		number := uint32(0)
 		return l.listen(l.dir, behaviour{stream: endless(func(*script) {}, func(s *script) {
 			for range perBlock {
@@ -382,6 +386,7 @@ func fill(conn net.Conn) {
 // should read, for each of several processes.
 func fillTable(l *liar) error {
 	const processes, each, needed = 8, 15_600, 16 << 20
+	var ready []io.Reader
 	for range processes {
 		child := exec.Command("/proc/self/exe")
 		child.Env = []string{roleVariable + "=" + roleHolder, fmt.Sprint(holdVariable, "=", each)}
@@ -398,6 +403,9 @@ func fillTable(l *liar) error {
 			return err
 		}
 		l.children = append(l.children, child) // and their pipes
+		ready = append(ready, out)
+	}
+	for _, out := range ready {
 		if n, err := out.Read(make([]byte, 8)); n == 0 {
 			return fmt.Errorf("a process that holds sockets is not ready: %w", err)
 		}
