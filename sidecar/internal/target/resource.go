@@ -132,7 +132,7 @@ func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyVal
 			continue
 		}
 		same := func(kv attribute.KeyValue) bool {
-			return kv.Key == claim.Key && kv.Value.Emit() == claim.Value.AsString()
+			return kv.Key == claim.Key && kv.Value.String() == claim.Value.AsString()
 		}
 		if !slices.ContainsFunc(seen, same) && (claim.Key != stall.AttrBootID || claim.Value.AsString() != boot) {
 			refused = append(refused, string(claim.Key))

@@ -181,10 +181,10 @@ func TestClaims(t *testing.T) {
 	a, refused := resourceOf(id, "boot", nil, env, dotnetipc.ProcessInfo{Version: long + long})
 	bytes := 0
 	for _, kv := range a {
-		if !utf8.ValidString(string(kv.Key)) || !utf8.ValidString(kv.Value.Emit()) {
+		if !utf8.ValidString(string(kv.Key)) || !utf8.ValidString(kv.Value.String()) {
 			t.Errorf("%q is no UTF-8, which no exporter sends", kv)
 		}
-		bytes += len(kv.Key) + len(kv.Value.Emit())
+		bytes += len(kv.Key) + len(kv.Value.String())
 	}
 	for _, name := range refused {
 		bytes += len(name)
@@ -192,7 +192,7 @@ func TestClaims(t *testing.T) {
 	if bytes > 2*maxAttributeBytes {
 		t.Errorf("a process says %d bytes of itself", bytes)
 	}
-	log := &logBuffer{}
+	log := &strings.Builder{}
 	(&process{log: slog.New(slog.NewTextHandler(log, nil))}).sayClaims(env, slices.Repeat([]string{strings.Repeat("k", maxKey)}, maxAttributes))
 	if n := len(log.String()); n > 8*maxKey+1024 || !strings.Contains(log.String(), "in_all=64") || !strings.Contains(log.String(), "left_out=98") {
 		t.Errorf("the log has %d bytes:\n%.2000s", n, log)
