@@ -18,6 +18,7 @@ type Writer struct {
 	mu      sync.Mutex
 	gaps    []probeGap
 	records []Record
+	pending map[int]int // of records, those of each target
 	dropped uint64
 	closed  bool
 	err     error // of the disk: nothing is written after it
@@ -41,7 +42,7 @@ type file interface {
 
 // newWriter writes what comes first at once.
 func newWriter(to file, e Environment) *Writer {
-	w := &Writer{to: to, quit: make(chan struct{}), ended: make(chan struct{})}
+	w := &Writer{to: to, pending: make(map[int]int), quit: make(chan struct{}), ended: make(chan struct{})}
 	w.buf = append(w.buf, Magic...)
 	w.Add(e)
 	w.flush()
@@ -53,7 +54,7 @@ func newWriter(to file, e Environment) *Writer {
 func (w *Writer) Gap(probe int, g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.gaps) == MaxPending || w.err != nil || w.closed {
+	if len(w.gaps) == MaxPendingGaps || w.err != nil || w.closed {
 		w.dropped++
 		return
 	}
@@ -64,11 +65,26 @@ func (w *Writer) Gap(probe int, g Gap) {
 func (w *Writer) Add(r Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.records) == MaxPending || w.err != nil || w.closed {
+	target := targetOf(r)
+	if len(w.records) == MaxPendingRecords || target != 0 && w.pending[target] == maxPendingOfTarget || w.err != nil || w.closed {
 		w.dropped++
 		return
 	}
 	w.records = append(w.records, r)
+	if target != 0 {
+		w.pending[target]++
+	}
+}
+
+// targetOf returns the target of a record of which a target makes many, else 0.
+func targetOf(r Record) int {
+	switch r := r.(type) {
+	case Collection:
+		return r.Target
+	case Suspension:
+		return r.Target
+	}
+	return 0
 }
 
 // Dropped returns how many gaps and records did not get into the file.
@@ -137,6 +153,7 @@ func (w *Writer) flush() {
 	w.mu.Lock()
 	gaps, records := w.gaps, w.records
 	w.gaps, w.records = nil, nil
+	clear(w.pending)
 	w.mu.Unlock()
 	count := uint64(len(gaps) + len(records))
 	if w.Err() != nil {

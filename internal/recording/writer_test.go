@@ -127,12 +127,18 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	<-d.writing // newWriter's own
 	<-d.writing
 	const over = 100
-	for i := range MaxPending + over {
+	for i := range MaxPendingGaps + over {
 		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
-		w.Add(End{})
 	}
-	if got := w.Dropped(); got != 2*over {
-		t.Errorf("%d dropped, want %d", got, 2*over)
+	// One target that tells without end leaves room for the others.
+	for range maxPendingOfTarget + over {
+		w.Add(Suspension{Target: 7})
+	}
+	for range MaxPendingRecords - maxPendingOfTarget + over {
+		w.Add(Status{Target: 8})
+	}
+	if got := w.Dropped(); got != 3*over {
+		t.Errorf("%d dropped, want %d", got, 3*over)
 	}
 	close(d.held)
 	if err := w.Close(); err != nil {

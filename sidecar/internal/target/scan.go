@@ -8,10 +8,9 @@ import (
 
 // scan looks for processes until ctx ends.
 func (w *Watcher) scan(ctx context.Context) {
-	ticker := time.NewTicker(scanEvery)
-	defer ticker.Stop()
 	said := ""
 	for looks := 0; ; looks++ {
+		began := time.Now()
 		w.lookAtNamed()
 		text := w.look(ctx)
 		if text == "" && w.count() == 0 && looks == explainAfter {
@@ -24,7 +23,7 @@ func (w *Watcher) scan(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(max(scanEvery, scanRest*time.Since(began))):
 		}
 	}
 }

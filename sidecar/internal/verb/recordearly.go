@@ -14,7 +14,7 @@ type early struct {
 }
 
 func (e *early) gap(g jitterprobe.Gap) {
-	if len(e.gaps) == recording.MaxPending {
+	if len(e.gaps) == recording.MaxPendingGaps {
 		e.lost++
 		return
 	}
@@ -22,7 +22,7 @@ func (e *early) gap(g jitterprobe.Gap) {
 }
 
 func (e *early) record(o recording.Record) {
-	if len(e.records) == recording.MaxPending {
+	if len(e.records) == recording.MaxPendingRecords {
 		e.lost++
 		return
 	}
