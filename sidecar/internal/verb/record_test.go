@@ -62,15 +62,15 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 // among what did not get into it.
 func TestEarlyLossIsCounted(t *testing.T) {
 	r := &recorder{probes: []recording.Probe{{ID: 1}}}
-	for range recording.MaxPendingGaps + 2 {
+	for range recording.MaxPending + 2 {
 		r.gap(jitterprobe.Gap{Start: 1, End: 2})
 	}
-	for range recording.MaxPendingRecords + 3 {
+	for range recording.MaxPending + 3 {
 		r.add(recording.Suspension{})
 	}
 	gaps, records := r.early.take()
-	if len(gaps) != recording.MaxPendingGaps || len(records) != recording.MaxPendingRecords {
-		t.Errorf("%d gaps and %d records are kept, want %d and %d", len(gaps), len(records), recording.MaxPendingGaps, recording.MaxPendingRecords)
+	if len(gaps) != recording.MaxPending || len(records) != recording.MaxPending {
+		t.Errorf("%d gaps and %d records are kept, want %d of each", len(gaps), len(records), recording.MaxPending)
 	}
 	path := filepath.Join(t.TempDir(), "x.rec")
 	var err error

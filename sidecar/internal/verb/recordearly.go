@@ -14,7 +14,7 @@ type early struct {
 }
 
 func (e *early) gap(g jitterprobe.Gap) {
-	if len(e.gaps) == recording.MaxPendingGaps {
+	if len(e.gaps) == recording.MaxPending {
 		e.lost++
 		return
 	}
@@ -22,7 +22,7 @@ func (e *early) gap(g jitterprobe.Gap) {
 }
 
 func (e *early) record(o recording.Record) {
-	if len(e.records) == recording.MaxPendingRecords {
+	if len(e.records) == recording.MaxPending {
 		e.lost++
 		return
 	}
