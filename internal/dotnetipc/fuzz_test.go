@@ -68,12 +68,12 @@ func FuzzUnixTable(f *testing.F) {
 	f.Add([]byte("0: 2 0 00010000 1 1 1 /a b/dotnet-diagnostic-7-99-socket"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const limit = 1 << 10
-		err := readUnixTable(bytes.NewReader(b), limit, func(s bound) {
+		err := readUnixTable(t.Context(), bytes.NewReader(b), limit, func(s bound) {
 			if again, ok := parseSocket(s.dir + "/" + s.name()); !ok || again != s {
 				t.Fatalf("%+v is read again as %+v, %v", s, again, ok)
 			}
 		})
-		if large := len(b) >= limit; errors.Is(err, errTooLarge) != large || err != nil && !large {
+		if large := len(b) >= limit; errors.Is(err, ErrPart) != large || err != nil && !large {
 			t.Fatalf("%d bytes: got %v", len(b), err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/otelgc/otelgc/internal/hungcall"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
@@ -43,6 +44,7 @@ type sidecar struct {
 	complaints *complaints
 	side       *hostSide
 	dotnet     *target.Watcher // nil for none
+	calls      hungcall.Limiter
 	seen       []target.Summary
 	recordTo   string // a path, empty for none
 	workload   string
@@ -147,6 +149,9 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
 	}
 	others.Wait()
+	if n := s.calls.Left(); n > 0 {
+		s.log.Warn("looks at files of processes were given up: their file system or memory did not answer", "looks", n)
+	}
 	err = record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
