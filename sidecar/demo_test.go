@@ -159,8 +159,8 @@ func isGC(cause string) bool { return strings.HasPrefix(cause, "gc.") }
 func TestDemoWhoseServiceDoesNotStart(t *testing.T) {
 	stdout, stderr, code := sidecar(t, []string{"OTELGC_EXACT_BUDGET=lots"}, "demo", "--duration", "1s")
 	const want = "otelgc-sidecar: demo: service: start monitor: otelgc: start: parse OTELGC_EXACT_BUDGET \"lots\": want a fraction from 0 to 1\n"
-	if code != 1 || stdout != "" || stderr != want {
-		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and %q", code, stdout, stderr, want)
+	if code != 2 || stdout != "" || stderr != want {
+		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
 	}
 }
 

@@ -34,7 +34,7 @@ func Compose(ops []byte) []byte {
 }
 
 const (
-	maxComposed = 1 << 20 // bytes
+	maxComposed = 1 << 18 // bytes
 	goroutines  = 1 << 6
 	threadCount = 8
 	noThread    = math.MaxUint64 // the tracer itself
