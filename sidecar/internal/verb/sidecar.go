@@ -41,7 +41,7 @@ type sidecar struct {
 	gapCPU    bool // on the metric of gaps, too
 	targets   targetFlags
 
-	complaints *complaints
+	complaints *otelenv.Complaints
 	side       *hostSide
 	dotnet     *target.Watcher // nil for none
 	calls      hungcall.Limiter
@@ -57,7 +57,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
-	s.complaints = newComplaints(s.log)
+	s.complaints = otelenv.NewComplaints(s.log)
 	otel.SetErrorHandler(s.complaints)
 	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 
 // abandon stops what has started when something else did not. Nobody need hear of it.
 func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
-	s.complaints.end()
+	s.complaints.End()
 	s.side.abandon()
 	if s.dotnet != nil {
 		s.dotnet.Stop()
@@ -178,7 +178,7 @@ func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error
 func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
 
 func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
-	s.complaints.end()
+	s.complaints.End()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return p.Shutdown(ctx)

@@ -20,6 +20,7 @@ const (
 	KindGap        Kind = 'G'
 	KindFarewell   Kind = 'F'
 	KindFailure    Kind = 'X'
+	KindSetting    Kind = 'E' // a failure by what the user has set
 )
 
 // maxPayload bounds the payload of a frame, in bytes.
@@ -141,7 +142,7 @@ func unexpected(err error) error {
 
 func (k Kind) known() bool {
 	switch k {
-	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell, KindFailure:
+	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell, KindFailure, KindSetting:
 		return true
 	}
 	return false
