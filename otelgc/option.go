@@ -1,7 +1,6 @@
 package otelgc
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -55,10 +54,6 @@ const DefaultExactBudget = 0.01
 // [WithExactBudget] does not.
 const BudgetEnv = "OTELGC_EXACT_BUDGET"
 
-// ErrBudget says that an exact budget is no fraction from 0 to 1. It is the user's to
-// mend where [BudgetEnv] has it.
-var ErrBudget = errors.New("want a fraction from 0 to 1")
-
 func newConfig(opts []Option) (config, error) {
 	c := config{goMetrics: true, boards: board.Paths()}
 	for _, o := range opts {
@@ -80,7 +75,7 @@ func newConfig(opts []Option) (config, error) {
 		c.budget = b
 	}
 	if !(c.budget >= 0 && c.budget <= 1) {
-		return c, fmt.Errorf("exact budget %v: %w", c.budget, ErrBudget)
+		return c, fmt.Errorf("exact budget %v: want a fraction from 0 to 1", c.budget)
 	}
 	return c, c.arrival.check()
 }
@@ -91,7 +86,7 @@ func budgetFromEnv(s string) (float64, error) {
 	}
 	b, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(b >= 0 && b <= 1) {
-		return 0, fmt.Errorf("parse %s %q: %w", BudgetEnv, s, ErrBudget)
+		return 0, fmt.Errorf("parse %s %q: want a fraction from 0 to 1", BudgetEnv, s)
 	}
 	return b, nil
 }

@@ -114,16 +114,9 @@ func (a *account) take(kind wire.Kind, payload []byte, ready func()) (err error)
 		a.ended = err == nil
 	case wire.KindFailure:
 		a.failure, a.ended = fmt.Errorf("service: %s", payload), true
-	case wire.KindSetting:
-		a.failure, a.ended = SettingError{fmt.Errorf("service: %s", payload)}, true
 	}
 	return err
 }
-
-// SettingError is an error of [Run] by what the user has set in the environment.
-type SettingError struct{ error }
-
-func (e SettingError) Unwrap() error { return e.error }
 
 // inOrder reports whether a frame of kind k may come now: there is one hello, no
 // farewell before it, and nothing after the farewell or a failure. The first

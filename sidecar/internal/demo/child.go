@@ -44,11 +44,7 @@ func serve(o childOptions) error {
 	otel.SetErrorHandler(&c.complaints)
 	makeRoomToMark(o.Inject)
 	if err := c.run(ctx); err != nil {
-		write := c.out.Failure
-		if errors.Is(err, otelgc.ErrBudget) {
-			write = c.out.Setting
-		}
-		if errors.Join(write(err), c.out.Flush()) != nil {
+		if errors.Join(c.out.Failure(err), c.out.Flush()) != nil {
 			return err // it is for standard error then
 		}
 		return errTold

@@ -46,9 +46,6 @@ func runDemo(e env, args []string) error {
 	if e.ctx.Err() != nil && errors.Is(err, context.Cause(e.ctx)) {
 		return errors.New("interrupted")
 	}
-	if errors.As(err, new(demo.SettingError)) {
-		return wrongArgument{err}
-	}
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@
 //	length   uvarint  of the payload, at most 64 KiB
 //	payload
 //
-// The payloads of Hello and Farewell are JSON, those of Failure and Setting a text, which
+// The payloads of Hello and Farewell are JSON, that of Failure is a text, which
 // may come at any time and is the last frame. Those of Window, Collection,
 // Suspension and Gap are varints (zig-zag where a value may be negative), each
 // instant but the first as the difference to the one before it. A window holds

@@ -20,7 +20,6 @@ const (
 	KindGap        Kind = 'G'
 	KindFarewell   Kind = 'F'
 	KindFailure    Kind = 'X'
-	KindSetting    Kind = 'E' // a failure by what the user has set
 )
 
 // maxPayload bounds the payload of a frame, in bytes.
@@ -142,7 +141,7 @@ func unexpected(err error) error {
 
 func (k Kind) known() bool {
 	switch k {
-	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell, KindFailure, KindSetting:
+	case KindHello, KindWindow, KindCollection, KindSuspension, KindGap, KindFarewell, KindFailure:
 		return true
 	}
 	return false

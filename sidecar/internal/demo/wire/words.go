@@ -43,14 +43,9 @@ func (w *Writer) Farewell(f *Farewell) error { return w.json(KindFarewell, f) }
 const longestFailure = 4096
 
 // Failure writes why the service ends before its time.
-func (w *Writer) Failure(err error) error { return w.failure(KindFailure, err) }
-
-// Setting writes that it ends for a setting that does not hold.
-func (w *Writer) Setting(err error) error { return w.failure(KindSetting, err) }
-
-func (w *Writer) failure(k Kind, err error) error {
+func (w *Writer) Failure(err error) error {
 	text := err.Error()
-	return w.write(k, func(b []byte) []byte { return append(b, text[:min(len(text), longestFailure)]...) })
+	return w.write(KindFailure, func(b []byte) []byte { return append(b, text[:min(len(text), longestFailure)]...) })
 }
 
 func (w *Writer) json(k Kind, v any) error {
