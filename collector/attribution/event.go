@@ -65,7 +65,11 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 		return event{}, true, errTime
 	}
 	e.of = of.identity()
+	boot := e.of.boot
 	e.of.readAll(a)
+	if boot != "" {
+		e.of.boot = boot // an agent may have stamped it, and no record says better
+	}
 	e.source = parseSource(text(a, stall.AttrSource))
 	if e.of.boot == "" || e.source == stall.NoSource {
 		return event{}, true, errNoIdentity
@@ -89,6 +93,10 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	}
 	return e, true, nil
 }
+
+// speaks reports whether e is about more than who sent it: the machine, or what that
+// did to another process.
+func (e *event) speaks() bool { return isProbe(e.source) || e.source == stall.TargetWatch }
 
 // readOne reads the event's own extent as one stall.
 func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {

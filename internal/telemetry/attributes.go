@@ -11,6 +11,7 @@ func Attributes() []Attribute {
 		{stall.AttrSlack, "int", "bound of the error of start and end, in ns"},
 		{stall.AttrSource, "string", "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target"},
 		{stall.AttrBootID, "string", "the kernel's id of this boot: the epoch of every start and end"},
+		{stall.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does"},
 		{stall.AttrProcessPID, "int", "the process that the event is about"},
 		{stall.AttrFidelity, "string", "how well the runtime was watched: cycle or exact; absent where nobody did"},
 

@@ -45,7 +45,11 @@ const export = patience * 3 / 5
 // watch starts a sidecar that exports to the site.
 func (s *site) watch(t *testing.T, protocol, board string, args ...string) *process {
 	t.Helper()
-	return start(t, s.senderEnv("e2e-sidecar", protocol, board), programs(t).sidecar,
+	env := s.senderEnv("e2e-sidecar", protocol, board)
+	if s.stamps {
+		env = append(env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+s.sidecar)
+	}
+	return start(t, env, programs(t).sidecar,
 		append([]string{"run", "--board", board}, args...)...)
 }
 
