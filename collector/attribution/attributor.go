@@ -104,7 +104,7 @@ func (a *Attributor) take(e *event) error {
 		}
 	case stall.EventCollection:
 		if p != nil {
-			p.pauses.note(e.stalls, e.index, e.kind)
+			p.pauses.note(e)
 		}
 	}
 	switch {
