@@ -108,8 +108,8 @@ func (a *Attributor) take(e *event) error {
 		}
 	}
 	switch {
-	case foreign:
-		return errStamp
+	case foreign && !p.inside():
+		return errStamp // it may be a sidecar that sends where nobody stamps
 	case overtaken:
 		return errLate
 	}
