@@ -104,12 +104,12 @@ func (a *Attributor) take(e *event) error {
 		}
 	case stall.EventCollection:
 		if p != nil {
-			p.pauses.note(e.stalls, e.index, e.kind)
+			p.pauses.note(e)
 		}
 	}
 	switch {
-	case foreign:
-		return errStamp
+	case foreign && !p.inside():
+		return errStamp // it may be a sidecar that sends where nobody stamps
 	case overtaken:
 		return errLate
 	}

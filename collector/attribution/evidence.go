@@ -116,6 +116,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 	j.pauses.list = j.pauses.list[:0]
 	if v.process != nil {
 		j.pauses = v.process.pauses.in(j.pauses, all)
+		e.Process = j.pauses.doubts(e.Process)
 	}
 	if v.target != nil {
 		e.Host = append(e.Host, j.of(v.target, all)...)

@@ -22,7 +22,8 @@ type Lost struct {
 	// Events by why they were not taken: no_identity, time, cause, limit; or
 	// late: taken, for the spans that still wait. Unstamped are those that speak for
 	// a host, or for another process, without the stamp that Config.Probes asks for;
-	// a probe's are taken for its own process. Conflict are statuses that show that
+	// a probe's are taken for its own process, and do not count where otelgc is in it.
+	// Conflict are statuses that show that
 	// two senders tell as one process. Limit is of those of a source
 	// that found no room, and of stalls that had to go for others of their
 	// source while a span that waits might want them.

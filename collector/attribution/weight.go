@@ -4,7 +4,7 @@ package attribution
 // maps, which are at worst half empty.
 const (
 	stallBytes  = 64 // of stall.Log, an interval
-	pauseBytes  = 40
+	pauseBytes  = 48
 	cgroupBytes = 16 // an id, in a list that may have twice the room
 	statusBytes = 64
 	spanOfBytes = 16 // a stall.Span
