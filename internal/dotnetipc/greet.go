@@ -55,7 +55,11 @@ func (l *Listener) refuse(conn net.Conn) {
 func (l *Listener) track(conn net.Conn, uid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.callers == nil || !l.allows(uid) {
+	if !l.allows(uid) {
+		l.stranger.Store(int64(uid) + 1)
+		return false
+	}
+	if l.callers == nil {
 		return false
 	}
 	same := 0

@@ -22,6 +22,7 @@ type Listener struct {
 	remove   func() // the file
 	fresh    chan *Caller
 	refused  atomic.Uint64
+	stranger atomic.Int64  // the last user who may not dial and did, and one; 0 for none
 	greeting chan struct{} // one for each connection that has not said who it is
 	done     chan struct{}
 	work     sync.WaitGroup
@@ -79,6 +80,12 @@ func (l *Listener) Accept(ctx context.Context) (*Caller, error) {
 // Refused returns how many connections were closed because they were no
 // runtime's, of a user who may not dial, or too many.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
+
+// Stranger returns the last user who dialled and may not, and whether there was one.
+func (l *Listener) Stranger() (uid int, ok bool) {
+	uid = int(l.stranger.Load()) - 1
+	return uid, uid >= 0
+}
 
 // Close ends the listener and the connections that no command has taken.
 func (l *Listener) Close() error {

@@ -341,8 +341,8 @@ func TestListenerAsksTheKernel(t *testing.T) {
 	if n, err := other.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("another user: got %d bytes, %v, want an end", n, err)
 	}
-	if l.Refused() != 1 {
-		t.Errorf("%d connections were refused, want 1", l.Refused())
+	if uid, ok := l.Stranger(); l.Refused() != 1 || uid != 4712 || !ok {
+		t.Errorf("%d connections were refused, the last of %d, %v, want 1 of 4712", l.Refused(), uid, ok)
 	}
 	conn := dialAs(t, 4711, path)
 	if _, err := conn.Write(advertise(1, 7)); err != nil {

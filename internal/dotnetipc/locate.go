@@ -46,6 +46,9 @@ func (p Proc) locate(ctx context.Context, pid int) (Endpoint, error) {
 	if err == nil && found.owned {
 		return found.Endpoint, nil
 	}
+	if errors.Is(err, hungcall.ErrHangs) {
+		return Endpoint{}, err
+	}
 	// The environment may not be readable, the program may have changed it before
 	// the runtime began, or another user may have made a socket of that name: the
 	// kernel knows where one was bound.

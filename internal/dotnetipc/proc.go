@@ -26,7 +26,7 @@ type Proc struct {
 func Look[T any](ctx context.Context, p Proc, pid int, f func() (T, error)) (T, error) {
 	v, err := hungcall.Do(ctx, p.Calls, pid, f)
 	if errors.Is(err, hungcall.ErrHangs) {
-		err = fmt.Errorf("look at the files of process %d: %w", pid, err)
+		err = fmt.Errorf("read its files: %w", err)
 	}
 	return v, err
 }

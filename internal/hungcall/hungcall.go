@@ -19,33 +19,32 @@ import (
 const (
 	// Patience is how long a call may take.
 	Patience = 5 * time.Second
-	// MaxHanging bounds the processes that calls hang of: each call holds a thread.
-	MaxHanging = 64
-	// MaxOfUser bounds those of one user, so that nobody uses up what is there for
-	// all.
+	// MaxCalls bounds the calls under way, those that hang among them: each holds a
+	// thread.
+	MaxCalls = 64
+	// MaxOfUser bounds those for processes of one user, so that nobody uses up what
+	// is there for all.
 	MaxOfUser = 8
 )
 
-// ErrHangs says that a call for a process did not come back, or was not tried since
+// ErrHangs says that a call for a process did not come back, or was not begun since
 // others for that process, its user or all users have not.
 var ErrHangs = errors.New("the kernel waits for what does not answer: its file system (FUSE, NFS), or its memory")
 
-// Limiter knows the calls that hang. A nil one bounds none: it is for programs that
-// look at one process and end.
+// Limiter knows the calls that are under way. A nil one bounds none: it is for programs
+// that look at one process and end.
 type Limiter struct {
 	mu      sync.Mutex
-	hanging map[int]hung // by process
+	calls   map[*call]bool // and whether they were left hanging
+	changed chan struct{}  // closed when one ends or is left; nil if nobody waits
 	left    uint64
 }
 
-// hung is a process that calls hang of. There are several where they were begun at once.
-type hung struct{ user, calls int }
+// call is one that is under way.
+type call struct{ pid, user int }
 
 // Left returns how many calls were left hanging so far.
 func (l *Limiter) Left() uint64 {
-	if l == nil {
-		return 0
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.left
@@ -57,14 +56,12 @@ func (l *Limiter) Left() uint64 {
 // Patience or the deadline of ctx, or was not called because too many calls hang.
 func Do[T any](ctx context.Context, l *Limiter, pid int, f func() (T, error)) (T, error) {
 	var none T
-	if err := context.Cause(ctx); err != nil {
-		return none, err
-	}
-	if err := l.admit(pid); err != nil {
-		return none, err
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrHangs)
 	defer cancel()
+	c, err := l.begin(ctx, pid)
+	if err != nil {
+		return none, err
+	}
 	type result struct {
 		v   T
 		err error
@@ -78,79 +75,118 @@ func Do[T any](ctx context.Context, l *Limiter, pid int, f func() (T, error)) (T
 			if c, ok := any(v).(io.Closer); ok && err == nil {
 				_ = c.Close() // nobody wants it
 			}
-			l.end(pid)
+			l.end(c)
 		}
 	}()
 	select {
 	case r := <-results:
+		l.end(c)
 		return r.v, r.err
 	case <-ctx.Done():
-		l.leave(pid)
+		l.leave(c)
 		close(left)
-		if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			return none, err
-		}
-		return none, ErrHangs
+		return none, cause(ctx)
 	}
 }
 
-// admit returns why no call for a process may be begun.
-func (l *Limiter) admit(pid int) error {
-	if l == nil {
-		return nil
+// cause returns why ctx is done: it hangs, where somebody waited for so long.
+func cause(ctx context.Context) error {
+	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
+	return ErrHangs
+}
+
+// begin waits until there is room for a call for a process. It does not wait for calls
+// that were left hanging.
+func (l *Limiter) begin(ctx context.Context, pid int) (*call, error) {
+	c := &call{pid: pid}
+	if l != nil {
+		c.user = userOf(pid)
+	}
+	for {
+		if ctx.Err() != nil {
+			return nil, cause(ctx)
+		}
+		if l == nil {
+			return c, nil
+		}
+		changed, err := l.admit(c)
+		if changed == nil {
+			return c, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// admit takes a call in, or returns why there will be no room for it, or what is closed
+// when there may be.
+func (l *Limiter) admit(c *call) (<-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, hangs := l.hanging[pid]; hangs {
-		return fmt.Errorf("%w (an earlier call for it still waits)", ErrHangs)
-	}
-	if len(l.hanging) >= MaxHanging {
-		return fmt.Errorf("%w (of %d other processes, which is as many as are waited for)", ErrHangs, MaxHanging)
-	}
-	if len(l.hanging) < MaxOfUser {
-		return nil
-	}
-	user, same := userOf(pid), 0
-	for _, other := range l.hanging {
-		if other.user == user {
-			same++
+	all, same, hang, hangSame := len(l.calls), 0, 0, 0
+	for other, hangs := range l.calls {
+		if hangs {
+			hang++
+		}
+		if hangs && other.pid == c.pid {
+			return nil, fmt.Errorf("%w (an earlier call for it still waits)", ErrHangs)
+		}
+		if other.user != c.user {
+			continue
+		}
+		if same++; hangs {
+			hangSame++
 		}
 	}
-	if same >= MaxOfUser {
-		return fmt.Errorf("%w (of %d other processes of its user, which is as many as are waited for)", ErrHangs, MaxOfUser)
+	switch {
+	case hangSame >= MaxOfUser:
+		return nil, fmt.Errorf("%w (of %d other processes of its user, which is as many as are waited for)", ErrHangs, MaxOfUser)
+	case hang >= MaxCalls:
+		return nil, fmt.Errorf("%w (of %d other processes, which is as many as are waited for)", ErrHangs, MaxCalls)
+	case same >= MaxOfUser || all >= MaxCalls:
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		return l.changed, nil
 	}
-	return nil
+	if l.calls == nil {
+		l.calls = make(map[*call]bool)
+	}
+	l.calls[c] = false
+	return nil, nil
 }
 
-func (l *Limiter) leave(pid int) {
+func (l *Limiter) leave(c *call) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.hanging == nil {
-		l.hanging = make(map[int]hung)
-	}
-	h := l.hanging[pid]
-	if h.calls++; h.calls == 1 {
-		h.user = userOf(pid)
-	}
-	l.hanging[pid] = h
+	l.calls[c] = true
 	l.left++
+	l.tell()
 }
 
-func (l *Limiter) end(pid int) {
+func (l *Limiter) end(c *call) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.hanging[pid]
-	if h.calls--; h.calls > 0 {
-		l.hanging[pid] = h
-		return
+	delete(l.calls, c)
+	l.tell()
+}
+
+// tell wakes those that wait for room.
+func (l *Limiter) tell() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
 	}
-	delete(l.hanging, pid)
 }
 
 // userOf returns the user of a process by its status, which the kernel knows without
