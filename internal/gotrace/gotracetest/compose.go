@@ -38,6 +38,7 @@ const (
 	goroutines  = 1 << 6
 	threadCount = 8
 	noThread    = math.MaxUint64 // the tracer itself
+	second      = 1e9            // a generation begins with each
 )
 
 // times returns how often an operation is done: once, or, by its upper bits, as often
@@ -94,7 +95,8 @@ const (
 // composedStrings are the strings 1 and up of each generation.
 var composedStrings = []string{
 	"GC sweep termination", "GC mark termination", "GC (dedicated)", "GC (idle)", "sync", "wait until GC ends",
-	"chan receive", MarkPrefix + "1", MarkPrefix + "2+", MarkPrefix + "3-", MarkPrefix + "4.", "runtime.gcStart",
+	"chan receive", MarkPrefix + "1", MarkPrefix + "2+", MarkPrefix + "3-", MarkPrefix + "4.",
+	"otelgc.b.0", "otelgc.j.0", "otelgc.l.0", "otelgc.b.1", "runtime.gcStart", // marks of windows, see gotrace.WindowMark
 }
 
 type composer struct {
@@ -116,7 +118,7 @@ func (c *composer) begin() {
 		frequency = append([]byte{50}, frequency...)
 		frequency = append(frequency, 51)
 		for _, v := range []uint64{0, 0, 0, 0} {
-			frequency = binary.AppendUvarint(frequency, v+c.generation*1e6)
+			frequency = binary.AppendUvarint(frequency, v+c.generation*second)
 		}
 	}
 	c.put(noThread, frequency)
@@ -130,7 +132,7 @@ func (c *composer) end() {
 		table = append(append(table, 5, byte(i+1), byte(len(s))), s...)
 	}
 	c.put(noThread, table)
-	c.put(noThread, []byte{2, 3, 1, 2, 1, 1, 1, 1, 2, 12, 12, 2, 3, 2, 0})
+	c.put(noThread, []byte{2, 3, 1, 2, 1, 1, 1, 1, 2, 16, 16, 2, 3, 2, 0})
 	if c.version >= 26 {
 		c.out = append(c.out, 52)
 	}
@@ -139,7 +141,7 @@ func (c *composer) end() {
 // put writes a batch.
 func (c *composer) put(thread uint64, data []byte) {
 	c.out = append(c.out, 1)
-	for _, v := range []uint64{c.generation, thread, c.generation * 1e6, uint64(len(data))} {
+	for _, v := range []uint64{c.generation, thread, c.generation * second, uint64(len(data))} {
 		c.out = binary.AppendUvarint(c.out, v)
 	}
 	c.out = append(c.out, data...)
@@ -233,7 +235,7 @@ func (c *composer) do(op, a, b byte) {
 	case 26:
 		c.event(goLabel, 3+uint64(b%2))
 	case 27:
-		c.event(userLog, 0, 8+uint64(a%4), 0, 0)
+		c.event(userLog, 0, 8+uint64(a%8), 0, 0)
 	case 28:
 		c.event(procStart, g, 1)
 	case 29:
