@@ -28,6 +28,7 @@ type Collection struct {
 	FragAfter   gc.Maybe[gc.Bytes]      `json:"fragmentation_after,omitzero"`
 	Goal        gc.Maybe[gc.Bytes]      `json:"goal,omitzero"`
 	Cycles      int                     `json:"cycles"`
+	Fidelity    string                  `json:"fidelity,omitempty"` // exact, or empty: of the pauses only the sum is
 	CPU         *CPU                    `json:"cpu,omitempty"`
 	Estimated   []string                `json:"estimated,omitempty"`
 	HostDuring  *Host                   `json:"host_during,omitempty"`
@@ -116,6 +117,9 @@ func New(c *gc.Collection) Collection {
 		Goal: c.Goal, Cycles: c.Cycles, Estimated: c.Estimated.Names(), Utilization: c.PauseUtilization,
 		UtilizationSince: c.UtilizationSince, Compacting: c.Compacting, Concurrent: c.Concurrent, Pinned: c.Pinned,
 		Finalizable: c.Finalizable, MemoryLoad: c.MemoryLoad, Allocated: c.Allocated, Incomplete: c.Incomplete,
+	}
+	if c.Fidelity == stall.Exact {
+		d.Fidelity = c.Fidelity.String()
 	}
 	if c.Trigger != gc.TriggerUnknown {
 		d.Trigger = c.Trigger

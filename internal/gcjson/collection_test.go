@@ -19,7 +19,7 @@ var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPr
 func whole() gc.Collection {
 	size := func(n uint64) gc.Maybe[gc.Bytes] { return gc.Known(gc.Bytes(n)) }
 	return gc.Collection{
-		Index: 12, Cycles: 1, Kind: gc.FullBlocking, Generation: gc.Known(2), Trigger: "AllocLarge", TriggerSite: "main.f",
+		Index: 12, Cycles: 1, Fidelity: stall.Exact, Kind: gc.FullBlocking, Generation: gc.Known(2), Trigger: "AllocLarge", TriggerSite: "main.f",
 		Start: gc.Known(stall.Instant(100)), End: gc.Known(stall.Instant(900)),
 		Pauses: []gc.Pause{
 			{Start: 90, End: 910, EndMax: 1000, Suspend: gc.Known(5 * time.Nanosecond), Phase: gc.SweepTermination,
@@ -74,7 +74,7 @@ func TestWholeIsWhole(t *testing.T) {
 	v := reflect.ValueOf(whole())
 	for i := range v.NumField() {
 		switch name := v.Type().Field(i).Name; name {
-		case "Source", "Fidelity": // not carried
+		case "Source": // not carried
 		default:
 			if v.Field(i).IsZero() {
 				t.Errorf("field %s is zero", name)

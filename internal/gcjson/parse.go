@@ -12,8 +12,8 @@ import (
 const maxInstant = math.MaxInt64 / 4
 
 // GC returns the collection that c is the form of. The error is that of a name
-// that is not known, or of times that no clock has. What the form does not
-// carry (source, fidelity) is zero.
+// that is not known, or of times that no clock has. The source, which the form
+// does not carry, is zero.
 func (c *Collection) GC() (gc.Collection, error) {
 	out := gc.Collection{
 		Index: c.Index, Generation: c.Generation, Trigger: c.Trigger, TriggerSite: c.TriggerSite, Start: c.Start, End: c.End,
@@ -25,6 +25,13 @@ func (c *Collection) GC() (gc.Collection, error) {
 	var ok bool
 	if out.Kind, ok = named(c.Kind, gc.NumKinds); !ok {
 		return out, fmt.Errorf("parse collection: kind %q is not known", c.Kind)
+	}
+	switch c.Fidelity {
+	case stall.Exact.String():
+		out.Fidelity = stall.Exact
+	case "", stall.Cycle.String():
+	default:
+		return out, fmt.Errorf("parse collection: fidelity %q is not known", c.Fidelity)
 	}
 	if out.Trigger == "" {
 		out.Trigger = gc.TriggerUnknown

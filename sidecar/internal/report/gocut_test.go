@@ -112,7 +112,8 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []DocCollection{{Collection: gcjson.Collection{
-		Kind: "background", Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
+		Fidelity: "exact",
+		Kind:     "background", Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
 		Pauses: []gcjson.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Slack: 64, Phase: "mark_termination"}},
 	}}}
 	d := r.Document()

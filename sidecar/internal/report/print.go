@@ -120,8 +120,8 @@ func (r *Report) printEstimated(w io.Writer) {
 		}
 	}
 	if n > 0 {
-		page.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced: the sum of a collection's pauses is exact, "+
-			"and told apart is what the last one took at least; the rest may be of both.", page.Count(n)))
+		page.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced. The sum of a collection's pauses is exact; "+
+			"how long each of them took is not: the last one has what it took at least.", page.Count(n)))
 	}
 }
 

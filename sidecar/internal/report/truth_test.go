@@ -95,7 +95,8 @@ func (want *truth) collection(i int) gcjson.Collection {
 		return gc.Known(false)
 	}
 	c := gcjson.Collection{
-		Index: g.Number, Cycles: 1, Generation: gc.Known(g.Gen), Trigger: gc.Trigger(g.Reason),
+		Fidelity: "exact",
+		Index:    g.Number, Cycles: 1, Generation: gc.Known(g.Gen), Trigger: gc.Trigger(g.Reason),
 		Start: gc.Known(g.Start), End: gc.Known(g.End), Pauses: want.pauses(g.Number),
 		Compacting: has("compaction"), Concurrent: has("concurrent"),
 		Pinned: gc.Known(g.HeapStats["pinned"]), Finalizable: gc.Known(g.HeapStats["fin_count"]),

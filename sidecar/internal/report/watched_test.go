@@ -78,6 +78,25 @@ func TestNobodySaidHowFar(t *testing.T) {
 	}
 }
 
+// TestExactPauses: what was watched exactly is said to be so through a recording.
+func TestExactPauses(t *testing.T) {
+	list := experiment(20)
+	for i, r := range list {
+		if c, ok := r.(recording.Collection); ok {
+			c.GC.Fidelity = stall.Exact
+			c.GC.Pauses = append(slices.Clone(c.GC.Pauses), c.GC.Pauses[0])
+			list[i] = c
+		}
+	}
+	var out bytes.Buffer
+	if err := readExperiment(t, list, Options{Warmup: warmup}).Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "not traced") {
+		t.Errorf("exact pauses are called estimates:\n%s", out.String())
+	}
+}
+
 // TestEstimatedPauses: lengths that only their sum is known of are said to be so.
 func TestEstimatedPauses(t *testing.T) {
 	list := experiment(20)

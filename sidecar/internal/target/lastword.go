@@ -40,9 +40,10 @@ func (p *process) end(ctx context.Context) {
 // run --json has all of it.
 func (p *process) sayEnd() {
 	s := &p.summary
+	said := func(ns int64) string { return time.Duration(ns).Round(time.Microsecond).String() }
 	facts := []any{
-		"why", s.Why, "collections", s.Collections.Total, "paused", time.Duration(s.PauseTotal).String(),
-		"pause_share", percent(s.PauseShare), "longest_pause", time.Duration(s.PauseMax).String(),
+		"why", s.Why, "collections", s.Collections.Total, "paused", said(int64(s.PauseTotal)),
+		"pause_share", percent(s.PauseShare), "longest_pause", said(int64(s.PauseMax)),
 	}
 	if s.Collections.Total > 0 {
 		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds))
@@ -57,7 +58,7 @@ func (p *process) sayEnd() {
 		facts = append(facts, "detached", s.Detached, "detached_why", s.DetachedWhy)
 	}
 	if s.Lost > 0 {
-		facts = append(facts, "events_lost", s.Lost)
+		facts = append(facts, "runtime_events_lost", s.Lost)
 	}
 	if s.Unseen > 0 {
 		facts = append(facts, "unseen", time.Duration(s.Unseen).Round(time.Millisecond).String())

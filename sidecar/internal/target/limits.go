@@ -45,4 +45,7 @@ const (
 	endsIn = 500 * time.Millisecond
 	// stopFor bounds the end of a session, and of a process's providers.
 	stopFor = 2 * time.Second
+	// stopWithin bounds Stop, whatever a process does: the end of a session, then
+	// that of its providers, and a little for what is between them.
+	stopWithin = 2*stopFor + 500*time.Millisecond
 )

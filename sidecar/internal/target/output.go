@@ -45,9 +45,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 		boot = ""
 	}
 	resource, refused := resourceOf(p.id, boot, containerAttributes(p.proc, p.id), env, info)
-	if len(refused) > 0 {
-		p.log.Warn("attributes in the process's OTEL_RESOURCE_ATTRIBUTES are left out: they identify it, which the kernel does", "attributes", refused)
-	}
+	p.sayClaims(env, refused)
 	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resource, LogQueue: logQueue, UniqueKeys: true})
 	if err != nil {
 		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -27,49 +28,60 @@ const (
 // serviceName is what the process's own telemetry calls it: by its environment,
 // else its entry assembly, else its program.
 func serviceName(env map[string]string, info dotnetipc.ProcessInfo) string {
-	if name := strings.TrimSpace(env["OTEL_SERVICE_NAME"]); name != "" && len(name) <= maxValue {
+	if name := clean(strings.TrimSpace(env["OTEL_SERVICE_NAME"])); name != "" && len(name) <= maxValue {
 		return name
 	}
-	for _, kv := range environmentAttributes(env) {
+	claims, _ := environmentAttributes(env)
+	for _, kv := range claims {
 		if kv.Key == attrServiceName {
 			return kv.Value.AsString()
 		}
 	}
-	if info.EntryAssembly != "" {
-		return info.EntryAssembly
+	if name := clean(info.EntryAssembly); name != "" && len(name) <= maxValue {
+		return name
 	}
 	program, _, _ := strings.Cut(info.CommandLine, " ")
-	if name := filepath.Base(program); program != "" {
+	if name := clean(filepath.Base(program)); program != "" && len(name) <= maxValue {
 		return name
 	}
 	return "unknown_service:dotnet"
 }
 
-// maxAttributes and maxValue bound what a process may say of itself: it goes out
-// with every export.
+// These bound what a process may say of itself: it goes out with every export.
 const (
-	maxAttributes = 64
-	maxValue      = 4096
+	maxAttributes     = 64
+	maxKey            = 256
+	maxValue          = 4096     // of one key and its value, as they are written
+	maxAttributeBytes = 16 << 10 // of all
+	maxNamed          = 8        // attributes that a line of the log names
 )
+
+// clean returns s as OTLP can carry it: an export with any other text fails as a
+// whole.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // environmentAttributes reads OTEL_RESOURCE_ATTRIBUTES of a process: pairs of
 // key=value between commas, the values percent-encoded (specification, resource
-// SDK). What is not that is left out.
-func environmentAttributes(env map[string]string) []attribute.KeyValue {
-	var all []attribute.KeyValue
+// SDK). It returns how many it left out: what is no such pair, or over a limit.
+func environmentAttributes(env map[string]string) (all []attribute.KeyValue, left int) {
+	bytes := 0
 	for pair := range strings.SplitSeq(env["OTEL_RESOURCE_ATTRIBUTES"], ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
 		key, value, ok := strings.Cut(pair, "=")
-		key = strings.TrimSpace(key)
-		if !ok || key == "" || len(all) == maxAttributes || len(key)+len(value) > maxValue {
-			continue
-		}
+		key = clean(strings.TrimSpace(key))
 		text, err := url.PathUnescape(strings.TrimSpace(value))
-		if err != nil {
+		text = clean(text)
+		n := len(key) + len(text)
+		if !ok || err != nil || key == "" || len(all) == maxAttributes || len(key) > maxKey || n > maxValue || bytes+n > maxAttributeBytes {
+			left++
 			continue
 		}
+		bytes += n
 		all = append(all, attribute.String(key, text))
 	}
-	return all
+	return all, left
 }
 
 // containerAttributes names the container that a process runs in, and its pod:
@@ -96,29 +108,50 @@ func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attrib
 // resourceOf returns the attributes of a process, as its own telemetry would
 // have them, and the names of those that it claims and may not choose. Its
 // number is the one that it has for itself.
+//
+// A process chooses what it is called and which of its kind it is: service.name,
+// service.instance.id, and all that [identifies] does not name. A claim that says
+// what the kernel says is none.
 func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) (a []attribute.KeyValue, refused []string) {
-	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
-	for _, kv := range environmentAttributes(env) {
-		if identifies(string(kv.Key)) {
-			refused = append(refused, string(kv.Key))
-			continue
-		}
-		a = append(a, kv)
-	}
-	a = append(a, container...)
-	a = append(a,
-		attribute.String(attrServiceName, serviceName(env, info)),
+	seen := append(slices.Clone(container),
 		attribute.Int64(stall.AttrProcessPID, int64(info.PID)),
 		attribute.String(stall.AttrRuntimeName, runtimeName))
-	if info.Version != "" {
-		a = append(a, attribute.String(stall.AttrRuntimeVersion, info.Version))
+	if v := clean(info.Version); v != "" && len(v) <= maxValue {
+		seen = append(seen, attribute.String(stall.AttrRuntimeVersion, v))
 	}
 	if id.Created != 0 {
 		if made, err := otelenv.CreationTime(id.Created); err == nil {
-			a = append(a, attribute.String(stall.AttrProcessCreation, made))
+			seen = append(seen, attribute.String(stall.AttrProcessCreation, made))
 		}
 	}
-	return a, refused
+	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
+	claims, _ := environmentAttributes(env)
+	for _, claim := range claims {
+		if !identifies(string(claim.Key)) {
+			a = append(a, claim)
+			continue
+		}
+		same := func(kv attribute.KeyValue) bool {
+			return kv.Key == claim.Key && kv.Value.Emit() == claim.Value.AsString()
+		}
+		if !slices.ContainsFunc(seen, same) && (claim.Key != stall.AttrBootID || claim.Value.AsString() != boot) {
+			refused = append(refused, string(claim.Key))
+		}
+	}
+	a = append(a, seen...)
+	return append(a, attribute.String(attrServiceName, serviceName(env, info))), refused
+}
+
+// sayClaims says once what of a process's OTEL_RESOURCE_ATTRIBUTES is left out.
+func (p *process) sayClaims(env map[string]string, refused []string) {
+	if n := len(refused); n > 0 {
+		p.log.Warn("OTEL_RESOURCE_ATTRIBUTES of the process are ignored where they say which process it is: the kernel says that",
+			"ignored", refused[:min(n, maxNamed)], "in_all", n)
+	}
+	if _, left := environmentAttributes(env); left > 0 {
+		p.log.Warn("OTEL_RESOURCE_ATTRIBUTES of the process are left out where they are not key=value, or too long or too many",
+			"left_out", left, "at_most", maxAttributes)
+	}
 }
 
 // identifies reports whether an attribute says which process of which machine

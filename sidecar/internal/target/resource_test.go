@@ -1,12 +1,16 @@
 package target
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -154,5 +158,43 @@ func TestSameClock(t *testing.T) {
 		if err := sameClock(h, c.by, c.before, c.after); (err == nil) != c.fine {
 			t.Errorf("session begun between %d and %d, shifted by %v: got %v", c.before, c.after, c.by, err)
 		}
+	}
+}
+
+// TestClaims: what the kernel says, too, is no claim; what OTLP cannot carry, or
+// goes over a limit, does not stop the telemetry of the process.
+func TestClaims(t *testing.T) {
+	container := []attribute.KeyValue{attribute.String("container.id", "abc")}
+	id := dotnetipc.Identity{PID: 4711, Created: 99}
+	_, refused := resourceOf(id, "boot", container,
+		map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "container.id=abc,process.pid=1,otelgc.boot.id=boot,process.runtime.name=.NET,process.pid=2"},
+		dotnetipc.ProcessInfo{PID: 1})
+	if diff := cmp.Diff([]string{"process.pid"}, refused); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+	long := strings.Repeat("x", 4000)
+	claims := "bad=%ff,worse\xff=1,broken," + strings.Repeat("k", maxKey+1) + "=1"
+	for i := range 100 {
+		claims += fmt.Sprintf(",otelgc.%d=%s", i, long)
+	}
+	env := map[string]string{"OTEL_RESOURCE_ATTRIBUTES": claims, "OTEL_SERVICE_NAME": "sh\xffop"}
+	a, refused := resourceOf(id, "boot", nil, env, dotnetipc.ProcessInfo{Version: long + long})
+	bytes := 0
+	for _, kv := range a {
+		if !utf8.ValidString(string(kv.Key)) || !utf8.ValidString(kv.Value.Emit()) {
+			t.Errorf("%q is no UTF-8, which no exporter sends", kv)
+		}
+		bytes += len(kv.Key) + len(kv.Value.Emit())
+	}
+	for _, name := range refused {
+		bytes += len(name)
+	}
+	if bytes > 2*maxAttributeBytes {
+		t.Errorf("a process says %d bytes of itself", bytes)
+	}
+	log := &logBuffer{}
+	(&process{log: slog.New(slog.NewTextHandler(log, nil))}).sayClaims(env, slices.Repeat([]string{strings.Repeat("k", maxKey)}, maxAttributes))
+	if n := len(log.String()); n > 8*maxKey+1024 || !strings.Contains(log.String(), "in_all=64") || !strings.Contains(log.String(), "left_out=98") {
+		t.Errorf("the log has %d bytes:\n%.2000s", n, log)
 	}
 }

@@ -3,9 +3,11 @@ package target
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
@@ -33,7 +35,7 @@ type Options struct {
 	// for none. Without it what the machine does to a process is only counted.
 	Followed *hostwatch.Watch
 	// Record is given what a recording keeps, from many goroutines, until Stop
-	// returns; nil for none. It must not block.
+	// returns; nil for none. It must not block, nor call the Watcher.
 	Record func(recording.Record)
 }
 
@@ -44,6 +46,8 @@ type Watcher struct {
 	port   *dotnetipc.Listener
 	budget *budget
 	work   sync.WaitGroup
+	// recorder is Options.Record as it was given.
+	recorder func(recording.Record)
 
 	mu        sync.Mutex
 	known     map[dotnetipc.Identity]*process
@@ -55,6 +59,7 @@ type Watcher struct {
 	left      map[dotnetipc.Identity]Summary // over the limit, and not watched since
 	unlisted  int                            // processes without a summary
 	unnamed   bool                           // there were too many for left, which was said
+	stopped   bool                           // Stop returns: nothing is recorded any more
 }
 
 // Start begins to watch. A process that was named by its number must be there;
@@ -62,6 +67,9 @@ type Watcher struct {
 // tried again.
 func Start(o Options) (*Watcher, error) {
 	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: newBudget(o.Clock.Now, memoryLimit())}
+	if w.recorder = o.Record; w.recorder != nil {
+		w.o.Record = w.record
+	}
 	var first dotnetipc.Identity
 	if pid := o.Selector.pid; pid != 0 {
 		var err error
@@ -92,27 +100,66 @@ func Start(o Options) (*Watcher, error) {
 }
 
 // Stop ends all sessions in good order, exports what is held, and returns what
-// was seen, the processes that were first seen first. It takes a few seconds at
-// most.
+// was seen, the processes that were first seen first. It takes stopWithin at
+// most: what has not ended by then is left, and named in the log.
 func (w *Watcher) Stop() []Summary {
 	w.cancel()
-	w.work.Wait()
-	if w.port != nil {
-		if err := w.port.Close(); err != nil {
-			w.o.Log.Warn("close the reverse port", "error", err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.work.Wait()
+		if w.port != nil {
+			if err := w.port.Close(); err != nil {
+				w.o.Log.Warn("close the reverse port", "error", err)
+			}
 		}
+	}()
+	limit := time.NewTimer(stopWithin)
+	defer limit.Stop()
+	inTime := true
+	select {
+	case <-ended:
+	case <-limit.C:
+		inTime = false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.stopped = true
+	if !inTime {
+		w.abandon()
+	}
+	all := w.summaries
+	w.summaries = nil // what was left may still add its own
 	for _, s := range w.left {
-		w.summaries = append(w.summaries, s)
+		all = append(all, s)
 	}
 	w.left = nil
 	if w.unlisted > 0 {
 		w.o.Log.Warn("the summary does not list all processes", "at_most", maxSummaries, "left_out", w.unlisted)
 	}
-	slices.SortStableFunc(w.summaries, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
-	return w.summaries
+	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
+	return all
+}
+
+// abandon says what has not ended in time. A read of a file or a socket that the
+// kernel does not return from ends with this program only. The mutex is held.
+func (w *Watcher) abandon() {
+	var pids []int
+	for _, p := range w.known {
+		pids = append(pids, p.id.PID)
+		w.keep(Summary{PID: p.id.PID, order: p.order, Why: fmt.Sprintf("it did not let go of the sidecar within %v: what was seen of it is lost", stopWithin)})
+	}
+	slices.Sort(pids)
+	w.o.Log.Warn("not all has ended in time, and is left", "within", stopWithin.String(), "pids", pids)
+}
+
+// record hands a record on until Stop returns.
+func (w *Watcher) record(r recording.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.recorder(r)
+	}
 }
 
 // begin runs p, and end after it. It reports false if the process is watched

@@ -108,7 +108,7 @@ func (h *hostSide) await() {
 	if err := h.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
 		return // we have stopped it
 	}
-	h.log.Warn("the target has ended: what the machine does to a process that takes its place is not followed", "pid", h.process.Owner().PID, "mend", "run with --target and the new PID")
+	h.log.Warn("the target has ended: its threads are watched no longer, nor those of a process that takes its place", "pid", h.process.Owner().PID, "mend", "run with --target and the new PID")
 	if now := h.clock.Now(); h.at != 0 && now > h.at {
 		h.unseen = append(h.unseen, stall.Span{Start: h.at, End: now})
 		h.tell(now)
@@ -169,5 +169,5 @@ func (h *hostSide) stop() {
 	if h.at > h.status {
 		h.tell(h.at)
 	}
-	h.log.Info("target", hostFacts(h.seen())...)
+	h.log.Info("what the machine did to the target", hostFacts(h.seen())...)
 }

@@ -1,34 +1,35 @@
 package verb
 
 import (
-	"fmt"
+	"time"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
-// hostFacts are what the log says of v at the end. What threads were denied that
-// were not followed, nobody knows.
+// hostFacts are what the log says of v at the end, in the words of the report:
+// target_host of run --json has all of it. How long threads were held up that were
+// not followed, nobody knows.
 func hostFacts(v recording.Host) []any {
-	facts := []any{"pid", v.PID, "followed", v.Followed, "run_delay", v.RunDelay.String()}
+	said := func(d time.Duration) string { return d.Round(time.Microsecond).String() }
+	facts := []any{"pid", v.PID}
 	if v.Followed {
-		facts = append(facts, "denied", v.Denied.String(), "paged", v.Paged.String(),
-			"undecided", v.Undecided.String(), "covered", v.Covered.String(), "dropped", v.Dropped)
+		facts = append(facts, "held_up", said(v.Denied), "paging", said(v.Paged), "not_decided", said(v.Undecided))
+	} else {
+		facts = append(facts, "followed", false, "run_delay_of_all_threads", said(v.RunDelay))
 	}
-	machine := hostcount.Pressure{CPU: v.Pressure, Memory: v.PressureMemory, IO: v.PressureIO}
-	facts = append(facts, "major_faults", v.MajorFaults, "stolen", v.Stolen.String(), "machine_waited", sayPressure(machine))
-	if d, known := v.Throttled.Get(); known {
-		facts = append(facts, "throttled", d.String())
+	if d := v.Throttled.Or(0); d > 0 {
+		facts = append(facts, "throttled", said(d))
 	}
-	if p, known := v.CgroupPressure.Get(); known {
-		facts = append(facts, "cgroup_waited", sayPressure(p))
+	if v.Stolen > 0 {
+		facts = append(facts, "stolen_from_all_cpus", said(v.Stolen))
+	}
+	if v.MajorFaults > 0 {
+		facts = append(facts, "major_faults", v.MajorFaults)
+	}
+	if v.Dropped > 0 {
+		facts = append(facts, "switches_dropped", v.Dropped)
 	}
 	return facts
-}
-
-// sayPressure says a pressure in one line.
-func sayPressure(p hostcount.Pressure) string {
-	return fmt.Sprintf("for a CPU %v, for memory %v, for disks %v", p.CPU, p.Memory, p.IO)
 }
 
 // document returns what was seen up to the end, nil for no target.

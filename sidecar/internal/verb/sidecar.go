@@ -155,8 +155,8 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 	err = record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
-	s.log.Info("done", "observed", r.Observed().String(), "gaps", r.Gaps, "lost", r.GapTime.String(),
-		"longest", r.Longest.Duration().String(), "dropped", r.Dropped)
+	s.log.Info("done", "probed", r.Observed().Round(time.Millisecond).String(), "gaps", r.Gaps, "gap_time", r.GapTime.Round(time.Microsecond).String(),
+		"longest_gap", r.Longest.Duration().Round(time.Microsecond).String(), "gaps_dropped", r.Dropped)
 	return r, err
 }
 
