@@ -8,8 +8,13 @@ step_format() {
 }
 
 # step_map: every package stands on the map of docs/architecture.md by its whole path;
-# of what is one thing in several programs, the folder that holds them.
+# of what is one thing in several programs, the folder that holds them. And every test
+# that SECURITY.md names is there.
 step_map() {
+	local name
+	for name in $(grep -oE '`(Test|Fuzz)[A-Za-z0-9]+' SECURITY.md | tr -d '`' | sort -u); do
+		git grep -qE "^func $name\(" -- '*_test.go' || { echo "SECURITY.md names $name, and there is no such test"; return 1; }
+	done
 	local dir lost=()
 	for dir in $(git ls-files --cached --others --exclude-standard '*.go' | xargs -n1 dirname | sort -u); do
 		case $dir in

@@ -39,9 +39,11 @@ const maxWallSeconds = math.MaxInt64 / int64(time.Second)
 
 // WithArrivalHeader reads from the named header when the request arrived, so
 // that a stall between arrival and handler is seen. Off without it. A header
-// that cannot be parsed, that lies after the handler's start or more than ten
-// seconds before it is ignored, and counted in otelgc.monitor.dropped (arrival):
-// only let it be set by a proxy that you run, on a clock that you trust.
+// that cannot be parsed, that has several values, that lies after the handler's
+// start or more than ten seconds before it is ignored, and counted in
+// otelgc.monitor.dropped (arrival). Have a proxy that you run set it, on a clock that
+// you trust, and replace what the client sent: with a value of a client's own a
+// request seems to have waited for up to ten seconds.
 func WithArrivalHeader(name string, format ArrivalFormat) Option {
 	return optionFunc(func(c config) config {
 		c.arrival = arrivalHeader{name: http.CanonicalHeaderKey(name), format: format}
@@ -68,6 +70,7 @@ const (
 	noFault      arrivalFault = iota
 	notParsed                 // by the format that was named
 	notPlausible              // after the handler's start, or too long before it
+	notOne                    // several values: a client sent one of them
 	arrivalFaults
 )
 
@@ -80,6 +83,9 @@ func (a arrivalHeader) of(h http.Header, start stall.Instant, wall time.Duration
 	v := h[a.name]
 	if len(v) == 0 {
 		return 0, noFault
+	}
+	if len(v) > 1 || strings.Contains(v[0], ",") {
+		return 0, notOne
 	}
 	if len(v[0]) > maxArrivalText {
 		return 0, notParsed
@@ -95,11 +101,17 @@ func (a arrivalHeader) of(h http.Header, start stall.Instant, wall time.Duration
 }
 
 func (a arrivalHeader) parse(s string, wall time.Duration) (stall.Instant, bool) {
+	if a.format != ArrivalMonotonic {
+		s = strings.TrimPrefix(s, "t=")
+	}
+	// No proxy writes a sign, an exponent or a hexadecimal number, which strconv takes.
+	if strings.Trim(s, "0123456789.") != "" {
+		return 0, false
+	}
 	if a.format == ArrivalMonotonic {
 		n, err := strconv.ParseInt(s, 10, 64)
 		return stall.Instant(n), err == nil && n > 0
 	}
-	s = strings.TrimPrefix(s, "t=")
 	unit := int64(time.Millisecond)
 	switch a.format {
 	case ArrivalUnixSeconds:

@@ -38,6 +38,13 @@ func TestArrival(t *testing.T) {
 		{"milliseconds, too many", ArrivalUnixMillis, "9223372036854775807", 0, notParsed},
 		{"microseconds", ArrivalUnixMicros, "1700000999500000", 999.5e9, noFault},
 		{"microseconds, a fraction", ArrivalUnixMicros, "1700000999500000.5", 0, notParsed},
+		{"seconds, hexadecimal", ArrivalUnixSeconds, "0x6553f4e7", 0, notParsed},
+		{"seconds, an exponent", ArrivalUnixSeconds, "1.7000009995e9", 0, notParsed},
+		{"seconds, a sign", ArrivalUnixSeconds, "+1700000999.5", 0, notParsed},
+		{"monotonic, a sign", ArrivalMonotonic, "+999999999000", 0, notParsed},
+		{"monotonic, t=", ArrivalMonotonic, "t=999999999000", 0, notParsed},
+		{"a list", ArrivalMonotonic, "999999999000, 999999999000", 0, notOne},
+		{"a list with nothing", ArrivalMonotonic, "999999999000,", 0, notOne},
 		{"nothing", ArrivalUnixMicros, "", 0, notParsed},
 		{"long", ArrivalMonotonic, "0000000000000000000000000000000000000000000000000999999999000", 0, notParsed},
 	} {
@@ -46,6 +53,10 @@ func TestArrival(t *testing.T) {
 		if got != c.want || fault != c.fault {
 			t.Errorf("%s: got %d with fault %d, want %d with %d", c.name, got, fault, c.want, c.fault)
 		}
+	}
+	two := http.Header{"X": {"999999999000", "999999999000"}}
+	if got, fault := (arrivalHeader{name: "X"}).of(two, start, wall); got != 0 || fault != notOne {
+		t.Errorf("two headers: got %d with fault %d, want none with %d", got, fault, notOne)
 	}
 	if got, fault := (arrivalHeader{}).of(http.Header{"": {"1"}}, start, wall); got != 0 || fault != noFault {
 		t.Errorf("without a name: got %d with fault %d", got, fault)
@@ -61,21 +72,24 @@ func TestArrivalsIgnoredAreCounted(t *testing.T) {
 	metrics, meters := newSums()
 	m := startTest(t, meters, WithExactBudget(0), WithArrivalHeader("X-Request-Start", ArrivalUnixMillis))
 	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	at := func(text string) {
+	at := func(texts ...string) {
 		q := httptest.NewRequest(http.MethodGet, "/", nil)
-		if text != "" {
-			q.Header.Set("X-Request-Start", text)
+		for _, text := range texts {
+			q.Header.Add("X-Request-Start", text)
 		}
 		h.ServeHTTP(httptest.NewRecorder(), q)
 	}
-	at("")
+	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	at()
+	at(now, now) // the client's, and the proxy's that adds its own
+	at(now + ", " + now)
 	at(strconv.FormatInt(time.Now().UnixMilli()-5, 10))
 	at("1700000000.123")
 	at("t=now")
 	at(strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 	shutdown(t, m)
 	got := metrics.by(t, stall.MetricDropped, stall.AttrErrorType)
-	for why, want := range map[string]float64{"parse": 2, "out_of_range": 1} {
+	for why, want := range map[string]float64{"parse": 2, "out_of_range": 1, "several": 2} {
 		if got[why] != want {
 			t.Errorf("%v arrivals are dropped for %s, want %v", got[why], why, want)
 		}

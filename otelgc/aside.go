@@ -10,13 +10,14 @@ type aside[T any] struct {
 	done  chan struct{} // closed when all calls have returned
 }
 
-// start begins to call f with what is offered; as many as room wait for it.
+// start begins to call f, which does not panic, with what is offered; as many as room
+// wait for it.
 func (a *aside[T]) start(room int, f func(T)) {
 	a.queue, a.done = make(chan T, room), make(chan struct{})
 	go func() {
 		defer close(a.done)
 		for v := range a.queue {
-			safely(func() { f(v) })
+			f(v)
 		}
 	}()
 }

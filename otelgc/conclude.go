@@ -9,7 +9,7 @@ import (
 // request.
 func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 	if e.tell != nil {
-		safely(func() { e.tell(w, s) })
+		m.panics.safely("window", "a function of Monitor.Resolve", func() { e.tell(w, s) })
 		return
 	}
 	q := telemetry.Request{
@@ -21,13 +21,6 @@ func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 		m.tellSlow(&q, w)
 	}
 	if m.onWindow != nil {
-		safely(func() { m.onWindow(w, s) })
+		m.panics.safely("on_window", "the function of WithOnWindow", func() { m.onWindow(w, s) })
 	}
-}
-
-// safely calls a function of the program. Its panic is its own, but not the
-// program's end.
-func safely(f func()) {
-	defer func() { _ = recover() }()
-	f()
 }

@@ -16,6 +16,9 @@ const (
 	// cheap service would be traced most of the time otherwise: a profiler beside us
 	// would hardly ever get it.
 	timePerBudget = 10
+	// leastShare of the time may be ours for any budget above zero: three seconds in
+	// five minutes, or thirty in fifty where windows are that long.
+	leastShare = 0.01
 
 	// Prices, measured on Go 1.26: an event costs the traced program 160 to 250
 	// ns, mostly stack unwinding. That is 2.5 times a user log of the
@@ -118,10 +121,11 @@ func (g *governor) rest(c sliceCost, wall, cpu time.Duration) time.Duration {
 	return g.resting
 }
 
-// leave returns how long others may have the tracer, after it was ours for traced.
+// leave returns how long others may have the tracer, after it was ours for traced. What
+// was traced beyond the plan is not counted: somebody asked for it.
 func (g *governor) leave(traced time.Duration) time.Duration {
-	share := min(1, timePerBudget*g.budget)
-	return time.Duration(float64(traced) * (1/share - 1))
+	share := min(max(timePerBudget*g.budget, leastShare), 1)
+	return time.Duration(float64(min(traced, g.length)) * (1/share - 1))
 }
 
 // overdrawn reports whether what was spent is not paid for yet.

@@ -102,6 +102,32 @@ func TestGovernorLeavesTheTracerToOthers(t *testing.T) {
 	}
 }
 
+// TestGovernorRestsNoLongerThanItHasTo: a budget that is next to nothing, a trace that
+// somebody asked for, and windows that last keep a service from exact fidelity for so
+// long and no longer.
+func TestGovernorRestsNoLongerThanItHasTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget          float64
+		windows, traced time.Duration
+		want            time.Duration
+	}{
+		"the default":                {DefaultExactBudget, 0, 3 * time.Second, 27 * time.Second},
+		"the default, long windows":  {DefaultExactBudget, time.Minute, 30 * time.Second, 270 * time.Second},
+		"five minutes were asked":    {DefaultExactBudget, 0, 5 * time.Minute, 27 * time.Second},
+		"a slice that was cut short": {DefaultExactBudget, 0, time.Second, 9 * time.Second},
+		"next to nothing":            {1e-12, 0, 3 * time.Second, 297 * time.Second},
+		"and long windows":           {1e-12, time.Minute, 30 * time.Second, 2970 * time.Second},
+		"a tenth":                    {0.1, 0, 3 * time.Second, shortestRest},
+	} {
+		g := newGovernor(c.budget)
+		g.plan(c.windows)
+		got := g.rest(sliceCost{traced: c.traced}, time.Second, time.Second)
+		if off := got - c.want; off.Abs() > time.Millisecond {
+			t.Errorf("%s: rest %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestGovernorUsesItsBudget: it keeps off no longer than it has to.
 func TestGovernorUsesItsBudget(t *testing.T) {
 	s := service{cpu: 1, events: 300_000, goroutines: 500, windows: time.Millisecond}

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"testing"
 
-	"go.opentelemetry.io/otel"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
 	"github.com/otelgc/otelgc/stall"
@@ -58,12 +57,10 @@ func TestHangingLoggerProvider(t *testing.T) {
 // TestHangingErrorHandler: nor does the program's handler of errors hold up anybody.
 func TestHangingErrorHandler(t *testing.T) {
 	in, goOn := make(chan error, 1), make(chan struct{})
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+	handleErrors(t, func(err error) {
 		in <- err
 		<-goOn
-	}))
-	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	})
 	m := startTest(t, WithExactBudget(0))
 	t.Cleanup(func() { close(goOn) })
 	m.host.fail(errors.New("first"))

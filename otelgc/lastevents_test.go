@@ -85,7 +85,7 @@ func TestLastCalls(t *testing.T) {
 			time.Sleep(callPatience / (2 * queued))
 			calls++
 		}}}
-		m.pause.start()
+		m.pause.start(&panics{m: m})
 		for range queued {
 			m.pause.queue <- gc.Collection{}
 		}

@@ -32,5 +32,5 @@ func (m *Monitor) exportLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastExport)
 	defer cancel()
-	safely(func() { _ = e.ForceFlush(ctx) })
+	m.panics.safely("metric_export", "the provider of meters", func() { _ = e.ForceFlush(ctx) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -62,14 +63,15 @@ type Monitor struct {
 	watched  pending     // windows of others, see Resolve
 	hasten   atomic.Bool // resolve watched with what is known
 	begins   begins
-	route    routeNamer
+	route    func(*http.Request) string
 	routes   routes
 	slow     slowRequests
 	unmarked atomic.Uint64 // windows without a slot
 	resolver resolver
 	status   statusTeller
 	operator *telemetry.Outbox // is told of errors
-	wall     atomic.Int64      // offset of wall time, ns
+	panics   *panics
+	wall     atomic.Int64 // offset of wall time, ns
 
 	kicked  chan struct{}
 	turns   *gcwatch.Turns // of the loop
@@ -110,7 +112,8 @@ func start(c config) (*Monitor, error) {
 		return nil, err
 	}
 	boot, bootless := stall.BootID()
-	tel, err := newTelemetry(c, clock, boot)
+	panics := new(panics)
+	tel, err := newTelemetry(c, clock, boot, panics)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func start(c config) (*Monitor, error) {
 			c.budget = 0
 		}
 	}
-	m := newMonitor(c, clock, tel)
+	m := newMonitor(c, clock, tel, panics)
 	m.tellWithout(bootless, inexact)
 	if err := m.run(c); err != nil {
 		m.stop(context.Background())
@@ -129,12 +132,12 @@ func start(c config) (*Monitor, error) {
 	return m, nil
 }
 
-func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor {
+func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *panics) *Monitor {
 	now := clock.Now()
 	m := &Monitor{
-		clock: clock, tel: tel,
+		clock: clock, tel: tel, panics: panics,
 		arrival: c.arrival, pause: c.pause, joinable: c.joinable, onWindow: c.onWindow,
-		route: routeNamer{name: c.route}, slow: c.slow,
+		route: c.route, slow: c.slow,
 		place:  board.Here(),
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
 		book:   newBook(now, clock),
@@ -144,7 +147,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry) *Monitor 
 		turns:  gcwatch.NewTurns(),
 		quit:   make(chan struct{}),
 	}
-	m.operator = telemetry.NewOutbox(operatorRoom)
+	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
 	m.outside = home{m: m, slot: noSlot}
 	m.slots = newSlots(m)
 	m.meters, m.global = c.meters, c.global
@@ -186,8 +189,8 @@ func (m *Monitor) run(c config) error {
 	}
 	m.watcher = watcher
 	m.watcher.Flush() // sums count from here
-	m.pause.start()
-	m.slow.start()
+	m.pause.start(m.panics)
+	m.slow.start(m.panics)
 	m.wg.Go(m.loop)
 	if c.budget > 0 {
 		go m.exact.run()

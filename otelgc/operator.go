@@ -16,7 +16,14 @@ const operatorRoom = 16
 // tellOperator tells the program's handler of errors. Whoever has the error may hold
 // the tracer, and waits for no handler.
 func (m *Monitor) tellOperator(err error) {
-	if !m.operator.Put(func(context.Context) { otel.Handle(fmt.Errorf("otelgc: %w", err)) }) {
+	if !m.operator.Put(func(context.Context) {
+		defer func() {
+			if recover() != nil { // there is nobody else to tell
+				m.tel.Dropped("error", "panic", 1, 0)
+			}
+		}()
+		otel.Handle(fmt.Errorf("otelgc: %w", err))
+	}) {
 		m.tel.Dropped("error", "queue_full", 1, 0)
 	}
 }

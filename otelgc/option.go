@@ -118,7 +118,9 @@ func WithLoggerProvider(p log.LoggerProvider) Option {
 
 // WithExactBudget sets what exact fidelity may cost, as a fraction of the CPU
 // time of the process: 0 turns it off, 1 traces always but for short gaps. There
-// is a floor of 0.5 % of one CPU for any budget above zero. Elsewhere than on
+// is a floor of 0.5 % of one CPU for any budget above zero. The runtime's tracer is
+// ours for ten times the fraction of the time at most, but for 1 % of it at least:
+// a trace.Start of somebody else fails meanwhile. Elsewhere than on
 // Linux, and in a time namespace, it is off. Without the option the
 // environment variable OTELGC_EXACT_BUDGET counts, and without that
 // [DefaultExactBudget].

@@ -19,9 +19,11 @@ type pauseHook struct {
 	last      time.Time
 }
 
-func (h *pauseHook) start() {
+func (h *pauseHook) start(p *panics) {
 	if h.call != nil {
-		h.aside.start(hookQueue, h.call)
+		h.aside.start(hookQueue, func(c gc.Collection) {
+			p.safely("on_pause", "the function of WithOnPause", func() { h.call(c) })
+		})
 	}
 }
 

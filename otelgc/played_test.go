@@ -28,7 +28,7 @@ func play(t testing.TB) *played {
 	p := &played{t: t, now: second}
 	p.Monitor = newMonitor(config{onWindow: func(w *stall.Window, s *stall.Share) {
 		p.got = append(p.got, resolved{*w, *s})
-	}}, clock, tel)
+	}}, clock, tel, new(panics))
 	p.book = newBook(p.now, clock)
 	p.book.begins, p.book.slots = &p.begins, p.slots
 	p.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)

@@ -13,7 +13,7 @@ import (
 
 // newTelemetry makes the instruments. A provider that panics, as one that is a nil
 // pointer does, is an error.
-func newTelemetry(c config, clock stall.Clock, boot string) (tel *telemetry.Telemetry, err error) {
+func newTelemetry(c config, clock stall.Clock, boot string, panics *panics) (tel *telemetry.Telemetry, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("make instruments with %T and %T: panic: %v", c.meters, c.loggers, r)
@@ -25,6 +25,6 @@ func newTelemetry(c config, clock stall.Clock, boot string) (tel *telemetry.Tele
 		BootID:    boot,
 		PID:       os.Getpid(),
 		GoMetrics: c.goMetrics, MinSeverity: c.minSeverity, Clock: clock,
-		Detached: true,
+		Detached: true, OnPanic: panics.tell,
 	})
 }

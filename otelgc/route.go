@@ -3,7 +3,6 @@ package otelgc
 import (
 	"net/http"
 	"strings"
-	"sync/atomic"
 )
 
 // WithRoute has f name the route of each request of [Monitor.Middleware], for
@@ -22,23 +21,13 @@ func WithRoute(f func(r *http.Request) string) Option {
 	return optionFunc(func(c config) config { c.route = f; return c })
 }
 
-type routeNamer struct {
-	name   func(*http.Request) string
-	panics atomic.Uint64
-}
-
 // routeOf returns the route of r, none without a namer.
 func (m *Monitor) routeOf(r *http.Request) (route routeID) {
-	if m.route.name == nil {
+	if m.route == nil {
 		return noRoute
 	}
-	defer func() {
-		if recover() != nil {
-			m.route.panics.Add(1)
-			route = noRoute
-		}
-	}()
-	return m.routes.id(template(m.route.name(r)))
+	m.panics.safely("route", "the function of WithRoute", func() { route = m.routes.id(template(m.route(r))) })
+	return route
 }
 
 // template cuts off what stands before the path of a route.

@@ -87,6 +87,7 @@ func (m *Monitor) stop(ctx context.Context) {
 	m.host.close()
 	m.hosts.close()
 	m.exportLast(ctx)
+	m.finishErrors(ctx)
 	m.end = m.tel.Close()
 }
 
@@ -112,13 +113,17 @@ func (m *Monitor) last() {
 // for the processors of its loggers. One of them may be what calls Shutdown.
 const callPatience = time.Second
 
-// finishEvents lets the provider of loggers have the events that it was sent, and the
-// handler of errors those, and counts what they do not take.
+// finishEvents lets the provider of loggers have the events that it was sent, and counts
+// what it does not take.
 func (m *Monitor) finishEvents(ctx context.Context) {
 	enough, cancel := timeToFinish(ctx, 2*callPatience+lastExport)
 	defer cancel()
 	m.tel.Finish(enough)
-	enough, cancel = timeToFinish(ctx, callPatience+lastExport)
+}
+
+// finishErrors does the same for the handler of errors, when nothing is told any more.
+func (m *Monitor) finishErrors(ctx context.Context) {
+	enough, cancel := timeToFinish(ctx, 0)
 	defer cancel()
 	m.tel.Dropped("error", "shutdown", uint64(m.operator.Close(enough)), 0)
 }

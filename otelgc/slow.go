@@ -47,12 +47,14 @@ type slowRequest struct {
 
 func (r *slowRequests) is(s *stall.Share) bool { return r.on && s.Total >= r.least }
 
-func (r *slowRequests) start() {
+func (r *slowRequests) start(p *panics) {
 	if !r.on || r.logger == nil {
 		return
 	}
 	r.burst, r.filled = maxBurst, time.Now()
-	r.aside.start(slowQueue, func(q slowRequest) { q.log(r.logger) })
+	r.aside.start(slowQueue, func(q slowRequest) {
+		p.safely("slow_request", "the logger of WithSlowRequest", func() { q.log(r.logger) })
+	})
 }
 
 // tellSlow explains a slow request.

@@ -94,7 +94,7 @@ func (t *statusTeller) losses() {
 	m := t.m
 	m.tel.Dropped("window", "queue_full", m.pending.lost(), 0)
 	m.tel.Dropped("window", "span_queue_full", m.watched.lost(), 0)
-	m.tel.Dropped("route", "panic", m.route.panics.Swap(0), 0)
+	m.tel.Dropped("arrival", "several", m.ignored[notOne].Swap(0), 0)
 	m.tel.Dropped("arrival", "parse", m.ignored[notParsed].Swap(0), 0)
 	m.tel.Dropped("arrival", "out_of_range", m.ignored[notPlausible].Swap(0), 0)
 	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)

@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,7 +18,8 @@ func newSums() (*sums, Option) {
 	return s, WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(s.reader)))
 }
 
-func (s *sums) by(t *testing.T, metric, key string) map[string]float64 {
+// by returns the sums of a metric by the values of keys, with spaces in between.
+func (s *sums) by(t *testing.T, metric string, keys ...string) map[string]float64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
 	if err := s.reader.Collect(context.Background(), &all); err != nil {
@@ -25,8 +27,12 @@ func (s *sums) by(t *testing.T, metric, key string) map[string]float64 {
 	}
 	got := make(map[string]float64)
 	add := func(set attribute.Set, v float64) {
-		value, _ := set.Value(attribute.Key(key))
-		got[value.AsString()] += v
+		values := make([]string, len(keys))
+		for i, key := range keys {
+			value, _ := set.Value(attribute.Key(key))
+			values[i] = value.AsString()
+		}
+		got[strings.Join(values, " ")] += v
 	}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -50,7 +56,7 @@ func (s *sums) by(t *testing.T, metric, key string) map[string]float64 {
 
 func (s *sums) total(t *testing.T, metric string) (total float64) {
 	t.Helper()
-	for _, v := range s.by(t, metric, "") {
+	for _, v := range s.by(t, metric) {
 		total += v
 	}
 	return total

@@ -22,7 +22,7 @@ func BenchmarkWindowElsewhere(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, span := newMonitor(config{}, clock, tel), local()
+	m, span := newMonitor(config{}, clock, tel, new(panics)), local()
 	ask, done := make(chan bool), make(chan bool)
 	defer close(ask)
 	go func() {

@@ -30,7 +30,7 @@ func (s *Share) Explain() string {
 	}
 	parts = appendPart(parts, "in the program's own doing (app)", s.App)
 	parts = appendPart(parts, "in the program or the machine under it (app_or_host)", s.AppOrHost)
-	parts = appendPart(parts, "of stalls whose place is not certain (uncertain)", s.Uncertain)
+	parts = appendPart(parts, "of stalls whose place or end is not certain (uncertain)", s.Uncertain)
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.d, a.d) })
 
 	const named = 4

@@ -93,12 +93,16 @@ const (
 	AttrTargetCreated    = "otelgc.target.created"
 	AttrCgroupID         = "otelgc.cgroup.id"
 	AttrCgroupIDs        = "otelgc.cgroup.ids"
+	AttrStamp            = "otelgc.stamp"
 	AttrGoCPUState       = "go.cpu.state"
 	AttrGoCPUDetail      = "go.cpu.detailed_state"
 	AttrDotnetGeneration = "dotnet.gc.heap.generation"
 	AttrPauseGeneration  = "gc.heap.generation"
 	AttrPauseType        = "gc.pause.type"
 )
+
+// StampSidecar is the value of AttrStamp.
+const StampSidecar = "sidecar"
 
 // Events.
 const (

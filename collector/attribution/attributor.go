@@ -50,7 +50,7 @@ func (a *Attributor) Learn(ld plog.Logs) {
 
 func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 	for _, rl := range ld.ResourceLogs().All() {
-		of := origin{resource: rl.Resource().Attributes()}
+		of := origin{resource: rl.Resource().Attributes(), stamps: a.config.Probes == ProbesStamped}
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
 				if (r.EventName() == stall.EventSourceStatus) == statuses {
@@ -77,15 +77,19 @@ func (a *Attributor) learn(r plog.LogRecord, of *origin) {
 }
 
 func (a *Attributor) take(e *event) error {
+	foreign := e.speaks() && !a.known.speaksForHost(&e.of)
+	if foreign && (e.source == stall.TargetWatch || e.of.number == 0) {
+		return errStamp
+	}
 	e.of.boot = a.known.epoch(&e.of)
-	h, p, l := a.known.of(e)
+	h, p, l, c := a.known.of(e)
 	if l == nil {
 		return errRoom
 	}
 	overtaken := false
 	for _, v := range e.stalls {
-		if h.now > 0 && v.Start > h.horizon(a.known.clock) {
-			return errTime // of the future: it would stay for ever
+		if !c.expect(v.Start, a.known.clock) {
+			return errTime
 		}
 		if !l.add(v, &a.scratch) {
 			a.lost.duplicates++
@@ -95,46 +99,60 @@ func (a *Attributor) take(e *event) error {
 	}
 	switch e.name {
 	case stall.EventSourceStatus:
-		if !a.certify(e, h, l) {
-			return errTime
-		}
-		if p != nil {
-			a.tellOf(p, e)
+		if err := a.certify(e, h, p, l, c); err != nil {
+			return err
 		}
 	case stall.EventCollection:
 		if p != nil {
-			p.pauses.note(e.stalls, e.index, e.kind)
+			p.pauses.note(e)
 		}
 	}
-	if overtaken {
+	switch {
+	case foreign && !p.inside():
+		return errStamp // it may be a sidecar that sends where nobody stamps
+	case overtaken:
 		return errLate
 	}
 	return nil
 }
 
-// certify takes what a status says of its source, unless its time cannot be.
-func (a *Attributor) certify(e *event, h *host, l *sourceLog) bool {
-	if l.relate(e.status.offset); h.disputes(&e.of, l, a.known.clock) {
+// certify takes what a status says of its source, unless its time cannot be. The
+// process is nil for a probe that speaks for its host.
+func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clocks) error {
+	clock, first := a.known.clock, c.now == 0
+	if l.relate(e.status.offset); p == nil && h.disputes(&e.of, l, clock) {
 		a.known.split(h)
-		return false
+		return errTime
 	}
-	ok, wrong := h.told(&e.status, a.known.clock, silentAfter+stall.Instant(a.config.Wait))
+	ok, wrong := c.told(&e.status, clock, silentAfter+stall.Instant(a.config.Wait))
 	if wrong {
-		a.known.forgetHost(h)
-		a.lost.hostsForgotten++
+		a.known.forgetTeller(h, p, l)
 	}
-	if ok {
-		l.learn(&e.status, stall.Instant(a.config.Wait))
+	if !ok {
+		return errTime
 	}
-	return ok
+	if h.disagrees(c, e.status.relation()) {
+		a.lost.disagreements++
+	}
+	one := c.relate(e.status.relation())
+	one = l.learn(&e.status, stall.Instant(a.config.Wait)) && one
+	if p == nil {
+		return nil
+	}
+	if first {
+		a.known.changed(p) // it may have ended before who found it began
+	}
+	a.tellOf(p, e)
+	if !one && !p.id.stamped {
+		c.dispute(clock)
+		a.known.changed(p)
+		return errConflict
+	}
+	return nil
 }
 
 // tellOf takes what a status says of its process.
 func (a *Attributor) tellOf(p *process, e *event) {
-	if p.told == 0 {
-		a.known.changed(p) // it may have ended before who found it began
-	}
-	p.told = max(p.told, e.status.at)
 	if e.target != 0 && p.outer != e.target {
 		p.outer = e.target
 		a.known.changed(p)

@@ -31,6 +31,11 @@ type Config struct {
 	// SlowSpan is the duration from which a span is told as an event with the
 	// sentence that explains it. Zero tells none.
 	SlowSpan time.Duration `mapstructure:"slow_span"`
+	// Probes says whose probes speak for their host, and who may tell what the
+	// machine did to another process: all that say they are one, or those that an
+	// agent stamped (otelgc.stamp). A probe without the stamp speaks for its own
+	// process then.
+	Probes string `mapstructure:"probes"`
 	// Count says which server and consumer spans are requests to count: all, or
 	// those of processes without otelgc in them (attached), where the others
 	// count their requests themselves.
@@ -43,6 +48,12 @@ const (
 	CountAttached = "attached"
 )
 
+// Values of Config.Probes.
+const (
+	ProbesAll     = "all"
+	ProbesStamped = "stamped"
+)
+
 // Default returns the defaults.
 func Default() Config {
 	return Config{
@@ -52,6 +63,7 @@ func Default() Config {
 		MaxHosts:     1024,
 		MaxProcesses: 16_384,
 		MaxServices:  1024,
+		Probes:       ProbesAll,
 		Count:        CountAll,
 	}
 }
@@ -66,6 +78,9 @@ func (c Config) withDefaults() Config {
 		if *f.v == 0 {
 			*f.v = *f.d
 		}
+	}
+	if c.Probes == "" {
+		c.Probes = d.Probes
 	}
 	if c.Count == "" {
 		c.Count = d.Count
@@ -95,6 +110,9 @@ func (c Config) Validate() error {
 	}
 	if c.SlowSpan < 0 {
 		errs = append(errs, fmt.Errorf("slow_span %v: want 0s (none) or more", c.SlowSpan))
+	}
+	if c.Probes != "" && c.Probes != ProbesAll && c.Probes != ProbesStamped {
+		errs = append(errs, fmt.Errorf("probes %q: want %s (the default) or %s", c.Probes, ProbesAll, ProbesStamped))
 	}
 	if c.Count != "" && c.Count != CountAll && c.Count != CountAttached {
 		errs = append(errs, fmt.Errorf("count %q: want %s (the default) or %s", c.Count, CountAll, CountAttached))

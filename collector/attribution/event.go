@@ -34,10 +34,11 @@ type event struct {
 	of     identity
 	source stall.Source
 	stalls []stall.Interval
-	index  int64   // of a collection, 0 if not known
-	kind   gc.Kind // of a collection
-	target int32   // pid of the process that it is about, as the sidecar sees it
-	born   uint64  // when that was made, clock ticks since boot
+	most   []stall.Instant // up to where each stop may have lasted, by the index of stalls; nil: to its end
+	index  int64           // of a collection, 0 if not known
+	kind   gc.Kind         // of a collection
+	target int32           // pid of the process that it is about, as the sidecar sees it
+	born   uint64          // when that was made, clock ticks since boot
 	status status
 }
 
@@ -65,7 +66,11 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 		return event{}, true, errTime
 	}
 	e.of = of.identity()
+	boot := e.of.boot
 	e.of.readAll(a)
+	if boot != "" {
+		e.of.boot = boot // an agent may have stamped it, and no record says better
+	}
 	e.source = parseSource(text(a, stall.AttrSource))
 	if e.of.boot == "" || e.source == stall.NoSource {
 		return event{}, true, errNoIdentity
@@ -89,6 +94,10 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	}
 	return e, true, nil
 }
+
+// speaks reports whether e is about more than who sent it: the machine, or what that
+// did to another process.
+func (e *event) speaks() bool { return isProbe(e.source) || e.source == stall.TargetWatch }
 
 // readOne reads the event's own extent as one stall.
 func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {
@@ -143,6 +152,12 @@ func (e *event) readPauses(a pcommon.Map) error {
 	e.index, _ = number(a, stall.AttrGCIndex)
 	e.kind = parseKind(text(a, stall.AttrGCKind))
 	starts, ends, slacks := integers(a, stall.AttrPauseStart), integers(a, stall.AttrPauseEnd), integers(a, stall.AttrPauseSlack)
+	mosts := pcommon.NewSlice()
+	if e.source == stall.Dotnet {
+		// From the event that begins the restart to the one that ends it threads may
+		// run or not. Of Go the bound is when somebody looked: that is no doubt.
+		mosts = integers(a, stall.AttrPauseEndMax)
+	}
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}
@@ -158,6 +173,13 @@ func (e *event) readPauses(a pcommon.Map) error {
 			return errTime
 		}
 		e.stalls = append(e.stalls, v)
+		if i < mosts.Len() {
+			most := max(v.End, stall.Instant(mosts.At(i).Int()))
+			if most > latest || most-v.Start > longest {
+				return errTime
+			}
+			e.most = append(e.most, most)
+		}
 	}
 	return nil
 }

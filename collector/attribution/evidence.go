@@ -46,7 +46,7 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 	j.windows = j.windows[:0]
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			start, off, _ := v.wall.instant(clamp(s.StartTimestamp()))
+			start, off, _ := v.walls.instant(clamp(s.StartTimestamp()))
 			d, ok := duration(s)
 			j.windows = append(j.windows, window{
 				Window: stall.Window{Start: start, End: start.Add(d), Place: &j.place}, span: s, off: off, vague: vague(off), odd: !ok,
@@ -78,9 +78,7 @@ func (j *joiner) gather(v *view, windows []window) {
 	for _, p := range v.probes {
 		gaps := j.of(p.sourceLog, all)
 		if v.process != nil && p.id == v.process.id {
-			// A probe in the process stops with it: the join inside takes none of
-			// its gaps either.
-			gaps = slices.DeleteFunc(gaps, func(g stall.Interval) bool { return g.Scope == stall.ScopeCgroup })
+			gaps = own(gaps)
 		}
 		e.Host = append(e.Host, gaps...)
 	}
@@ -94,12 +92,22 @@ func (j *joiner) gather(v *view, windows []window) {
 	}
 }
 
+// own leaves what a probe in the process can tell of the machine. With its cgroup it
+// stops as the process does: the join inside takes none of these gaps either.
+func own(gaps []stall.Interval) []stall.Interval {
+	return slices.DeleteFunc(gaps, func(g stall.Interval) bool { return g.Scope == stall.ScopeCgroup })
+}
+
 // process collects what was said about the process alone. Every collection is
 // told once, by the source that knew it better, so stops need no sorting out.
 func (j *joiner) process(v *view, all stall.Span) {
 	e := &j.evidence
 	for _, l := range v.runtime {
-		if l != nil {
+		switch {
+		case l == nil:
+		case isProbe(l.Source()): // one in the process, which speaks for it alone
+			e.Host = append(e.Host, own(j.of(l, all))...)
+		default:
 			e.Process = append(e.Process, j.of(l, all)...)
 			j.seen = l.Seen(j.seen, all)
 		}
@@ -108,6 +116,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 	j.pauses.list = j.pauses.list[:0]
 	if v.process != nil {
 		j.pauses = v.process.pauses.in(j.pauses, all)
+		e.Process = j.pauses.doubts(e.Process)
 	}
 	if v.target != nil {
 		e.Host = append(e.Host, j.of(v.target, all)...)

@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"math"
-
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -39,7 +37,27 @@ func (r *registry) find(id *identity) (f found) {
 	return f
 }
 
-func (r *registry) findProcess(id *identity) (_ *process, contested bool) {
+// findProcess returns the process of id. The word of a stamped sender goes before that
+// of others, unless it says nothing any more. One of which two tell is nobody's.
+func (r *registry) findProcess(id *identity) (p *process, contested bool) {
+	if r.config.Probes == ProbesStamped {
+		stamped := *id
+		stamped.stamped = true
+		p, contested = r.findAmong(&stamped)
+	}
+	if p == nil && !contested || p != nil && p.silent() {
+		if q, several := r.findAmong(id); q != nil || several {
+			p, contested = q, several
+		}
+	}
+	if p != nil && r.disputed(p) {
+		return nil, true
+	}
+	return p, contested
+}
+
+// findAmong returns the process of id among those that are stamped as it is.
+func (r *registry) findAmong(id *identity) (_ *process, contested bool) {
 	exact := r.exact[*id]
 	for _, l := range id.links() {
 		if l.how == 0 || l.how == byHost && id.boot != "" {
@@ -50,7 +68,7 @@ func (r *registry) findProcess(id *identity) (_ *process, contested bool) {
 		}
 		p, several := pick(r.index[l], id, l.how)
 		if p != nil && l.how == byHost {
-			shared, others := r.shared(l.b, p.host)
+			shared, others := r.shared(l.b, p)
 			if shared {
 				return nil, true
 			}
@@ -80,12 +98,12 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 		return one, false
 	}
 	one = nil
-	boot := int64(math.MinInt64)
+	boot := int64(never)
 	for _, p := range list {
-		boot = max(boot, p.host.began())
+		boot = max(boot, p.clocks.began())
 	}
 	for _, p := range list {
-		if !p.answers(id, by) || p.told+silentAfter < p.host.now || p.host.over(boot) {
+		if !p.answers(id, by) || p.silent() || p.clocks.over(boot) {
 			continue
 		}
 		if one != nil {
@@ -96,13 +114,13 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 	return one, true
 }
 
-// shared reports whether another machine goes by a name of h, and whether another
-// host does, which may be an earlier boot of the same.
-func (r *registry) shared(name string, h *host) (shared, others bool) {
+// shared reports whether another machine goes by a name of p's host, and whether
+// another host does, which may be an earlier boot of the same.
+func (r *registry) shared(name string, p *process) (shared, others bool) {
 	for _, o := range r.named[name] {
-		if o != h {
+		if o != p.host {
 			others = true
-			shared = shared || !o.over(h.began()) && !h.over(o.began())
+			shared = shared || !o.over(p.clocks.began()) && !p.clocks.over(o.began())
 		}
 	}
 	return shared, others
@@ -116,7 +134,7 @@ func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 			continue
 		}
 		var one *host
-		boot := int64(math.MinInt64)
+		boot := int64(never)
 		for _, h := range r.named[name] {
 			boot = max(boot, h.began())
 		}
@@ -136,11 +154,12 @@ func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 
 // leave leaves out a process that had ended before the spans began, from that Unix ns
 // on: the pid is used again. One that has only not told yet may be heard in time.
-func (f *found) leave(id *identity, begin int64) {
+func (r *registry) leave(f *found, id *identity, begin int64) {
 	if f.host == nil || begin == 0 {
 		return
 	}
-	at, slack, ok := f.host.wall.instant(begin)
+	w := r.walls(f)
+	at, slack, ok := w.instant(begin)
 	if !ok {
 		return
 	}
@@ -157,7 +176,7 @@ func (f *found) leave(id *identity, begin int64) {
 // ended reports whether none of the sources of a process told of it for so long
 // before t that it was gone, if there is one.
 func (p *process) ended(t stall.Instant) bool {
-	return p != nil && p.told > 0 && p.told+silentAfter < t
+	return p != nil && p.clocks.now > 0 && p.clocks.now+silentAfter < t
 }
 
 // targetOf returns what is known of what the machine does to a process. The

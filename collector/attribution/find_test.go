@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -97,6 +98,7 @@ func TestOneFallsSilent(t *testing.T) {
 	ended, lives := newSender(), newSender()
 	ended.pid, lives.pid = 8, 9
 	ended.with, lives.with = m{"container.id": "abc"}, m{"container.id": "abc"}
+	a.Tick(start)
 	for _, s := range []*sender{ended, lives} {
 		a.Learn(s.status(stall.Dotnet, 99*sec))
 	}
@@ -108,8 +110,14 @@ func TestOneFallsSilent(t *testing.T) {
 	if a.Tick(start); len(c.spans) != 0 {
 		t.Fatal("the span went on while both could be meant")
 	}
-	a.Learn(lives.status(stall.Dotnet, 104*sec))
-	if a.Tick(start.Add(lookAgain)); len(c.spans) != 1 {
+	// That the other is silent nobody can say but by telling for so long.
+	later := start.Add(time.Duration(silentAfter) + time.Millisecond)
+	a.Learn(lives.status(stall.Dotnet, 105*sec))
+	if a.Tick(later); len(c.spans) != 0 {
+		t.Fatal("the span went on for what one of the two said of the time")
+	}
+	a.Learn(lives.status(stall.Dotnet, 106*sec))
+	if a.Tick(later.Add(lookAgain)); len(c.spans) != 1 {
 		t.Fatal("the span waits although one alone is left")
 	}
 	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got == 0 || a.Lost().SpansAmbiguous != 0 {

@@ -150,6 +150,16 @@ func (r *registry) forget(p *process) {
 	r.changed(p)
 }
 
+// forgetTeller forgets who told times that cannot be: a process, or a probe of a host.
+func (r *registry) forgetTeller(h *host, p *process, l *sourceLog) {
+	if p != nil {
+		r.forget(p)
+	} else {
+		r.forgetProbe(h, l)
+	}
+	r.lost.processesForgotten++
+}
+
 // forgetSilentHost forgets the host that was silent longest, if it says nothing
 // any more and is not the one that is to stay.
 func (r *registry) forgetSilentHost(but *host) bool {

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 )
 
 // FuzzAttributor: whatever events and spans claim, no span is lost, no figure is
-// out of range, the owners of a span sum to its length, and memory is bounded.
+// out of range, the owners of a span sum to its length, and memory is bounded: what is
+// counted, and of input that is large enough to matter the heap.
 func FuzzAttributor(f *testing.F) {
 	s := newSender()
 	var logs plog.ProtoMarshaler
@@ -38,6 +40,12 @@ func FuzzAttributor(f *testing.F) {
 		ld.ResourceLogs().MoveAndAppendTo(all.ResourceLogs())
 	}
 	seed(all, s.span(100*sec, 100*sec+10*ms))
+	many, flood := plog.NewLogs(), newSender()
+	for i := range int64(200) {
+		flood.pid, flood.with = i%8+1, m{attrServiceName: fmt.Sprint(i)}
+		flood.status([]stall.Source{stall.GCWatch, stall.ProbeSpin}[i%2], 100*sec+i*sec).ResourceLogs().MoveAndAppendTo(many.ResourceLogs())
+	}
+	seed(many, s.span(100*sec, 100*sec+10*ms))
 	two := s.span(100*sec, 100*sec+10*ms)
 	spans := two.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 	spans.At(0).CopyTo(spans.AppendEmpty())
@@ -65,9 +73,18 @@ func FuzzAttributor(f *testing.F) {
 		}
 		want := td.SpanCount()
 		limit := []int{1 << 20, 16 << 10}[len(events)%2]
+		large, before := len(events)+len(spans) > 16<<10, 0
 		a, c := New(Config{MaxHosts: 4, MaxProcesses: 4, SlowSpan: 1, MaxBytes: limit}), new(catcher)
 		a.Tick(start)
+		if large {
+			before = heap()
+		}
 		a.Learn(ld)
+		if large {
+			if took := heap() - before; took > mostOfHeap*limit {
+				t.Fatalf("%d bytes on the heap for what is known, want at most %d", took, mostOfHeap*limit)
+			}
+		}
 		checkKnown(t, a, limit)
 		same := ptrace.NewTraces()
 		td.CopyTo(same)

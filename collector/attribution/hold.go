@@ -38,6 +38,7 @@ type held struct {
 	interests interests     // by which that may change
 	seen      uint64        // of those changes
 	looked    time.Duration // the last time, by registry.clock
+	since     time.Duration // the first time, likewise: it is held for so long at least
 }
 
 // queue holds spans. Those that are being joined count until they are handed on.

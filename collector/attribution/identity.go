@@ -35,6 +35,7 @@ type identity struct {
 	service   string // service.name
 	created   string // process.creation.time
 	number    int32  // process.pid
+	stamped   bool   // by an agent, where that is asked for; never of spans
 }
 
 // identify reads the identity from attributes; what comes later overrides.

@@ -42,7 +42,7 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	if text(resource, stall.AttrBootID) == "" {
 		w.boot = v.boot
 	}
-	if v.wall == nil {
+	if !v.walls.known() {
 		w.unknown()
 	} else {
 		w.joined(v)

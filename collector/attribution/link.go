@@ -5,6 +5,8 @@ type link struct {
 	how  how
 	a, b string
 	pid  int32
+	// stamped links lead to processes of which a stamped sender tells.
+	stamped bool
 }
 
 type how uint8
@@ -34,6 +36,9 @@ func (id *identity) links() (all [5]link) {
 	}
 	if id.number != 0 && id.hostName != "" {
 		all[4] = link{how: byHost, a: "name", b: id.hostName, pid: id.number}
+	}
+	for i := range all {
+		all[i].stamped = id.stamped
 	}
 	return all
 }

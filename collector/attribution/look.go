@@ -18,6 +18,7 @@ type changes struct {
 type counter uint16
 
 func (c *changes) counter(l link) counter {
+	l.stamped = false // whoever looks wants both
 	return counter(maphash.Comparable(c.seed, l) % uint64(len(c.of)))
 }
 
@@ -87,6 +88,9 @@ func (r *registry) look(h *held) {
 	if h.version == r.version && !again {
 		return
 	}
+	if h.version == 0 {
+		h.since = r.clock
+	}
 	h.version = r.version
 	if h.interests.n == 0 || again || h.seen != r.seen(h) {
 		r.lookAnew(h)
@@ -99,7 +103,7 @@ func (r *registry) lookAnew(h *held) {
 	id.boot = r.epoch(&id)
 	h.interests = r.changes.interestsOf(&id)
 	h.found = r.find(&id)
-	h.found.leave(&id, h.begin)
+	r.leave(&h.found, &id, h.begin)
 	h.looked = r.clock
 	h.seen = r.seen(h)
 }

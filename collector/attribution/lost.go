@@ -12,18 +12,28 @@ var (
 	errTime       = errors.New("time")        // times or sizes that cannot be
 	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
 	errRoom       = errors.New("limit")       // no room for one more source, or for the stalls of one
+	errStamp      = errors.New("unstamped")   // it speaks for a host, which it may not: a probe's is kept for its own process
+	errConflict   = errors.New("conflict")    // another sender has the same name: it is kept, and who has the name is nobody
 	errLate       = errors.New("late")        // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.
 type Lost struct {
 	// Events by why they were not taken: no_identity, time, cause, limit; or
-	// late: taken, for the spans that still wait. Limit is of those of a source
+	// late: taken, for the spans that still wait. Unstamped are those that speak for
+	// a host, or for another process, without the stamp that Config.Probes asks for;
+	// a probe's are taken for its own process, and do not count where otelgc is in it.
+	// Conflict are statuses that show that
+	// two senders tell as one process. Limit is of those of a source
 	// that found no room, and of stalls that had to go for others of their
 	// source while a span that waits might want them.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64
+	// Disagreements are statuses whose wall clock cannot be the one that another
+	// sender of the same host told last: one of the two is wrong, or the clock was
+	// set between them.
+	Disagreements uint64
 	// SpansOverLimit went on unattributed for want of room.
 	SpansOverLimit uint64
 	// SpansTimedOut were attributed with what was known when Wait was over.
@@ -51,6 +61,7 @@ type Lost struct {
 type lost struct {
 	events                                         map[string]uint64
 	duplicates, hostsForgotten, processesForgotten uint64
+	disagreements                                  uint64
 	overLimit, timedOut, unknown, ambiguous        atomic.Uint64
 	disbelieved, odd                               atomic.Uint64
 }
@@ -62,7 +73,7 @@ func (a *Attributor) Lost() Lost {
 	defer a.mu.Unlock()
 	l := &a.lost
 	return Lost{
-		Events: maps.Clone(l.events), Duplicates: l.duplicates,
+		Events: maps.Clone(l.events), Duplicates: l.duplicates, Disagreements: l.disagreements,
 		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten, ServicesForgotten: services,
 		SpansOverLimit: l.overLimit.Load(), SpansTimedOut: l.timedOut.Load(),
 		SpansUnknown: l.unknown.Load(), SpansAmbiguous: l.ambiguous.Load(),

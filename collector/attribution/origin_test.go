@@ -48,7 +48,7 @@ func learning(ld plog.Logs) time.Duration {
 }
 
 // TestOriginOfEach: what an event says of itself overrides the resource, for itself
-// alone.
+// alone; but for the machine, which an agent may have stamped on the resource.
 func TestOriginOfEach(t *testing.T) {
 	s, a := newSender(), New(Config{})
 	s.boot = "of one"
@@ -57,9 +57,9 @@ func TestOriginOfEach(t *testing.T) {
 	rl.Resource().Attributes().PutStr(stall.AttrBootID, "of the resource")
 	r := rl.ScopeLogs().At(0).LogRecords().AppendEmpty()
 	rl.ScopeLogs().At(0).LogRecords().At(0).CopyTo(r)
-	r.Attributes().Remove(stall.AttrBootID)
+	r.Attributes().PutInt(stall.AttrProcessPID, 43)
 	a.Learn(ld)
-	if len(a.known.hosts) != 2 || a.known.hosts["of one"] == nil || a.known.hosts["of the resource"] == nil {
-		t.Errorf("%d hosts are known, want the event's and the resource's", len(a.known.hosts))
+	if h := a.known.hosts["of the resource"]; len(a.known.hosts) != 1 || h == nil || h.processes.Len() != 2 {
+		t.Errorf("%d hosts are known, want the resource's, with both processes", len(a.known.hosts))
 	}
 }

@@ -18,7 +18,7 @@ func (a *Attributor) overLimit(h *held, rs ptrace.ResourceSpans) *serviceSums {
 	if a.config.Count == CountAttached {
 		a.mu.Lock()
 		a.known.lookAnew(h)
-		w.inside = h.found.view().inside
+		w.inside = a.known.view(&h.found).inside
 		a.mu.Unlock()
 	}
 	for _, ss := range rs.ScopeSpans().All() {

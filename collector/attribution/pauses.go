@@ -30,27 +30,29 @@ type pauses struct {
 // pause says which collection a stop was for.
 type pause struct {
 	stall.Span
+	most  stall.Instant // up to where it may have lasted
 	slack time.Duration
 	index int64
 	kind  gc.Kind
 }
 
 // note keeps the pauses of a collection.
-func (p *pauses) note(stalls []stall.Interval, index int64, kind gc.Kind) {
+func (p *pauses) note(e *event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := 0
-	for i := range stalls {
-		if p.fresh(&stalls[i]) {
+	for i := range e.stalls {
+		if p.fresh(e.pause(i)) {
 			fresh++
 		}
 	}
 	p.makeRoom(fresh)
-	for i := range stalls {
-		if !p.fresh(&stalls[i]) {
+	for i := range e.stalls {
+		q := e.pause(i)
+		if !p.fresh(q) {
 			continue
 		}
-		at, _ := p.search(stalls[i].Start)
+		at, _ := p.search(q.Start)
 		if len(p.list) == cap(p.list) {
 			if at == 0 {
 				continue // it is the oldest, and goes
@@ -58,14 +60,24 @@ func (p *pauses) note(stalls []stall.Interval, index int64, kind gc.Kind) {
 			p.list = slices.Delete(p.list, 0, 1)
 			at--
 		}
-		p.list = slices.Insert(p.list, at, pause{stalls[i].Span(), stalls[i].Slack, index, kind})
+		p.list = slices.Insert(p.list, at, q)
 	}
 }
 
-// fresh reports whether a stall is one, and not kept yet.
-func (p *pauses) fresh(v *stall.Interval) bool {
-	_, found := p.search(v.Start)
-	return !found && !v.Span().Empty()
+// pause returns the stop of a stall of a collection.
+func (e *event) pause(i int) pause {
+	v := &e.stalls[i]
+	q := pause{v.Span(), v.End, v.Slack, e.index, e.kind}
+	if i < len(e.most) {
+		q.most = e.most[i]
+	}
+	return q
+}
+
+// fresh reports whether a pause is one, and not kept yet.
+func (p *pauses) fresh(q pause) bool {
+	_, found := p.search(q.Start)
+	return !found && q.Start < q.most
 }
 
 // makeRoom makes room for so many more, if need be in place of the oldest.
@@ -161,6 +173,17 @@ func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
 		}
 	}
 	return kind
+}
+
+// doubts appends to dst what may have been of a stop or not, after its end: nothing of
+// it is certain, wherever it lies in a span.
+func (p *pausesOf) doubts(dst []stall.Interval) []stall.Interval {
+	for _, q := range p.list {
+		if q.End < q.most {
+			dst = append(dst, stall.Interval{Start: q.End, End: q.most, Slack: farthest / 4, Cause: stall.GCPause, CPU: -1})
+		}
+	}
+	return dst
 }
 
 // near returns the pauses of which any may nominally lie in s. What is certain of a

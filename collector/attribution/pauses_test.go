@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -62,6 +65,44 @@ func TestGravest(t *testing.T) {
 		}
 		if n, kind := p.collections(s); n != 0 || kind != gc.NoKind {
 			t.Errorf("%v: %d collections of kind %v are certain, want none", s, n, kind)
+		}
+	}
+}
+
+// TestPauseThatMayLastLonger: a stop of .NET is charged up to where the threads were
+// told to run, and what is left until the last of them was is uncertain, wherever it
+// lies in a span; of Go the bound is when somebody looked, and says nothing.
+func TestPauseThatMayLastLonger(t *testing.T) {
+	const charged, doubt, unseen = "otelgc.stall.gc.pause", "otelgc.stall.uncertain", "otelgc.stall.unseen"
+	for name, x := range map[string]struct {
+		source   stall.Source
+		from, to int64 // of the span
+		most     []int64
+		want     map[string]float64
+	}{
+		"within the span":           {stall.Dotnet, 0, 20 * ms, []int64{18 * ms}, map[string]float64{charged: 5e-3, doubt: 3e-3, unseen: 12e-3}},
+		"up to the end of the span": {stall.Dotnet, 0, 16 * ms, []int64{18 * ms}, map[string]float64{charged: 5e-3, doubt: 1e-3, unseen: 10e-3}},
+		"the span begins in it":     {stall.Dotnet, 16 * ms, 20 * ms, []int64{18 * ms}, map[string]float64{doubt: 2e-3, unseen: 2e-3}},
+		"the end is certain":        {stall.Dotnet, 0, 20 * ms, []int64{15 * ms}, map[string]float64{charged: 5e-3, unseen: 15e-3}},
+		"before the end":            {stall.Dotnet, 0, 20 * ms, []int64{1}, map[string]float64{charged: 5e-3, unseen: 15e-3}},
+		"nothing said":              {stall.Dotnet, 0, 20 * ms, nil, map[string]float64{charged: 5e-3, unseen: 15e-3}},
+		"for hours":                 {stall.Dotnet, 0, 20 * ms, []int64{2 * 3600 * sec}, map[string]float64{unseen: 20e-3}},
+		"Go":                        {stall.GCWatch, 0, 20 * ms, []int64{18 * ms}, map[string]float64{charged: 5e-3, unseen: 15e-3}},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		a.Learn(s.status(x.source, 99*sec))
+		ld := s.collection(x.source, 1, 100*sec+10*ms, 100*sec+15*ms, 0)
+		list := attributes(ld).PutEmptySlice(stall.AttrPauseEndMax)
+		for _, most := range x.most {
+			list.AppendEmpty().SetInt(100*sec + most)
+		}
+		a.Learn(ld)
+		a.Learn(s.status(x.source, 101*sec))
+		a.Hold(s.span(100*sec+x.from, 100*sec+x.to), c.sink(), start)
+		a.Flush()
+		x.want[stall.AttrCoverage] = 1
+		if diff := cmp.Diff(x.want, floats(c.spans[0].Attributes()), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

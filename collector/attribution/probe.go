@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"slices"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -15,6 +16,7 @@ const keptProbes = 4
 type probe struct {
 	id identity // of its sender
 	*sourceLog
+	clocks *clocks
 }
 
 func isProbe(s stall.Source) bool {
@@ -23,20 +25,21 @@ func isProbe(s stall.Source) bool {
 
 // probe returns the log of the probe that an event is of, nil if there is no
 // room for it.
-func (r *registry) probe(h *host, e *event) *sourceLog {
+func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
 	for _, p := range h.probes {
 		if p.Source() == e.source && p.id == e.of {
-			return p.sourceLog
+			p.clocks.heard = r.clock
+			return p.sourceLog, p.clocks
 		}
 	}
 	if !r.room(probeBytes+e.of.weight()+logBytes, h, nil) {
-		return nil
+		return nil, nil
 	}
-	p := probe{e.of, newSourceLog(e.source, &r.memory)}
+	p := probe{e.of, newSourceLog(e.source, &r.memory), &clocks{heard: r.clock}}
 	r.unname(h)
 	h.probes = append(r.spare(h, e.source), p)
 	r.name(h)
-	return p.sourceLog
+	return p.sourceLog, p.clocks
 }
 
 // weight returns what a probe takes.
@@ -50,21 +53,37 @@ func (r *registry) spare(h *host, kind stall.Source) []probe {
 	oldest, n := -1, 0
 	for _, p := range h.probes {
 		if p.Source() == kind {
-			if p.heard > 0 && p.heard+silentAfter+stall.Instant(r.config.Wait) < h.now {
+			if r.clock-p.clocks.heard > time.Duration(silentAfter)+r.config.Wait {
 				r.memory.forget(p.weight())
 				continue
 			}
-			if n++; oldest < 0 || p.heard < rest[oldest].heard {
+			if n++; oldest < 0 || p.clocks.heard < rest[oldest].clocks.heard {
 				oldest = len(rest)
 			}
 		}
 		rest = append(rest, p)
 	}
 	if n >= keptProbes {
+		r.lost.processesForgotten++ // it may well be alive
 		r.memory.forget(rest[oldest].weight())
 		rest = slices.Delete(rest, oldest, oldest+1)
 	}
 	return rest
+}
+
+// forgetProbe forgets what one probe of a host said.
+func (r *registry) forgetProbe(h *host, l *sourceLog) {
+	r.unname(h)
+	rest := make([]probe, 0, len(h.probes)) // who joins may hold the old ones
+	for _, p := range h.probes {
+		if p.sourceLog != l {
+			rest = append(rest, p)
+			continue
+		}
+		r.memory.forget(p.weight())
+	}
+	h.probes = rest
+	r.name(h)
 }
 
 // name files a host under what its probes call it.

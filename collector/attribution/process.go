@@ -20,7 +20,7 @@ type process struct {
 	target  bool          // it is in host.targets
 	cgroups []uint64      // as it told; never changed, but replaced
 	runtime logs          // of a target, TargetWatch alone
-	told    stall.Instant // by any of its sources
+	clocks  clocks        // as its sources tell them
 	heard   time.Duration // the last time, by registry.clock
 	pauses  pauses
 	place   *list.Element // in host.processes
@@ -30,6 +30,10 @@ type process struct {
 func (p *process) inside() bool {
 	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
 }
+
+// silent reports whether nothing came of p for so long before others of its host were
+// heard that it has ended, or cannot send. When things come nobody else can say.
+func (p *process) silent() bool { return p.host.heard-p.heard > time.Duration(silentAfter) }
 
 // contained reports whether the process is in a container, as far as anybody says:
 // it says so itself, or the sidecar sees it by another pid than its own.

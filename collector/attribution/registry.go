@@ -45,21 +45,22 @@ func (r *registry) init(c Config, lost *lost, account *account) {
 	r.changes.seed = maphash.MakeSeed()
 }
 
-// of returns whose event e is, and where its stalls go. The process is nil for
-// those of the machine, the log if there is no room for one.
-func (r *registry) of(e *event) (*host, *process, *sourceLog) {
+// of returns whose event e is, where its stalls go, and the clocks of who tells. The
+// process is nil for those of the machine, the log if there is no room for one.
+func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
 	h := r.host(e.of.boot)
 	if h == nil {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
-	h.expect(e.stalls)
-	if isProbe(e.source) {
-		return h, nil, r.probe(h, e)
+	if isProbe(e.source) && r.speaksForHost(&e.of) {
+		l, c := r.probe(h, e)
+		return h, nil, l, c
 	}
 	p := r.process(h, e)
 	if p == nil {
-		return h, nil, nil
+		return h, nil, nil, nil
 	}
+	p.clocks.heard = r.clock
 	h.processes.MoveToFront(p.place)
 	p.heard = r.clock
 	if p.runtime[e.source] == nil {
@@ -70,7 +71,7 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog) {
 			r.forget(p) // it would be known, and nothing of it
 		}
 	}
-	return h, p, p.runtime[e.source]
+	return h, p, p.runtime[e.source], &p.clocks
 }
 
 func (r *registry) host(boot string) *host {
@@ -124,6 +125,9 @@ func (r *registry) process(h *host, e *event) *process {
 				r.index[l] = append(r.index[l], p)
 			}
 		}
+		if r.namesake(p) {
+			r.lost.events[errConflict.Error()]++
+		}
 	}
 	return p
 }
@@ -136,6 +140,9 @@ func (r *registry) target(h *host, e *event) *process {
 	}
 	p := h.targets[n]
 	if p != nil && p.born != 0 && e.born != 0 && p.born != e.born {
+		if !p.silent() {
+			r.lost.events[errConflict.Error()]++ // and it would still be there
+		}
 		r.forget(p) // the pid was used again
 		p = nil
 	}

@@ -65,7 +65,7 @@ func (h *held) overdue(now time.Time) bool {
 // settled reports whether nothing more is to come about h.
 func (r *registry) settled(h *held) bool {
 	r.look(h)
-	return h.found.settled(h.end)
+	return r.complete(h)
 }
 
 // conclude joins the spans of h and hands them on.
@@ -75,8 +75,8 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 		a.known.lookAnew(h) // for the last time
 	}
 	f := h.found
-	settled := f.settled(h.end)
-	v := f.view()
+	settled := a.known.complete(h)
+	v := a.known.view(&f)
 	a.mu.Unlock()
 	switch {
 	case f.ambiguous:

@@ -92,13 +92,15 @@ func (l *sourceLog) giveBack() {
 // learn takes in a status. Each begins where the one before it ended: where one
 // is missing the stalls that were sent with it are missing too, so those that
 // came before it wait until it comes, or until so much time has passed that it
-// will not. Then what it was about is unseen.
-func (l *sourceLog) learn(s *status, patience stall.Instant) {
+// will not. Then what it was about is unseen. It reports false for a status that begins
+// in the midst of one that was told: another sender must have told that.
+func (l *sourceLog) learn(s *status, patience stall.Instant) bool {
 	l.heard = max(l.heard, s.at)
 	if len(l.early) == 0 && l.follows(s) {
+		one := l.told == 0 || s.since == l.told || s.at <= l.told
 		l.follow(s)
 		l.giveBack()
-		return
+		return one
 	}
 	at, again := slices.BinarySearchFunc(l.early, s, func(e status, s *status) int {
 		return cmp.Or(cmp.Compare(e.since, s.since), cmp.Compare(e.at, s.at))
@@ -109,6 +111,7 @@ func (l *sourceLog) learn(s *status, patience stall.Instant) {
 	for l.settle(patience); !l.queue(); {
 		l.settle(0)
 	}
+	return true
 }
 
 // settle takes in the statuses that wait, up to the first that has to wait on.

@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"time"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -8,7 +10,7 @@ import (
 // lock: what it points to is read under locks of its own, or never changed.
 type view struct {
 	boot    string
-	wall    *wall // nil on a host that nobody told of
+	walls   walls // none if nobody told the clock
 	probes  []probe
 	process *process // nil if it is not known
 	runtime logs
@@ -22,11 +24,11 @@ type view struct {
 func (v *view) known() bool { return v.process != nil || v.target != nil }
 
 // view returns what a join needs to know of f.
-func (f *found) view() (v view) {
-	if f.host == nil || f.host.wall.n == 0 {
+func (r *registry) view(f *found) (v view) {
+	if v.walls = r.walls(f); !v.walls.known() {
 		return v
 	}
-	v.boot, v.wall, v.probes = bootOf(f.host.boot), f.host.wall, f.host.probes
+	v.boot, v.probes = bootOf(f.host.boot), f.host.probes
 	if f.process != nil {
 		v.process, v.runtime, v.inside = f.process, f.process.runtime, f.process.inside()
 		v.cgroups = f.process.cgroups
@@ -38,16 +40,17 @@ func (f *found) view() (v view) {
 }
 
 // passed reports whether every source that is alive has passed t: those of the
-// machine, and those of the process.
-func (f *found) passed(t stall.Instant) bool {
-	h := f.host
-	if h.now < t {
+// machine, and those of the process. The span that ends at t has waited for so long, so
+// it is no later than that: whoever says that it is makes nobody silent.
+func (f *found) passed(t stall.Instant, waited time.Duration) bool {
+	now := min(f.latest(), t+stall.Instant(waited))
+	if now < t {
 		return false
 	}
 	late := func(l *sourceLog) bool {
-		return l != nil && l.heard+silentAfter >= h.now && l.Watermark() < t
+		return l != nil && l.heard+silentAfter >= now && l.Watermark() < t
 	}
-	for _, p := range h.probes {
+	for _, p := range f.host.probes {
 		if late(p.sourceLog) {
 			return false
 		}
@@ -72,12 +75,14 @@ func (p *process) logs() *logs {
 	return &p.runtime
 }
 
-// settled reports whether nothing more is to come about spans that end then,
-// Unix ns.
-func (f *found) settled(end int64) bool {
+// complete reports whether nothing more is to come about the spans of h, which was
+// looked for.
+func (r *registry) complete(h *held) bool {
+	f := &h.found
 	if f.host == nil || f.process == nil && f.target == nil && !f.over {
 		return false // a status may be on its way
 	}
-	t, slack, ok := f.host.wall.instant(end)
-	return ok && f.passed(t.Add(slack))
+	w := r.walls(f)
+	t, slack, ok := w.instant(h.end)
+	return ok && f.passed(t.Add(slack), r.clock-h.since)
 }

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// offsets is how many statuses a host's wall clock is known from: more than
-	// a minute, so longer than a span is held.
-	offsets = 128
-	// between is the least time between two that are kept: every source of the
-	// host sends one each second.
+	// mostRuns is how many settings of a wall clock are known: of one that is set
+	// more often while spans wait, the oldest become one that may be off.
+	mostRuns = 8
+	// between is how much a run grows at a time: every source sends a status each
+	// second.
 	between = stall.Instant(500 * time.Millisecond)
 	// drift bounds how a wall clock runs away from CLOCK_MONOTONIC where
 	// nobody has looked: 100 ppm, one part of ten thousand.
@@ -19,118 +19,227 @@ const (
 	// farthest bounds wall times, offsets and instants, so that none of their
 	// sums overflows: 146 years.
 	farthest = 1<<62 - 1
+	// never is before all wall times.
+	never = -1 << 63
 )
 
-// wall relates the wall clock of a host to its instants. It is stepped and
-// slewed, so it is a history, of the youngest statuses, by instant. It is never
-// changed.
+// wall relates the wall clock to the instants of a host, as one sender tells it. The
+// clock is set and slewed, so it is a history: runs in which all statuses agreed, by
+// instant. A wall is never changed: who joins may hold it.
 type wall struct {
-	known [offsets]relation
-	n     int
-	set   bool // meanwhile
+	runs [mostRuns]run
+	n    int
 }
 
-type relation struct {
-	at       stall.Instant
+// run is a stretch of time in which the statuses told one offset, within their errors.
+type run struct {
+	from, to stall.Instant
 	offset   time.Duration
-	accuracy time.Duration
+	err      time.Duration // of the status that knew it best
+	apart    time.Duration // how far others of the same time were from it
 }
 
-// instant returns the instant at which the wall clock showed ns, if it was not set
-// meanwhile.
-func (r *relation) instant(ns int64) stall.Instant { return stall.Instant(ns - int64(r.offset)) }
+// relation is what one status says of the wall clock.
+type relation struct {
+	at          stall.Instant
+	offset, err time.Duration
+}
 
-// wallAt returns what the wall clock showed at r.at, Unix ns.
-func (r *relation) wallAt() int64 { return int64(r.at) + int64(r.offset) }
+func (s *status) relation() relation { return relation{s.at, s.offset, s.wallError} }
 
-// learn returns w with a status. Those that come out of order are not needed.
-func (w *wall) learn(s *status) *wall {
-	if w.n > 0 && s.at < w.latest().at+between {
-		return w
+// instant returns the instant at which the wall clock showed ns.
+func (r *run) instant(ns int64) stall.Instant { return stall.Instant(ns - int64(r.offset)) }
+
+// error returns how far an instant of r may be off.
+func (r *run) error() time.Duration { return max(r.err, r.apart) }
+
+// step returns by how much the clock was set between two runs.
+func (r *run) step(o *run) time.Duration {
+	if d := (o.offset - r.offset).Abs(); d > r.error()+o.error() {
+		return d
+	}
+	return 0
+}
+
+// agrees reports whether a relation may be of r.
+func (r *run) agrees(s relation) bool {
+	return r.apart == 0 && (s.offset-r.offset).Abs() <= r.err+s.err
+}
+
+// learn returns w with what a status says. It reports false if that cannot be said of
+// the same clock: at one time it was told to show two others.
+func (w *wall) learn(s relation) (_ *wall, ok bool) {
+	at := 0 // of the first run that begins after s
+	for at < w.n && w.runs[at].from <= s.at {
+		at++
+	}
+	if at > 0 && s.at <= w.runs[at-1].to {
+		return w.within(at-1, s)
+	}
+	switch {
+	case at > 0 && w.runs[at-1].agrees(s):
+		if at == w.n && s.at < w.runs[at-1].to+between && s.err >= w.runs[at-1].err {
+			return w, true
+		}
+		return w.extended(at-1, s), true
+	case at < w.n && w.runs[at].agrees(s):
+		return w.extended(at, s), true
 	}
 	more := *w
-	if more.n == offsets {
-		copy(more.known[:], more.known[1:])
-		more.n--
+	if more.n == mostRuns {
+		more.merge()
+		at = max(0, at-1)
+		if at == 0 && s.at < more.runs[0].to {
+			return w, true // it is older than what is known
+		}
 	}
-	more.known[more.n] = relation{s.at, s.offset, s.wallError}
+	copy(more.runs[at+1:], more.runs[at:more.n])
+	more.runs[at] = run{s.at, s.at, s.offset, s.err, 0}
 	more.n++
-	more.set = false
-	for i := range more.n - 1 {
-		more.set = more.set || more.known[i].step(&more.known[i+1]) > 0
+	return &more, !more.flips(at)
+}
+
+// flips reports whether the clock would have been set there and back within a moment,
+// which two senders of one name look like.
+func (w *wall) flips(at int) bool {
+	if at < 2 {
+		return false
+	}
+	a, c := &w.runs[at-2], &w.runs[at]
+	return c.from-a.to <= silentAfter && (c.offset-a.offset).Abs() <= a.error()+c.err
+}
+
+// within takes in a status of a time in the midst of a run.
+func (w *wall) within(i int, s relation) (*wall, bool) {
+	r := &w.runs[i]
+	d := (s.offset - r.offset).Abs()
+	if d <= max(r.err+s.err, r.apart) {
+		return w, true
+	}
+	more := *w
+	more.runs[i].apart = d
+	return &more, false
+}
+
+func (w *wall) extended(i int, s relation) *wall {
+	more := *w
+	r := &more.runs[i]
+	r.from, r.to = min(r.from, s.at), max(r.to, s.at)
+	if s.err < r.err {
+		r.offset, r.err = s.offset, s.err
 	}
 	return &more
 }
 
-// latest returns the youngest relation, of a wall that has one.
-func (w *wall) latest() *relation { return &w.known[w.n-1] }
+// merge makes the two oldest runs one, which is off by as much as they are apart.
+func (w *wall) merge() {
+	a, b := &w.runs[0], &w.runs[1]
+	b.apart = max(a.apart, b.apart, (a.offset - b.offset).Abs())
+	b.from = a.from
+	copy(w.runs[:], w.runs[1:w.n])
+	w.n--
+}
+
+// latest returns the youngest run, of a wall that has one.
+func (w *wall) latest() *run { return &w.runs[w.n-1] }
+
+// wallAt returns what the wall clock showed at the end of the run, Unix ns.
+func (r *run) wallAt() int64 { return int64(r.to) + int64(r.offset) }
 
 // instant returns the instant of a wall time, and how far it may be off. It
-// reports false on a host whose clock nobody has told.
+// reports false if nobody has told the clock.
 func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
-	if w.n == 0 {
+	if w == nil || w.n == 0 {
 		return 0, 0, false
 	}
 	r, step := w.relate(ns)
 	t := r.instant(ns)
-	slack := r.accuracy
-	if away := max(t-r.at, r.at-t); away > stall.Instant(time.Second) {
+	slack := r.error()
+	if away := max(t-r.to, r.from-t); away > stall.Instant(time.Second) {
 		slack += time.Duration(away / drift)
 	}
 	return min(max(t, -farthest/4), farthest/4), min(max(slack, step), farthest/4), true
 }
 
-// relate returns the relation that a wall time is of, and how far it may be off
-// for steps of the clock.
-func (w *wall) relate(ns int64) (r *relation, step time.Duration) {
-	if w.set {
-		if r, step = w.shown(ns); r != nil {
-			return r, step
+// relate returns the run that a wall time is of, and how far it may be off for
+// steps of the clock. The clock was set anywhere between two runs, so by either of
+// them it may have shown ns there. One that was set back shows a time twice, and then
+// it may have been the other; one that was set ahead never shows some.
+func (w *wall) relate(ns int64) (r *run, step time.Duration) {
+	if w.n == 1 {
+		return &w.runs[0], 0
+	}
+	for i := w.n - 1; i >= 0; i-- {
+		c := &w.runs[i]
+		t := c.instant(ns)
+		switch {
+		case i > 0 && t < w.runs[i-1].to, i+1 < w.n && t >= w.runs[i+1].from, i+1 == w.n && t >= c.to+silentAfter:
+		case r == nil:
+			r = c
+		default:
+			step = max(step, r.step(c))
 		}
 	}
-	i := w.n - 1
-	for i > 0 && w.known[i].wallAt() > ns {
-		i--
+	if r != nil {
+		return r, step
 	}
-	r = &w.known[i]
-	if i+1 < w.n {
-		next := &w.known[i+1]
-		step = r.step(next)
-		if t := r.instant(ns); step == 0 && next.at-t < t-r.at {
-			r = next // the nearer knows better
+	if last := w.latest(); last.instant(ns) >= last.to {
+		return last, 0
+	}
+	var near stall.Instant
+	for i := range w.n {
+		c := &w.runs[i]
+		t := c.instant(ns)
+		if away := max(t-c.to, c.from-t, 0); r == nil || away < near {
+			r, near = c, away
 		}
 	}
-	return r, step
+	return r, time.Duration(near)
 }
 
-// shown looks for when a clock that was set has shown ns: between two statuses,
-// by what either of them says, as it was set anywhere between them. A clock that
-// was set back shows a time twice, and then it may have been the other.
-func (w *wall) shown(ns int64) (r *relation, step time.Duration) {
-	for i := w.n - 1; i >= 0; i-- {
-		from, to := &w.known[i], &w.known[i]
-		until := from.at + silentAfter
-		if i+1 < w.n {
-			to = &w.known[i+1]
-			until = to.at
+// walls are those by which the spans of a place are put on the clock of its host.
+type walls struct {
+	own  *wall   // of their process; nil if it has told none
+	host []*wall // of those who speak for the host
+}
+
+// known reports whether anybody told the clock.
+func (p *walls) known() bool { return p.own != nil || len(p.host) > 0 }
+
+// instant returns the instant of a wall time, and how far it may be off. What a process
+// tells of its own time is taken as it is. Of a time of which it told nothing others may
+// know better; where they differ by more than their errors, it may be off by as much.
+func (p *walls) instant(ns int64) (t stall.Instant, slack time.Duration, ok bool) {
+	if t, slack, ok = p.own.instant(ns); ok && p.own.covers(t) {
+		return t, slack, ok
+	}
+	for _, w := range p.host {
+		if u, s, known := w.instant(ns); known && (!ok || s < slack) {
+			t, slack, ok = u, s, true
 		}
-		for _, c := range [...]*relation{from, to} {
-			switch t := c.instant(ns); {
-			case t < from.at || t >= until:
-			case r == nil:
-				r = c
-			default:
-				step = max(step, r.step(c))
+	}
+	best := slack
+	apart := func(w *wall) {
+		if u, s, known := w.instant(ns); known {
+			if d := time.Duration(max(u-t, t-u)); d > best+s {
+				slack = max(slack, d)
 			}
 		}
 	}
-	return r, step
+	apart(p.own)
+	for _, w := range p.host {
+		apart(w)
+	}
+	return t, slack, ok
 }
 
-// step returns by how much the clock was set between two relations.
-func (r *relation) step(o *relation) time.Duration {
-	if d := (o.offset - r.offset).Abs(); d > r.accuracy+o.accuracy {
-		return d
-	}
-	return 0
+// covers reports whether statuses told of t, or nearly.
+func (w *wall) covers(t stall.Instant) bool {
+	return w.runs[0].from-silentAfter <= t && t <= w.latest().to+silentAfter
+}
+
+// differs reports whether two relations cannot be of one clock, as far as it runs away
+// in the time between them.
+func (s relation) differs(o relation) bool {
+	return (s.offset - o.offset).Abs() > s.err+o.err+time.Duration(max(s.at-o.at, o.at-s.at)/drift)
 }

@@ -4,19 +4,19 @@ package attribution
 // maps, which are at worst half empty.
 const (
 	stallBytes  = 64 // of stall.Log, an interval
-	pauseBytes  = 40
+	pauseBytes  = 48
 	cgroupBytes = 16 // an id, in a list that may have twice the room
 	statusBytes = 64
 	spanOfBytes = 16 // a stall.Span
 
 	// logBytes is a source with its first stalls and its unseen spans.
 	logBytes = 1408 + firstStalls*stallBytes
-	// processBytes is a process, and itself in the index of identities.
-	processBytes = 880
+	// processBytes is a process with its clocks, and itself in the index of identities.
+	processBytes = 1328
 	linkedBytes  = 224 // in another index
-	// hostBytes is a host with its wall clock.
-	hostBytes  = 4608
-	probeBytes = 656 // a probe of a host, and its names in the index
+	// hostBytes is a host.
+	hostBytes  = 1408
+	probeBytes = 1104 // a probe of a host with its clocks, and its names in the index
 	// serviceBytes is a service in the index of sums.
 	serviceBytes = 224
 	// textBytes, of a string beside its length, is the same as in spans.

@@ -18,7 +18,7 @@ import (
 func TestSettings(t *testing.T) {
 	given := map[string]any{
 		"wait": "3s", "max_bytes": 1, "max_spans": 2, "max_hosts": 3, "max_processes": 4, "max_services": 5,
-		"slow_span": "1s", "count": "attached", "metrics_interval": "7s",
+		"slow_span": "1s", "probes": "stamped", "count": "attached", "metrics_interval": "7s",
 		"wait_for_result": true,
 	}
 	got := createDefaultConfig().(*Config)
@@ -28,7 +28,7 @@ func TestSettings(t *testing.T) {
 	want := &Config{
 		Config: attribution.Config{
 			Wait: 3 * time.Second, MaxBytes: 1, MaxSpans: 2, MaxHosts: 3, MaxProcesses: 4, MaxServices: 5,
-			SlowSpan: time.Second, Count: attribution.CountAttached,
+			SlowSpan: time.Second, Probes: attribution.ProbesStamped, Count: attribution.CountAttached,
 		},
 		MetricsInterval: 7 * time.Second,
 		WaitForResult:   true,
@@ -56,10 +56,10 @@ func TestWrongSettings(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
-	c.Wait, c.MaxSpans, c.MetricsInterval, c.Count = -1, -1, 0, "some"
+	c.Wait, c.MaxSpans, c.MetricsInterval, c.Probes, c.Count = -1, -1, 0, "mine", "some"
 	want := strings.Join([]string{
 		"max_spans -1: want 0 (the default) or more", "wait -1ns: want 0s (the default) to 5m0s",
-		`count "some": want all (the default) or attached`, "metrics_interval 0s: want more than 0s",
+		`probes "mine": want all (the default) or stamped`, `count "some": want all (the default) or attached`, "metrics_interval 0s: want more than 0s",
 	}, "\n")
 	if err := c.Validate(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want\n%s", err, want)

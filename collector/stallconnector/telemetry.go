@@ -55,6 +55,10 @@ func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error)
 			}
 			return nil
 		}),
+		b.RegisterConnectorStallClockDisagreementsCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(a.Lost().Disagreements), t.with())
+			return nil
+		}),
 		b.RegisterConnectorStallForgottenCallback(func(_ context.Context, o metric.Int64Observer) error {
 			l := a.Lost()
 			o.Observe(int64(l.HostsForgotten), t.item("host"))

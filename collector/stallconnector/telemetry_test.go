@@ -31,9 +31,14 @@ func TestTelemetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopTraces, stop := lifecycle(t, traces), lifecycle(t, events)
+	apart := watched() // by the wall clock of another process of the machine
+	for _, r := range apart.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+		r.Attributes().PutInt(stall.AttrProcessPID, 99)
+		r.Attributes().PutInt(stall.AttrWallOffset, 1e9)
+	}
 	nobody := watched() // an event of nobody
 	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(stall.AttrBootID)
-	for _, ld := range []plog.Logs{watched(), watched(), nobody} {
+	for _, ld := range []plog.Logs{watched(), watched(), nobody, apart} {
 		if err := events.ConsumeLogs(ctx, ld); err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +59,7 @@ func TestTelemetry(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallEventsDropped(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrErrorType, "duplicate", 1), point(stall.AttrErrorType, "no_identity", 1),
 	}, at)
+	metadatatest.AssertEqualConnectorStallClockDisagreements(t, tel, []metricdata.DataPoint[int64]{own(1)}, at)
 	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
 		point(stall.AttrItem, "host", 0), point(stall.AttrItem, "process", 0),
 		point(stall.AttrItem, "service", 0),

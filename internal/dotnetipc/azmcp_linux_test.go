@@ -28,7 +28,7 @@ func TestAzmcp(t *testing.T) {
 		!strings.HasPrefix(info.Version, "10.") || info.EntryAssembly != "azmcp" {
 		t.Errorf("process info: got %+v", info)
 	}
-	found, err := dotnetipc.Proc{}.Runtimes()
+	found, err := dotnetipc.Proc{}.Runtimes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAzmcp(t *testing.T) {
 	if _, err := c.ProcessInfo(ctx); !errors.Is(err, dotnetipc.ErrStaleSocket) && !errors.Is(err, dotnetipc.ErrNoSocket) {
 		t.Errorf("a process that was killed: got %v", err)
 	}
-	if _, err := (dotnetipc.Proc{}).Locate(server.PID()); !errors.Is(err, dotnetipc.ErrNoProcess) {
+	if _, err := (dotnetipc.Proc{}).Locate(t.Context(), server.PID()); !errors.Is(err, dotnetipc.ErrNoProcess) {
 		t.Errorf("locate a process that was killed: got %v", err)
 	}
 }
@@ -176,14 +176,14 @@ func TestAzmcpOff(t *testing.T) {
 		"TMPDIR=/tmp/" + strings.Repeat("x", 100): "give the process a TMPDIR shorter",
 	} {
 		server := dotnettest.Start(t, dotnettest.Options{Env: []string{env}})
-		_, err := dotnetipc.Proc{}.Environment(server.PID())
+		_, err := dotnetipc.Proc{}.Environment(t.Context(), server.PID())
 		for end := time.Now().Add(3 * time.Minute); errors.Is(err, dotnetipc.ErrStarting) && time.Now().Before(end); time.Sleep(time.Millisecond) {
-			_, err = dotnetipc.Proc{}.Environment(server.PID())
+			_, err = dotnetipc.Proc{}.Environment(t.Context(), server.PID())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = dotnetipc.Proc{}.Locate(server.PID())
+		_, err = dotnetipc.Proc{}.Locate(t.Context(), server.PID())
 		if !errors.Is(err, dotnetipc.ErrNoSocket) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", env, err, want)
 		}

@@ -31,7 +31,7 @@ func gcEvents() dotnetipc.Request {
 func locate(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
-		e, err := dotnetipc.Proc{}.Locate(pid)
+		e, err := dotnetipc.Proc{}.Locate(t.Context(), pid)
 		if err == nil {
 			_, err = client(e).ProcessInfo(t.Context())
 		}
@@ -95,7 +95,7 @@ func runOut(t *testing.T, c *dotnetipc.Client) {
 func child(t *testing.T, pid int) int {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		found, err := dotnetipc.Proc{}.Runtimes()
+		found, err := dotnetipc.Proc{}.Runtimes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

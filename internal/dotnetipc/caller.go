@@ -9,20 +9,21 @@ import (
 // Caller is a runtime that dialled a Listener.
 type Caller struct {
 	*Client
+	// Identity is that of its process here, zero if it cannot be seen from here.
+	Identity
 	Cookie Cookie
-	// PID is its number here, 0 if it cannot be seen from here.
-	PID int
 	// InnerPID is its number for itself.
 	InnerPID uint64
 
 	listener *Listener
 	key      callerKey
+	uid      int
 	pending  chan net.Conn // the connection that the next command takes
 }
 
 // callerKey names a runtime: by its process, of which it is the only one, or by its
-// user and cookie where the process cannot be seen. A cookie is no secret, and anybody
-// can make one up.
+// user and cookie where the process cannot be seen. A cookie is no secret, and
+// anybody can make one up.
 type callerKey struct {
 	Identity
 	uid    int

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,20 +17,17 @@ import (
 
 func supported() error { return nil }
 
-// dial connects to the socket of e. The directory is opened inside the
-// process's root, so that no symbolic link of a container leads out of it, and
-// the socket is reached through the descriptor, whatever its path's length.
+// dial connects to the socket of e. It is opened inside the process's root, so that no
+// symbolic link of a container leads out of it, and reached through the descriptor,
+// whatever its path's length, and whatever is put in its place meanwhile.
 func dial(ctx context.Context, e Endpoint) (net.Conn, error) {
-	dir, err := openDir(e)
+	fd, _, err := openSocket(e)
 	if err != nil {
 		return nil, explainDial(err)
 	}
-	defer func() { _ = unix.Close(dir) }()
-	if err := isSocket(dir, e.Name); err != nil {
-		return nil, explainDial(err)
-	}
+	defer func() { _ = unix.Close(fd) }()
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(dir)+"/"+e.Name)
+	conn, err := d.DialContext(ctx, "unix", byDescriptor(fd))
 	if err != nil {
 		if op := (*net.OpError)(nil); errors.As(err, &op) {
 			err = op.Err // without the path by descriptor
@@ -43,22 +41,41 @@ func dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, nil
 }
 
-// exists returns nil if the socket of e is there.
-func exists(e Endpoint) error {
-	dir, err := openDir(e)
-	if err != nil {
-		return err
+// exists returns whose the socket of e is, if it is there.
+func exists(e Endpoint) (owner int, err error) {
+	fd, owner, err := openSocket(e)
+	if err == nil {
+		_ = unix.Close(fd)
 	}
-	defer func() { _ = unix.Close(dir) }()
-	return isSocket(dir, e.Name)
+	return owner, err
 }
 
-func openDir(e Endpoint) (int, error) {
-	return openIn(e.Root, e.Dir, unix.O_DIRECTORY)
+// openSocket returns a descriptor of the socket of e, and whose it is.
+func openSocket(e Endpoint) (fd, owner int, err error) {
+	fd, err = openIn(e.Root, filepath.Join(e.Dir, e.Name), unix.O_NOFOLLOW)
+	if err != nil {
+		return -1, 0, err
+	}
+	st, err := stat(fd)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		err = fmt.Errorf("%s is no socket", e.Name)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, 0, err
+	}
+	return fd, int(st.Uid), nil
+}
+
+func stat(fd int) (st unix.Stat_t, err error) {
+	if err := unix.Fstat(fd, &st); err != nil {
+		return st, fmt.Errorf("stat: %w", err)
+	}
+	return st, nil
 }
 
 // errOpenat2 says that a path of another process cannot be opened safely here.
-var errOpenat2 = errors.New("openat2(2) is not allowed here: it needs Linux 5.6, and a seccomp filter that knows it")
+var errOpenat2 = errors.New("openat2(2) is not to be had, without which a link could lead out of the process's root: run on Linux 5.6 or later, under a seccomp profile that allows it")
 
 // openIn returns a descriptor of a path inside a root, wherever the links on the way
 // point, with which nothing can be read yet: to open a pipe or a device may wait, or
@@ -76,7 +93,7 @@ func openIn(rootPath, path string, flags int) (int, error) {
 		err = errOpenat2
 	}
 	if err != nil {
-		return -1, fmt.Errorf("open %s in %s: %w", path, rootPath, err)
+		return -1, fmt.Errorf("open %s in %s: %w", legible(path), rootPath, err)
 	}
 	return fd, nil
 }
@@ -88,16 +105,16 @@ func readInRoot(root, path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, fmt.Errorf("stat %s: %w", path, err)
+	st, err := stat(fd)
+	if err != nil {
+		return nil, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, fmt.Errorf("%s is no plain file", path)
+		return nil, fmt.Errorf("%s is no plain file", legible(path))
 	}
 	f, err := reopen(fd, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", legible(path), err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	return readAtMost(f, path, limit)
@@ -105,13 +122,15 @@ func readInRoot(root, path string, limit int64) ([]byte, error) {
 
 // reopen opens what a descriptor of openIn is of.
 func reopen(fd, flags int) (*os.File, error) {
-	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_CLOEXEC, 0)
+	return os.OpenFile(byDescriptor(fd), flags|unix.O_CLOEXEC, 0)
 }
 
-// nameIn returns a name in the directory of e that begins with prefix, as far as it is
-// among the first maxEntries; empty if there is none.
-func nameIn(e Endpoint, prefix string) string {
-	fd, err := openDir(e)
+func byDescriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// nameIn returns a name in the directory of e that is wanted, as far as it is among the
+// first maxEntries; empty if there is none.
+func nameIn(e Endpoint, wanted func(string) bool) string {
+	fd, err := openIn(e.Root, e.Dir, unix.O_DIRECTORY)
 	if err != nil {
 		return ""
 	}
@@ -124,27 +143,14 @@ func nameIn(e Endpoint, prefix string) string {
 	const atOnce = 256
 	for range maxEntries / atOnce {
 		names, err := dir.Readdirnames(atOnce)
-		for _, name := range names {
-			if strings.HasPrefix(name, prefix) {
-				return name
-			}
+		if at := slices.IndexFunc(names, wanted); at >= 0 {
+			return names[at]
 		}
 		if err != nil {
 			break
 		}
 	}
 	return ""
-}
-
-func isSocket(dir int, name string) error {
-	var st unix.Stat_t
-	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return fmt.Errorf("%s is no socket", name)
-	}
-	return nil
 }
 
 // listens checks that pid is who listens at the other end. A socket's name is

@@ -115,7 +115,7 @@ func TestDialPermission(t *testing.T) {
 			t.Fatal(err)
 		}
 	}()
-	_, err := f.client().ProcessInfo(background(t))
+	_, err := dial(background(t), f.endpoint) // on this thread
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(oneLine(t, err), "run as the process's user") ||
 		strings.Contains(err.Error(), "/proc/self/fd") {
 		t.Errorf("got %v, want the permission and the mend", err)

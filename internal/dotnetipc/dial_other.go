@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"runtime"
 )
@@ -16,12 +17,16 @@ func supported() error {
 	return fmt.Errorf("attach to .NET on %s: %w: there is no /proc", runtime.GOOS, errors.ErrUnsupported)
 }
 
+var errOpenat2 = errors.ErrUnsupported
+
 func dial(context.Context, Endpoint) (net.Conn, error) { return nil, supported() }
 
-func exists(Endpoint) error { return supported() }
+func exists(Endpoint) (int, error) { return 0, supported() }
 
-func nameIn(Endpoint, string) string { return "" }
+func nameIn(Endpoint, func(string) bool) string { return "" }
 
 func readInRoot(string, string, int64) ([]byte, error) { return nil, supported() }
 
 func peerOf(*net.UnixConn) (peer, error) { return peer{}, supported() }
+
+func listenUnix(string, fs.FileMode) (*net.UnixListener, func(), error) { return nil, nil, supported() }

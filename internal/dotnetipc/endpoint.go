@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+
+	"github.com/otelgc/otelgc/internal/hungcall"
 )
 
 // peer is the process at the other end of a socket as it was when it listened or
@@ -18,6 +20,8 @@ type Endpoint struct {
 	// Root is the root directory of the process as this process sees it, Dir
 	// and Name the socket in it.
 	Root, Dir, Name string
+	// Calls bounds the calls for it that hang; a nil one bounds none.
+	Calls *hungcall.Limiter
 }
 
 // Path returns the path of the socket.
@@ -27,9 +31,9 @@ func (e Endpoint) Path() string { return filepath.Join(e.Root, e.Dir, e.Name) }
 func (e Endpoint) String() string { return fmt.Sprintf("process %d", e.PID) }
 
 func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := dial(ctx, e)
+	conn, err := hungcall.Do(ctx, e.Calls, e.PID, func() (net.Conn, error) { return dial(ctx, e) })
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", e.Path(), err)
+		return nil, fmt.Errorf("connect to %s: %w", legible(e.Path()), err)
 	}
 	return conn, nil
 }

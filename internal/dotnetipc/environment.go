@@ -2,6 +2,7 @@ package dotnetipc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 )
@@ -16,14 +17,18 @@ func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]st
 	if len(text) == 0 && !p.executed(pid) {
 		return nil, fmt.Errorf("read %s: %w", p.path(pid, "environ"), ErrStarting)
 	}
+	defer clear(text)
 	env := make(map[string]string)
 	for entry := range bytes.SplitSeq(text, []byte{0}) {
 		name, value, ok := bytes.Cut(entry, []byte{'='})
-		if ok && wanted(string(name)) {
-			env[string(name)] = string(value)
+		if !ok || !wanted(string(name)) {
+			continue
 		}
+		if len(env) == maxVariables {
+			return nil, fmt.Errorf("read %s: more than %d variables that configure a runtime", p.path(pid, "environ"), maxVariables)
+		}
+		env[string(name)] = string(value)
 	}
-	clear(text)
 	return env, nil
 }
 
@@ -31,7 +36,7 @@ func (p Proc) environment(pid int, wanted func(name string) bool) (map[string]st
 // until one that is being executed has its stack, the kernel shows neither that nor its
 // environment.
 func (p Proc) executed(pid int) bool {
-	args, err := p.Arguments(pid)
+	args, err := p.arguments(pid)
 	return err == nil && len(args) > 0
 }
 
@@ -39,7 +44,11 @@ func (p Proc) executed(pid int) bool {
 // called and how its collector is configured: OTEL_SERVICE_NAME,
 // OTEL_RESOURCE_ATTRIBUTES, TMPDIR, and DOTNET_* and COMPlus_* but for those
 // that name what is to be loaded.
-func (p Proc) Environment(pid int) (map[string]string, error) {
+func (p Proc) Environment(ctx context.Context, pid int) (map[string]string, error) {
+	return Look(ctx, p, pid, func() (map[string]string, error) { return p.configuration(pid) })
+}
+
+func (p Proc) configuration(pid int) (map[string]string, error) {
 	return p.environment(pid, func(name string) bool {
 		switch name {
 		case "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "TMPDIR":

@@ -21,4 +21,6 @@ var (
 	ErrNoAnswer = errors.New("no answer")
 	// ErrInduces: the request would make the process collect.
 	ErrInduces = errors.New("the request induces collections")
+	// ErrPart: there is more than was looked at.
+	ErrPart = errors.New("too large")
 )

@@ -156,7 +156,7 @@ func background(t *testing.T) context.Context {
 }
 
 // await waits until what holds.
-func await(t *testing.T, why string, holds func() bool) {
+func await(t testing.TB, why string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

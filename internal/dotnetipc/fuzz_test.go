@@ -3,7 +3,9 @@ package dotnetipc
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
+	"testing/iotest"
 )
 
 // FuzzReply: an answer is a payload or an error, never both, and no more is
@@ -62,19 +64,42 @@ func FuzzAdvertisement(f *testing.F) {
 }
 
 // FuzzUnixTable: whatever is found spells its own name, and a table that is too large
-// is told from one that was read whole.
+// is told from one that was read whole, however it comes.
 func FuzzUnixTable(f *testing.F) {
 	f.Add([]byte("0000000000000000: 00000002 00000000 00010000 0001 01 23456 /tmp/dotnet-diagnostic-7-99-socket\n"))
 	f.Add([]byte("0: 2 0 00010000 1 1 1 /a b/dotnet-diagnostic-7-99-socket"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const limit = 1 << 10
-		err := readUnixTable(bytes.NewReader(b), limit, func(s bound) {
+		var found, again []bound
+		err := readUnixTable(t.Context(), bytes.NewReader(b), limit, func(s bound) {
 			if again, ok := parseSocket(s.dir + "/" + s.name()); !ok || again != s {
 				t.Fatalf("%+v is read again as %+v, %v", s, again, ok)
 			}
+			found = append(found, s)
 		})
-		if large := len(b) >= limit; errors.Is(err, errTooLarge) != large || err != nil && !large {
+		piecewise := iotest.OneByteReader(bytes.NewReader(b))
+		if err2 := readUnixTable(t.Context(), piecewise, limit, func(s bound) { again = append(again, s) }); err2 != err || !slices.Equal(found, again) {
+			t.Fatalf("by bytes: got %v, %v, want %v, %v", again, err2, found, err)
+		}
+		if large := len(b) >= limit; errors.Is(err, ErrPart) != large || err != nil && !large {
 			t.Fatalf("%d bytes: got %v", len(b), err)
+		}
+	})
+}
+
+// FuzzRuntimeConfig: what is kept of a runtimeconfig.json is bounded.
+func FuzzRuntimeConfig(f *testing.F) {
+	f.Add([]byte(`{"runtimeOptions": {"configProperties": {"System.GC.Server": true, "System.GC.HeapCount": 4}}}`))
+	f.Add([]byte(`{"runtimeOptions": {"configProperties": {"System.GC.X": {"y": [1, null]}, "System.Runtime.Tiered": "z"}}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		knobs, err := parseRuntimeConfig(b)
+		if err != nil && knobs != nil || len(knobs) > maxKnobs {
+			t.Fatalf("%d properties and error %v", len(knobs), err)
+		}
+		for name, value := range knobs {
+			if len(name)+len(value) > maxKnobBytes {
+				t.Fatalf("%q has %d bytes", name, len(name)+len(value))
+			}
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (l *Listener) run() {
 		key := l.keyOf(peer) // now: its number may be another's when it has spoken
 		l.work.Go(func() {
 			defer func() { <-l.greeting }()
-			l.greet(conn, key)
+			l.greet(conn, key, peer.uid)
 		})
 	}
 }
@@ -55,7 +55,11 @@ func (l *Listener) refuse(conn net.Conn) {
 func (l *Listener) track(conn net.Conn, uid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.callers == nil || !l.allows(uid) {
+	if !l.allows(uid) {
+		l.stranger.Store(int64(uid) + 1)
+		return false
+	}
+	if l.callers == nil {
 		return false
 	}
 	same := 0
@@ -76,7 +80,7 @@ func (l *Listener) allows(uid int) bool {
 }
 
 // greet reads who dialled and hands the connection to its Caller.
-func (l *Listener) greet(conn *net.UnixConn, key callerKey) {
+func (l *Listener) greet(conn *net.UnixConn, key callerKey, uid int) {
 	a, err := func() (advertisement, error) {
 		if err := conn.SetReadDeadline(time.Now().Add(DefaultTimeout)); err != nil {
 			return advertisement{}, err
@@ -93,32 +97,30 @@ func (l *Listener) greet(conn *net.UnixConn, key callerKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, conn)
-	if err != nil || l.callers == nil || !l.place(conn, a, key) {
+	if err != nil || l.callers == nil || !l.place(conn, a, key, uid) {
 		l.refuse(conn)
 	}
 }
 
 // keyOf names a runtime that dialled, but for its cookie.
 func (l *Listener) keyOf(p peer) callerKey {
-	if p.pid == 0 {
-		return callerKey{uid: p.uid}
+	if p.pid != 0 {
+		if id, err := l.o.Proc.Identify(p.pid); err == nil {
+			return callerKey{Identity: id}
+		}
 	}
-	id, err := l.o.Proc.Identify(p.pid)
-	if err != nil {
-		id = Identity{PID: p.pid}
-	}
-	return callerKey{Identity: id}
+	return callerKey{uid: p.uid} // it is of another pid namespace, hidden, or has ended
 }
 
 // place gives conn to its caller. The newest connection counts: the runtime
 // has closed the others.
-func (l *Listener) place(conn net.Conn, a advertisement, key callerKey) bool {
+func (l *Listener) place(conn net.Conn, a advertisement, key callerKey, uid int) bool {
 	c := l.callers[key]
 	if c == nil {
-		if len(l.callers) >= maxRuntimes || key.PID == 0 && l.unseen(key.uid) >= maxUnseenOfUser {
+		if !l.room(key, uid) {
 			return false
 		}
-		c = &Caller{Cookie: a.cookie, PID: key.PID, InnerPID: a.innerPID, listener: l, key: key, pending: make(chan net.Conn, 1)}
+		c = &Caller{Cookie: a.cookie, Identity: key.Identity, InnerPID: a.innerPID, listener: l, key: key, uid: uid, pending: make(chan net.Conn, 1)}
 		c.Client = &Client{name: fmt.Sprintf("process %d", a.innerPID), dial: c.take}
 		select {
 		case l.fresh <- c:
@@ -132,12 +134,42 @@ func (l *Listener) place(conn net.Conn, a advertisement, key callerKey) bool {
 	return true
 }
 
-// unseen returns how many runtimes of a user are known whose process is not.
-func (l *Listener) unseen(uid int) (n int) {
-	for key := range l.callers {
-		if key.PID == 0 && key.uid == uid {
-			n++
+// room reports whether there is room for another runtime of a user. Where there is none, those
+// go first that have ended and that nobody forgot, which is looked at every pruneEvery.
+func (l *Listener) room(key callerKey, uid int) bool {
+	if l.fits(key, uid) {
+		return true
+	}
+	if time.Since(l.pruned) < pruneEvery {
+		return false
+	}
+	l.pruned = time.Now()
+	for known, c := range l.callers {
+		if known.PID == 0 {
+			continue
+		}
+		now, err := l.o.Proc.Identify(known.PID)
+		if errors.Is(err, ErrNoProcess) || err == nil && now != known.Identity {
+			delete(l.callers, known)
+			c.drop()
 		}
 	}
-	return n
+	return l.fits(key, uid)
+}
+
+func (l *Listener) fits(key callerKey, uid int) bool {
+	seen, unseen := 0, 0
+	for known, c := range l.callers {
+		switch {
+		case c.uid != uid:
+		case known.PID == 0:
+			unseen++
+		default:
+			seen++
+		}
+	}
+	if key.PID == 0 && unseen >= maxUnseenOfUser {
+		return false
+	}
+	return seen+unseen < maxRuntimesOfUser && len(l.callers) < maxRuntimes
 }

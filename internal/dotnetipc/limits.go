@@ -14,14 +14,23 @@ const (
 	// maxUnixTable bounds what is read of a /proc/PID/net/unix, which lists every
 	// socket of a network namespace: some 500,000 of them.
 	maxUnixTable = 64 << 20
-	// maxSockets bounds the diagnostics sockets that one search knows.
-	maxSockets = 1 << 14
 	// maxEntries bounds what is read of a directory that a process chose.
 	maxEntries = 1 << 12
 	// maxProcesses bounds the processes that one search looks at.
 	maxProcesses = 1 << 16
-	// maxRuntimes bounds the runtimes that may dial a Listener.
-	maxRuntimes = 256
+	// maxVariables bounds the variables that are kept of an environment, maxArguments
+	// the words of a command line, and maxPath a path that a process chose: it is
+	// PATH_MAX of the kernel.
+	maxVariables = 256
+	maxArguments = 1 << 12
+	maxPath      = 4096
+	// maxBound bounds the sockets of one name that are looked at: a process has one,
+	// and anybody may bind others of that name elsewhere.
+	maxBound = 16
+	// maxRuntimes bounds the runtimes that may dial a Listener, maxRuntimesOfUser
+	// those of one user.
+	maxRuntimes       = 256
+	maxRuntimesOfUser = 128
 	// maxGreeting bounds the connections of a Listener that have not said who
 	// they are.
 	maxGreeting = 64
@@ -34,6 +43,9 @@ const (
 	// unix(7) without its final zero.
 	maxSocketPath = 107
 )
+
+// pruneEvery is the time between two looks for runtimes of a Listener that have ended.
+const pruneEvery = time.Second
 
 // DefaultTimeout bounds one command, from the connection to the whole answer.
 const DefaultTimeout = 3 * time.Second

@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Listener is a reverse port: runtimes that were started with
 //
 //	DOTNET_DiagnosticPorts=PATH,nosuspend
 //
-// dial it, whatever their user and namespace, as soon as they start. Without
+// dial it, whatever their namespace, as soon as they start, if their user may. Without
 // nosuspend a runtime waits at its start for [Client.Resume], and hangs if
 // nobody listens.
 type Listener struct {
 	listener *net.UnixListener
+	remove   func() // the file
 	fresh    chan *Caller
 	refused  atomic.Uint64
+	stranger atomic.Int64  // the last user who may not dial and did, and one; 0 for none
 	greeting chan struct{} // one for each connection that has not said who it is
 	done     chan struct{}
 	work     sync.WaitGroup
@@ -29,6 +31,7 @@ type Listener struct {
 
 	mu      sync.Mutex
 	callers map[callerKey]*Caller // nil when closed
+	pruned  time.Time             // when those were dropped last that have ended
 	open    map[net.Conn]int      // greeting, by the user at the other end
 }
 
@@ -45,20 +48,16 @@ type ListenOptions struct {
 // replaced. Its mode is 0600, or 0666 where other users may dial: who dials is asked
 // of the kernel, not of the file.
 func Listen(path string, o ListenOptions) (*Listener, error) {
-	u, err := listenUnix(path)
-	if err != nil {
-		return nil, fmt.Errorf("listen for .NET runtimes: %w", err)
-	}
 	mode := fs.FileMode(0o600)
 	if o.AnyUser || len(o.UIDs) > 0 {
 		mode = 0o666
 	}
-	if err := os.Chmod(path, mode); err != nil {
-		_ = u.Close()
+	u, remove, err := listenUnix(path, mode)
+	if err != nil {
 		return nil, fmt.Errorf("listen for .NET runtimes: %w", err)
 	}
 	l := &Listener{
-		listener: u, fresh: make(chan *Caller, maxRuntimes), done: make(chan struct{}),
+		listener: u, remove: remove, fresh: make(chan *Caller, maxRuntimes), done: make(chan struct{}),
 		greeting: make(chan struct{}, maxGreeting), o: o,
 		callers: make(map[callerKey]*Caller), open: make(map[net.Conn]int),
 	}
@@ -82,6 +81,12 @@ func (l *Listener) Accept(ctx context.Context) (*Caller, error) {
 // runtime's, of a user who may not dial, or too many.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
+// Stranger returns the last user who dialled and may not, and whether there was one.
+func (l *Listener) Stranger() (uid int, ok bool) {
+	uid = int(l.stranger.Load()) - 1
+	return uid, uid >= 0
+}
+
 // Close ends the listener and the connections that no command has taken.
 func (l *Listener) Close() error {
 	l.mu.Lock()
@@ -96,6 +101,7 @@ func (l *Listener) Close() error {
 	}
 	l.mu.Unlock()
 	close(l.done)
+	l.remove()
 	err := l.listener.Close()
 	l.work.Wait()
 	for _, c := range callers {

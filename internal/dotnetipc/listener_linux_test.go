@@ -7,9 +7,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // advertise is what a runtime sends when it dials.
@@ -152,12 +158,13 @@ func TestListenerOfOthers(t *testing.T) {
 			t.Errorf("uid %d may dial: %v, want %v", uid, got, want)
 		}
 	}
-	open, err := Listen(filepath.Join(t.TempDir(), "open"), ListenOptions{UIDs: []int{4711}})
+	openPath := filepath.Join(t.TempDir(), "open")
+	open, err := Listen(openPath, ListenOptions{UIDs: []int{4711}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = open.Close() }()
-	if info, err := os.Stat(open.listener.Addr().String()); err != nil || info.Mode().Perm() != 0o666 || !open.allows(4711) || open.allows(4712) {
+	if info, err := os.Stat(openPath); err != nil || info.Mode().Perm() != 0o666 || !open.allows(4711) || open.allows(4712) {
 		t.Errorf("mode of the port: %v, %v, want 0666, for 4711", info.Mode(), err)
 	}
 	l.mu.Lock()
@@ -165,7 +172,7 @@ func TestListenerOfOthers(t *testing.T) {
 	for i := range 1000 {
 		conn, other := net.Pipe()
 		defer func() { _, _ = conn.Close(), other.Close() }()
-		l.place(conn, advertisement{}, callerKey{uid: 4711 + i%2, cookie: Cookie{byte(i), byte(i >> 8)}})
+		l.place(conn, advertisement{}, callerKey{uid: 4711 + i%2, cookie: Cookie{byte(i), byte(i >> 8)}}, 4711+i%2)
 	}
 	if len(l.callers) != 2*maxUnseenOfUser {
 		t.Errorf("%d runtimes of two users, want %d", len(l.callers), 2*maxUnseenOfUser)
@@ -256,5 +263,165 @@ func TestListenOnWhatIsThere(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// FuzzGreeting: whatever is dialled with, one connection makes one runtime at most, a
+// second of the same process the same, and a refused one is counted.
+func FuzzGreeting(f *testing.F) {
+	f.Add(append([]byte(advertiseMagic), make([]byte, advertiseSize-len(advertiseMagic))...), []byte("ADVR_V1"))
+	f.Add([]byte("GET / HTTP/1.1"), []byte{})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		path := filepath.Join(t.TempDir(), "port")
+		l, err := Listen(path, ListenOptions{})
+		if err != nil {
+			t.Skip(err)
+		}
+		defer func() { _ = l.Close() }()
+		greeted := uint64(0)
+		for _, hello := range [][]byte{first, second} {
+			conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			_, _ = conn.Write(hello) // it may be refused before it is read
+			_ = conn.CloseWrite()
+			if len(hello) >= advertiseSize && string(hello[:len(advertiseMagic)]) == advertiseMagic {
+				greeted++
+			}
+		}
+		await(t, "both connections to be placed or refused", func() bool {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.Refused() == 2-greeted && len(l.callers) == int(min(greeted, 1)) && len(l.open) == 0
+		})
+	})
+}
+
+// dialAs dials from a thread that runs as another user.
+func dialAs(t *testing.T, uid int, path string) net.Conn {
+	t.Helper()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	dialled := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if _, _, err := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); err != 0 {
+			dialled <- result{nil, err}
+			return
+		}
+		conn, err := net.Dial("unix", path)
+		dialled <- result{conn, err}
+	}()
+	r := <-dialled
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	t.Cleanup(func() { _ = r.conn.Close() })
+	return r.conn
+}
+
+// TestListenerAsksTheKernel: of two users one may dial, and the other is turned away
+// before he says anything.
+func TestListenerAsksTheKernel(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become another user")
+	}
+	path := filepath.Join(t.TempDir(), "port")
+	open(t, path)
+	l, err := Listen(path, ListenOptions{UIDs: []int{4711}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	other := dialAs(t, 4712, path)
+	if n, err := other.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("another user: got %d bytes, %v, want an end", n, err)
+	}
+	if uid, ok := l.Stranger(); l.Refused() != 1 || uid != 4712 || !ok {
+		t.Errorf("%d connections were refused, the last of %d, %v, want 1 of 4712", l.Refused(), uid, ok)
+	}
+	conn := dialAs(t, 4711, path)
+	if _, err := conn.Write(advertise(1, 7)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept(background(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.PID != os.Getpid() || c.Created == 0 {
+		t.Errorf("got %+v, want this process", c.Identity)
+	}
+}
+
+// TestListenerOfOneUser: a user takes no more than his share, and what has ended takes
+// nothing, though nobody forgot it.
+func TestListenerOfOneUser(t *testing.T) {
+	l, _ := listen(t)
+	place := func(uid, pid int) bool {
+		conn, other := net.Pipe()
+		t.Cleanup(func() { _, _ = conn.Close(), other.Close() })
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.place(conn, advertisement{}, callerKey{Identity: Identity{PID: pid, Created: 1}}, uid)
+	}
+	l.pruned = time.Now().Add(time.Hour) // all of them live
+	for i := range maxRuntimesOfUser {
+		if !place(4711, 1<<30+i) {
+			t.Fatalf("runtime %d of a user is refused", i)
+		}
+	}
+	if place(4711, 1<<29) {
+		t.Errorf("a user has more than %d runtimes", maxRuntimesOfUser)
+	}
+	if !place(4712, 1<<29) {
+		t.Error("another user has none")
+	}
+	l.pruned = time.Time{}
+	if !place(4711, 1<<29+1) || len(l.callers) != 1 {
+		t.Errorf("%d runtimes are known, want those dropped that have ended", len(l.callers))
+	}
+}
+
+// TestListenInOneStep: nobody finds the socket with another mode than it is to have.
+func TestListenInOneStep(t *testing.T) {
+	dir := t.TempDir()
+	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(watch) }()
+	if _, err := unix.InotifyAddWatch(watch, dir, unix.IN_CREATE|unix.IN_ATTRIB|unix.IN_MOVED_TO); err != nil {
+		t.Fatal(err)
+	}
+	const name = "port"
+	l, err := Listen(filepath.Join(dir, name), ListenOptions{AnyUser: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	var steps []uint32
+	b := make([]byte, 1<<12)
+	n, err := unix.Read(watch, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < n; {
+		e := (*unix.InotifyEvent)(unsafe.Pointer(&b[at]))
+		at += unix.SizeofInotifyEvent
+		if unix.ByteSliceToString(b[at:at+int(e.Len)]) == name {
+			steps = append(steps, e.Mask)
+		}
+		at += int(e.Len)
+	}
+	if diff := cmp.Diff([]uint32{unix.IN_CREATE}, steps); diff != "" {
+		t.Errorf("what happened to the socket (-want +got):\n%s", diff)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("got %v, %v, want the socket alone", left, err)
 	}
 }

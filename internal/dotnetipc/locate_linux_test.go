@@ -101,7 +101,7 @@ func TestLocate(t *testing.T) {
 			if c.table {
 				m.table(c.dir + "/" + want.Name)
 			}
-			got, err := m.proc.Locate(os.Getpid())
+			got, err := m.proc.Locate(t.Context(), os.Getpid())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestLocateSaysWhyNot(t *testing.T) {
 			if c.old != "" {
 				m.bind("/tmp", c.old)
 			}
-			_, err := m.proc.Locate(os.Getpid())
+			_, err := m.proc.Locate(t.Context(), os.Getpid())
 			if !errors.Is(err, c.is) {
 				t.Errorf("got %v, want %v", err, c.is)
 			}
@@ -145,11 +145,11 @@ func TestLocateSaysWhyNot(t *testing.T) {
 		})
 	}
 	m := newMachine(t)
-	if _, err := m.proc.Locate(os.Getpid() + 1); !errors.Is(err, ErrNoProcess) {
+	if _, err := m.proc.Locate(t.Context(), os.Getpid()+1); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("a process that is not there: got %v", err)
 	}
 	m.write("stat", "7 (short) S 1\n")
-	if _, err := m.proc.Locate(os.Getpid()); err == nil || !strings.Contains(err.Error(), "stat") {
+	if _, err := m.proc.Locate(t.Context(), os.Getpid()); err == nil || !strings.Contains(err.Error(), "stat") {
 		t.Errorf("a stat that is cut: got %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestRuntimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := func() []Identity {
-		got, err := m.proc.Runtimes()
+		got, err := m.proc.Runtimes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestRuntimes(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	m := newMachine(t, "PASSWORD=hunter2", "OTEL_SERVICE_NAME=shop", "DOTNET_gcServer=1", "DOTNET_STARTUP_HOOKS=/x.dll",
 		"DOTNET_TieredCompilation=0", "DOTNET_ReadyToRun=0", "OTEL_EXPORTER_OTLP_HEADERS=key=secret", "COMPlus_GCHeapCount=2", "DOTNETX=1", "no equals sign")
-	got, err := m.proc.Environment(os.Getpid())
+	got, err := m.proc.Environment(t.Context(), os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,11 +202,11 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentOfWhatIsExecuted(t *testing.T) {
 	m := newMachine(t)
 	m.write("environ", "")
-	if got, err := m.proc.Environment(os.Getpid()); err != nil || got == nil || len(got) != 0 {
+	if got, err := m.proc.Environment(t.Context(), os.Getpid()); err != nil || got == nil || len(got) != 0 {
 		t.Errorf("a program without one: got %v, %v, want none", got, err)
 	}
 	m.write("cmdline", "")
-	if got, err := m.proc.Environment(os.Getpid()); !errors.Is(err, ErrStarting) {
+	if got, err := m.proc.Environment(t.Context(), os.Getpid()); !errors.Is(err, ErrStarting) {
 		t.Errorf("a program that is being executed: got %v, %v, want %v", got, err, ErrStarting)
 	}
 }

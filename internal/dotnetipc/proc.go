@@ -2,15 +2,33 @@ package dotnetipc
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/hungcall"
 )
 
-// Proc reads the processes of a machine under a root, proc(5).
+// Proc reads the processes of a machine under a root, proc(5). What the kernel would
+// ask a process's memory or file system for takes a context: neither may ever answer.
 type Proc struct {
 	Root string // "/proc" if empty
+	// Calls bounds the calls that hang; a nil one bounds none.
+	Calls *hungcall.Limiter
+}
+
+// Look returns what f finds in the files of a process, or hungcall.ErrHangs if they
+// do not answer. When ctx is done it returns at once.
+func Look[T any](ctx context.Context, p Proc, pid int, f func() (T, error)) (T, error) {
+	v, err := hungcall.Do(ctx, p.Calls, pid, f)
+	if errors.Is(err, hungcall.ErrHangs) {
+		err = fmt.Errorf("read its files: %w", err)
+	}
+	return v, err
 }
 
 // Identity names one run of one process: a number of a process is used again,
@@ -89,13 +107,18 @@ func (p Proc) InnerPID(pid int) (int, error) {
 	return pid, nil // a kernel without pid namespaces
 }
 
-// Arguments returns the command line of pid.
-func (p Proc) Arguments(pid int) ([]string, error) {
+// Arguments returns the command line of pid. Where it has more than maxArguments, the
+// last of them holds all that are left, with zeros between them.
+func (p Proc) Arguments(ctx context.Context, pid int) ([]string, error) {
+	return Look(ctx, p, pid, func() ([]string, error) { return p.arguments(pid) })
+}
+
+func (p Proc) arguments(pid int) ([]string, error) {
 	text, err := p.read(pid, "cmdline", maxProcFile)
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}
-	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
+	return strings.SplitN(strings.TrimSuffix(string(text), "\x00"), "\x00", maxArguments), nil
 }
 
 // Cgroup returns the cgroups of pid, cgroups(7), as this process sees them from
@@ -111,7 +134,8 @@ func (p Proc) Name(pid int) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Processes returns the numbers of all processes, in no order.
+// Processes returns the numbers of all processes, in no order: with an error, which is
+// one line, maxProcesses of them at most.
 func (p Proc) Processes() ([]int, error) {
 	root := p.Root
 	if root == "" {
@@ -122,15 +146,24 @@ func (p Proc) Processes() ([]int, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", root, err)
-	}
 	var pids []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && len(pids) < maxProcesses {
-			pids = append(pids, pid)
+	for {
+		names, err := dir.Readdirnames(1 << 10)
+		if errors.Is(err, io.EOF) {
+			return pids, nil
+		}
+		if err != nil {
+			return pids, fmt.Errorf("list %s: %w", root, err)
+		}
+		for _, name := range names {
+			pid, err := strconv.Atoi(name)
+			switch {
+			case err != nil || pid <= 0:
+			case len(pids) >= maxProcesses:
+				return pids, fmt.Errorf("list %s: %w: of more than %d processes the others are not looked at: name one that is not found by --target PID", root, ErrPart, maxProcesses)
+			default:
+				pids = append(pids, pid)
+			}
 		}
 	}
-	return pids, nil
 }

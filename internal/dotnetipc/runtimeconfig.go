@@ -1,6 +1,7 @@
 package dotnetipc
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,18 +24,25 @@ const (
 // program that configure the collector and tiering, such as System.GC.Server.
 // The variables of the environment go before them. The error is fs.ErrNotExist
 // if the program has no such file: it may be one file with all in it.
-func (p Proc) RuntimeConfig(pid int) (map[string]string, error) {
+func (p Proc) RuntimeConfig(ctx context.Context, pid int) (map[string]string, error) {
+	return Look(ctx, p, pid, func() (map[string]string, error) { return p.runtimeConfig(pid) })
+}
+
+func (p Proc) runtimeConfig(pid int) (map[string]string, error) {
 	path, err := p.runtimeConfigPath(pid)
 	if err != nil {
 		return nil, fmt.Errorf("find runtimeconfig.json of process %d: %w", pid, err)
 	}
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("find runtimeconfig.json of process %d: its path has more than %d bytes", pid, maxPath)
+	}
 	text, err := readInRoot(p.path(pid, "root"), path, maxRuntimeConfig)
 	if err != nil {
-		return nil, fmt.Errorf("read %s of process %d: %w", path, pid, err)
+		return nil, fmt.Errorf("read %q of process %d: %w", path, pid, err)
 	}
 	knobs, err := parseRuntimeConfig(text)
 	if err != nil {
-		return nil, fmt.Errorf("read %s of process %d: %w", path, pid, err)
+		return nil, fmt.Errorf("read %q of process %d: %w", path, pid, err)
 	}
 	return knobs, nil
 }
@@ -47,7 +55,7 @@ func (p Proc) runtimeConfigPath(pid int) (string, error) {
 		return "", err
 	}
 	if filepath.Base(program) == "dotnet" {
-		args, err := p.Arguments(pid)
+		args, err := p.arguments(pid)
 		if err != nil {
 			return "", err
 		}

@@ -56,7 +56,7 @@ func TestRuntimeConfig(t *testing.T) {
 		m := newMachine(t)
 		m.program(c.exe, c.cwd, c.args...)
 		m.file(c.file, runtimeConfig)
-		got, err := m.proc.RuntimeConfig(os.Getpid())
+		got, err := m.proc.RuntimeConfig(t.Context(), os.Getpid())
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
@@ -86,7 +86,7 @@ func TestRuntimeConfigIsHostile(t *testing.T) {
 		if err := put(m, filepath.Join(m.root, "app/Shop.runtimeconfig.json")); err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.proc.RuntimeConfig(os.Getpid())
+		got, err := m.proc.RuntimeConfig(t.Context(), os.Getpid())
 		if err == nil || got != nil {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}

@@ -3,6 +3,7 @@ package dotnetipc
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,16 +64,16 @@ func parseSocket(file string) (bound, bool) {
 // acceptsConnections is __SO_ACCEPTCON of the column Flags, <linux/net.h>.
 const acceptsConnections = 0x10000
 
-// errTooLarge says that a table was not read to its end.
-var errTooLarge = errors.New("too large")
-
 // readUnixTable yields the diagnostics sockets of a /proc/PID/net/unix that
 // somebody listens on. Of a table of more than limit bytes it reads the first limit
-// bytes and returns errTooLarge.
-func readUnixTable(r io.Reader, limit int64, yield func(bound)) error {
+// bytes and returns ErrPart. It looks at ctx every few lines.
+func readUnixTable(ctx context.Context, r io.Reader, limit int64, yield func(bound)) error {
 	left := &io.LimitedReader{R: r, N: limit}
 	in := bufio.NewReaderSize(left, 64<<10)
-	for {
+	for n := 0; ; n++ {
+		if n%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		line, err := in.ReadSlice('\n')
 		if b, ok := parseUnixLine(line); ok {
 			yield(b)
@@ -80,7 +81,7 @@ func readUnixTable(r io.Reader, limit int64, yield func(bound)) error {
 		switch {
 		case err == nil || errors.Is(err, bufio.ErrBufferFull): // no path is that long
 		case errors.Is(err, io.EOF) && left.N <= 0:
-			return errTooLarge
+			return ErrPart
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
@@ -108,15 +109,16 @@ func parseUnixLine(line []byte) (bound, bool) {
 	return parseSocket(strings.TrimSuffix(string(line[at+1:]), "\n"))
 }
 
-// unixTable yields the diagnostics sockets of the network namespace of pid.
-func (p Proc) unixTable(pid int, yield func(bound)) error {
+// unixTable yields the diagnostics sockets of the network namespace of pid. The kernel
+// lists them by itself: the process cannot make it wait.
+func (p Proc) unixTable(ctx context.Context, pid int, yield func(bound)) error {
 	path := p.path(pid, "net/unix")
 	f, err := os.Open(path)
 	if err != nil {
 		return p.gone(pid, err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := readUnixTable(f, maxUnixTable, yield); err != nil {
+	if err := readUnixTable(ctx, f, maxUnixTable, yield); err != nil {
 		return p.gone(pid, fmt.Errorf("read %s: %w", path, err))
 	}
 	return nil

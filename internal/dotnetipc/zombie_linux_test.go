@@ -30,7 +30,7 @@ func TestZombie(t *testing.T) {
 			t.Fatalf("killed: got %v, want %v", err, ErrNoProcess)
 		}
 	}
-	if _, err := (Proc{}).Locate(pid); !errors.Is(err, ErrNoProcess) {
+	if _, err := (Proc{}).Locate(t.Context(), pid); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("locate: got %v, want %v", err, ErrNoProcess)
 	}
 }

@@ -36,7 +36,8 @@ type Process struct {
 }
 
 // Read looks at a process below root, which is os.DirFS("/") but in tests. The
-// error is that of the file system, or ErrNotGo.
+// error is that of the file system, or ErrNotGo. It does not come back where the file
+// system or the memory of the process never answers: see package hungcall.
 func Read(root fs.FS, pid int) (*Process, error) {
 	f, err := open(root, file(pid, "exe"))
 	if err != nil {

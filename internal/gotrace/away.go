@@ -13,6 +13,7 @@ type away struct {
 	turns map[uint32]int // in noted, the last one of each coroutine
 	since stall.Instant  // of who's turn
 	again bool           // its turn goes on with its last one
+	over  bool           // there was no room for a turn
 }
 
 // nobodyYet is the place of no transition: the generation begins.
@@ -125,6 +126,10 @@ func (l *layer) note() {
 	list := *a.noted
 	if k, ok := a.turns[a.who]; ok && a.again {
 		list[k].End = l.at
+		return
+	}
+	if len(list) >= l.d.limits.Records {
+		a.over = true
 		return
 	}
 	a.turns[a.who] = len(list)

@@ -12,6 +12,7 @@ type batchHeader struct {
 	generation uint64
 	thread     uint64
 	base       ticks
+	head       int // bytes on the wire before the data
 	size       int
 }
 
@@ -54,7 +55,7 @@ func readBatchHeader(s *source, version int) (batchHeader, error) {
 	if v[3] > MaxBatchBytes {
 		return h, overLimit("batch bytes", int64(min(v[3], 1<<62)), MaxBatchBytes)
 	}
-	h.size = int(v[3])
+	h.head, h.size = n, int(v[3])
 	return h, nil
 }
 

@@ -128,8 +128,9 @@ func (t *Track) switches() bool {
 }
 
 // standIn goes over a track with coroutines, to know how long it gets and in
-// what state it ends, and notes their turns.
-func (d *decoder) standIn(g *Generation, t *Track, last followed) followed {
+// what state it ends, and notes their turns. It reports false where there is no room
+// for those: nothing is known of the goroutine then.
+func (d *decoder) standIn(g *Generation, t *Track, last followed) (after followed, ok bool) {
 	l := t.layer()
 	l.away = &away{noted: &g.Turns}
 	n, at := 0, stall.Instant(0)
@@ -140,6 +141,9 @@ func (d *decoder) standIn(g *Generation, t *Track, last followed) followed {
 		n, at = n+1, s.End
 		return true
 	})
+	if l.away.over {
+		return followed{}, false
+	}
 	t.Most = max(n, 1)
 	if last.away = 0; l.away.on {
 		last.away = nobody
@@ -148,7 +152,7 @@ func (d *decoder) standIn(g *Generation, t *Track, last followed) followed {
 			d.standNext[last.away] = l.cur
 		}
 	}
-	return last
+	return last, true
 }
 
 // sortTurns puts the turns in order.

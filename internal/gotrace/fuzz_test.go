@@ -83,7 +83,7 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 	limit := fuzzLimits.Records
 	// Assists and sweeps are two kinds, and each can be cut once more.
 	if len(g.Stops) > limit || len(g.Cycles) > limit+1 || len(g.Marks) > limit || len(g.Heap) > limit ||
-		len(g.Goals) > limit || len(g.Ranges) > 4*limit || len(g.Tracks) > fuzzLimits.Followed {
+		len(g.Goals) > limit || len(g.Turns) > limit || len(g.Ranges) > 4*limit || len(g.Tracks) > fuzzLimits.Followed {
 		t.Fatalf("generation is over a limit: %d stops, %d cycles, %d marks, %d samples, %d ranges, %d tracks",
 			len(g.Stops), len(g.Cycles), len(g.Marks), len(g.Heap), len(g.Ranges), len(g.Tracks))
 	}

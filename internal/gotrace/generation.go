@@ -61,6 +61,7 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.any, d.first, d.last = false, 0, 0
 	d.events, d.bytes64, d.statuses = 0, 0, 0
 	d.strings.reset()
+	d.names.next()
 	d.texts = [cachedTexts]string{}
 	d.stacks.reset()
 	d.heap.next()

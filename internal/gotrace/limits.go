@@ -27,7 +27,7 @@ type Limits struct {
 	// an error, since a stream whose generations do not end cannot be decoded.
 	GenerationBytes int64
 	// TableBytes bounds the kept batches of strings, and apart from them those
-	// of stacks. Over it: counted in Lost.Strings or Lost.Stacks, as batches.
+	// of stacks, with 16 bytes for each batch. Over it: counted in Lost.Strings or Lost.Stacks, as batches.
 	TableBytes int
 	// Strings and Stacks are the largest ids that are looked up. Over it:
 	// counted, and the text is empty.
@@ -41,14 +41,15 @@ type Limits struct {
 	// room for half: counted, and the generation has no Tracks.
 	Transitions int
 	// Records of each kind: stops, edges of collections, ranges, workers, user
-	// logs, heap samples, and the frames of all the stacks that are told. Over
+	// logs, turns of coroutines, heap samples, and the frames of all the stacks that are told. Over
 	// it: counted, frames as stacks.
 	Records int
 	// Followed is the number of goroutines that are followed at once, across
 	// generations. Over it: counted.
 	Followed int
 	// Names is the number of different reasons, functions, files and keys that
-	// are kept across generations. Over it they are forgotten and start anew.
+	// are kept across generations. Over it they are forgotten with the next
+	// generation, and start anew.
 	Names int
 }
 
@@ -78,7 +79,7 @@ type Lost struct {
 	Strings     uint64 // batches or ids over a limit
 	Stacks      uint64 // batches, ids or told stacks over a limit
 	Transitions uint64 // over the limit; the generation then has no Tracks
-	Tracks      uint64 // goroutines that transitions went missing of: their Track begins late, if there is one
+	Tracks      uint64 // goroutines that transitions or turns went missing of: their Track begins late, if there is one
 	Stops       uint64 // over the limit
 	Handoffs    uint64 // of a P to or from a thread, over 262,144: no Restart is known
 	Cycles      uint64 // over the limit

@@ -164,7 +164,7 @@ func (r *Reader) finish() error {
 // batch decodes the data of one batch.
 func (r *Reader) batch(h batchHeader) error {
 	d := &r.decoder
-	if d.bytes64 += int64(h.size); d.bytes64 > d.limits.GenerationBytes {
+	if d.bytes64 += int64(h.head + h.size); d.bytes64 > d.limits.GenerationBytes {
 		return streamError(r.src.offset, overLimit("generation bytes", d.bytes64, d.limits.GenerationBytes))
 	}
 	data, err := r.src.sloppy(h.size)

@@ -10,10 +10,13 @@ type table struct {
 	refs  []uint64 // by id: 1 + index into data of what follows the id; 0 if absent
 }
 
+// batchNote is what is noted of each batch, which may hold nothing.
+const batchNote = 16
+
 // keep copies a batch, without its first byte. It reports false if the limit
 // does not allow it.
 func (t *table) keep(data []byte, offset int64, limit int) bool {
-	if len(t.data)+len(data) > limit {
+	if len(t.data)+len(data)+batchNote*(len(t.ends)+1) > limit {
 		return false
 	}
 	t.data = append(t.data, data[1:]...)
@@ -121,6 +124,14 @@ type names struct {
 	limit int
 }
 
+// next forgets the names if there are too many, between two generations: within one
+// that would make a new copy of a text each time that it is told.
+func (n *names) next() {
+	if len(n.known) > n.limit {
+		n.known = nil
+	}
+}
+
 func (n *names) intern(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -130,9 +141,6 @@ func (n *names) intern(b []byte) string {
 	}
 	if n.known == nil {
 		n.known = make(map[string]string)
-	}
-	if len(n.known) >= n.limit {
-		clear(n.known)
 	}
 	s := string(b)
 	n.known[s] = s

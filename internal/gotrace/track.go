@@ -138,9 +138,13 @@ func (d *decoder) track(g *Generation, who uint32) {
 		return
 	}
 	t.Created = d.transitions.at(picked[0]).change() == created
-	last := t.last()
+	last, ok := t.last(), true
 	if t.switches() {
-		last = d.standIn(g, &t, last)
+		if last, ok = d.standIn(g, &t, last); !ok {
+			d.lost.Tracks++
+			d.followed[id] = followed{}
+			return
+		}
 	}
 	if t.Ended = last.known && last.state == stall.StateUnknown; t.Ended {
 		delete(d.followed, id)

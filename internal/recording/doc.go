@@ -33,9 +33,13 @@ const (
 	MaxGaps = 1 << 14
 	// MaxName is the length of a name in evidence, in bytes; longer ones are cut.
 	MaxName = 64
-	// MaxPending is how many records, and how many gaps, wait for the next
-	// flush; more are dropped and counted.
-	MaxPending = 1 << 16
+	// MaxPending is how many gaps wait for the next flush, and maxPendingBytes how
+	// many bytes of other records; more are dropped and counted. A quarter of the
+	// bytes are for one target, so that one which tells without end leaves room for
+	// the others.
+	MaxPending       = 1 << 16
+	maxPendingBytes  = 16 << 20
+	maxBytesOfTarget = maxPendingBytes / 4
 )
 
 // ErrVersion says that a recording is of a format that is not known here.

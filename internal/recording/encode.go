@@ -6,27 +6,20 @@ import (
 	"slices"
 )
 
-// appendGaps makes records of the gaps, of one probe each.
-func (w *Writer) appendGaps(gaps []probeGap) {
+// appendGapFrames appends records of the gaps, of one probe each.
+func appendGapFrames(frames []byte, gaps []probeGap) []byte {
 	slices.SortStableFunc(gaps, func(a, b probeGap) int { return cmp.Compare(a.probe, b.probe) })
 	var list []Gap
+	var body []byte
 	for i := range gaps {
 		list = append(list, gaps[i].Gap)
 		if last := i+1 == len(gaps); last || len(list) == gapsOfRecord || gaps[i+1].probe != gaps[i].probe {
-			w.append(Gaps{Probe: gaps[i].probe, List: list})
+			body = appendGaps(body[:0], Gaps{Probe: gaps[i].probe, List: list})
+			frames = appendFrame(frames, KindGaps, body)
 			list = list[:0]
 		}
 	}
-}
-
-func (w *Writer) append(r Record) {
-	body, err := encode(w.body[:0], r)
-	if err != nil || len(body) >= MaxRecord {
-		w.drop(1)
-		return
-	}
-	w.body = body
-	w.buf = appendFrame(w.buf, r.kind(), body)
+	return frames
 }
 
 func encode(b []byte, r Record) ([]byte, error) {

@@ -15,16 +15,17 @@ const flushEvery = time.Second
 type Writer struct {
 	to file
 
-	mu      sync.Mutex
-	gaps    []probeGap
-	records []Record
-	dropped uint64
-	closed  bool
-	err     error // of the disk: nothing is written after it
+	mu       sync.Mutex
+	gaps     []probeGap
+	pending  []byte      // frames of all else
+	records  uint64      // in pending
+	ofTarget map[int]int // bytes in pending, by target
+	dropped  uint64
+	closed   bool
+	err      error // of the disk: nothing is written after it
 
 	quit, ended chan struct{}
 	once        sync.Once
-	buf, body   []byte // of the flushing goroutine
 }
 
 // probeGap is a gap that waits to be written.
@@ -41,8 +42,7 @@ type file interface {
 
 // newWriter writes what comes first at once.
 func newWriter(to file, e Environment) *Writer {
-	w := &Writer{to: to, quit: make(chan struct{}), ended: make(chan struct{})}
-	w.buf = append(w.buf, Magic...)
+	w := &Writer{to: to, pending: []byte(Magic), ofTarget: make(map[int]int), quit: make(chan struct{}), ended: make(chan struct{})}
 	w.Add(e)
 	w.flush()
 	go w.run()
@@ -60,15 +60,44 @@ func (w *Writer) Gap(probe int, g Gap) {
 	w.gaps = append(w.gaps, probeGap{probe, g})
 }
 
-// Add records anything else. It keeps r.
+// Add records anything else.
 func (w *Writer) Add(r Record) {
+	body, err := encode(nil, r)
+	target := targetOf(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.records) == MaxPending || w.err != nil || w.closed {
+	size := len(w.pending) + len(body)
+	if err != nil || len(body) >= MaxRecord || size > maxPendingBytes || w.err != nil || w.closed ||
+		target != 0 && w.ofTarget[target]+len(body) > maxBytesOfTarget {
 		w.dropped++
 		return
 	}
-	w.records = append(w.records, r)
+	if r.kind() == KindEnd {
+		w.takeGaps() // nothing is behind the end
+	}
+	w.pending = appendFrame(w.pending, r.kind(), body)
+	w.records++
+	if target != 0 {
+		w.ofTarget[target] += len(body)
+	}
+}
+
+// takeGaps makes frames of the gaps that wait. A probe is told of before its first.
+func (w *Writer) takeGaps() {
+	w.pending = appendGapFrames(w.pending, w.gaps)
+	w.records += uint64(len(w.gaps))
+	w.gaps = w.gaps[:0]
+}
+
+// targetOf returns the target of a record of which a target makes many, else 0.
+func targetOf(r Record) int {
+	switch r := r.(type) {
+	case Collection:
+		return r.Target
+	case Suspension:
+		return r.Target
+	}
+	return 0
 }
 
 // Dropped returns how many gaps and records did not get into the file.
@@ -105,8 +134,8 @@ func (w *Writer) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	w.dropped += uint64(len(w.gaps) + len(w.records))
-	w.gaps, w.records = nil, nil
+	w.dropped += uint64(len(w.gaps)) + w.records
+	w.gaps, w.pending, w.records = nil, nil, 0
 }
 
 func (w *Writer) run() {
@@ -135,28 +164,19 @@ func (w *Writer) fail(err error) {
 // flush writes what was added since the last one.
 func (w *Writer) flush() {
 	w.mu.Lock()
-	gaps, records := w.gaps, w.records
-	w.gaps, w.records = nil, nil
+	w.takeGaps()
+	frames, count := w.pending, w.records
+	w.pending, w.records = nil, 0
+	clear(w.ofTarget)
 	w.mu.Unlock()
-	count := uint64(len(gaps) + len(records))
 	if w.Err() != nil {
 		w.drop(count) // added while the write failed
 		return
 	}
-	// A probe is told of before its first gap, and nothing behind the end.
-	for _, r := range records {
-		if r.kind() == KindEnd {
-			w.appendGaps(gaps)
-			gaps = nil
-		}
-		w.append(r)
-	}
-	w.appendGaps(gaps)
-	if len(w.buf) == 0 {
+	if len(frames) == 0 {
 		return
 	}
-	_, err := w.to.Write(w.buf)
-	w.buf = w.buf[:0]
+	_, err := w.to.Write(frames)
 	if err == nil {
 		err = w.to.Sync()
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -61,8 +62,8 @@ func TestAddedTooLate(t *testing.T) {
 	}
 	w.Gap(1, Gap{Start: 1, End: 2})
 	w.Add(End{})
-	if w.Dropped() != 2 || len(w.gaps)+len(w.records) > 0 {
-		t.Errorf("%d dropped, %d kept, want 2 and none", w.Dropped(), len(w.gaps)+len(w.records))
+	if w.Dropped() != 2 || len(w.gaps)+len(w.pending) > 0 {
+		t.Errorf("%d dropped, %d kept, want 2 and none", w.Dropped(), len(w.gaps)+len(w.pending))
 	}
 }
 
@@ -129,10 +130,28 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	const over = 100
 	for i := range MaxPending + over {
 		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
-		w.Add(End{})
 	}
-	if got := w.Dropped(); got != 2*over {
-		t.Errorf("%d dropped, want %d", got, 2*over)
+	if got := w.Dropped(); got != over {
+		t.Errorf("%d gaps dropped, want %d", got, over)
+	}
+	// One target that tells without end leaves room for the others.
+	long := strings.Repeat("x", 1<<10)
+	fill := func(target int) (kept int) {
+		for ; w.Dropped() == over+uint64(target-1); kept += len(long) {
+			w.Add(Suspension{Target: target, Reason: long})
+		}
+		return kept
+	}
+	for target := 1; target <= 4; target++ {
+		if kept := fill(target); kept < maxBytesOfTarget*3/4 || kept > maxBytesOfTarget {
+			t.Errorf("target %d: %d bytes are kept, want nearly %d", target, kept, maxBytesOfTarget)
+		}
+	}
+	for range maxPendingBytes >> 10 {
+		w.Add(Suspension{Reason: long}) // of no target
+	}
+	if len(w.pending) > maxPendingBytes+maxPendingBytes/8 {
+		t.Errorf("%d bytes wait, want at most about %d", len(w.pending), maxPendingBytes)
 	}
 	close(d.held)
 	if err := w.Close(); err != nil {

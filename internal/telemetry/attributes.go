@@ -11,6 +11,7 @@ func Attributes() []Attribute {
 		{stall.AttrSlack, "int", "bound of the error of start and end, in ns"},
 		{stall.AttrSource, "string", "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target"},
 		{stall.AttrBootID, "string", "the kernel's id of this boot: the epoch of every start and end"},
+		{stall.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does"},
 		{stall.AttrProcessPID, "int", "the process that the event is about"},
 		{stall.AttrFidelity, "string", "how well the runtime was watched: cycle or exact; absent where nobody did"},
 
@@ -49,7 +50,7 @@ func Attributes() []Attribute {
 		{stall.AttrPauseUtilization, "float", "share of wall time paused since the process began, 0 to 1"},
 		{stall.AttrPauseStart, "[]int", "start of each pause, CLOCK_MONOTONIC ns"},
 		{stall.AttrPauseEnd, "[]int", "end of each pause, CLOCK_MONOTONIC ns"},
-		{stall.AttrPauseEndMax, "[]int", "upper bound of the end of each pause, CLOCK_MONOTONIC ns"},
+		{stall.AttrPauseEndMax, "[]int", "upper bound of the end of each pause, CLOCK_MONOTONIC ns; of .NET a pause ends where the restart of the threads begins, and this is where that is over: the connector calls the time between uncertain"},
 		{stall.AttrPauseSuspend, "[]int", "time it took to stop the threads for each pause, in ns; -1 where it is not known"},
 		{stall.AttrPauseSlack, "[]int", "bound of the error of each pause's place in time, in ns"},
 		{stall.AttrPausePhase, "[]string", "sweep_termination, mark_termination or unknown; on a metric one string; in fidelity cycle mark_termination has what is certain of it, and the rest of the sum may be of both"},

@@ -27,7 +27,8 @@ func (c careful) enabled(ctx context.Context, q question) bool {
 }
 
 func (c careful) survive(ctx context.Context) {
-	if recover() != nil {
+	if p := recover(); p != nil {
 		c.t.countDropped(ctx, itemEvent, whyPanic, 1)
+		c.t.o.OnPanic("a processor of the provider of loggers", p)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 type carefulSeconds struct {
 	metric.Float64Histogram
-	lost func()
+	lost func(panicked any)
 }
 
 func (c carefulSeconds) Record(ctx context.Context, v float64, o ...metric.RecordOption) {
@@ -22,7 +22,7 @@ func (c carefulSeconds) Record(ctx context.Context, v float64, o ...metric.Recor
 
 type carefulSizes struct {
 	metric.Int64Histogram
-	lost func()
+	lost func(panicked any)
 }
 
 func (c carefulSizes) Record(ctx context.Context, v int64, o ...metric.RecordOption) {
@@ -32,7 +32,7 @@ func (c carefulSizes) Record(ctx context.Context, v int64, o ...metric.RecordOpt
 
 type carefulSum struct {
 	metric.Float64Counter
-	lost func()
+	lost func(panicked any)
 }
 
 func (c carefulSum) Add(ctx context.Context, v float64, o ...metric.AddOption) {
@@ -42,7 +42,7 @@ func (c carefulSum) Add(ctx context.Context, v float64, o ...metric.AddOption) {
 
 type carefulCount struct {
 	metric.Int64Counter
-	lost func()
+	lost func(panicked any)
 }
 
 func (c carefulCount) Add(ctx context.Context, v int64, o ...metric.AddOption) {
@@ -52,7 +52,7 @@ func (c carefulCount) Add(ctx context.Context, v int64, o ...metric.AddOption) {
 
 type carefulGauge struct {
 	metric.Float64Gauge
-	lost func()
+	lost func(panicked any)
 }
 
 func (c carefulGauge) Record(ctx context.Context, v float64, o ...metric.RecordOption) {
@@ -60,8 +60,17 @@ func (c carefulGauge) Record(ctx context.Context, v float64, o ...metric.RecordO
 	c.Float64Gauge.Record(ctx, v, o...)
 }
 
-func survive(lost func()) {
-	if recover() != nil {
-		lost()
+// observing is a callback of ours. It calls the attribute filters of views, on a
+// goroutine of the provider's: a panic of one costs what the callback had yet to say.
+func observing(lost func(panicked any), observe metric.Callback) metric.Callback {
+	return func(ctx context.Context, o metric.Observer) error {
+		defer survive(lost)
+		return observe(ctx, o)
+	}
+}
+
+func survive(lost func(panicked any)) {
+	if p := recover(); p != nil {
+		lost(p)
 	}
 }

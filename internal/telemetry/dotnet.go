@@ -122,5 +122,5 @@ func (i *dotnetInstruments) make(m *maker) func() (metric.Registration, error) {
 		}
 		return nil
 	}
-	return func() (metric.Registration, error) { return m.meter.RegisterCallback(observe, size, fragmentation) }
+	return func() (metric.Registration, error) { return m.register(observe, size, fragmentation) }
 }

@@ -115,7 +115,7 @@ func (i *goInstruments) make(m *maker) func() (metric.Registration, error) {
 		}
 		return nil
 	}
-	return func() (metric.Registration, error) { return m.meter.RegisterCallback(observe, cpu, allocated) }
+	return func() (metric.Registration, error) { return m.register(observe, cpu, allocated) }
 }
 
 type cpuClass struct {

@@ -11,7 +11,7 @@ import (
 // caller checks once.
 type maker struct {
 	meter metric.Meter
-	lost  func() // a value is lost to a panic
+	lost  func(panicked any) // a value is lost to a panic
 	errs  []error
 }
 
@@ -53,6 +53,11 @@ func (m *maker) gauge(d Metric) metric.Float64Gauge {
 	g, err := m.meter.Float64Gauge(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning))
 	m.check(d, err)
 	return carefulGauge{g, m.lost}
+}
+
+// register registers a callback that observes instruments of the maker.
+func (m *maker) register(observe metric.Callback, instruments ...metric.Observable) (metric.Registration, error) {
+	return m.meter.RegisterCallback(observing(m.lost, observe), instruments...)
 }
 
 func (m *maker) observedGauge(d Metric) metric.Int64ObservableGauge {

@@ -109,7 +109,7 @@ func (l *lastCollections) make(m *maker) func() (metric.Registration, error) {
 		return nil
 	}
 	return func() (metric.Registration, error) {
-		return m.meter.RegisterCallback(observe, index, promoted, before, after, fragBefore, fragAfter, pause)
+		return m.register(observe, index, promoted, before, after, fragBefore, fragAfter, pause)
 	}
 }
 

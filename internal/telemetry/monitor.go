@@ -96,7 +96,8 @@ func (t *Telemetry) Dropped(item, why string, n uint64, _ time.Duration) {
 
 // lostSample counts a value that a panic of the program's code has cost, unless it
 // was the count of such values.
-func (t *Telemetry) lostSample() {
+func (t *Telemetry) lostSample(panicked any) {
+	t.o.OnPanic("an exemplar filter, a reservoir or a view of the provider of meters", panicked)
 	if t.losing.CompareAndSwap(false, true) {
 		defer t.losing.Store(false)
 		t.countDropped(context.Background(), itemSample, whyPanic, 1)

@@ -45,7 +45,7 @@ func (i *requestInstruments) make(m *maker) func() (metric.Registration, error) 
 		})
 		return nil
 	}
-	return func() (metric.Registration, error) { return m.meter.RegisterCallback(observe, total, owned, count) }
+	return func() (metric.Registration, error) { return m.register(observe, total, owned, count) }
 }
 
 // each yields the tallies that hold a request, in the same order every time.

@@ -57,6 +57,10 @@ type Options struct {
 	// MaxEventsPerSecond bounds the events of stalls; 100 if zero.
 	MaxEventsPerSecond int
 
+	// OnPanic, if not nil, is told of each panic of the program's code where a value
+	// was recorded or an event emitted. It is called where the panic was.
+	OnPanic func(what string, value any)
+
 	// Clock gives the wall time of an instant.
 	Clock stall.Clock
 }
@@ -76,6 +80,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxEventsPerSecond <= 0 {
 		o.MaxEventsPerSecond = DefaultMaxEventsPerSecond
+	}
+	if o.OnPanic == nil {
+		o.OnPanic = func(string, any) {}
 	}
 	return o
 }

@@ -10,20 +10,13 @@ package otlp
 import (
 	"context"
 	"fmt"
-	"time"
+	"log/slog"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/otelgc"
-)
-
-// shutdownTimeout bounds the shutdown that Start returns; monitorShare is the
-// part of it that the monitor may take from the exporters.
-const (
-	shutdownTimeout = otelenv.ShutdownTimeout
-	monitorShare    = 0.5
 )
 
 // Start makes providers of meters, loggers and tracers from the environment,
@@ -43,9 +36,15 @@ const (
 // another one is told to the handler of errors and left out: set it after Start.
 // Options given here override the providers.
 //
+// Errors of the SDK, which come several times a second while a Collector is dead, are
+// logged by [slog.Default]: one line for each kind of trouble, with what to do about it.
+// A program that has set a handler of errors of its own (otel.SetErrorHandler) gets
+// them all, as they come.
+//
 // Shutdown stops the monitor, exports what is held and ends the providers. It
 // takes at most five seconds, whatever the Collector does, and its error says
-// what could not be exported. It may be called more than once.
+// what could not be exported. One line says how much never reached a Collector, from
+// the start to the end, if anything did not. It may be called more than once.
 //
 // If Start fails, nothing is set and nothing runs.
 func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutdown func(context.Context) error, err error) {
@@ -61,6 +60,7 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 		return nil, nil, fmt.Errorf("otelgc/otlp: %w", err)
 	}
 	d.start(m)
+	e := ending{monitor: m, providers: p, complaints: otelenv.NewComplaints(slog.Default()).HandleErrors()}
 	otel.SetMeterProvider(p.Meter)
 	otel.SetLoggerProvider(p.Logger)
 	otel.SetTracerProvider(p.Tracer)
@@ -69,24 +69,7 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 		otel.Handle(fmt.Errorf("otelgc/otlp: %w", err))
 	}
 	otel.SetTextMapPropagator(propagator)
-	return m, func(ctx context.Context) error { return end(ctx, m, p) }, nil
-}
-
-// end stops the monitor first: what it sends last must still be exported.
-func end(ctx context.Context, m *otelgc.Monitor, p *otelenv.Providers) error {
-	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
-	defer cancel()
-	deadline, _ := ctx.Deadline()
-	early, done := context.WithTimeout(ctx, time.Duration(float64(time.Until(deadline))*monitorShare))
-	defer done()
-	monitorErr := m.Shutdown(early)
-	if monitorErr != nil {
-		monitorErr = fmt.Errorf("stop monitor: %w", monitorErr)
-	}
-	if err := otelenv.Join(monitorErr, p.Shutdown(ctx)); err != nil {
-		return fmt.Errorf("otelgc/otlp: shutdown: %w", err)
-	}
-	return nil
+	return m, e.end, nil
 }
 
 // Detector returns a detector for providers that the service makes itself. It

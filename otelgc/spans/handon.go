@@ -21,6 +21,9 @@ const (
 	emptyWithin = 10 * time.Second
 )
 
+// nextProcessor names next to who is told of its panics.
+const nextProcessor = "the span processor after package otelgc/spans"
+
 // handOn hands on what is decorated by now.
 func (p *processor) handOn() {
 	p.mu.Lock()
@@ -59,7 +62,11 @@ func (p *processor) empty(ctx *context.Context) {
 		return
 	}
 	p.emptied = passed
-	defer func() { _ = recover() }() // as in pass; it cost no span
+	defer func() {
+		if v := recover(); v != nil { // as in pass
+			p.m.CountPanic("span_flush", nextProcessor, v)
+		}
+	}()
 	within := *ctx
 	if !p.closed.Load() {
 		limited, cancel := context.WithTimeout(within, p.emptyWithin)
@@ -76,8 +83,8 @@ func (p *processor) empty(ctx *context.Context) {
 // nobody stands above this goroutine who could stop it.
 func (p *processor) pass(d *decorated) {
 	defer func() {
-		if recover() != nil {
-			p.m.CountDropped("span", "panic", 1)
+		if v := recover(); v != nil {
+			p.m.CountPanic("span", nextProcessor, v)
 		}
 		p.passed.Add(1)
 	}()

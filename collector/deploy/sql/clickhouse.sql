@@ -9,17 +9,21 @@
 
 CREATE OR REPLACE VIEW otelgc_spans AS
 WITH
+-- Whether agents stamped what their sidecars sent, and only that is believed of a
+-- machine, as with `probes: stamped` of the connector: then true.
+false AS agents,
 -- 1. Events, and what sources said of themselves once a second. Who they are about
 -- has '' for what is not said. Arrays are text in these tables. What tells times
 -- that cannot be, here and in 7, is not taken.
 events AS (
   SELECT EventName AS event, LogAttributes AS a, a['otelgc.source'] AS source, toInt64OrZero(a['otelgc.slack']) AS slack,
          toInt64OrZero(a['otelgc.start']) AS since, toInt64OrZero(a['otelgc.end']) AS at, toInt32OrZero(a['otelgc.target.pid']) AS target,
-         a['otelgc.boot.id'] AS boot, a['process.pid'] AS pid, ResourceAttributes['process.creation.time'] AS created,
+         if(ResourceAttributes['otelgc.boot.id'] != '', ResourceAttributes['otelgc.boot.id'], a['otelgc.boot.id']) AS boot,
+         agents AND ResourceAttributes['otelgc.stamp'] = 'sidecar' AS stamped, NOT agents OR stamped AS speaks, startsWith(source, 'probe.') AND speaks AS probe, a['process.pid'] AS pid, ResourceAttributes['process.creation.time'] AS created,
          ResourceAttributes['container.id'] AS container, ResourceAttributes['k8s.pod.uid'] AS pod, ResourceAttributes['k8s.container.name'] AS name,
          ResourceAttributes['service.instance.id'] AS instance, ResourceAttributes['host.id'] AS host_id, ResourceAttributes['host.name'] AS host_name,
          if(startsWith(ResourceAttributes['service.name'], 'unknown_service'), '', ResourceAttributes['service.name']) AS service,
-         cityHash64(boot, pid, created, container, pod, name, instance, host_id, host_name, service) AS number
+         cityHash64(boot, pid, created, container, pod, name, instance, host_id, host_name, service, stamped) AS number
   FROM otel_logs
   WHERE startsWith(EventName, 'otelgc.') AND boot != '' AND Timestamp BETWEEN {since:DateTime} - INTERVAL 10 MINUTE AND {until:DateTime} + INTERVAL 10 MINUTE
 ), status AS (
@@ -35,7 +39,7 @@ events AS (
 -- 2. Who was watched: processes by their runtimes, machines by their probes. Both
 -- have names by which they are found, the surest first, in 4.
 known AS (
-  SELECT number, startsWith(source, 'probe.') AS machine, any(boot) AS k_boot, any(pid) AS k_pid, any(created) AS k_created, any(container) AS k_container,
+  SELECT number, probe AS machine, any(stamped) AS k_stamped, any(boot) AS k_boot, any(pid) AS k_pid, any(created) AS k_created, any(container) AS k_container,
          any(pod) AS k_pod, any(name) AS k_name, any(instance) AS k_instance, any(host_id) AS k_host_id, any(host_name) AS k_host_name,
          any(service) AS k_service, max(source IN ('gcwatch', 'gotrace')) AS itself, max(target) AS k_target, argMax(cgroups, at) AS k_cgroups,
          k_container != '' OR k_pod != '' OR k_pid = '1' AS k_contained,
@@ -69,11 +73,11 @@ asked AS (
 ), called AS (
   SELECT *, way, who FROM known ARRAY JOIN names AS who, arrayEnumerate(names) AS way
 ), candidates AS (
-  SELECT s.way AS way, span, k_boot, k_cgroups, if(machine, 0, number) AS process,
+  SELECT s.way + if(k_stamped AND NOT machine, 0, 10) AS way, span, k_boot, k_cgroups, if(machine, 0, number) AS process,
          (if(k_target != 0, k_target, toInt32OrZero(k_pid)), k_created, k_target = 0 AND (s_contained OR k_contained), if(k_target = 0, k_host_name, '')) AS f_target
   FROM asked AS s JOIN called AS k ON s.who = k.who AND s.way = k.way
   WHERE s.who != '' AND wall_start <= last_heard AND wall_start + length >= first_heard AND (machine
-    OR (way IN (2, 3) OR NOT s_contained AND NOT k_contained AND (k_target = 0 OR toString(k_target) = k_pid)
+    OR (s.way IN (2, 3) OR NOT s_contained AND NOT k_contained AND (k_target = 0 OR toString(k_target) = k_pid)
         AND NOT (itself AND (s_host_id != '' AND k_host_id != '' AND s_host_id != k_host_id OR s_host_name != '' AND k_host_name != '' AND s_host_name != k_host_name
           OR s_service != '' AND k_service != '' AND s_service != k_service)) OR s_created != '' AND s_created = k_created OR s_instance != '' AND s_instance = k_instance
       OR s_container != '' AND s_container = k_container OR s_pod != '' AND s_pod = k_pod AND s_name = k_name)
@@ -88,20 +92,26 @@ asked AS (
     FROM candidates AS c GROUP BY span, way ORDER BY way LIMIT 1 BY span)
   WHERE several = 1
 ),
--- 5. Spans on CLOCK_MONOTONIC, by the last status of their machine before them, and
--- how far they may be off there.
-clocks AS (
-  SELECT boot AS c_boot, at AS c_at, wall_offset, wall_error, if(row_number() OVER w = 1, 0, at + wall_offset) AS shows,
+-- 5. Spans on CLOCK_MONOTONIC, by the last status of their process before them, or of
+-- their machine's probes if nobody watches it, and how far they may be off there.
+heard AS (
+  SELECT c_teller, at, argMin(offset, error) AS wall_offset, min(error) AS wall_error FROM (
+    SELECT concat('process ', toString(number)) AS c_teller, at, wall_offset AS offset, wall_error AS error FROM status WHERE NOT probe AND source != 'target'
+    UNION ALL SELECT boot, at, wall_offset, wall_error FROM status WHERE probe OR source = 'target' AND speaks)
+  GROUP BY c_teller, at -- several sources of one sender tell at once
+), clocks AS (
+  SELECT c_teller, at AS c_at, leadInFrame(at, 1, at) OVER w AS c_until, wall_offset, wall_error, if(row_number() OVER w = 1, 0, at + wall_offset) AS shows,
          abs(leadInFrame(wall_offset, 1, wall_offset) OVER w - wall_offset) AS moves,
          if(moves > wall_error + leadInFrame(wall_error) OVER w, moves, 0) AS step
-  FROM status WINDOW w AS (PARTITION BY boot ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+  FROM heard WINDOW w AS (PARTITION BY c_teller ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 ), placed AS (
   SELECT span, boot, process, target, cgroups, wall_start - wall_offset AS s_start, s_start + length AS s_end,
-         greatest(step, wall_error + if(abs(s_start - c_at) > 1000000000, intDiv(abs(s_start - c_at), 10000), 0)) AS s_slack
-  FROM (SELECT span, wall_start, length, if(f.f_boot = '', s_boot, f.f_boot) AS boot, f.process AS process, f.f_cgroups AS cgroups,
+         greatest(step, wall_error + if(greatest(c_at - s_start, s_start - c_until) > 1000000000, intDiv(greatest(c_at - s_start, s_start - c_until), 10000), 0)) AS s_slack
+  FROM (SELECT span, wall_start, length, if(f.f_boot = '', s_boot, f.f_boot) AS boot,
+               if(f.process = 0, boot, concat('process ', toString(f.process))) AS teller, f.process AS process, f.f_cgroups AS cgroups,
                if(f.process = 0, (toInt32OrZero(s_pid), s_created, s_contained, s_host_name), f.f_target) AS target
         FROM spans AS s LEFT JOIN found AS f USING (span)) AS whose
-  ASOF JOIN clocks AS c ON whose.boot = c.c_boot AND whose.wall_start >= c.shows
+  ASOF JOIN clocks AS c ON whose.teller = c.c_teller AND whose.wall_start >= c.shows
 ),
 -- 6. What the runtime's sources saw: from their first watermark to their last, but
 -- for what they say that they did not, and for a status that is missing.
@@ -119,16 +129,17 @@ told AS (
 -- of a pid, all in a cgroup, a whole machine. Where two meet, the lower rank has
 -- the time. What was seen is laid over spans too, and owns nothing.
 stretches AS (
-  SELECT *, part.1 AS t_start, part.2 AS t_end, part.3 AS t_slack
+  SELECT *, part.1 AS t_start, part.2 AS t_end, part.3 AS t_slack, greatest(part.2, part.4) AS t_most
   FROM (SELECT *, event = 'otelgc.gc.collection' AS several,
                if(several, JSONExtract(a['otelgc.pause.start'], 'Array(Int64)'), [since]) AS starts,
                if(several, JSONExtract(a['otelgc.pause.end'], 'Array(Int64)'), [at]) AS ends,
                if(several, JSONExtract(a['otelgc.pause.slack'], 'Array(Int64)'), [slack]) AS slacks,
-               arrayZip(starts, arrayResize(ends, length(starts)), arrayResize(slacks, length(starts))) AS parts
+               if(several AND source = 'dotnet', JSONExtract(a['otelgc.pause.end_max'], 'Array(Int64)'), []) AS mosts,
+               arrayZip(starts, arrayResize(ends, length(starts)), arrayResize(slacks, length(starts)), arrayResize(mosts, length(starts))) AS parts
         FROM events WHERE event IN ('otelgc.gc.collection', 'otelgc.suspension', 'otelgc.jitter.gap'))
   ARRAY JOIN parts AS part
   WHERE length(starts) = length(ends)
-    AND arrayAll(p -> p.1 > 0 AND p.2 BETWEEN p.1 AND 1152921504606846975 AND p.2 - p.1 <= 3600000000000 AND p.3 BETWEEN 0 AND 60000000000, parts)
+    AND arrayAll(p -> p.1 > 0 AND p.2 >= p.1 AND greatest(p.2, p.4) <= 1152921504606846975 AND greatest(p.2, p.4) - p.1 <= 3600000000000 AND p.3 BETWEEN 0 AND 60000000000, parts)
 ), stalls AS (
   SELECT DISTINCT concat('process ', toString(number)) AS whose, 'gc.pause' AS owner, 1 AS rank, t_start, t_end, t_slack,
          toUInt64(0) AS teller, -- a probe in a service has stopped with what it tells of its cgroup
@@ -136,14 +147,16 @@ stretches AS (
          '' AS host -- as who tells of a target calls it
   FROM stretches WHERE event = 'otelgc.gc.collection'
   UNION ALL
+  SELECT DISTINCT concat('process ', toString(number)), 'uncertain', 90, t_end, t_most, 0, 0, -1, '' FROM stretches WHERE t_most > t_end -- of .NET
+  UNION ALL
   SELECT DISTINCT concat('process ', toString(number)), 'runtime.suspension', 2, t_start, t_end, t_slack, 0, -1, '' FROM stretches WHERE event = 'otelgc.suspension'
   UNION ALL
-  SELECT DISTINCT multiIf(scope = 'target', concat(boot, ' pid ', toString(target)), scope = 'cgroup', concat(boot, ' cgroup ', a['otelgc.cgroup.id']), boot),
+  SELECT DISTINCT multiIf(NOT speaks, concat('process ', toString(number)), scope = 'target', concat(boot, ' pid ', toString(target)), scope = 'cgroup', concat(boot, ' cgroup ', a['otelgc.cgroup.id']), boot),
          a['otelgc.cause'] AS cause, if(scope = 'target', 10, 20) + indexOf(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
            'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), t_start, t_end, t_slack, if(scope = 'cgroup', number, 0),
          if(scope = 'target', greatest(toInt64OrZero(a['otelgc.target.created']), 0), -1), if(scope = 'target', host_name, '')
   FROM (SELECT *, a['otelgc.jitter.scope'] AS scope FROM stretches WHERE event = 'otelgc.jitter.gap')
-  WHERE (scope = 'target' AND target > 0 OR scope IN ('cgroup', 'machine')) AND startsWith(cause, 'host.')
+  WHERE (scope = 'target' AND target > 0 AND speaks OR scope = 'cgroup' AND speaks OR scope = 'machine' AND (speaks OR startsWith(source, 'probe.'))) AND startsWith(cause, 'host.')
   UNION ALL
   SELECT concat('process ', toString(number)), 'seen', 99, dark, light, 0, 0, -1, '' FROM seen WHERE dark < light
 ),

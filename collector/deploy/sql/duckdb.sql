@@ -11,18 +11,24 @@
 -- One attribute of OTLP in JSON, and who a resource is: NULL is what it does not say.
 CREATE OR REPLACE MACRO attr(attributes, name) AS list_filter(attributes, lambda a: a.key = name)[1].value;
 CREATE OR REPLACE MACRO ints(attributes, name) AS list_transform(attr(attributes, name).arrayValue.values, lambda v: v.intValue);
-CREATE OR REPLACE MACRO identity(a) AS {
-  boot: attr(a, 'otelgc.boot.id').stringValue, pid: attr(a, 'process.pid').intValue, created: attr(a, 'process.creation.time').stringValue,
+-- Whether agents stamped what their sidecars sent (deploy/agent), and only that is
+-- believed of a machine, as with `probes: stamped` of the connector: then true.
+CREATE OR REPLACE MACRO agents() AS false;
+-- A record overrides its resource, but for the machine, which an agent stamps there.
+CREATE OR REPLACE MACRO identity(a, resource) AS {
+  boot: coalesce(attr(resource, 'otelgc.boot.id').stringValue, attr(a, 'otelgc.boot.id').stringValue),
+  stamped: agents() AND coalesce(attr(resource, 'otelgc.stamp').stringValue = 'sidecar', false), pid: attr(a, 'process.pid').intValue, created: attr(a, 'process.creation.time').stringValue,
   container: attr(a, 'container.id').stringValue, pod: attr(a, 'k8s.pod.uid').stringValue, name: attr(a, 'k8s.container.name').stringValue,
   instance: attr(a, 'service.instance.id').stringValue, host_id: attr(a, 'host.id').stringValue, host_name: attr(a, 'host.name').stringValue,
   service: CASE WHEN NOT starts_with(attr(a, 'service.name').stringValue, 'unknown_service') THEN attr(a, 'service.name').stringValue END};
+CREATE OR REPLACE MACRO speaks(i) AS NOT agents() OR i.stamped; -- for its machine
 
 -- 1. Events, and what sources said of themselves once a second: how far they had
 --    seen, what they had not, and the wall clock against CLOCK_MONOTONIC. As in the
 --    connector, what tells times that cannot be, here and in 7, is not taken.
 
 CREATE OR REPLACE TEMP TABLE events AS
-SELECT r.eventName AS event, r.attributes AS a, identity(list_concat(r.attributes, rl.resource.attributes)) AS id, attr(a, 'otelgc.boot.id').stringValue AS boot,
+SELECT r.eventName AS event, r.attributes AS a, identity(list_concat(r.attributes, rl.resource.attributes), rl.resource.attributes) AS id, struct_extract(id, 'boot') AS boot,
        attr(a, 'otelgc.source').stringValue AS source, attr(a, 'otelgc.start').intValue AS "start", attr(a, 'otelgc.end').intValue AS "end"
 FROM (SELECT unnest(resourceLogs) AS rl FROM read_json('logs*.jsonl', format = 'newline_delimited', columns = {resourceLogs:
        'STRUCT(resource STRUCT(attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR, intValue BIGINT, arrayValue STRUCT("values" STRUCT(intValue BIGINT)[])))[]),
@@ -31,7 +37,7 @@ FROM (SELECT unnest(resourceLogs) AS rl FROM read_json('logs*.jsonl', format = '
      unnest(rl.scopeLogs) AS s(sl), unnest(sl.logRecords) AS l(r) WHERE boot <> '';
 
 CREATE OR REPLACE TEMP TABLE status AS
-SELECT id, boot, source, "start", "end", coalesce(attr(a, 'otelgc.watermark').intValue, 0) AS watermark, attr(a, 'otelgc.target.pid').intValue AS target,
+SELECT id, boot, source, source LIKE 'probe.%' AND speaks(id) AS probe, "start", "end", coalesce(attr(a, 'otelgc.watermark').intValue, 0) AS watermark, attr(a, 'otelgc.target.pid').intValue AS target,
        ints(a, 'otelgc.cgroup.ids') AS cgroups,
        attr(a, 'otelgc.wall.offset').intValue AS wall_offset, coalesce(attr(a, 'otelgc.wall.error').intValue, 0) AS wall_error,
        ints(a, 'otelgc.unseen.start') AS unseen_start, ints(a, 'otelgc.unseen.end') AS unseen_end
@@ -45,7 +51,7 @@ FROM events WHERE event = 'otelgc.source.status' AND "end" BETWEEN 1 AND 1_152_9
 --    was heard from its first status to its last, and for 3 s after.
 
 CREATE OR REPLACE TEMP TABLE known AS
-SELECT row_number() OVER () AS number, id, source LIKE 'probe.%' AS machine, any_value(boot) AS boot, max(target) AS target, arg_max(cgroups, "end") AS cgroups,
+SELECT row_number() OVER () AS number, id, probe AS machine, any_value(boot) AS boot, max(target) AS target, arg_max(cgroups, "end") AS cgroups,
        bool_or(source IN ('gcwatch', 'gotrace')) AS itself,
        min(coalesce("start", "end") + wall_offset) AS first_heard, max("end" + wall_offset) + 3_000_000_000 AS last_heard
 FROM status WHERE source <> 'target' GROUP BY id, machine;
@@ -57,7 +63,7 @@ FROM status WHERE source <> 'target' GROUP BY id, machine;
 CREATE OR REPLACE MACRO wall(nanos) AS least(coalesce(nanos, 0), 4_611_686_018_427_387_903) :: BIGINT;
 
 CREATE OR REPLACE TEMP TABLE spans AS
-SELECT DISTINCT ON (trace_id, span_id) row_number() OVER () AS span, identity(rs.resource.attributes) AS id,
+SELECT DISTINCT ON (trace_id, span_id) row_number() OVER () AS span, identity(rs.resource.attributes, list_filter(rs.resource.attributes, lambda a: a.key = 'otelgc.boot.id')) AS id,
        attr(rs.resource.attributes, 'service.name').stringValue AS service,
        sp.traceId AS trace_id, sp.spanId AS span_id, sp.name, wall(sp.startTimeUnixNano) AS wall_start,
        CASE WHEN wall(sp.endTimeUnixNano) - wall_start BETWEEN 0 AND 604_800_000_000_000 THEN wall(sp.endTimeUnixNano) ELSE wall_start END AS wall_end,
@@ -93,7 +99,8 @@ WITH asked AS (
 ), called AS (
   SELECT *, unnest(range(1, 8)) AS way, unnest(names(id)) AS who FROM known
 ), candidates AS (
-  SELECT way, s.span, k.boot, k.cgroups, CASE WHEN NOT machine THEN k.number END AS process,
+  -- The sidecar's word of a process goes before what says the same without a stamp.
+  SELECT CASE WHEN k.id.stamped AND NOT machine THEN way ELSE 10 + way END AS way, s.span, k.boot, k.cgroups, CASE WHEN NOT machine THEN k.number END AS process,
          CASE WHEN NOT machine THEN {pid: coalesce(k.target, k.id.pid), created: k.id.created,
            inside: k.target IS NULL AND (contained(s.id) OR contained(k.id)), host: CASE WHEN k.target IS NULL THEN k.id.host_name END} END AS target
   FROM asked s JOIN called k USING (way, who)
@@ -105,24 +112,33 @@ WITH asked AS (
 SELECT span, any_value(process) AS process, any_value(boot) AS boot, any_value(target) AS target, any_value(cgroups) AS cgroups FROM candidates
 GROUP BY span, way QUALIFY way = min(way) OVER (PARTITION BY span) AND count(DISTINCT coalesce(process :: VARCHAR, boot)) = 1;
 
--- 5. Spans on CLOCK_MONOTONIC, by the last status of their machine before them,
+-- 5. Spans on CLOCK_MONOTONIC, by the last status of their process before them, or
+--    of their machine's probes if nobody watches it,
 --    and how far they may be off there: a wall clock may run away by 100 ppm while
---    nobody looks, and be set between two looks.
+--    nobody looks, and be set between two looks. So it seems where two tell different
+--    clocks: then nothing is certain.
 
 CREATE OR REPLACE TEMP TABLE clocks AS
-SELECT boot, "end" AS told, wall_offset, wall_error, CASE WHEN lag("end") OVER clock IS NULL THEN 0 ELSE "end" + wall_offset END AS shows,
+WITH heard AS (
+  SELECT 'process ' || number AS teller, s.* FROM status s JOIN known k ON k.id = s.id AND NOT k.machine AND NOT probe AND source <> 'target'
+  UNION ALL SELECT boot, * FROM status WHERE probe OR source = 'target' AND speaks(id)
+), told AS ( -- several sources of one sender tell at once
+  SELECT teller, "end", arg_min(wall_offset, wall_error) AS wall_offset, min(wall_error) AS wall_error FROM heard GROUP BY ALL
+)
+SELECT teller, "end" AS told, wall_offset, wall_error, CASE WHEN lag("end") OVER clock IS NULL THEN 0 ELSE "end" + wall_offset END AS shows,
        abs(lead(wall_offset, 1, wall_offset) OVER clock - wall_offset) AS moves,
+       lead("end", 1, "end") OVER clock AS until,
        CASE WHEN moves > wall_error + lead(wall_error, 1, 0) OVER clock THEN moves ELSE 0 END AS step
-FROM status WINDOW clock AS (PARTITION BY boot ORDER BY "end");
+FROM told WINDOW clock AS (PARTITION BY teller ORDER BY "end");
 
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH whose AS (
-  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, process, cgroups, coalesce(target, {pid: s.id.pid, created: s.id.created, inside: contained(s.id), host: s.id.host_name}) AS target
+  SELECT s.*, coalesce(f.boot, s.id.boot) AS boot, coalesce('process ' || process, f.boot, s.id.boot) AS teller, process, cgroups, coalesce(target, {pid: s.id.pid, created: s.id.created, inside: contained(s.id), host: s.id.host_name}) AS target
   FROM spans s LEFT JOIN found f USING (span)
 )
-SELECT s.span, s.boot, process, target, cgroups, wall_start - wall_offset AS "start", wall_end - wall_offset AS "end", abs("start" - told) AS away,
+SELECT s.span, s.boot, process, target, cgroups, wall_start - wall_offset AS "start", wall_end - wall_offset AS "end", greatest(told - "start", "start" - until) AS away,
        greatest(step, wall_error + CASE WHEN away > 1_000_000_000 THEN away // 10_000 ELSE 0 END) AS slack
-FROM whose s ASOF JOIN clocks c ON s.boot = c.boot AND s.wall_start >= c.shows;
+FROM whose s ASOF JOIN clocks c ON s.teller = c.teller AND s.wall_start >= c.shows;
 
 -- 6. What the runtime's sources saw: from their first watermark to their last, but
 --    for what they say that they did not, and for what they said in a status that
@@ -151,34 +167,38 @@ WHERE dark < light;
 
 CREATE OR REPLACE TEMP TABLE stretches AS
 WITH told AS (
-  SELECT event, a, id, boot, event = 'otelgc.gc.collection' AS several,
+  SELECT event, source, a, id, boot, event = 'otelgc.gc.collection' AS several,
          CASE WHEN several THEN ints(a, 'otelgc.pause.start') ELSE ["start"] END AS starts,
          CASE WHEN several THEN ints(a, 'otelgc.pause.end') ELSE ["end"] END AS ends,
          CASE WHEN several THEN ints(a, 'otelgc.pause.slack') ELSE [attr(a, 'otelgc.slack').intValue] END AS slacks,
-         list_zip(starts, ends, list_resize(coalesce(slacks, []), len(starts))) AS parts
+         CASE WHEN several AND source = 'dotnet' THEN ints(a, 'otelgc.pause.end_max') END AS mosts,
+         list_zip(starts, ends, list_resize(coalesce(slacks, []), len(starts)), list_resize(coalesce(mosts, []), len(starts))) AS parts
   FROM events WHERE event IN ('otelgc.gc.collection', 'otelgc.suspension', 'otelgc.jitter.gap')
 )
-SELECT event, a, id, boot, part[1] AS "start", part[2] AS "end", coalesce(part[3], 0) AS slack
-FROM (SELECT *, unnest(parts) AS part FROM told WHERE len(parts) = len(list_filter(parts, lambda p: p[1] > 0
-        AND p[2] BETWEEN p[1] AND least(p[1], 1_152_917_904_606_846_975) + 3_600_000_000_000 -- which cannot overflow
+SELECT event, source, a, id, boot, part[1] AS "start", part[2] AS "end", coalesce(part[3], 0) AS slack, greatest(part[2], coalesce(part[4], 0)) AS most
+FROM (SELECT *, unnest(parts) AS part FROM told WHERE len(parts) = len(list_filter(parts, lambda p: p[1] > 0 AND p[2] >= p[1]
+        AND greatest(p[2], coalesce(p[4], 0)) <= least(p[1], 1_152_917_904_606_846_975) + 3_600_000_000_000 -- which cannot overflow
         AND coalesce(p[3], 0) BETWEEN 0 AND 60_000_000_000)));
 
 CREATE OR REPLACE TEMP TABLE stalls AS
 SELECT DISTINCT 'process ' || number AS whose, 'gc.pause' AS owner, 1 AS rank, "start", "end", slack, NULL AS teller, NULL AS born, NULL AS host
 FROM stretches JOIN known USING (id) WHERE event = 'otelgc.gc.collection' AND NOT machine
+UNION ALL -- a stop of .NET may have lasted up to where all threads ran again
+SELECT DISTINCT 'process ' || number, 'uncertain', 90, "end", most, 0, NULL, NULL, NULL
+FROM stretches JOIN known USING (id) WHERE most > "end" AND NOT machine
 UNION ALL
 SELECT DISTINCT 'process ' || number, 'runtime.suspension', 2, "start", "end", slack, NULL, NULL, NULL
 FROM stretches JOIN known USING (id) WHERE event = 'otelgc.suspension' AND NOT machine
 UNION ALL
-SELECT DISTINCT CASE scope WHEN 'target' THEN boot || ' pid ' || attr(a, 'otelgc.target.pid').intValue
-                           WHEN 'cgroup' THEN boot || ' cgroup ' || attr(a, 'otelgc.cgroup.id').intValue ELSE boot END, cause,
+SELECT DISTINCT CASE WHEN NOT speaks(id) THEN 'process ' || number WHEN scope = 'target' THEN boot || ' pid ' || attr(a, 'otelgc.target.pid').intValue
+                     WHEN scope = 'cgroup' THEN boot || ' cgroup ' || attr(a, 'otelgc.cgroup.id').intValue ELSE boot END, cause,
        CASE scope WHEN 'target' THEN 10 ELSE 20 END + list_position(['host.throttled', 'host.preempted', 'host.irq', 'host.steal',
          'host.irq_or_steal', 'host.fault', 'host.suspended', 'host.unknown'], cause), "start", "end", slack,
        CASE scope WHEN 'cgroup' THEN id END, -- a probe in a service has stopped with what it tells of
        CASE scope WHEN 'target' THEN greatest(attr(a, 'otelgc.target.created').intValue, 0) END, CASE scope WHEN 'target' THEN id.host_name END
 FROM (SELECT *, attr(a, 'otelgc.cause').stringValue AS cause, attr(a, 'otelgc.jitter.scope').stringValue AS scope
-      FROM stretches WHERE event = 'otelgc.jitter.gap')
-WHERE scope IN ('target', 'cgroup', 'machine') AND cause LIKE 'host.%'
+      FROM stretches WHERE event = 'otelgc.jitter.gap') LEFT JOIN (SELECT id, number FROM known WHERE NOT machine) USING (id)
+WHERE (scope IN ('target', 'cgroup') AND speaks(id) OR scope = 'machine' AND (source LIKE 'probe.%' OR speaks(id))) AND cause LIKE 'host.%'
 UNION ALL
 SELECT 'process ' || process, 'seen', 99, "start", "end", 0, NULL, NULL, NULL FROM seen;
 

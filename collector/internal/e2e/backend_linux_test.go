@@ -92,7 +92,7 @@ func (s *logServer) Export(_ context.Context, r plogotlp.ExportRequest) (plogotl
 		for _, sl := range rl.ScopeLogs().All() {
 			s.events[boot] += sl.LogRecords().Len()
 			for _, r := range sl.LogRecords().All() {
-				s.all = append(s.all, event{name: r.EventName(), service: name(res), attrs: r.Attributes().AsRaw()})
+				s.all = append(s.all, event{name: r.EventName(), service: name(res), resource: res, attrs: r.Attributes().AsRaw()})
 			}
 		}
 	}

@@ -21,14 +21,16 @@ const (
 // again at the same site takes the place of the one before.
 type site struct {
 	grpc, http, health, prometheus, self string
+	sidecar                              string // of an agent: what comes in here is stamped
 	out, storage                         string
 	lossy                                bool // its senders give up soon
+	stamps                               bool // it is an agent, and a sidecar has a port of its own there
 }
 
 func newSite(t *testing.T, out string) *site {
 	t.Helper()
-	a := freeAddresses(t, 5)
-	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], out: out, storage: t.TempDir()}
+	a := freeAddresses(t, 6)
+	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], sidecar: a[5], out: out, storage: t.TempDir()}
 }
 
 // Ports that Linux hands out to nobody by itself (ip_local_port_range begins at
@@ -86,6 +88,7 @@ func (s *site) environment() []string {
 	return []string{
 		"OTELGC_COLLECTOR_GRPC=" + s.grpc,
 		"OTELGC_COLLECTOR_HTTP=" + s.http,
+		"OTELGC_COLLECTOR_SIDECAR=" + s.sidecar,
 		"OTELGC_COLLECTOR_HEALTH=" + s.health,
 		"OTELGC_COLLECTOR_PROMETHEUS=" + s.prometheus,
 		"OTELGC_COLLECTOR_SELF_PORT=" + selfPort,

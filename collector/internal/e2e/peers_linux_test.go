@@ -20,18 +20,18 @@ import (
 // spansOfOther is how many spans each of the other machines has.
 const spansOfOther = 10
 
-// dial connects to the agent, once.
-func (n *tiers) dial(t *testing.T) *grpc.ClientConn {
+// dial connects to a port of the agent, once.
+func (n *tiers) dial(t *testing.T, addr string) *grpc.ClientConn {
 	t.Helper()
-	if n.client != nil {
-		return n.client
+	if c := n.clients[addr]; c != nil {
+		return c
 	}
-	c, err := grpc.NewClient(n.agent.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // a client's
-	n.client = c
+	n.clients[addr] = c
 	return c
 }
 
@@ -93,7 +93,7 @@ func (n *tiers) export(t *testing.T, td ptrace.Traces) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := ptraceotlp.NewGRPCClient(n.dial(t)).Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
+	if _, err := ptraceotlp.NewGRPCClient(n.dial(t, n.agent.grpc)).Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,16 +129,19 @@ func (n *tiers) steal(t *testing.T, ids string, ps ...*process) wallSpan {
 	a.PutInt("process.pid", int64(ps[0].cmd.Process.Pid))
 	a.PutInt("otelgc.start", from+toMono)
 	a.PutInt("otelgc.end", to+toMono)
-	n.tell(t, ld)
+	n.tellBy(t, n.agent.sidecar, ld)
 	return wallSpan{from, to}
 }
 
-// tell sends events to the agent.
-func (n *tiers) tell(t *testing.T, ld plog.Logs) {
+// tell sends events to the agent, as a service does.
+func (n *tiers) tell(t *testing.T, ld plog.Logs) { t.Helper(); n.tellBy(t, n.agent.grpc, ld) }
+
+// tellBy sends events to a port of the agent.
+func (n *tiers) tellBy(t *testing.T, addr string, ld plog.Logs) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := plogotlp.NewGRPCClient(n.dial(t)).Export(ctx, plogotlp.NewExportRequestFromLogs(ld)); err != nil {
+	if _, err := plogotlp.NewGRPCClient(n.dial(t, addr)).Export(ctx, plogotlp.NewExportRequestFromLogs(ld)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -42,10 +42,19 @@ func (s *site) senderEnv(service, protocol, board string) []string {
 // slow, and the test waits longer for what is exported.
 const export = patience * 3 / 5
 
+// sidecarEnv is that of a sidecar, which has a port of its own at an agent.
+func (s *site) sidecarEnv(protocol, board string) []string {
+	env := s.senderEnv("e2e-sidecar", protocol, board)
+	if s.stamps {
+		env = append(env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+s.sidecar)
+	}
+	return env
+}
+
 // watch starts a sidecar that exports to the site.
 func (s *site) watch(t *testing.T, protocol, board string, args ...string) *process {
 	t.Helper()
-	return start(t, s.senderEnv("e2e-sidecar", protocol, board), programs(t).sidecar,
+	return start(t, s.sidecarEnv(protocol, board), programs(t).sidecar,
 		append([]string{"run", "--board", board}, args...)...)
 }
 

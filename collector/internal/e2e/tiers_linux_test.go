@@ -29,7 +29,7 @@ type tiers struct {
 	backends [2]*backend
 	running  [3]*process // the gateways, the agent
 	wait     time.Duration
-	client   *grpc.ClientConn // of the agent, nil until it is dialled
+	clients  map[string]*grpc.ClientConn // of the agent, by its ports
 }
 
 // long is how long spans are held: no machine is so slow that events come later.
@@ -43,7 +43,8 @@ const briefly = 2 * time.Second
 // newTiers starts both tiers. Gateways hold spans for at most wait.
 func newTiers(t *testing.T, wait time.Duration) *tiers {
 	t.Helper()
-	n := &tiers{agent: newSite(t, ""), wait: wait}
+	n := &tiers{agent: newSite(t, ""), wait: wait, clients: map[string]*grpc.ClientConn{}}
+	n.agent.stamps = true
 	for i := range n.gateways {
 		n.gateways[i], n.backends[i] = newSite(t, ""), newBackend(t)
 		n.gateway(t, i)
@@ -55,7 +56,8 @@ func newTiers(t *testing.T, wait time.Duration) *tiers {
 // startAgent starts the agent, or starts it again at the same place.
 func (n *tiers) startAgent(t *testing.T) {
 	t.Helper()
-	n.running[2] = n.agent.collectBy(t, agentConfig, n.patience(), "OTELGC_GATEWAYS_INSECURE=true",
+	// The tests are many machines that each say which they are.
+	n.running[2] = n.agent.collectBy(t, agentConfig, n.patience(), "OTELGC_GATEWAYS_INSECURE=true", "OTELGC_BOOT_ACTION=insert",
 		fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s, %s]}}", n.gateways[0].grpc, n.gateways[1].grpc))
 }
 

@@ -95,9 +95,9 @@ func configured(t *testing.T, tier string) (c collector) {
 // time, or a status would overtake the events before it.
 func TestOrderOfEvents(t *testing.T) {
 	c := configured(t, "agent")
-	logs := c.Service.Pipelines["logs"].Exporters
-	if len(logs) == 0 {
-		t.Fatal("no exporter of logs")
+	logs := slices.Concat(c.Service.Pipelines["logs"].Exporters, c.Service.Pipelines["logs/sidecar"].Exporters)
+	if len(logs) != 2 {
+		t.Fatalf("exporters of logs %v, want one of services and one of the sidecar", logs)
 	}
 	for _, name := range logs {
 		if e := c.Exporters[name]; e.Queue.Consumers != 1 || e.Queue.Sizer != "bytes" || e.Resolver == nil {

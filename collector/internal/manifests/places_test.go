@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -156,11 +157,11 @@ func (o *objects) checkEndpoint(t *testing.T, w *workload, endpoint string) {
 		return
 	}
 	for _, p := range s.Spec.Ports {
-		if u.Port() == "4317" && p.Port == 4317 {
+		if u.Port() == fmt.Sprint(p.Port) && (p.Name == "sidecar") == (w.name == "otelgc-sidecar") {
 			return
 		}
 	}
-	t.Errorf("%s: endpoint %s: service %s has no such port", w.name, endpoint, host)
+	t.Errorf("%s: endpoint %s: service %s has no such port for it", w.name, endpoint, host)
 }
 
 // TestStorage: what OTELGC_STORAGE names is a volume that outlives the container,

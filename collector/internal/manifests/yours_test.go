@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +60,7 @@ func TestYours(t *testing.T) {
 func TestPolicies(t *testing.T) {
 	docs := build(t, "kubernetes")
 	all := workloads(t, docs)
-	policies := 0
+	got := map[string]map[string]string{} // by policy and port
 	for _, doc := range docs {
 		obj, err := external(doc)
 		if err != nil {
@@ -69,7 +70,6 @@ func TestPolicies(t *testing.T) {
 		if !ok {
 			continue
 		}
-		policies++
 		of := selected(all, p.Namespace, &p.Spec.PodSelector)
 		if len(of) != 1 {
 			t.Errorf("policy %s is of %d workloads, want one", p.Name, len(of))
@@ -79,22 +79,43 @@ func TestPolicies(t *testing.T) {
 		for _, port := range of[0].pod.Spec.Containers[0].Ports {
 			named[port.Name] = true
 		}
+		got[p.Name] = map[string]string{}
 		for _, rule := range p.Spec.Ingress {
-			for _, port := range rule.Ports {
-				if !named[port.Port.StrVal] {
-					t.Errorf("policy %s: %s has no port %s", p.Name, of[0].name, port.Port)
-				}
-			}
+			from := "anybody"
 			for _, peer := range rule.From {
-				if from := selected(all, p.Namespace, peer.PodSelector); len(from) != 1 || from[0].name != "otelgc-agent" {
-					t.Errorf("policy %s is for %v, want the agents", p.Name, from)
+				from = senders(all, p.Namespace, &peer)
+			}
+			for _, port := range rule.Ports {
+				if got[p.Name][port.Port.StrVal] += from; !named[port.Port.StrVal] {
+					t.Errorf("policy %s: %s has no port %s", p.Name, of[0].name, port.Port)
 				}
 			}
 		}
 	}
-	if policies != 2 {
-		t.Errorf("%d policies, want those of the gateways and of the sidecar", policies)
+	want := map[string]map[string]string{
+		"otelgc-gateway": {"grpc": "otelgc-agent", "metrics": "anybody", "self": "anybody", "health": "anybody"},
+		// Who sends to its last port is believed of the machine.
+		"otelgc-agent":   {"grpc": "any pod", "http": "any pod", "self": "anybody", "health": "anybody", "sidecar": "otelgc-sidecar"},
+		"otelgc-sidecar": {},
 	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("who may send where (-want +got):\n%s", diff)
+	}
+}
+
+// senders returns the workload that a peer of a policy is, or "any pod".
+func senders(all []workload, namespace string, peer *networkingv1.NetworkPolicyPeer) string {
+	if peer.PodSelector == nil && len(peer.NamespaceSelector.MatchLabels) == 0 {
+		return "any pod"
+	}
+	if peer.NamespaceSelector != nil {
+		namespace = peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]
+	}
+	names := ""
+	for _, w := range selected(all, namespace, peer.PodSelector) {
+		names += w.name
+	}
+	return names
 }
 
 // selected returns the workloads of a namespace whose pods s picks.

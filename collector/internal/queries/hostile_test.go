@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"testing"
+
+	"github.com/otelgc/otelgc/collector/attribution"
 )
 
 // wallOffset is what the wall clock shows more than CLOCK_MONOTONIC, ns.
@@ -62,6 +64,20 @@ func unseen(starts, ends []int64) m {
 	return status(3e9, 35e8, m{"otelgc.unseen.start": starts, "otelgc.unseen.end": ends})
 }
 
+// stamped makes the sidecar, behind an agent, send an event.
+func stamped(e m) m { return both(e, m{"otelgc.stamp": "sidecar"}) }
+
+// another makes a process of the machine, and not that of the span, send an event.
+func another(e m) m { return both(e, m{"process.pid": int64(9)}) }
+
+// off is what its wall clock shows more.
+func off(by int64) m { return m{"otelgc.wall.offset": int64(wallOffset) + by} }
+
+// restarted is a collection of .NET whose threads ran again at some time up to most.
+func restarted(most int64) m {
+	return both(paused([]int64{13e8}, []int64{14e8}), m{"otelgc.source": "dotnet", "otelgc.pause.end_max": []int64{most}})
+}
+
 func of(duration, coverage float64, owners map[string]float64) share {
 	if owners == nil && duration > 0 {
 		owners = map[string]float64{"unseen": duration}
@@ -111,6 +127,12 @@ var hostile = map[string]sent{
 	"status of another time":          {events: []m{status(3e9, 35e8, m{"otelgc.wall.offset": int64(math.MaxInt64)})}, want: of(0.6, 1, nil)},
 	"status that has not seen":        {events: []m{unseen([]int64{13e8}, []int64{145e7})}, want: of(0.6, 0.75, nil)},
 	"unseen with two starts, one end": {events: []m{unseen([]int64{13e8, 14e8}, []int64{135e7})}, want: of(0.6, 1, nil)},
+	"another's clock is 3 s off":      {events: []m{paused([]int64{13e8}, []int64{14e8}), another(status(0, 15e8, off(3e9))), another(status(15e8, 25e8, off(3e9)))}, want: of(0.6, 1, stopped)},
+	"another is ahead":                {events: []m{paused([]int64{13e8}, []int64{14e8}), another(status(0, 3600e9, nil))}, want: of(0.6, 1, stopped)},
+	"stop of .NET, end not certain":   {events: []m{restarted(145e7)}, want: of(0.6, 1, map[string]float64{"gc.pause": 0.1, "uncertain": 0.05, "unseen": 0.45})},
+	"stop of .NET, end certain":       {events: []m{restarted(0)}, want: of(0.6, 1, stopped)},
+	"stop of .NET for hours":          {events: []m{restarted(7200e9)}, want: of(0.6, 1, nil)},
+	"record of another machine":       {resource: m{"otelgc.boot.id": "said by the agent"}, events: []m{both(suspended(14e8, 0), m{"otelgc.boot.id": "another"})}, want: of(0.6, 1, map[string]float64{"runtime.suspension": 0.1, "unseen": 0.5})},
 	"nobody says which machine":       {nowhere: true, events: []m{robbed}, want: of(0.6, 0, nil)},
 
 	"pid of another birth":                 {resource: born, events: []m{preempted(77731)}, want: of(0.6, 1, nil)},
@@ -133,13 +155,44 @@ var hostile = map[string]sent{
 	"nobody watches, pid of this birth":    {silent: true, resource: born, events: []m{preempted(77725)}, want: of(0.6, 0, taken)},
 }
 
+// liars are what a process may say where only the sidecar is believed of the machine.
+var liars = map[string]sent{
+	"the sidecar alone":                    {events: []m{stamped(robbed)}, want: of(0.6, 1, map[string]float64{"host.steal": 0.1, "unseen": 0.5})},
+	"a gap of the machine":                 {events: []m{another(robbed)}, want: of(0.6, 1, nil)},
+	"a gap of the machine, of its own":     {events: []m{both(robbed, m{"process.pid": int64(7)})}, want: of(0.6, 1, map[string]float64{"host.steal": 0.1, "unseen": 0.5})},
+	"what the machine did to another":      {events: []m{preempted(0)}, want: of(0.6, 1, nil)},
+	"the sidecar, of what it did":          {events: []m{stamped(preempted(0))}, want: of(0.6, 1, taken)},
+	"nobody watches, a probe 3 s off":      {silent: true, events: []m{stamped(robbed), another(status(0, 15e8, both(off(3e9), m{"otelgc.source": "probe.spin"})))}, want: of(0.6, 0, map[string]float64{"host.steal": 0.1, "unseen": 0.5})},
+	"a probe 3 s off":                      {events: []m{paused([]int64{13e8}, []int64{14e8}), another(status(0, 15e8, both(off(3e9), m{"otelgc.source": "probe.spin"})))}, want: of(0.6, 1, stopped)},
+	"all that the sidecar says of another": {silent: true, events: []m{stamped(status(0, 1e9, nil)), stamped(status(1e9, 2e9, nil)), stamped(status(2e9, 3e9, nil)), stamped(paused([]int64{13e8}, []int64{14e8})), status(5e8, 15e8, nil), status(15e8, 25e8, nil), suspended(17e8, 0)}, want: of(0.6, 1, stopped)},
+}
+
+// TestLiars: with agents the queries believe of a machine whom the connector believes.
+func TestLiars(t *testing.T) {
+	dir := t.TempDir()
+	names := write(t, dir, liars)
+	stamped := attribution.Config{Probes: attribution.ProbesStamped}
+	for engine, got := range map[string]map[string]*share{
+		"the connector": attributed(t, dir, stamped),
+		"DuckDB":        joinBy(t, duckDB, dir, "MACRO agents() AS false", "MACRO agents() AS true").Spans,
+		"ClickHouse":    joinBy(t, clickHouse, dir, "false AS agents", "true AS agents").Spans,
+	} {
+		for id, name := range names {
+			want := liars[name].want
+			if g := got[id]; g == nil || apart(g, &want) > within {
+				t.Errorf("%s: %s says %+v, want %+v", name, engine, g, want)
+			}
+		}
+	}
+}
+
 // TestHostile: what one sender got wrong breaks no query, and is taken as the
 // connector takes it.
 func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	names := write(t, dir, hostile)
 	for engine, got := range map[string]map[string]*share{
-		"the connector": attributed(t, dir), "DuckDB": join(t, duckDB, dir).Spans, "ClickHouse": join(t, clickHouse, dir).Spans,
+		"the connector": attributed(t, dir, attribution.Config{}), "DuckDB": join(t, duckDB, dir).Spans, "ClickHouse": join(t, clickHouse, dir).Spans,
 	} {
 		for id, name := range names {
 			want := hostile[name].want

@@ -1,15 +1,18 @@
 package queries
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -30,21 +33,28 @@ func write(t *testing.T, dir string, all map[string]sent) map[string]string {
 		}
 		var events []m
 		for _, at := range []int64{1e9, 2e9, 3e9} {
-			events = append(events, status(at-1e9, at, m{"otelgc.source": "probe.spin", "process.pid": int64(77)}))
+			events = append(events, stamped(status(at-1e9, at, m{"otelgc.source": "probe.spin", "process.pid": int64(77)})))
 			if !s.silent {
 				events = append(events, status(at-1e9, at, nil))
 			}
 		}
-		var records []any
+		records, stamped := []any{}, []any{}
 		for _, e := range append(events, s.events...) {
 			a := m{"otelgc.source": "gcwatch"}
 			maps.Copy(a, who)
 			maps.Copy(a, s.resource)
 			maps.Copy(a, e)
 			delete(a, "eventName")
-			records = append(records, m{"eventName": e["eventName"], "timeUnixNano": fmt.Sprint(ms(1000)), "attributes": attributes(a)})
+			delete(a, "otelgc.stamp")
+			list := &records
+			if e["otelgc.stamp"] != nil {
+				list = &stamped
+			}
+			*list = append(*list, m{"eventName": e["eventName"], "timeUnixNano": fmt.Sprint(ms(1000)), "attributes": attributes(a)})
 		}
-		logs = append(logs, m{"resource": m{"attributes": attributes(s.resource)}, "scopeLogs": []any{m{"logRecords": records}}})
+		logs = append(logs,
+			m{"resource": m{"attributes": attributes(s.resource)}, "scopeLogs": []any{m{"logRecords": records}}},
+			m{"resource": m{"attributes": attributes(both(m{"otelgc.stamp": "sidecar"}, s.resource))}, "scopeLogs": []any{m{"logRecords": stamped}}})
 		if s.span == [2]uint64{} {
 			s.span = whole
 		}
@@ -68,30 +78,27 @@ func write(t *testing.T, dir string, all map[string]sent) map[string]string {
 	return names
 }
 
-// attributed returns what the connector says of the spans in dir.
-func attributed(t *testing.T, dir string) map[string]*share {
+// attributed returns what the connector says of the spans in dir, whatever they say.
+func attributed(t *testing.T, dir string, c attribution.Config) map[string]*share {
 	t.Helper()
-	logs, err := os.ReadFile(filepath.Join(dir, "logs.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	lines := func(name string) [][]byte {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.SplitAfter(bytes.TrimSpace(text), []byte("\n"))
 	}
-	ld, err := new(plog.JSONUnmarshaler).UnmarshalLogs(logs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	traces, err := os.ReadFile(filepath.Join(dir, "traces.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(traces)
-	if err != nil {
-		t.Fatal(err)
+	a := attribution.New(c)
+	for _, line := range lines("logs.jsonl") {
+		ld, err := new(plog.JSONUnmarshaler).UnmarshalLogs(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Learn(ld)
 	}
 	var mu sync.Mutex
 	var text []byte
-	a := attribution.New(attribution.Config{})
-	a.Learn(ld)
-	a.Hold(td, attribution.Sink{Traces: func(td ptrace.Traces) {
+	sink := attribution.Sink{Traces: func(td ptrace.Traces) {
 		line, err := new(ptrace.JSONMarshaler).MarshalTraces(td)
 		if err != nil {
 			t.Error(err)
@@ -99,7 +106,21 @@ func attributed(t *testing.T, dir string) map[string]*share {
 		mu.Lock()
 		defer mu.Unlock()
 		text = append(append(text, line...), '\n')
-	}}, time.Unix(0, wallOffset))
+	}}
+	for _, line := range lines("traces.jsonl") {
+		td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rs := range td.ResourceSpans().All() {
+			for _, ss := range rs.ScopeSpans().All() {
+				for _, s := range ss.Spans().All() {
+					s.Attributes().RemoveIf(func(k string, _ pcommon.Value) bool { return strings.HasPrefix(k, "otelgc.") })
+				}
+			}
+		}
+		a.Hold(td, sink, time.Unix(0, wallOffset))
+	}
 	a.Flush()
 	return charged(t, text)
 }

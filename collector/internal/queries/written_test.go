@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/otelgc/otelgc/collector/attribution"
 )
 
 // within is how far the SQL may be from the connector, in seconds: the offset of
@@ -57,14 +59,11 @@ func asConnected(t *testing.T, got joined) {
 	}
 }
 
-// connected reads what the connector wrote on each span.
+// connected returns what the connector says of each span of testdata. What it wrote
+// on them when that was recorded may have been said by another version.
 func connected(t *testing.T) map[string]*share {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(recorded(t), "traces.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return charged(t, text)
+	return attributed(t, recorded(t), attribution.Config{})
 }
 
 // charged reads spans with what the connector wrote on them.

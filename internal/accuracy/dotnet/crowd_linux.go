@@ -60,7 +60,7 @@ func gather(ctx context.Context, s *service, n int, q dotnetipc.Request) (*crowd
 	if n == 0 {
 		return c, nil
 	}
-	e, err := dotnetipc.Proc{}.Locate(s.PID())
+	e, err := dotnetipc.Proc{}.Locate(ctx, s.PID())
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func flooding() dotnetipc.Request {
 
 // flood begins a session and reads nothing of it for a while, then all.
 func (b *bench) flood(ctx context.Context, s *service) (l stretch, stats nettrace.Stats, err error) {
-	e, err := dotnetipc.Proc{}.Locate(s.PID())
+	e, err := dotnetipc.Proc{}.Locate(ctx, s.PID())
 	if err != nil {
 		return l, stats, err
 	}

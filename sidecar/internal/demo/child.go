@@ -118,14 +118,22 @@ func (c *child) watch() (before uint64, err error) {
 	return before, nil
 }
 
+// demoBudget has nearly all requests of a short demo traced, unless OTELGC_EXACT_BUDGET
+// says otherwise: by the default a tenth of them would be.
+const demoBudget = 0.1
+
 func (c *child) monitorOptions() []otelgc.Option {
-	return []otelgc.Option{
+	options := []otelgc.Option{
 		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
 		otelgc.WithBoard(c.options.Board),
 		otelgc.WithOnWindow(func(w *stall.Window, s *stall.Share) {
 			_ = c.out.Window(w, s) // an error stays, and the flush returns it
 		}),
 	}
+	if os.Getenv(otelgc.BudgetEnv) == "" {
+		options = append(options, otelgc.WithExactBudget(demoBudget))
+	}
+	return options
 }
 
 // probeMinCPUs is from how many CPUs on a probe that costs one is worth it.

@@ -98,7 +98,7 @@ func TestSlowed(t *testing.T) {
 		return []error{out.Hello(hello()), out.Farewell(&wire.Farewell{Slowed: c.slowed})}
 	})}
 	collections := r.collections()
-	want := "0 by stolen CPU, 1 by paging; longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
+	want := "0 by stolen CPU, 1 by paging; of them paused longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
 	if got := collections.Slowed.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

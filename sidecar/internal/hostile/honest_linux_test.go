@@ -35,7 +35,7 @@ func startHonest(t *testing.T, more ...string) *honest {
 	h := &honest{Server: dotnettest.Start(t, dotnettest.Options{Env: env}), t: t, begun: map[int64]stall.Instant{}, over: map[int64]stall.Instant{}}
 	var session *dotnetipc.Session
 	for end := time.Now().Add(*patience); session == nil; time.Sleep(time.Millisecond) {
-		e, err := dotnetipc.Proc{}.Locate(h.PID())
+		e, err := dotnetipc.Proc{}.Locate(t.Context(), h.PID())
 		if err == nil {
 			client := dotnetipc.NewClient(e)
 			client.Timeout = *patience

@@ -25,7 +25,7 @@ func TestTally(t *testing.T) {
 	got.Add(one(2, gc.StolenCPU, 2*time.Millisecond, time.Millisecond))
 	got.Add(one(3, gc.Paging, 4*time.Millisecond, 3*time.Millisecond))
 	got.Add(one(4, gc.StolenCPU, 3*time.Millisecond, 2*time.Millisecond))
-	want := "2 by stolen CPU, 1 by paging; longest: collection 3: paging: paused 4.00 ms, 3.00 ms of it waiting for pages from disk"
+	want := "2 by stolen CPU, 1 by paging; of them paused longest: collection 3: paging: paused 4.00 ms, 3.00 ms of it waiting for pages from disk"
 	if got.String() != want {
 		t.Errorf("got %q, want %q", got.String(), want)
 	}

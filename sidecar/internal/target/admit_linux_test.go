@@ -37,7 +37,7 @@ func (w *places) begin(pid int, group string) bool {
 	p := newProcess(w.o, dotnetipc.Identity{})
 	p.id = dotnetipc.Identity{PID: pid, Created: 7}
 	p.summary.PID, p.group, p.summary.group = pid, group, group
-	p.connect = func() (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+	p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
 	p.gone = func() bool { return false }
 	return w.Watcher.begin(w.ctx, p, func() {})
 }

@@ -1,13 +1,15 @@
 package target
 
 import (
+	"context"
+
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // name takes a process for that which was named by its number.
-func (w *Watcher) name(id dotnetipc.Identity) {
-	if args, err := w.o.Proc.Arguments(id.PID); err == nil {
+func (w *Watcher) name(ctx context.Context, id dotnetipc.Identity) {
+	if args, err := w.o.Proc.Arguments(ctx, id.PID); err == nil {
 		w.mu.Lock()
 		w.named, w.again, w.lived = id, args, w.made(id)
 		w.mu.Unlock()
@@ -17,7 +19,7 @@ func (w *Watcher) name(id dotnetipc.Identity) {
 // wanted reports whether a process is to be watched. That which was named by its
 // number, started again, was made after that one was last seen alive: what is
 // older ran beside it.
-func (w *Watcher) wanted(id dotnetipc.Identity) bool {
+func (w *Watcher) wanted(ctx context.Context, id dotnetipc.Identity) bool {
 	made := w.made(id)
 	w.mu.Lock()
 	_, known := w.known[id]
@@ -26,7 +28,7 @@ func (w *Watcher) wanted(id dotnetipc.Identity) bool {
 		again = nil // it is another of the same command line
 	}
 	w.mu.Unlock()
-	return !known && w.o.Selector.picks(w.o.Proc, id.PID, again)
+	return !known && w.o.Selector.picks(ctx, w.o.Proc, id.PID, again)
 }
 
 // namedLives reports whether the process that was named by its number is watched.
@@ -45,7 +47,7 @@ func (w *Watcher) made(id dotnetipc.Identity) stall.Instant {
 
 // lookAtNamed notes that the process that was named by its number is alive. One
 // that only waits for its parent has no command line, and is not.
-func (w *Watcher) lookAtNamed() {
+func (w *Watcher) lookAtNamed(ctx context.Context) {
 	now := w.o.Clock.Now()
 	w.mu.Lock()
 	named := w.named
@@ -53,7 +55,7 @@ func (w *Watcher) lookAtNamed() {
 	if named.PID == 0 {
 		return
 	}
-	args, argsErr := w.o.Proc.Arguments(named.PID)
+	args, argsErr := w.o.Proc.Arguments(ctx, named.PID)
 	seen, err := w.o.Proc.Identify(named.PID)
 	if argsErr != nil || err != nil || seen != named || len(args) == 0 {
 		return

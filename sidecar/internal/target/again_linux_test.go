@@ -40,8 +40,8 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 		o:     Options{Selector: Selector{pid: 1}, Proc: dotnetipc.Proc{Root: root}, Clock: clock},
 		known: map[dotnetipc.Identity]*process{named: nil},
 	}
-	w.name(named)
-	w.lookAtNamed()
+	w.name(t.Context(), named)
+	w.lookAtNamed(t.Context())
 	last := w.lived
 	if last <= madeAt(clock, now/2) {
 		t.Fatalf("seen alive at %d, want now", last)
@@ -51,7 +51,7 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 	}
 	// It ends, and its parent has not asked.
 	fakeProcess(t, root, 1, "shop", "")
-	w.lookAtNamed()
+	w.lookAtNamed(t.Context())
 	if w.lived != last {
 		t.Error("a process that only waits for its parent is taken for alive")
 	}
@@ -59,10 +59,10 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 	if w.namedLives() {
 		t.Error("nobody looks for the process that was named, started again")
 	}
-	if w.wanted(beside) {
+	if w.wanted(t.Context(), beside) {
 		t.Error("one that ran beside the process is taken for it")
 	}
-	if !w.wanted(again) {
+	if !w.wanted(t.Context(), again) {
 		t.Error("the process that was started again is not wanted")
 	}
 }

@@ -10,8 +10,8 @@ import (
 // follow watches a process of this machine until it ends.
 func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	p := newProcess(w.o, id)
-	p.connect = func() (*dotnetipc.Client, error) {
-		e, err := w.o.Proc.Locate(id.PID)
+	p.connect = func(ctx context.Context) (*dotnetipc.Client, error) {
+		e, err := w.o.Proc.Locate(ctx, id.PID)
 		if err != nil {
 			return nil, err
 		}
@@ -22,7 +22,7 @@ func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	}
 	p.gone = w.ended(id)
 	if w.o.Selector.pid != 0 {
-		w.name(id)
+		w.name(ctx, id)
 		p.outside.asked = true
 	}
 	w.begin(ctx, p, func() {})
@@ -35,17 +35,14 @@ func (w *Watcher) accept(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		id := dotnetipc.Identity{PID: c.PID}
-		if seen, err := w.o.Proc.Identify(c.PID); err == nil {
-			id = seen
-		}
+		id := c.Identity
 		p := newProcess(w.o, id)
 		p.resume = true
-		p.connect = func() (*dotnetipc.Client, error) { return c.Client, nil }
+		p.connect = func(context.Context) (*dotnetipc.Client, error) { return c.Client, nil }
 		// A runtime dials again as soon as a connection is taken: one that does
 		// not is gone.
 		p.gone = func() bool { return errors.Is(p.failure, dotnetipc.ErrNoAnswer) }
-		if id.Created != 0 {
+		if id.PID != 0 {
 			p.gone = w.ended(id)
 		}
 		if w.begin(ctx, p, c.Forget) {

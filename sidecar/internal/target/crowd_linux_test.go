@@ -28,7 +28,7 @@ func TestCrowd(t *testing.T) {
 	kill := make([]context.CancelFunc, len(alive))
 	begin := func(i int) bool {
 		p := newProcess(w.o, dotnetipc.Identity{PID: 1000 + i, Created: 7})
-		p.connect = func() (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+		p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
 		p.gone = func() bool { return alive[i].Err() != nil }
 		return w.begin(ctx, p, func() {})
 	}

@@ -49,3 +49,14 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyAtTheEnd: a look that was under way when the watcher was told to end
+// begins to watch nobody.
+func TestNobodyAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := &Watcher{known: make(map[dotnetipc.Identity]*process)}
+	if w.begin(ctx, &process{id: dotnetipc.Identity{PID: 3, Created: 4}}, func() {}) || len(w.known)+len(w.left) != 0 {
+		t.Errorf("watched: %v, left: %v, want none", w.known, w.left)
+	}
+}

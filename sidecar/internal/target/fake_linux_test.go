@@ -91,7 +91,7 @@ func (r *rig) follow(f *fakeRuntime, pid int, group string) *process {
 	p.id = dotnetipc.Identity{PID: os.Getpid(), Created: uint64(pid)}
 	p.summary.PID = pid
 	p.group, p.summary.group = group, group
-	p.connect = func() (*dotnetipc.Client, error) { return dotnetipc.NewClient(f.endpoint), nil }
+	p.connect = func(context.Context) (*dotnetipc.Client, error) { return dotnetipc.NewClient(f.endpoint), nil }
 	p.gone = func() bool { return false }
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.Watcher.cancel

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 func attachForEver(pid int) error {
-	e, err := dotnetipc.Proc{}.Locate(pid)
+	e, err := dotnetipc.Proc{}.Locate(context.Background(), pid)
 	if err != nil {
 		return err
 	}

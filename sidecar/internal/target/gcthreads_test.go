@@ -90,12 +90,12 @@ func TestPartOfTheThreads(t *testing.T) {
 	if s := look(); !s.GCThreads[0].Ended {
 		t.Errorf("of a whole list without it: got %+v", s.GCThreads)
 	}
-	if got := p.configuration(nil, dotnetipc.ProcessInfo{}); len(got.threads) != 1 {
+	if got := p.configuration(t.Context(), nil, dotnetipc.ProcessInfo{}); len(got.threads) != 1 {
 		t.Errorf("configuration: %d threads, want 1", len(got.threads))
 	}
 	put(8, "cannot be read")
 	p.log = slog.New(slog.DiscardHandler)
-	if got := p.configuration(nil, dotnetipc.ProcessInfo{}); got.threads != nil {
+	if got := p.configuration(t.Context(), nil, dotnetipc.ProcessInfo{}); got.threads != nil {
 		t.Errorf("configuration by a part of the threads: %v", got.threads)
 	}
 }

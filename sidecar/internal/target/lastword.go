@@ -16,7 +16,7 @@ func (p *process) end(ctx context.Context) {
 		p.summary.Why = errDisplaced.Error()
 	case p.outside.why != "" && p.summary.Sessions == 0:
 		p.summary.Why = "its collections were not watched: " + p.outside.why
-	case p.failure != nil && p.summary.Sessions == 0:
+	case p.failure != nil && !errors.Is(p.failure, context.Canceled) && p.summary.Sessions == 0:
 		p.summary.Why = p.failure.Error()
 	case ctx.Err() != nil:
 		p.summary.Why = "told to end"

@@ -16,8 +16,11 @@ const (
 	// of targetBytes.
 	logQueue = 256
 
-	// scanEvery is the time between two looks for processes.
-	scanEvery = time.Second
+	// scanEvery is the time between two looks for processes. After one that took
+	// long it is lookShare times that, up to scanAtLeast.
+	scanEvery   = time.Second
+	scanAtLeast = 10 * time.Second
+	lookShare   = 10
 	// readFor is how long a read of a quiet stream waits.
 	readFor = 250 * time.Millisecond
 	// headerFor is how long the start of a stream may take. It comes with the

@@ -31,7 +31,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 	var env map[string]string
 	if p.id.PID != 0 {
 		var err error
-		if env, err = p.proc.Environment(p.id.PID); err != nil {
+		if env, err = p.proc.Environment(ctx, p.id.PID); err != nil {
 			p.log.Info("the environment of the process is not readable: its service.name is a guess", "error", err)
 		}
 	}
@@ -60,7 +60,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 	}
 	p.output = &output{t, providers, p.id.PID}
 	p.watchHost(p.followed)
-	p.tape.begin(p, env, info)
+	p.tape.begin(ctx, p, env, info)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/goprocess"
 	"github.com/otelgc/otelgc/internal/recording"
 )
@@ -30,11 +32,14 @@ const goUnwatched = "it is a Go program, whose collections are not seen from out
 
 // lookOutside says what the process is, if it is another than at the last look: a
 // launcher may have become the service.
-func (p *process) lookOutside() {
+func (p *process) lookOutside(ctx context.Context) {
 	if !p.outside.asked || p.summary.Sessions > 0 {
 		return
 	}
-	program, err := os.Stat(filepath.Join(p.procRoot(), strconv.Itoa(p.id.PID), "exe"))
+	root := p.procRoot()
+	program, err := dotnetipc.Look(ctx, p.proc, p.id.PID, func() (os.FileInfo, error) {
+		return os.Stat(filepath.Join(root, strconv.Itoa(p.id.PID), "exe"))
+	})
 	if err != nil {
 		program = nil
 	}
@@ -43,8 +48,13 @@ func (p *process) lookOutside() {
 	if same {
 		return
 	}
-	t := recording.Target{ID: p.tape.id, PID: p.id.PID, Name: p.outsideName(), Runtime: recording.UnknownRuntime, Facts: map[string]string{}, At: p.clock.Now()}
-	g, err := lookAtGo(os.DirFS(filepath.Dir(p.procRoot())), p.id.PID)
+	t := recording.Target{ID: p.tape.id, PID: p.id.PID, Name: p.outsideName(ctx), Runtime: recording.UnknownRuntime, Facts: map[string]string{}, At: p.clock.Now()}
+	g, err := dotnetipc.Look(ctx, p.proc, p.id.PID, func() (*goProgram, error) {
+		return lookAtGo(os.DirFS(filepath.Dir(root)), p.id.PID)
+	})
+	if ctx.Err() != nil {
+		return // it is not known
+	}
 	if err == nil && errors.Is(g.EnvErr, goprocess.ErrStarting) {
 		return // the next look tells
 	}
@@ -87,12 +97,12 @@ func (p *process) procRoot() string {
 
 // outsideName is what the process's own telemetry calls it, as far as it is known
 // without its runtime.
-func (p *process) outsideName() string {
-	env, err := p.proc.Environment(p.id.PID)
+func (p *process) outsideName(ctx context.Context) string {
+	env, err := p.proc.Environment(ctx, p.id.PID)
 	if name := strings.TrimSpace(env["OTEL_SERVICE_NAME"]); err == nil && name != "" && len(name) <= maxValue {
 		return name
 	}
-	if args, err := p.proc.Arguments(p.id.PID); err == nil && len(args) > 0 && args[0] != "" {
+	if args, err := p.proc.Arguments(ctx, p.id.PID); err == nil && len(args) > 0 && args[0] != "" {
 		return filepath.Base(args[0])
 	}
 	name, err := p.proc.Name(p.id.PID)

@@ -130,7 +130,7 @@ func TestGoProgramThatIsBeingExecuted(t *testing.T) {
 	o := Options{Proc: dotnetipc.Proc{Root: root}, Clock: clock, Log: slog.New(slog.DiscardHandler), Record: told.add}
 	p := newProcess(o, dotnetipc.Identity{PID: 7})
 	p.outside.asked, p.failure = true, dotnetipc.ErrNoSocket
-	p.lookOutside()
+	p.lookOutside(t.Context())
 	if got, n := told.last(); n != 0 || p.outside.why != "" {
 		t.Errorf("told of a program that is being executed: %+v", got)
 	}
@@ -138,7 +138,7 @@ func TestGoProgramThatIsBeingExecuted(t *testing.T) {
 	if err := os.WriteFile(environment, []byte("GOGC=50\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.lookOutside()
+	p.lookOutside(t.Context())
 	if got, n := told.last(); n != 1 || got.Facts["GOGC"] != "50 as started" {
 		t.Errorf("told %d times, last %+v, want once, with GOGC 50", n, got)
 	}
@@ -147,7 +147,7 @@ func TestGoProgramThatIsBeingExecuted(t *testing.T) {
 // TestOthersAreNotLookedAt: with auto nobody but .NET processes is looked at.
 func TestOthersAreNotLookedAt(t *testing.T) {
 	p := &process{summary: Summary{}, failure: errStreamEnded}
-	p.lookOutside()
+	p.lookOutside(t.Context())
 	if p.outside.why != "" || p.summary.Service != "" {
 		t.Errorf("looked at a process that nobody named: %+v", p.outside)
 	}

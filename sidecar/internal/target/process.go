@@ -21,7 +21,7 @@ type process struct {
 	proc    dotnetipc.Proc
 	log     *slog.Logger
 	order   uint64 // when it was first seen
-	connect func() (*dotnetipc.Client, error)
+	connect func(context.Context) (*dotnetipc.Client, error)
 	gone    func() bool // asked after a failure
 	resume  bool        // it may wait for us at its start
 	after   []func()    // what is to be done when it ended; the watcher's
@@ -77,7 +77,7 @@ func (p *process) run(ctx context.Context) {
 		if p.clock.Now().Sub(began) > lastDelay && !greedy {
 			delay = firstDelay
 		}
-		p.lookOutside()
+		p.lookOutside(ctx)
 		p.complain(said, delay)
 		p.wait(ctx, delay)
 		delay = min(2*delay, lastDelay)

@@ -126,7 +126,7 @@ func selector(t *testing.T, s string) Selector {
 func located(t *testing.T, pid int) dotnetipc.Endpoint {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
-		e, err := dotnetipc.Proc{}.Locate(pid)
+		e, err := dotnetipc.Proc{}.Locate(t.Context(), pid)
 		if err == nil {
 			client := dotnetipc.NewClient(e)
 			client.Timeout = 20 * time.Second

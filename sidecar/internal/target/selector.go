@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -42,12 +43,12 @@ func (s Selector) PID() int { return s.pid }
 
 // names returns what a process may be called: its program, as the kernel cuts
 // it, the file that was started, and what the host "dotnet" runs.
-func names(proc dotnetipc.Proc, pid int) []string {
+func names(ctx context.Context, proc dotnetipc.Proc, pid int) []string {
 	var all []string
 	if name, err := proc.Name(pid); err == nil && name != "" {
 		all = append(all, name)
 	}
-	args, err := proc.Arguments(pid)
+	args, err := proc.Arguments(ctx, pid)
 	if err != nil || len(args) == 0 {
 		return all
 	}
@@ -73,15 +74,15 @@ func assembly(args []string) (string, bool) {
 // picks reports whether a process is wanted. Again is the command line of the
 // process that was named by its number, once it was seen: a process of the same
 // command line is that one, started again.
-func (s Selector) picks(proc dotnetipc.Proc, pid int, again []string) bool {
+func (s Selector) picks(ctx context.Context, proc dotnetipc.Proc, pid int, again []string) bool {
 	switch {
 	case s.pid != 0 && pid == s.pid:
 		return true
 	case s.pid != 0:
-		args, err := proc.Arguments(pid)
+		args, err := proc.Arguments(ctx, pid)
 		return err == nil && len(again) > 0 && slices.Equal(args, again)
 	case s.name != "":
-		return slices.Contains(names(proc, pid), s.name)
+		return slices.Contains(names(ctx, proc, pid), s.name)
 	}
 	return true
 }

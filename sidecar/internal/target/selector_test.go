@@ -74,7 +74,7 @@ func TestPicks(t *testing.T) {
 		}
 		var got []int
 		for pid := 1; pid <= 4; pid++ {
-			if s.picks(proc, pid, c.again) {
+			if s.picks(t.Context(), proc, pid, c.again) {
 				got = append(got, pid)
 			}
 		}
@@ -102,15 +102,15 @@ func TestAnotherOfTheSameCommandLine(t *testing.T) {
 		o:     Options{Selector: Selector{pid: 1}, Proc: dotnetipc.Proc{Root: root}},
 		known: map[dotnetipc.Identity]*process{first: nil}, named: first, again: []string{"shop", "serve"},
 	}
-	if w.wanted(second) {
+	if w.wanted(t.Context(), second) {
 		t.Error("one beside the process that lives is wanted")
 	}
 	delete(w.known, first)
-	if !w.wanted(second) {
+	if !w.wanted(t.Context(), second) {
 		t.Error("the process that was started again is not wanted")
 	}
 	w.known[second], w.named = nil, second
-	if w.wanted(third) {
+	if w.wanted(t.Context(), third) {
 		t.Error("one beside the process that was started again is wanted")
 	}
 }

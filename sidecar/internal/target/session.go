@@ -36,7 +36,7 @@ var errStreamEnded = errors.New("the process ended the session")
 
 // session watches the process until its stream ends or ctx does.
 func (p *process) session(ctx context.Context) error {
-	client, err := p.connect()
+	client, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}

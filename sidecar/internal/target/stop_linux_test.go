@@ -31,13 +31,13 @@ func TestStopLeavesWhatHangs(t *testing.T) {
 	hangs, release := make(chan struct{}), make(chan struct{})
 	reached := sync.OnceFunc(func() { close(hangs) })
 	hung := newProcess(w.o, dotnetipc.Identity{PID: 4711, Created: 1})
-	hung.connect = func() (*dotnetipc.Client, error) {
+	hung.connect = func(context.Context) (*dotnetipc.Client, error) {
 		reached()
 		<-release
 		return nil, dotnetipc.ErrNoSocket
 	}
 	honest := newProcess(w.o, dotnetipc.Identity{PID: 4712, Created: 1})
-	honest.connect = func() (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+	honest.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
 	for _, p := range []*process{hung, honest} {
 		p.gone = func() bool { return false }
 		if !w.begin(ctx, p, func() {}) {

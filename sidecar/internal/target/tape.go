@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -25,19 +26,19 @@ type tape struct {
 }
 
 // begin says which process it is.
-func (t *tape) begin(p *process, env map[string]string, info dotnetipc.ProcessInfo) {
+func (t *tape) begin(ctx context.Context, p *process, env map[string]string, info dotnetipc.ProcessInfo) {
 	if t.add == nil {
 		return
 	}
 	t.target = recording.Target{
 		ID: t.id, PID: p.id.PID, Name: p.summary.Service, Runtime: "dotnet",
-		Facts: runtimeLine(p.configuration(env, info)), At: p.clock.Now(),
+		Facts: runtimeLine(p.configuration(ctx, env, info)), At: p.clock.Now(),
 	}
 	t.add(t.target)
 }
 
 // configuration finds out how the runtime of the process is configured.
-func (p *process) configuration(env map[string]string, info dotnetipc.ProcessInfo) *configuration {
+func (p *process) configuration(ctx context.Context, env map[string]string, info dotnetipc.ProcessInfo) *configuration {
 	c := &configuration{version: info.Version, arch: info.Arch, env: env}
 	if p.id.PID == 0 {
 		return c
@@ -51,10 +52,10 @@ func (p *process) configuration(env map[string]string, info dotnetipc.ProcessInf
 	} else {
 		c.threads = threads
 	}
-	if c.config, err = p.proc.RuntimeConfig(p.id.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if c.config, err = p.proc.RuntimeConfig(ctx, p.id.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Info("the runtime line of the process lacks what its runtimeconfig.json says", "error", err)
 	}
-	if name, ok := gcModule(p.proc, p.id.PID); ok {
+	if name, ok := gcModule(ctx, p.proc, p.id.PID); ok {
 		c.module = &name
 	}
 	return c

@@ -167,6 +167,9 @@ func (w *Watcher) record(r recording.Record) {
 func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return false // a look that was under way when we were told to end
+	}
 	key := p.id
 	if key.Created == 0 {
 		key.Created = p.order // not to be told from others by its number

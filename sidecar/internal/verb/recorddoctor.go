@@ -1,16 +1,23 @@
 package verb
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/doctor"
+	"github.com/otelgc/otelgc/internal/hungcall"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// maxExamined bounds the processes that the doctor is asked about in a recording.
-const maxExamined = 64
+const (
+	// maxExamined bounds the processes that the doctor is asked about in a recording.
+	maxExamined = 64
+	// examinedIn bounds how long the end of a recording waits for him.
+	examinedIn = 2 * time.Second
+)
 
 // round is the doctor's, among the processes that are watched: he looks at each
 // once, at one after the other.
@@ -20,6 +27,10 @@ type round struct {
 	under   bool // way
 	full    bool // that was said
 	work    sync.WaitGroup
+
+	calls  hungcall.Limiter
+	ctx    context.Context // done when nobody waits for him any longer; nil before the first
+	cancel context.CancelFunc
 }
 
 // add has the doctor look at a process, 0 for none. It reports false for one too
@@ -58,8 +69,24 @@ func (r *recorder) examine(pid int) {
 	}
 	if r.file != nil && len(r.doctor.waiting) > 0 && !r.doctor.under {
 		r.doctor.under = true
+		if r.doctor.ctx == nil {
+			r.doctor.ctx, r.doctor.cancel = context.WithCancel(context.Background())
+		}
 		r.doctor.work.Go(r.goRound)
 	}
+}
+
+// awaitDoctor waits for the doctor, but not for a process whose files never answer.
+func (r *recorder) awaitDoctor() {
+	r.mu.Lock()
+	cancel := r.doctor.cancel
+	r.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	defer cancel()
+	defer time.AfterFunc(examinedIn, cancel).Stop()
+	r.doctor.work.Wait()
 }
 
 // goRound has the doctor look at those that wait.
@@ -72,25 +99,26 @@ func (r *recorder) goRound() {
 		if !ok {
 			return
 		}
-		r.ask(file, doctor.Options{Probe: p, Target: pid, TargetOnly: true})
+		o := doctor.Options{Probe: p, Target: pid, TargetOnly: true}
+		report, err := hungcall.Do(r.doctor.ctx, &r.doctor.calls, pid, func() (*doctor.Report, error) { return doctor.Run(o) })
+		r.answer(file, pid, report, err)
 	}
 }
 
 // askAboutMachine records what the doctor says of this machine. His self-test would
 // be in the way of the probe.
 func (r *recorder) askAboutMachine(file *recording.Writer, p *jitterprobe.Probe) {
-	r.ask(file, doctor.Options{Probe: p})
+	report, err := doctor.Run(doctor.Options{Probe: p})
+	r.answer(file, 0, report, err)
 }
 
-func (r *recorder) ask(file *recording.Writer, o doctor.Options) {
-	report, err := doctor.Run(o)
-	if err != nil {
-		r.log.Warn("the recording lacks answers of the doctor", "target", o.Target, "error", err)
-		return
+func (r *recorder) answer(file *recording.Writer, target int, report *doctor.Report, err error) {
+	var document []byte
+	if err == nil {
+		document, err = json.Marshal(report)
 	}
-	document, err := json.Marshal(report)
 	if err != nil {
-		r.log.Warn("the recording lacks answers of the doctor", "target", o.Target, "error", err)
+		r.log.Warn("the recording lacks answers of the doctor", "target", target, "error", err)
 		return
 	}
 	file.Add(recording.Doctor{RawMessage: document})

@@ -69,7 +69,7 @@ func (r *recorder) close(s jitterprobe.Snapshot) error {
 	if r == nil || r.file == nil {
 		return nil
 	}
-	r.doctor.work.Wait()
+	r.awaitDoctor()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tell(s.Watermark, watchedBy(&s))

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/otelgc/otelgc/internal/hungcall"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
@@ -40,9 +41,10 @@ type sidecar struct {
 	gapCPU    bool // on the metric of gaps, too
 	targets   targetFlags
 
-	complaints *complaints
+	complaints *otelenv.Complaints
 	side       *hostSide
 	dotnet     *target.Watcher // nil for none
+	calls      hungcall.Limiter
 	seen       []target.Summary
 	recordTo   string // a path, empty for none
 	workload   string
@@ -55,7 +57,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
-	s.complaints = newComplaints(s.log)
+	s.complaints = otelenv.NewComplaints(s.log)
 	otel.SetErrorHandler(s.complaints)
 	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
@@ -147,6 +149,9 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
 	}
 	others.Wait()
+	if n := s.calls.Left(); n > 0 {
+		s.log.Warn("looks at files of processes were given up: their file system or memory did not answer", "looks", n)
+	}
 	err = record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
@@ -157,7 +162,7 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 
 // abandon stops what has started when something else did not. Nobody need hear of it.
 func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
-	s.complaints.end()
+	s.complaints.End()
 	s.side.abandon()
 	if s.dotnet != nil {
 		s.dotnet.Stop()
@@ -173,7 +178,7 @@ func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error
 func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
 
 func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
-	s.complaints.end()
+	s.complaints.End()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return p.Shutdown(ctx)

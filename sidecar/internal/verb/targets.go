@@ -29,7 +29,7 @@ type targetFlags struct {
 func (f *targetFlags) add(set *flag.FlagSet) {
 	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes;\na Go program has its settings recorded (--record), its collections it exports itself (otelgc)")
 	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
-	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users`, too, dial that socket: numbers with commas between them, or any;\nwithout it its mode is 0600, and only those of root and of the sidecar's own user may")
+	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users`, too, dial that socket: numbers with commas between them, or any;\nthe mode of the socket is 0666 then, and the kernel is asked who dials; without it the mode is 0600,\nand only those of root and of the sidecar's own user may")
 	set.BoolVar(&f.allocations, "allocations", false, "sample who allocates in .NET processes, by thread: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
 }
 
@@ -39,6 +39,9 @@ func (f *targetFlags) check() (err error) {
 	}
 	if f.port, err = parseUIDs(f.uids); err != nil {
 		return wrong("--listen-diagnostics-uids %s: %w", f.uids, err)
+	}
+	if f.uids != "" && f.listen == "" {
+		return wrong("--listen-diagnostics-uids: want --listen-diagnostics, too")
 	}
 	if f.target == "" {
 		return nil
@@ -94,7 +97,7 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*t
 	}
 	w, err := target.Start(target.Options{
 		Selector: f.selector, Listen: f.listen, Port: f.port, Allocations: f.allocations, Clock: clock, Log: s.log,
-		Followed: s.side.followed(), Record: record.adder(),
+		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: record.adder(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch .NET processes: %w", err)

@@ -25,16 +25,17 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                           metric.Meter
-	mu                              sync.Mutex
-	registrations                   []metric.Registration
-	ConnectorStallAbandoned         metric.Int64Counter
-	ConnectorStallEventsDropped     metric.Int64ObservableCounter
-	ConnectorStallForgotten         metric.Int64ObservableCounter
-	ConnectorStallHeldBytes         metric.Int64ObservableGauge
-	ConnectorStallHeldSpans         metric.Int64ObservableGauge
-	ConnectorStallRefused           metric.Int64Counter
-	ConnectorStallSpansUnattributed metric.Int64ObservableCounter
+	meter                            metric.Meter
+	mu                               sync.Mutex
+	registrations                    []metric.Registration
+	ConnectorStallAbandoned          metric.Int64Counter
+	ConnectorStallClockDisagreements metric.Int64ObservableCounter
+	ConnectorStallEventsDropped      metric.Int64ObservableCounter
+	ConnectorStallForgotten          metric.Int64ObservableCounter
+	ConnectorStallHeldBytes          metric.Int64ObservableGauge
+	ConnectorStallHeldSpans          metric.Int64ObservableGauge
+	ConnectorStallRefused            metric.Int64Counter
+	ConnectorStallSpansUnattributed  metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -46,6 +47,21 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterConnectorStallClockDisagreementsCallback sets callback for observable ConnectorStallClockDisagreements metric.
+func (builder *TelemetryBuilder) RegisterConnectorStallClockDisagreementsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ConnectorStallClockDisagreements, obs: o})
+		return nil
+	}, builder.ConnectorStallClockDisagreements)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
 }
 
 // RegisterConnectorStallEventsDroppedCallback sets callback for observable ConnectorStallEventsDropped metric.
@@ -157,9 +173,15 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{batch}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ConnectorStallClockDisagreements, err = builder.meter.Int64ObservableCounter(
+		"otelcol_connector_stall_clock_disagreements",
+		metric.WithDescription("Statuses whose wall clock cannot be the one that another sender of the same host told last. One of them is wrong, or the clock was set between them. [Alpha]"),
+		metric.WithUnit("{status}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ConnectorStallEventsDropped, err = builder.meter.Int64ObservableCounter(
 		"otelcol_connector_stall_events_dropped",
-		metric.WithDescription("Events that were not taken, by why; those that were there already among them, and those that came late, which count for the spans that still wait. [Alpha]"),
+		metric.WithDescription("Events that were not taken, by why; those that were there already among them, and three kinds that were taken. Those that came late count for the spans that still wait, those of an unstamped probe for its own process, and a conflict leaves the spans of its process to nobody. [Alpha]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)

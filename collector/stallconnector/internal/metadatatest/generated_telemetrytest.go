@@ -37,10 +37,26 @@ func AssertEqualConnectorStallAbandoned(t *testing.T, tt *componenttest.Telemetr
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
+func AssertEqualConnectorStallClockDisagreements(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_connector_stall_clock_disagreements",
+		Description: "Statuses whose wall clock cannot be the one that another sender of the same host told last. One of them is wrong, or the clock was set between them. [Alpha]",
+		Unit:        "{status}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_connector_stall_clock_disagreements")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
 func AssertEqualConnectorStallEventsDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_stall_events_dropped",
-		Description: "Events that were not taken, by why; those that were there already among them, and those that came late, which count for the spans that still wait. [Alpha]",
+		Description: "Events that were not taken, by why; those that were there already among them, and three kinds that were taken. Those that came late count for the spans that still wait, those of an unstamped probe for its own process, and a conflict leaves the spans of its process to nobody. [Alpha]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,11 +1,10 @@
-package verb
+package otelenv
 
 import "strings"
 
-// mends say what to do about an error of an exporter, or of its settings, of which
-// only the text tells; the first that holds. One that no text is of has none: it would
-// be a guess.
-var mends = []struct{ text, mend string }{
+// hints say what to do about an error of an exporter, or of its settings, by its text;
+// the first that is in it holds. An error without one has none: it would be a guess.
+var hints = []struct{ text, hint string }{
 	{"does not look like a TLS handshake", noTLS},
 	{"HTTP response to HTTPS client", noTLS},
 	{"x509: ", "name the file with the CA of the Collector in OTEL_EXPORTER_OTLP_CERTIFICATE"},
@@ -26,15 +25,15 @@ const (
 	noTLS       = "the Collector speaks no TLS: have OTEL_EXPORTER_OTLP_ENDPOINT begin with http://"
 	credentials = "the Collector wants credentials: give them in OTEL_EXPORTER_OTLP_HEADERS"
 	noHost      = "name a host in OTEL_EXPORTER_OTLP_ENDPOINT that the resolver knows"
-	noCollector = "start a Collector at OTEL_EXPORTER_OTLP_ENDPOINT, or run without one: OTEL_METRICS_EXPORTER=none OTEL_LOGS_EXPORTER=none"
+	noCollector = "start a Collector at OTEL_EXPORTER_OTLP_ENDPOINT, or run without one: OTEL_METRICS_EXPORTER=none OTEL_LOGS_EXPORTER=none OTEL_TRACES_EXPORTER=none"
 )
 
-// mendOf says what to do about an error, empty where nobody knows.
-func mendOf(err error) string {
+// hintOf says what to do about an error, empty where nobody knows.
+func hintOf(err error) string {
 	text := err.Error()
-	for _, m := range mends {
-		if strings.Contains(text, m.text) {
-			return m.mend
+	for _, h := range hints {
+		if strings.Contains(text, h.text) {
+			return h.hint
 		}
 	}
 	return ""

@@ -1,4 +1,4 @@
-package verb
+package otelenv
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMendOf: a Collector that answers in another way than it is asked is not one
+// TestHintOf: a Collector that answers in another way than it is asked is not one
 // that has to be started, and a setting is mended where it was made.
-func TestMendOf(t *testing.T) {
+func TestHintOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"authentication handshake failed: tls: first record does not look like a TLS handshake":           "http://",
 		`Post "https://localhost:4318/v1/logs": http: server gave HTTP response to HTTPS client`:          "http://",
@@ -24,7 +24,7 @@ func TestMendOf(t *testing.T) {
 		"rpc error: code = PermissionDenied desc = no":                                                              "HEADERS",
 		"rpc error: code = ResourceExhausted desc = too much":                                                       "", // who knows
 	} {
-		if got := mendOf(errors.New(text)); !strings.Contains(got, want) || (want == "") != (got == "") {
+		if got := hintOf(errors.New(text)); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: got %q, want %q in it", text, got, want)
 		}
 	}
