@@ -204,7 +204,7 @@ func TestTargetThatWaitsForItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr, code := sidecar(t, nil, "run", "--board=off", "--duration=1s", "--target", fmt.Sprint(pid))
-	want := fmt.Sprintf("otelgc-sidecar: run: --target %d: no such process: it has ended, and waits for its parent: read /proc/%d/stat\n", pid, pid)
+	want := fmt.Sprintf("otelgc-sidecar: run: --target %d: no such process: it has ended, and waits for its parent: read /proc/%d/stat: give the PID of a running process, the name of a program, or auto\n", pid, pid)
 	if code != 2 || stderr != want {
 		t.Errorf("exit %d, stderr %q, want exit 2 and %q", code, stderr, want)
 	}

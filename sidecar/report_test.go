@@ -76,7 +76,7 @@ func TestReportOnSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := sidecar(t, nil, "report", cut, goTrace, none, capture, cut)
-	if code != 2 || strings.Count(stderr, "\n") != 3 || !strings.HasSuffix(stderr, "otelgc-sidecar: report: open "+none+": no such file or directory\n") {
+	if code != 2 || strings.Count(stderr, "\n") != 3 || !strings.HasSuffix(stderr, "otelgc-sidecar: report: open "+none+": no such file or directory: name a Go trace, a .nettrace file or a recording of otelgc-sidecar run --record\n") {
 		t.Errorf("exit %d, stderr %q, want exit 2 and three lines, the worst last", code, stderr)
 	}
 	for _, want := range []string{"WHAT go1.26.8.trace STOPPED FOR", "WHAT loh.nettrace STOPPED FOR"} {
@@ -109,7 +109,7 @@ func TestReportOnBadInput(t *testing.T) {
 		code int
 		want []string
 	}{
-		{[]string{"report"}, 2, []string{"no file (see otelgc-sidecar report --help)"}},
+		{[]string{"report"}, 2, []string{"no FILE: name a Go trace"}},
 		{[]string{"report", "--fast", goTrace}, 2, []string{"unknown flag --fast"}},
 		{[]string{"report", "--json", goTrace, capture}, 2, []string{"want one file, got 2"}},
 		{[]string{"report", "--json", "--csv", goTrace}, 2, []string{"want one of them"}},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -40,10 +41,9 @@ func (p *process) end(ctx context.Context) {
 // run --json has all of it.
 func (p *process) sayEnd() {
 	s := &p.summary
-	said := func(ns int64) string { return time.Duration(ns).Round(time.Microsecond).String() }
 	facts := []any{
-		"why", s.Why, "collections", s.Collections.Total, "paused", said(int64(s.PauseTotal)),
-		"pause_share", percent(s.PauseShare), "longest_pause", said(int64(s.PauseMax)),
+		"why", s.Why, "collections", s.Collections.Total, "paused", page.Length(time.Duration(s.PauseTotal)),
+		"pause_share", percent(s.PauseShare), "longest_pause", page.Length(time.Duration(s.PauseMax)),
 	}
 	if s.Collections.Total > 0 {
 		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds))
@@ -61,7 +61,7 @@ func (p *process) sayEnd() {
 		facts = append(facts, "runtime_events_lost", s.Lost)
 	}
 	if s.Unseen > 0 {
-		facts = append(facts, "unseen", time.Duration(s.Unseen).Round(time.Millisecond).String())
+		facts = append(facts, "unseen", page.Length(time.Duration(s.Unseen)))
 	}
 	p.log.Info("no longer watched", facts...)
 }

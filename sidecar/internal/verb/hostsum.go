@@ -1,27 +1,25 @@
 package verb
 
 import (
-	"time"
-
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 )
 
 // hostFacts are what the log says of v at the end, in the words of the report:
 // target_host of run --json has all of it. How long threads were held up that were
 // not followed, nobody knows.
 func hostFacts(v recording.Host) []any {
-	said := func(d time.Duration) string { return d.Round(time.Microsecond).String() }
 	facts := []any{"pid", v.PID}
 	if v.Followed {
-		facts = append(facts, "held_up", said(v.Denied), "paging", said(v.Paged), "not_decided", said(v.Undecided))
+		facts = append(facts, "held_up", page.Length(v.Denied), "paging", page.Length(v.Paged), "not_decided", page.Length(v.Undecided))
 	} else {
-		facts = append(facts, "followed", false, "run_delay_of_all_threads", said(v.RunDelay))
+		facts = append(facts, "followed", false, "run_delay_of_all_threads", page.Length(v.RunDelay))
 	}
 	if d := v.Throttled.Or(0); d > 0 {
-		facts = append(facts, "throttled", said(d))
+		facts = append(facts, "throttled", page.Length(d))
 	}
 	if v.Stolen > 0 {
-		facts = append(facts, "stolen_from_all_cpus", said(v.Stolen))
+		facts = append(facts, "stolen_from_all_cpus", page.Length(v.Stolen))
 	}
 	if v.MajorFaults > 0 {
 		facts = append(facts, "major_faults", v.MajorFaults)

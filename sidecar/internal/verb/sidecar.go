@@ -15,6 +15,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
@@ -155,8 +156,8 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 	err = record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
 	r.Limits = w.Probe().Limits()
-	s.log.Info("done", "probed", r.Observed().Round(time.Millisecond).String(), "gaps", r.Gaps, "gap_time", r.GapTime.Round(time.Microsecond).String(),
-		"longest_gap", r.Longest.Duration().Round(time.Microsecond).String(), "gaps_dropped", r.Dropped)
+	s.log.Info("done", "probed", page.Length(r.Observed()), "gaps", r.Gaps, "gap_time", page.Length(r.GapTime),
+		"longest_gap", page.Length(r.Longest.Duration()), "gaps_dropped", r.Dropped)
 	return r, err
 }
 
