@@ -109,7 +109,7 @@ func TestRunTellsTheTarget(t *testing.T) {
 		}
 	}
 	ended()
-	if !strings.Contains(stderr.String(), "run_delay") {
+	if line := stderr.String(); !strings.Contains(line, "held_up=") && !strings.Contains(line, "run_delay_of_all_threads=") {
 		t.Errorf("no word of the target at the end: %s", stderr.String())
 	}
 }
