@@ -109,7 +109,7 @@ func TestRunTellsTheTarget(t *testing.T) {
 		}
 	}
 	ended()
-	if !strings.Contains(stderr.String(), "run_delay") {
+	if !strings.Contains(stderr.String(), `"what the machine did to the target"`) {
 		t.Errorf("no word of the target at the end: %s", stderr.String())
 	}
 }
