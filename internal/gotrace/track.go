@@ -138,8 +138,9 @@ func (d *decoder) track(g *Generation, who uint32) {
 		return
 	}
 	t.Created = d.transitions.at(picked[0]).change() == created
-	last, ok := t.last(), true
+	last := t.last()
 	if t.switches() {
+		var ok bool
 		if last, ok = d.standIn(g, &t, last); !ok {
 			d.lost.Tracks++
 			d.followed[id] = followed{}

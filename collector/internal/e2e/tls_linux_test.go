@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 // TestTiersWithTLS: both tiers, as Kubernetes has them when nobody chose anything,
@@ -32,7 +34,7 @@ func TestTiersWithTLS(t *testing.T) {
 
 	// agent starts one, and sends a span of a service through it.
 	agent := func(service string, env []string, more ...string) *process {
-		n := &tiers{agent: newSite(t, ""), wait: briefly}
+		n := &tiers{agent: newSite(t, ""), wait: briefly, clients: make(map[string]*grpc.ClientConn)}
 		p := n.agent.healthy(t, start(t, append(append(n.agent.environment(),
 			fmt.Sprintf("OTELGC_GATEWAYS={static: {hostnames: [%s]}}", gateway.grpc)), env...),
 			programs(t).collector, append([]string{"--config", agentConfig}, more...)...))

@@ -127,7 +127,7 @@ func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyVal
 	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
 	claims, _ := environmentAttributes(env)
 	for _, claim := range claims {
-		if !identifies(string(claim.Key)) {
+		if !identifies(string(claim.Key)) || claim.Key == attrPodUID && podUnknown(container) {
 			a = append(a, claim)
 			continue
 		}
@@ -152,6 +152,12 @@ func (p *process) sayClaims(env map[string]string, refused []string) {
 		p.log.Warn("OTEL_RESOURCE_ATTRIBUTES of the process are left out where they are not key=value, or too long or too many",
 			"left_out", left, "at_most", maxAttributes)
 	}
+}
+
+// podUnknown reports whether a process is in a container of which the kernel does not
+// tell the pod, as of those in the sidecar's own pod: then nobody else can say it.
+func podUnknown(container []attribute.KeyValue) bool {
+	return len(container) == 1 && container[0].Key == attrContainerID
 }
 
 // identifies reports whether an attribute says which process of which machine

@@ -64,6 +64,11 @@ func TestResource(t *testing.T) {
 	if diff := cmp.Diff([]string{"k8s.pod.uid", "container.id", "host.id", "otelgc.boot.id", "process.pid"}, refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
+	// Of a container in the sidecar's own pod the cgroup does not tell the pod.
+	a, refused = resourceOf(id, "boot", container[:1], map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.uid=1-2"}, dotnetipc.ProcessInfo{})
+	if set := attribute.NewSet(a...); len(refused) > 0 || !set.HasValue("k8s.pod.uid") {
+		t.Errorf("resource of a process whose pod nobody else tells: %v, refused %v", a, refused)
+	}
 	// On the host itself there is no container, whatever the process says.
 	a, _ = resourceOf(id, "boot", nil, map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "container.id=other"}, dotnetipc.ProcessInfo{})
 	if set := attribute.NewSet(a...); set.HasValue("container.id") {
