@@ -12,8 +12,8 @@ const (
 	silentAfter = stall.Instant(3e9)
 	// farAway is how far a status may be from what its sender's time should be.
 	farAway = stall.Instant(3600e9)
-	// believeAfter is how many of them in a row show that it is the time before
-	// that was wrong, or has gone on.
+	// believeAfter is how many such statuses in a row are believed: then the time that
+	// was known before was wrong, or has gone on.
 	believeAfter = 16
 )
 

@@ -155,7 +155,8 @@ func (e *event) readPauses(a pcommon.Map) error {
 	mosts := pcommon.NewSlice()
 	if e.source == stall.Dotnet {
 		// From the event that begins the restart to the one that ends it threads may
-		// run or not. Of Go the bound is when somebody looked: that is no doubt.
+		// run or not. A Go pause ends when another thread runs, which is known: its
+		// bound is when the runtime reported the end.
 		mosts = integers(a, stall.AttrPauseEndMax)
 	}
 	if starts.Len() != ends.Len() || starts.Len() > maxList {

@@ -32,8 +32,8 @@ type testimony struct {
 	by *clocks
 }
 
-// disagrees takes in what a sender says of the wall clock, and reports whether it cannot
-// be the clock that another told last. That is counted and changes nothing.
+// disagrees takes in what a sender says of the wall clock. It reports whether another
+// sender told a different clock last: this is counted, and changes no answer.
 func (h *host) disagrees(by *clocks, s relation) bool {
 	before := h.last
 	h.last = testimony{s, by}

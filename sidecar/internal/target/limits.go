@@ -16,10 +16,11 @@ const (
 	// of targetBytes.
 	logQueue = 256
 
-	// scanEvery is the time between two looks for processes. After one that took
-	// long it is lookShare times that, up to scanAtLeast.
+	// scanEvery is the time between two looks for processes. After a look that took
+	// long it is lookShare times as long, so that looks take a tenth of the time
+	// however many sockets there are, but no longer than longestRest.
 	scanEvery   = time.Second
-	scanAtLeast = 10 * time.Second
+	longestRest = time.Minute
 	lookShare   = 10
 	// readFor is how long a read of a quiet stream waits.
 	readFor = 250 * time.Millisecond

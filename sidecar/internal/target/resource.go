@@ -110,8 +110,8 @@ func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attrib
 // number is the one that it has for itself.
 //
 // A process chooses what it is called and which of its kind it is: service.name,
-// service.instance.id, and all that [identifies] does not name. A claim that says
-// what the kernel says is none.
+// service.instance.id, and all that [identifies] does not name, but for its pod where
+// [podUnknown]. A claim that says what the kernel says is none.
 func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) (a []attribute.KeyValue, refused []string) {
 	seen := append(slices.Clone(container),
 		attribute.Int64(stall.AttrProcessPID, int64(info.PID)),

@@ -49,7 +49,7 @@ func (w *Watcher) scan(ctx context.Context) {
 // untilNext returns how long to wait for the next look after one that took so long:
 // whoever makes many sockets does not make the sidecar read of them all the time.
 func untilNext(took time.Duration) time.Duration {
-	return min(max(scanEvery, lookShare*took), scanAtLeast)
+	return min(max(scanEvery, lookShare*took), longestRest)
 }
 
 // look follows what is wanted and not watched yet, and says why it cannot look.
