@@ -43,7 +43,8 @@ type Limiter struct {
 // call is one that is under way.
 type call struct{ pid, user int }
 
-// Left returns how many calls were left hanging so far.
+// Left returns how many calls took longer than they may. A call that was cancelled
+// before that is not among them.
 func (l *Limiter) Left() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,9 +84,10 @@ func Do[T any](ctx context.Context, l *Limiter, pid int, f func() (T, error)) (T
 		l.end(c)
 		return r.v, r.err
 	case <-ctx.Done():
-		l.leave(c)
+		err := cause(ctx)
+		l.leave(c, err)
 		close(left)
-		return none, cause(ctx)
+		return none, err
 	}
 }
 
@@ -160,14 +162,17 @@ func (l *Limiter) admit(c *call) (<-chan struct{}, error) {
 	return nil, nil
 }
 
-func (l *Limiter) leave(c *call) {
+// leave keeps a call that nobody waits for any longer, and why.
+func (l *Limiter) leave(c *call, why error) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls[c] = true
-	l.left++
+	if errors.Is(why, ErrHangs) {
+		l.left++
+	}
 	l.tell()
 }
 

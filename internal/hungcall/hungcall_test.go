@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // closer tells when it is closed.
@@ -49,8 +50,18 @@ func TestDo(t *testing.T) {
 			break
 		}
 	}
+	if got := l.Left(); got != 0 {
+		t.Errorf("%d calls were given up, want 0: one had time left when it was cancelled", got)
+	}
+	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
+	cancel()
+	overdue := &call{pid: 7}
+	if c, err := l.admit(overdue); c != nil || err != nil {
+		t.Fatal(err)
+	}
+	l.leave(overdue, cause(ctx))
 	if got := l.Left(); got != 1 {
-		t.Errorf("%d calls were left hanging, want 1", got)
+		t.Errorf("%d calls were given up, want the one past its deadline", got)
 	}
 }
 
@@ -131,7 +142,7 @@ func TestAtOnce(t *testing.T) {
 			t.Error("a call that hangs returned")
 		}
 	}
-	if got := l.Left(); got != MaxOfUser {
+	if got := len(l.calls); got != MaxOfUser {
 		t.Errorf("%d calls were left hanging, want %d", got, MaxOfUser)
 	}
 }
