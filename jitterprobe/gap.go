@@ -19,7 +19,7 @@ type Gap struct {
 	// Evidence decided the cause.
 	Evidence Evidence
 	// Source is that of the probe's mode.
-	Source stall.Source
+	Source stall.Origin
 	// Scope is ScopeCPU; ScopeCgroup if a cgroup was throttled; ScopeProcess if
 	// only this process was stopped, or its runtime; ScopeMachine if the machine
 	// slept.
@@ -41,6 +41,6 @@ func (g Gap) Duration() time.Duration { return g.End.Sub(g.Start) }
 func (g Gap) Interval() stall.Interval {
 	return stall.Interval{
 		Start: g.Start, End: g.End, Slack: g.Slack,
-		Cause: g.Cause, Source: g.Source, Scope: g.Scope, CPU: g.CPU, Owner: g.Owner,
+		Cause: g.Cause, Origin: g.Source, Scope: g.Scope, CPU: g.CPU, Owner: g.Owner,
 	}
 }

@@ -38,7 +38,7 @@ func ParseMode(s string) (Mode, error) {
 }
 
 // Source returns the name of the mode among the sources of intervals.
-func (m Mode) Source() stall.Source {
+func (m Mode) Source() stall.Origin {
 	switch m {
 	case Spin:
 		return stall.ProbeSpin
@@ -47,5 +47,5 @@ func (m Mode) Source() stall.Source {
 	case Periodic:
 		return stall.ProbePeriodic
 	}
-	return stall.NoSource
+	return stall.NoOrigin
 }

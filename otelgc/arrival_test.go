@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -88,7 +89,7 @@ func TestArrivalsIgnoredAreCounted(t *testing.T) {
 	at("t=now")
 	at(strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 	shutdown(t, m)
-	got := metrics.by(t, stall.MetricDropped, stall.AttrErrorType)
+	got := metrics.by(t, semconv.MetricDropped, semconv.AttrErrorType)
 	for why, want := range map[string]float64{"parse": 2, "out_of_range": 1, "several": 2} {
 		if got[why] != want {
 			t.Errorf("%v arrivals are dropped for %s, want %v", got[why], why, want)

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -35,17 +36,17 @@ func TestWindowsAreRequests(t *testing.T) {
 			}
 			w.End()
 			settle(t, m)
-			if got := metrics.total(t, stall.MetricRequests); got != n+1 {
+			if got := metrics.total(t, semconv.MetricRequests); got != n+1 {
 				t.Errorf("%v requests, want %d", got, n+1)
 			}
-			whole, owned := metrics.total(t, stall.MetricRequestTime), metrics.total(t, stall.MetricRequestStallTime)
+			whole, owned := metrics.total(t, semconv.MetricRequestTime), metrics.total(t, semconv.MetricRequestStallTime)
 			if d := whole - owned; whole == 0 || d > 1e-6 || d < -1e-6 {
 				t.Errorf("%v s of requests, %v s by owner", whole, owned)
 			}
-			if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute)["cron"]; got != 1 {
+			if got := metrics.by(t, semconv.MetricRequests, semconv.AttrRoute)["cron"]; got != 1 {
 				t.Errorf("%v requests of the route, want 1", got)
 			}
-			if got := metrics.by(t, stall.MetricRequests, stall.AttrGCOverlap)["several_collections"]; got < 1 {
+			if got := metrics.by(t, semconv.MetricRequests, semconv.AttrGCOverlap)["several_collections"]; got < 1 {
 				t.Errorf("%v requests were delayed by several collections, want 1 at least", got)
 			}
 		})
@@ -76,7 +77,7 @@ func TestOnWindowPanics(t *testing.T) {
 		w.End()
 	}
 	settle(t, m)
-	if got := metrics.total(t, stall.MetricRequests); got != 2 {
+	if got := metrics.total(t, semconv.MetricRequests); got != 2 {
 		t.Errorf("%v requests, want 2", got)
 	}
 }
@@ -98,7 +99,7 @@ func TestRouteOfAWindow(t *testing.T) {
 			w.End()
 			w.SetRoute("late")
 			settle(t, m)
-			if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute); got["second"] != 1 || len(got) != 1 {
+			if got := metrics.by(t, semconv.MetricRequests, semconv.AttrRoute); got["second"] != 1 || len(got) != 1 {
 				t.Errorf("requests by route %v, want one of the second", got)
 			}
 			if n := m.slots.left(); n != left {

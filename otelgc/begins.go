@@ -71,7 +71,7 @@ func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 	pauses := func(exact bool) {
 		for i := range e.Process {
 			v := &e.Process[i]
-			if v.Cause == stall.GCPause && (v.Source == stall.GoTrace) == exact && delays(w, e, part(v, extent)) {
+			if v.Cause == stall.GCPause && (v.Origin == stall.GoTrace) == exact && delays(w, e, part(v, extent)) {
 				b.near = append(b.near, v.Start)
 			}
 		}
@@ -92,7 +92,7 @@ func (b *begins) count(w *stall.Window, e *stall.Evidence, m *met) {
 // part returns the part of a pause that counts as of the extent. What the trace saw
 // is off by tens of nanoseconds, so that its place is not in doubt.
 func part(v *stall.Interval, extent stall.Span) stall.Span {
-	if v.Source == stall.GoTrace {
+	if v.Origin == stall.GoTrace {
 		return v.Span().Clip(extent)
 	}
 	return v.Certain(extent)

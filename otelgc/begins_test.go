@@ -19,7 +19,7 @@ func TestCollectionsOfAWindow(t *testing.T) {
 	pause := func(at stall.Instant) stall.Interval { return own(at, at+10, stall.GCPause) }
 	cycle := func(at stall.Instant) stall.Interval {
 		v := pause(at)
-		v.Source = stall.GCWatch
+		v.Origin = stall.GCWatch
 		return v
 	}
 	vague := func(at stall.Instant, slack time.Duration) stall.Interval {
@@ -29,7 +29,7 @@ func TestCollectionsOfAWindow(t *testing.T) {
 	}
 	exact := func(at stall.Instant, slack time.Duration) stall.Interval {
 		v := vague(at, slack)
-		v.Source = stall.GoTrace
+		v.Origin = stall.GoTrace
 		return v
 	}
 	list := func(v ...stall.Interval) []stall.Interval { return v }

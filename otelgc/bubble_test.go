@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -52,7 +53,7 @@ func TestInABubble(t *testing.T) {
 		t.Errorf("%d windows were settled, want the one outside", len(s.all))
 	}
 	shutdown(t, m)
-	if by := metrics.by(t, stall.MetricDropped, stall.AttrErrorType); by["clock"] != 2 {
+	if by := metrics.by(t, semconv.MetricDropped, semconv.AttrErrorType); by["clock"] != 2 {
 		t.Errorf("%v windows are counted by another clock, want 2", by["clock"])
 	}
 }

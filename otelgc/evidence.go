@@ -102,7 +102,7 @@ func (e *evidence) forget(t stall.Instant) {
 func (e *evidence) stopsIn(s stall.Span) []stall.Interval {
 	e.stops = e.stops[:0]
 	for _, v := range e.near(e.process, s) {
-		if v.Source != stall.GCWatch {
+		if v.Origin != stall.GCWatch {
 			e.stops = append(e.stops, v)
 			continue
 		}
@@ -126,7 +126,7 @@ func (e *evidence) mayHave(v *stall.Interval) bool {
 		return false
 	}
 	return slices.ContainsFunc(e.near(e.process, reach), func(x stall.Interval) bool {
-		return x.Source == stall.GoTrace && x.Cause == v.Cause && x.Start < reach.End && reach.Start < x.End
+		return x.Origin == stall.GoTrace && x.Cause == v.Cause && x.Start < reach.End && reach.Start < x.End
 	})
 }
 

@@ -116,7 +116,7 @@ func newStop(s *gotrace.Stop) exactStop {
 func (s *exactStop) interval() stall.Interval {
 	return stall.Interval{
 		Start: s.Start, End: s.over, Slack: traceTick,
-		Cause: stopCause(s.gc), Source: stall.GoTrace,
+		Cause: stopCause(s.gc), Origin: stall.GoTrace,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -185,11 +186,11 @@ func work(m *Monitor) (stop func()) {
 }
 
 // coverage returns the gauge of a source.
-func coverage(t *testing.T, r *rig, s stall.Source) float64 {
+func coverage(t *testing.T, r *rig, s stall.Origin) float64 {
 	t.Helper()
-	gauge, _ := r.metrics(t)[stall.MetricCoverage].(metricdata.Gauge[float64])
+	gauge, _ := r.metrics(t)[semconv.MetricCoverage].(metricdata.Gauge[float64])
 	for _, p := range gauge.DataPoints {
-		if v, _ := p.Attributes.Value(attribute.Key(stall.AttrSource)); v.AsString() == s.String() {
+		if v, _ := p.Attributes.Value(attribute.Key(semconv.AttrSource)); v.AsString() == s.String() {
 			return p.Value
 		}
 	}

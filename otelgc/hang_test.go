@@ -8,7 +8,7 @@ import (
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // hangingEvents is a processor of logs that waits until it may go on.
@@ -49,7 +49,7 @@ func TestHangingLoggerProvider(t *testing.T) {
 	if err := m.Shutdown(context.Background()); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if by := metrics.by(t, stall.MetricDropped, stall.AttrErrorType); by["shutdown"] == 0 {
+	if by := metrics.by(t, semconv.MetricDropped, semconv.AttrErrorType); by["shutdown"] == 0 {
 		t.Errorf("what the processor was not given is not counted: %v", by)
 	}
 }

@@ -35,7 +35,7 @@ type hostSource struct {
 }
 
 func newHostSource(paths []string, clock stall.Clock) *hostSource {
-	h := &hostSource{paths: paths, clock: clock, log: stall.NewLog(stall.NoSource, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
+	h := &hostSource{paths: paths, clock: clock, log: stall.NewLog(stall.NoOrigin, logIntervals, logUnseen), target: newTargetWatch(board.Here())}
 	now := clock.Now()
 	h.log.Begin(now)
 	h.seen = now

@@ -78,7 +78,7 @@ func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.D
 		records := append([]stall.Interval(nil), b.Denied...)
 		for _, s := range append(b.Covered, stall.Span{Start: b.Span.End, End: b.Span.End}) {
 			records = append(records, stall.Interval{
-				Start: s.Start, End: s.End, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1,
+				Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1,
 				Owner: stall.Owner{PID: here.PID, Created: here.Created},
 			})
 		}

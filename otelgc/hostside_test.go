@@ -19,7 +19,7 @@ var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPr
 func newTestHostSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interval) *hostSide {
 	t.Helper()
 	board := newHostSource(nil, testClock(t))
-	board.log = stall.NewLog(stall.NoSource, 100, 10)
+	board.log = stall.NewLog(stall.NoOrigin, 100, 10)
 	here := board.target.place
 	for _, v := range told {
 		v.Start, v.End = at+v.Start, at+v.End
@@ -44,7 +44,7 @@ func watchedIn(board *hostSource, at stall.Instant, spans ...stall.Span) {
 func TestHostSide(t *testing.T) {
 	const at, us = stall.Instant(1_000_000_000), stall.Instant(1000)
 	target := func(from, to stall.Instant, c stall.Cause) stall.Interval {
-		return stall.Interval{Start: from * us, End: to * us, Cause: c, Source: stall.TargetWatch, Scope: stall.ScopeTarget}
+		return stall.Interval{Start: from * us, End: to * us, Cause: c, Origin: stall.TargetWatch, Scope: stall.ScopeTarget}
 	}
 	other := target(100, 200, stall.HostPreempted)
 	other.Owner = stall.Owner{PID: 1, Created: 1}
@@ -92,8 +92,8 @@ func TestHostSide(t *testing.T) {
 func TestHostSideOfTimeNobodyWatched(t *testing.T) {
 	const at, us = stall.Instant(1_000_000_000), stall.Instant(1000)
 	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from * us, End: to * us} }
-	gone := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostSteal, Source: stall.ProbeSpin, Scope: stall.ScopeMachine}
-	page := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostFault, Source: stall.TargetWatch, Scope: stall.ScopeTarget}
+	gone := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostSteal, Origin: stall.ProbeSpin, Scope: stall.ScopeMachine}
+	page := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostFault, Origin: stall.TargetWatch, Scope: stall.ScopeTarget}
 	for _, test := range []struct {
 		name       string
 		watched    []stall.Span
@@ -129,7 +129,7 @@ func TestHostSideOfTimeNobodyWatched(t *testing.T) {
 func TestHostSideTells(t *testing.T) {
 	const at, ms = stall.Instant(1_000_000_000), stall.Instant(1_000_000)
 	h := newTestHostSide(t, at, 10_000*ms, stall.Interval{
-		Start: 5001 * ms, End: 5009 * ms, Cause: stall.HostPreempted, Source: stall.TargetWatch, Scope: stall.ScopeTarget,
+		Start: 5001 * ms, End: 5009 * ms, Cause: stall.HostPreempted, Origin: stall.TargetWatch, Scope: stall.ScopeTarget,
 	})
 	for i := range stall.Instant(60) {
 		start := at + 100*ms*i + 50*ms

@@ -13,7 +13,7 @@ import (
 // the watcher know the same stops by their causes.
 type inProbe struct {
 	probe    *jitterprobe.Probe
-	source   stall.Source
+	source   stall.Origin
 	observed time.Duration
 	dropped  uint64
 }

@@ -12,6 +12,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -60,7 +61,7 @@ func TestLastEvents(t *testing.T) {
 				defer cancel()
 				m.finishEvents(ctx)
 				synctest.Wait()
-				if n := len(p.of(stall.EventSourceStatus)); n < c.taken || n > c.taken+1 {
+				if n := len(p.of(semconv.EventSourceStatus)); n < c.taken || n > c.taken+1 {
 					t.Errorf("%d events were taken, want %d", n, c.taken)
 				}
 			})
@@ -93,7 +94,7 @@ func TestLastCalls(t *testing.T) {
 		cancel()
 		m.finishCalls(over)
 		synctest.Wait()
-		if by := reader.by(t, stall.MetricDropped, stall.AttrErrorType); calls != queued || by["shutdown"] != 0 {
+		if by := reader.by(t, semconv.MetricDropped, semconv.AttrErrorType); calls != queued || by["shutdown"] != 0 {
 			t.Errorf("%d calls, and dropped: %v, want all %d", calls, by, queued)
 		}
 	})
@@ -117,7 +118,7 @@ func TestLastErrors(t *testing.T) {
 		m.tellOperator(errors.New("more"))
 	}
 	shutdown(t, m)
-	if by := metrics.by(t, stall.MetricDropped, stall.AttrErrorType); by["shutdown"] != 3 {
+	if by := metrics.by(t, semconv.MetricDropped, semconv.AttrErrorType); by["shutdown"] != 3 {
 		t.Errorf("dropped: %v, want 3 by the shutdown", by)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -21,15 +22,15 @@ func TestLastStatus(t *testing.T) {
 			runtime.GC()
 			before := m.clock.Now()
 			shutdown(t, m)
-			if len(r.events.of(stall.EventCollection)) == 0 {
+			if len(r.events.of(semconv.EventCollection)) == 0 {
 				t.Fatal("no collection was told: nothing is proven")
 			}
-			for _, source := range []stall.Source{stall.GCWatch, stall.GoTrace} {
+			for _, source := range []stall.Origin{stall.GCWatch, stall.GoTrace} {
 				all := r.events.statuses(source)
 				if len(all) == 0 {
 					t.Fatalf("no status of %v", source)
 				}
-				if got := all[len(all)-1][stall.AttrWatermark].AsInt64(); got < int64(before) {
+				if got := all[len(all)-1][semconv.AttrWatermark].AsInt64(); got < int64(before) {
 					t.Errorf("%v: the last watermark is %v before the end", source, before.Sub(stall.Instant(got)))
 				}
 			}

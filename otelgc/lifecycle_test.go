@@ -159,7 +159,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 		for i, scope := range []stall.Scope{stall.ScopeCPU, stall.ScopeMachine} {
 			at := start + stall.Instant(i+1)*1e6
 			if err := w.Append(stall.Interval{
-				Start: at, End: at + 500_000, Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: scope,
+				Start: at, End: at + 500_000, Cause: stall.HostUnknown, Origin: stall.ProbeSpin, Scope: scope,
 			}); err != nil {
 				t.Error(err)
 			}
@@ -237,7 +237,7 @@ func TestBoardIsReadOnce(t *testing.T) {
 	}
 	defer h.close()
 	at := clock.Now()
-	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Source: stall.ProbePeriodic, Scope: stall.ScopeMachine}); err != nil {
+	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Origin: stall.ProbePeriodic, Scope: stall.ScopeMachine}); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(at+2000, 0, 0)
@@ -254,7 +254,7 @@ func TestBoardIsReadOnce(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d gaps, want the one that was written", len(got))
 	}
-	if got[0].Source != stall.ProbePeriodic {
-		t.Errorf("the gap is of %v, want the source that the board names", got[0].Source)
+	if got[0].Origin != stall.ProbePeriodic {
+		t.Errorf("the gap is of %v, want the source that the board names", got[0].Origin)
 	}
 }

@@ -63,7 +63,7 @@ func (m *Monitor) onNotice(n *gcwatch.Notice) {
 func pauseInterval(p gc.Pause) stall.Interval {
 	return stall.Interval{
 		Start: p.Start, End: p.End, Slack: p.Slack,
-		Cause: stall.GCPause, Source: stall.GCWatch, CPU: -1,
+		Cause: stall.GCPause, Origin: stall.GCWatch, CPU: -1,
 	}
 }
 

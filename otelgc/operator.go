@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -32,7 +33,7 @@ func (m *Monitor) tellOperator(err error) {
 // the boot id, and exact fidelity.
 func (m *Monitor) tellWithout(bootID, exact error) {
 	if bootID != nil && !errors.Is(bootID, stall.ErrNotSupported) {
-		m.tellOperator(fmt.Errorf("events and spans have no %s, and nobody joins them with what others tell of this machine: %w", stall.AttrBootID, bootID))
+		m.tellOperator(fmt.Errorf("events and spans have no %s, and nobody joins them with what others tell of this machine: %w", semconv.AttrBootID, bootID))
 	}
 	if exact != nil {
 		m.tellOperator(fmt.Errorf("exact fidelity is off: %w", exact))

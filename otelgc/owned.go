@@ -43,7 +43,7 @@ func appendUnpolled(to []stall.Interval, wait stall.Span, workers []stall.Span) 
 }
 
 func own(start, end stall.Instant, c stall.Cause) stall.Interval {
-	return stall.Interval{Start: start, End: end, Cause: c, Source: stall.GoTrace, CPU: -1}
+	return stall.Interval{Start: start, End: end, Cause: c, Origin: stall.GoTrace, CPU: -1}
 }
 
 func causeOf(k gotrace.RangeKind) stall.Cause {

@@ -16,6 +16,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -83,7 +84,7 @@ func TestPanicsOfTheProgram(t *testing.T) {
 			}
 			flush(t, m)
 			shutdown(t, m)
-			if got := metrics.by(t, stall.MetricDropped, stall.AttrItem, stall.AttrErrorType)[c.item+" panic"]; got < c.least {
+			if got := metrics.by(t, semconv.MetricDropped, semconv.AttrItem, semconv.AttrErrorType)[c.item+" panic"]; got < c.least {
 				t.Errorf("%v panics are counted for %s, want at least %v", got, c.item, c.least)
 			}
 			n := 0
@@ -130,7 +131,7 @@ func TestHandlerOfErrorsPanics(t *testing.T) {
 	m := startTest(t, WithExactBudget(0), provider)
 	m.exact.fail(errors.New("something to be said"))
 	shutdown(t, m)
-	if got := metrics.by(t, stall.MetricDropped, stall.AttrItem, stall.AttrErrorType)["error panic"]; got != 1 {
+	if got := metrics.by(t, semconv.MetricDropped, semconv.AttrItem, semconv.AttrErrorType)["error panic"]; got != 1 {
 		t.Errorf("%v errors are counted, want 1", got)
 	}
 }

@@ -158,7 +158,7 @@ func (r *reconciler) refine(c *gc.Collection, end, next stall.Instant) {
 	if after, known := exact.HeapAfter.Get(); known {
 		c.HeapAfter = gc.Known(after)
 	}
-	c.Source, c.Fidelity = stall.GoTrace, stall.Exact
+	c.Origin, c.Fidelity = stall.GoTrace, stall.Exact
 	r.check(c, runtime, exact.restarting())
 }
 

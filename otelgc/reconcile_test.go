@@ -44,7 +44,7 @@ func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collect
 	return gc.Collection{
 		Index: index, Cycles: 1, Kind: gc.Background, Trigger: gc.TriggerAutomatic, End: gc.Known(end),
 		Pauses:    []gc.Pause{{Start: end.Add(-sum), End: end, EndMax: end, Slack: time.Millisecond}},
-		Estimated: gc.FieldPauses | gc.FieldHeapBefore, Fidelity: stall.Cycle, Source: stall.GCWatch,
+		Estimated: gc.FieldPauses | gc.FieldHeapBefore, Fidelity: stall.Cycle, Origin: stall.GCWatch,
 	}
 }
 
@@ -77,7 +77,7 @@ func TestReconcileTakesExactFigures(t *testing.T) {
 		t.Fatalf("settled %d collections, want 1", len(all))
 	}
 	c := all[0]
-	if c.Fidelity != stall.Exact || c.Source != stall.GoTrace || c.TriggerSite != "main.work" || c.HeapBefore.Or(0) != 77 {
+	if c.Fidelity != stall.Exact || c.Origin != stall.GoTrace || c.TriggerSite != "main.work" || c.HeapBefore.Or(0) != 77 {
 		t.Errorf("got %+v, want the exact figures", c)
 	}
 	if got, want := c.PauseTotal(), 90*time.Microsecond; got != want {

@@ -16,7 +16,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // lines is a writer that counts what a logger wrote.
@@ -55,7 +55,7 @@ func (*slowEvents) ForceFlush(context.Context) error { return nil }
 func (e *slowEvents) OnEmit(_ context.Context, r *sdklog.Record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r.EventName() == stall.EventSlowRequest {
+	if r.EventName() == semconv.EventSlowRequest {
 		e.n++
 		e.trace, e.span = r.TraceID(), r.SpanID()
 	}
@@ -151,7 +151,7 @@ func TestSlowRequestsAreRationed(t *testing.T) {
 		w.End()
 	}
 	flush(t, m)
-	dropped := metrics.by(t, stall.MetricDropped, stall.AttrItem)["slow_request"]
+	dropped := metrics.by(t, semconv.MetricDropped, semconv.AttrItem)["slow_request"]
 	const kept = slowQueue + 1 // with the one that the logger has in its hands
 	if dropped < n-kept || dropped >= n {
 		t.Errorf("%v of %d sentences were dropped, want all but a few", dropped, n)
@@ -174,7 +174,7 @@ func TestRoutePanics(t *testing.T) {
 	get(t, s)
 	s.Close()
 	flush(t, m)
-	if got := metrics.by(t, stall.MetricRequests, stall.AttrRoute); got[""] != 1 {
+	if got := metrics.by(t, semconv.MetricRequests, semconv.AttrRoute); got[""] != 1 {
 		t.Errorf("requests by route: %v, want one without", got)
 	}
 	shutdown(t, m)

@@ -19,7 +19,7 @@ type statusTeller struct {
 	m           *Monitor
 	every       time.Duration // statusEvery but in tests
 	since, next stall.Instant
-	told        [stall.NumSources]stall.Instant // watermarks
+	told        [stall.NumOrigins]stall.Instant // watermarks
 	spans       []stall.Span
 	said        stall.Instant // when a disagreement was put in words last
 	unsaid      disagreement  // since
@@ -51,9 +51,9 @@ func (t *statusTeller) tell(now stall.Instant) {
 // those before its watermark: what is after it is not unseen yet.
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
 	// What was said stands: where a pause seems to lie before, it is by its slack.
-	before := t.told[l.Source()]
+	before := t.told[l.Origin()]
 	watermark := max(before, min(now, l.Watermark(), t.m.reconciler.told(), t.m.suspensions.told()))
-	t.told[l.Source()] = watermark
+	t.told[l.Origin()] = watermark
 	// Spans reach back over the deadline, so that a status that was lost is made good
 	// by the next; and to where the last one left off, however long that was ago.
 	from := t.since.Add(-sourceDeadline)
@@ -62,10 +62,10 @@ func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall
 	}
 	// What a source has not passed by its deadline, it does not watch.
 	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
-	t.m.tel.Coverage(l.Source(), l.Coverage(recent))
+	t.m.tel.Coverage(l.Origin(), l.Coverage(recent))
 	n, d := l.Dropped()
 	t.m.tel.Status(telemetry.Status{
-		Source: l.Source(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
+		Source: l.Origin(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
 		Unseen:  t.unseen(l, stall.Span{Start: from, End: watermark}),
 		Dropped: telemetry.Loss{Count: n, Duration: d},
 		Cgroups: t.m.place.Cgroups,

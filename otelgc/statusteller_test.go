@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -28,7 +29,7 @@ func TestWatermarkStands(t *testing.T) {
 	tell(3 * second)
 	var got []stall.Instant
 	for _, s := range r.events.statuses(stall.GCWatch) {
-		got = append(got, stall.Instant(s[stall.AttrWatermark].AsInt64()))
+		got = append(got, stall.Instant(s[semconv.AttrWatermark].AsInt64()))
 	}
 	if len(got) != 2 || got[0] != 2*second || got[1] != got[0] {
 		t.Errorf("watermarks %v, want twice %d", got, 2*second)
@@ -57,7 +58,7 @@ func TestStatusAfterLong(t *testing.T) {
 	tell(11 * second)
 	all := r.events.statuses(stall.GoTrace)
 	last := all[len(all)-1]
-	starts, ends := last[stall.AttrUnseenStart].AsInt64Slice(), last[stall.AttrUnseenEnd].AsInt64Slice()
+	starts, ends := last[semconv.AttrUnseenStart].AsInt64Slice(), last[semconv.AttrUnseenEnd].AsInt64Slice()
 	if len(starts) != 1 || stall.Instant(starts[0]) > 2*second || stall.Instant(ends[0]) != 11*second {
 		t.Errorf("unseen from %v to %v, want from %d or before to %d", starts, ends, 2*second, 11*second)
 	}

@@ -33,7 +33,7 @@ func TestTargetWatch(t *testing.T) {
 	at := clock.Now()
 	watched := func(from, to stall.Instant, o stall.Owner) {
 		t.Helper()
-		v := stall.Interval{Start: at + from, End: at + to, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: o}
+		v := stall.Interval{Start: at + from, End: at + to, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: o}
 		if err := w.Append(v); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestTargetWatch(t *testing.T) {
 	watched(2000, 3000, own)
 	watched(5000, 6000, own)
 	watched(8000, 8000, own) // it is there, and sure of nothing
-	if err := w.Append(stall.Interval{Start: at + 1500, End: at + 1600, Cause: stall.HostPreempted, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: own}); err != nil {
+	if err := w.Append(stall.Interval{Start: at + 1500, End: at + 1600, Cause: stall.HostPreempted, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: own}); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(at+10_000, 0, 0)

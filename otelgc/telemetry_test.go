@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,9 +54,9 @@ func (r *recorder) of(name string) (all []map[string]attribute.Value) {
 }
 
 // statuses returns those of one source.
-func (r *recorder) statuses(s stall.Source) (all []map[string]attribute.Value) {
-	for _, a := range r.of(stall.EventSourceStatus) {
-		if a[stall.AttrSource].AsString() == s.String() {
+func (r *recorder) statuses(s stall.Origin) (all []map[string]attribute.Value) {
+	for _, a := range r.of(semconv.EventSourceStatus) {
+		if a[semconv.AttrSource].AsString() == s.String() {
 			all = append(all, a)
 		}
 	}
@@ -109,12 +110,12 @@ func TestTelemetryOfAGoProcess(t *testing.T) {
 	})
 	flush(t, m)
 	until(t, "the event of the suspension", func() bool {
-		return slices.ContainsFunc(r.events.of(stall.EventSuspension), func(a map[string]attribute.Value) bool {
-			return strings.Contains(a[stall.AttrReason].AsString(), "mem stats")
+		return slices.ContainsFunc(r.events.of(semconv.EventSuspension), func(a map[string]attribute.Value) bool {
+			return strings.Contains(a[semconv.AttrReason].AsString(), "mem stats")
 		})
 	})
 	checkMetrics(t, r.metrics(t))
-	if len(r.events.of(stall.EventCollection)) == 0 {
+	if len(r.events.of(semconv.EventCollection)) == 0 {
 		t.Error("no event of a collection")
 	}
 	checkStatuses(t, &r.events)
@@ -127,12 +128,12 @@ func TestTelemetryOfAGoProcess(t *testing.T) {
 func checkMetrics(t *testing.T, got map[string]metricdata.Aggregation) {
 	t.Helper()
 	for _, name := range []string{
-		stall.MetricGoPauseDuration, stall.MetricGoCycles, stall.MetricGoCPUTime, stall.MetricGoAllocated,
-		stall.MetricPauseDuration, stall.MetricPauseTime, stall.MetricSuspendDuration, "otelgc.gc.pause.utilization",
-		stall.MetricPromoted, stall.MetricHeapBefore, stall.MetricSuspensionDuration,
-		stall.MetricObservedTime, stall.MetricCoverage,
-		stall.MetricLastPrefix + "index", stall.MetricLastPrefix + "promoted", stall.MetricLastPrefix + "heap.before",
-		stall.MetricLastPrefix + "pause",
+		semconv.MetricGoPauseDuration, semconv.MetricGoCycles, semconv.MetricGoCPUTime, semconv.MetricGoAllocated,
+		semconv.MetricPauseDuration, semconv.MetricPauseTime, semconv.MetricSuspendDuration, "otelgc.gc.pause.utilization",
+		semconv.MetricPromoted, semconv.MetricHeapBefore, semconv.MetricSuspensionDuration,
+		semconv.MetricObservedTime, semconv.MetricCoverage,
+		semconv.MetricLastPrefix + "index", semconv.MetricLastPrefix + "promoted", semconv.MetricLastPrefix + "heap.before",
+		semconv.MetricLastPrefix + "pause",
 	} {
 		if got[name] == nil {
 			t.Errorf("no %s", name)
@@ -144,15 +145,15 @@ func checkMetrics(t *testing.T, got map[string]metricdata.Aggregation) {
 // long before it.
 func checkStatuses(t *testing.T, events *recorder) {
 	t.Helper()
-	for _, source := range []stall.Source{stall.GCWatch, stall.GoTrace} {
+	for _, source := range []stall.Origin{stall.GCWatch, stall.GoTrace} {
 		last := int64(0)
 		for i, a := range events.statuses(source) {
-			mark, end := a[stall.AttrWatermark].AsInt64(), a[stall.AttrEnd].AsInt64()
+			mark, end := a[semconv.AttrWatermark].AsInt64(), a[semconv.AttrEnd].AsInt64()
 			if mark < last || mark > end {
 				t.Errorf("%v, status %d: watermark %d after %d, of a status at %d", source, i, mark, last, end)
 			}
 			last = mark
-			if a[stall.AttrBootID].AsString() == "" && runtime.GOOS == "linux" {
+			if a[semconv.AttrBootID].AsString() == "" && runtime.GOOS == "linux" {
 				t.Errorf("%v: a status without a boot id", source)
 			}
 		}
@@ -187,7 +188,7 @@ func TestSuspensionWithoutTheTracer(t *testing.T) {
 	m.watcher.Flush()
 	shutdown(t, m)
 	count := uint64(0)
-	h, _ := r.metrics(t)[stall.MetricSuspensionDuration].(metricdata.Histogram[float64])
+	h, _ := r.metrics(t)[semconv.MetricSuspensionDuration].(metricdata.Histogram[float64])
 	for _, p := range h.DataPoints {
 		count += p.Count
 	}
@@ -205,12 +206,12 @@ func TestDroppedIsCounted(t *testing.T) {
 	m := startTest(t, WithExactBudget(1), r)
 	waitMarking(t, m)
 	m.exact.report("slice", "test", 3)
-	sum, _ := r.metrics(t)[stall.MetricDropped].(metricdata.Sum[int64])
+	sum, _ := r.metrics(t)[semconv.MetricDropped].(metricdata.Sum[int64])
 	got := int64(0)
 	for _, p := range sum.DataPoints {
 		got += p.Value
 	}
 	if got < 3 {
-		t.Errorf("%s: got %d, want at least 3", stall.MetricDropped, got)
+		t.Errorf("%s: got %d, want at least 3", semconv.MetricDropped, got)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // slack, says nothing of time that the exact source watched, even if the stop's
 // middle lies where it did not watch, or where no window of the batch is.
 func TestStopsOfBothFidelities(t *testing.T) {
-	known := stall.Interval{Start: 1100, End: 1200, Cause: stall.GCPause, Source: stall.GoTrace}
+	known := stall.Interval{Start: 1100, End: 1200, Cause: stall.GCPause, Origin: stall.GoTrace}
 	roughly := func(start, end stall.Instant) stall.Interval {
-		return stall.Interval{Start: start, End: end, Slack: 500, Cause: stall.GCPause, Source: stall.GCWatch}
+		return stall.Interval{Start: start, End: end, Slack: 500, Cause: stall.GCPause, Origin: stall.GCWatch}
 	}
 	before, inside, after := roughly(600, 900), roughly(2100, 2200), roughly(4100, 4200)
 	e := evidence{
@@ -35,7 +35,7 @@ func TestStopsOfBothFidelities(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []stall.Interval
 			for _, v := range e.stopsIn(test.window) {
-				if v.Source == stall.GCWatch {
+				if v.Origin == stall.GCWatch {
 					got = append(got, v)
 				}
 			}
@@ -67,7 +67,7 @@ func TestParkedAcrossGenerations(t *testing.T) {
 	e := followed(b, w, 3, w.Start)
 	e.Seen = []stall.Span{{Start: second, End: 3 * second}}
 	const length = 10_000
-	e.Process = []stall.Interval{{Start: 2*second - 2*length, End: 2*second - length, Cause: stall.GCPause, Source: stall.GoTrace}}
+	e.Process = []stall.Interval{{Start: 2*second - 2*length, End: 2*second - length, Cause: stall.GCPause, Origin: stall.GoTrace}}
 	var s stall.Share
 	new(stall.Joiner).Join(&w, &e, &s)
 	if s.Uncertain != 0 || s.Overlapped[stall.GCPause] != length {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -37,7 +38,7 @@ func TestResolve(t *testing.T) {
 	default:
 		t.Error("not told after Flush")
 	}
-	if got := metrics.total(t, stall.MetricRequests); got != 0 {
+	if got := metrics.total(t, semconv.MetricRequests); got != 0 {
 		t.Errorf("%v requests, want none", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
-	"github.com/otelgc/otelgc/stall"
 )
 
 // TestEndsThoughTheCollectorHangs: one that takes connections and never answers
@@ -105,13 +105,13 @@ func TestRunExportsItsLastValues(t *testing.T) {
 	d := one[gaps.Document](t, stdout)
 	observed := 0.0
 	for _, m := range r.Metrics() {
-		if m.GetName() == stall.MetricObservedTime {
+		if m.GetName() == semconv.MetricObservedTime {
 			for _, p := range m.GetSum().GetDataPoints() {
 				observed = max(observed, p.GetAsDouble())
 			}
 		}
 	}
 	if want := d.Duration.Seconds(); observed < 0.999*want || observed > 1.001*want {
-		t.Errorf("%s: exported %v s, and the summary says %v s", stall.MetricObservedTime, observed, want)
+		t.Errorf("%s: exported %v s, and the summary says %v s", semconv.MetricObservedTime, observed, want)
 	}
 }

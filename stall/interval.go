@@ -42,10 +42,14 @@ type Interval struct {
 	// stall may lie earlier or later by up to Slack.
 	Slack  time.Duration
 	Cause  Cause
-	Source Source
+	Origin Origin
 	Scope  Scope
 	CPU    int32 // logical number of the CPU that was seen, -1 or 0 if it does not matter
 	Owner  Owner
+	// Ref is the origin's own number of the collection that the interval is of,
+	// zero if it is of none or the origin does not number them. It means the same
+	// in all of one epoch of a source, and nothing beyond it.
+	Ref uint64
 }
 
 // Span returns the nominal extent of v.

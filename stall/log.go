@@ -16,7 +16,7 @@ import (
 // One goroutine may write while any number read. No method allocates but to
 // grow the slice that the caller gave, and [Log.Resize].
 type Log struct {
-	source Source
+	source Origin
 
 	mu        sync.Mutex
 	ring      []kept // sorted by Start from the oldest on, wrapping
@@ -40,9 +40,9 @@ type kept struct {
 }
 
 // NewLog returns a log with room for so many intervals and so many spans of
-// unseen time, at least one of each. With NoSource, as for a board whose writer
+// unseen time, at least one of each. With NoOrigin, as for a board whose writer
 // may change, each interval keeps its own source.
-func NewLog(source Source, intervals, unseen int) *Log {
+func NewLog(source Origin, intervals, unseen int) *Log {
 	return &Log{
 		source: source,
 		ring:   make([]kept, max(1, intervals)),
@@ -51,8 +51,8 @@ func NewLog(source Source, intervals, unseen int) *Log {
 	}
 }
 
-// Source returns the source of the intervals.
-func (l *Log) Source() Source { return l.source }
+// Origin returns the origin of the intervals.
+func (l *Log) Origin() Origin { return l.source }
 
 // Begin says that the source watches from t on. On a log that has begun before,
 // the time from its watermark to t counts as unseen.

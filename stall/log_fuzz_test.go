@@ -169,7 +169,7 @@ func FuzzLog(f *testing.F) {
 		for len(r.rest) > 0 {
 			switch s := span(); r.next(8) {
 			case 0, 1:
-				v := Interval{Start: s.Start, End: s.End, Slack: time.Duration(r.next(2) * r.next(9)), Source: GoTrace, CPU: int32(len(r.rest))}
+				v := Interval{Start: s.Start, End: s.End, Slack: time.Duration(r.next(2) * r.next(9)), Origin: GoTrace, CPU: int32(len(r.rest))}
 				l.Add(v)
 				m.add(v)
 			case 2:

@@ -15,8 +15,8 @@ func (l *Log) Add(v Interval) {
 	if v.Span().Empty() {
 		return
 	}
-	if l.source != NoSource {
-		v.Source = l.source
+	if l.source != NoOrigin {
+		v.Origin = l.source
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 func pause(start, end Instant) Interval {
-	return Interval{Start: start, End: end, Cause: GCPause, Source: GCWatch}
+	return Interval{Start: start, End: end, Cause: GCPause, Origin: GCWatch}
 }
 
 func ExampleLog() {
@@ -143,7 +143,7 @@ func TestLogNeverForgetsUnseenTime(t *testing.T) {
 }
 
 func TestLogSurvivesExtremes(t *testing.T) {
-	l := NewLog(NoSource, -1, -1)
+	l := NewLog(NoOrigin, -1, -1)
 	l.Begin(math.MinInt64)
 	l.Advance(math.MaxInt64)
 	if got := l.Coverage(Span{math.MinInt64, math.MaxInt64}); got != 1 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,11 +29,11 @@ func TestPidAgain(t *testing.T) {
 		s, probe, a, c := newSender(), newSender(), New(Config{Count: CountAttached}), new(catcher)
 		s.with, probe.pid = x.with, 77
 		cgroups := s.status(stall.GCWatch, 101*sec)
-		attributes(cgroups).PutEmptySlice(stall.AttrCgroupIDs).AppendEmpty().SetInt(5)
+		attributes(cgroups).PutEmptySlice(semconv.AttrCgroupIDs).AppendEmpty().SetInt(5)
 		a.Learn(s.status(stall.GCWatch, 99*sec))
 		a.Learn(cgroups)
 		gap := probe.gap(stall.ProbePeriodic, stall.HostThrottled, stall.ScopeCgroup, x.at+ms, x.at+2*ms)
-		attributes(gap).PutInt(stall.AttrCgroupID, 5)
+		attributes(gap).PutInt(semconv.AttrCgroupID, 5)
 		a.Learn(gap)
 		a.Learn(probe.status(stall.ProbePeriodic, 99*sec))
 		for at := 100 * sec; at <= 160*sec; at += sec {
@@ -57,7 +58,7 @@ func TestTargetAgain(t *testing.T) {
 		s, probe, a, c := newSender(), newSender(), New(Config{}), new(catcher)
 		probe.pid = 77
 		status := s.status(stall.TargetWatch, 101*sec)
-		attributes(status).PutInt(stall.AttrTargetPID, 42)
+		attributes(status).PutInt(semconv.AttrTargetPID, 42)
 		a.Learn(status)
 		for told := 99 * sec; told <= 160*sec; told += sec {
 			a.Learn(probe.status(stall.ProbePeriodic, told))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -83,7 +84,7 @@ func TestLagging(t *testing.T) {
 	const at = 1000*sec + (seconds-1)*sec
 	a.Hold(now.span(at-95*ms, at-75*ms), c.sink(), start)
 	a.Flush()
-	if got := floats(c.spans[0].Attributes())[stall.AttrCoverage]; got != 1 {
+	if got := floats(c.spans[0].Attributes())[semconv.AttrCoverage]; got != 1 {
 		t.Errorf("coverage %v, lost %+v; want 1", got, a.Lost())
 	}
 }

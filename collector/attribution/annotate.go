@@ -9,15 +9,16 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // The owners of time beside the causes.
 const (
-	attrApp       = stall.AttrStallPrefix + "app"
-	attrAppOrHost = stall.AttrStallPrefix + "app_or_host"
-	attrUncertain = stall.AttrStallPrefix + "uncertain"
-	attrUnseen    = stall.AttrStallPrefix + "unseen"
+	attrApp       = semconv.AttrStallPrefix + "app"
+	attrAppOrHost = semconv.AttrStallPrefix + "app_or_host"
+	attrUncertain = semconv.AttrStallPrefix + "uncertain"
+	attrUnseen    = semconv.AttrStallPrefix + "unseen"
 )
 
 // names are the attributes of the causes, made once.
@@ -25,7 +26,7 @@ type names [stall.NumCauses]string
 
 func newNames() (n names) {
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		n[c] = stall.AttrStallPrefix + c.String()
+		n[c] = semconv.AttrStallPrefix + c.String()
 	}
 	return n
 }
@@ -55,17 +56,17 @@ func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
 // believed does not stay beside it.
 func (n *names) write(m pcommon.Map, o *outcome) {
 	m.RemoveIf(func(k string, _ pcommon.Value) bool {
-		return strings.HasPrefix(k, stall.AttrStallPrefix) || k == stall.AttrGCOverlap || k == stall.AttrFidelity
+		return strings.HasPrefix(k, semconv.AttrStallPrefix) || k == semconv.AttrGCOverlap || k == semconv.AttrFidelity
 	})
 	size := 5 // and the boot id
 	n.each(o.share, func(string, time.Duration) { size++ })
 	m.EnsureCapacity(m.Len() + size)
 	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
 	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
-	m.PutDouble(stall.AttrCoverage, o.coverage)
+	m.PutDouble(semconv.AttrCoverage, o.coverage)
 	if o.watched() {
-		m.PutStr(stall.AttrGCOverlap, overlap(o.share.Collections))
-		m.PutStr(stall.AttrFidelity, o.share.Fidelity.String())
+		m.PutStr(semconv.AttrGCOverlap, overlap(o.share.Collections))
+		m.PutStr(semconv.AttrFidelity, o.share.Fidelity.String())
 	}
 }
 
@@ -110,7 +111,7 @@ func (w *writer) conclude(win *window, o *outcome) {
 	}
 	w.a.names.write(m, o)
 	if w.boot != "" {
-		m.PutStr(stall.AttrBootID, w.boot)
+		m.PutStr(semconv.AttrBootID, w.boot)
 	}
 }
 
@@ -122,7 +123,7 @@ func (w *writer) tell(win *window, o *outcome) {
 		rl.ScopeLogs().AppendEmpty().Scope().SetName(scopeName)
 	}
 	r := w.told.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
-	r.SetEventName(stall.EventSlowRequest)
+	r.SetEventName(semconv.EventSlowRequest)
 	r.SetTimestamp(win.span.StartTimestamp())
 	r.SetObservedTimestamp(win.span.EndTimestamp())
 	r.SetSeverityNumber(severity(o.share.Total))
@@ -131,24 +132,24 @@ func (w *writer) tell(win *window, o *outcome) {
 	sentence := o.share.Explain()
 	r.Body().SetStr(short(win.span.Name()) + ": " + sentence)
 	m := r.Attributes()
-	m.PutStr(stall.AttrSentence, sentence)
+	m.PutStr(semconv.AttrSentence, sentence)
 	if boot := cmp.Or(w.h.id.boot, w.boot); boot != "" {
-		m.PutStr(stall.AttrBootID, boot)
+		m.PutStr(semconv.AttrBootID, boot)
 		if w.pid != 0 {
-			m.PutInt(stall.AttrProcessPID, int64(w.pid))
+			m.PutInt(semconv.AttrProcessPID, int64(w.pid))
 		}
 		if win.Start > 0 {
-			m.PutInt(stall.AttrStart, int64(win.Start))
-			m.PutInt(stall.AttrEnd, int64(win.End))
-			m.PutInt(stall.AttrSlack, int64(win.off))
+			m.PutInt(semconv.AttrStart, int64(win.Start))
+			m.PutInt(semconv.AttrEnd, int64(win.End))
+			m.PutInt(semconv.AttrSlack, int64(win.off))
 		}
 	}
-	if route := text(win.span.Attributes(), stall.AttrRoute); route != "" {
-		m.PutStr(stall.AttrRoute, route)
+	if route := text(win.span.Attributes(), semconv.AttrRoute); route != "" {
+		m.PutStr(semconv.AttrRoute, route)
 	}
-	m.PutDouble(stall.AttrDuration, o.share.Total.Seconds())
-	m.PutStr(stall.AttrTraceID, win.span.TraceID().String())
-	m.PutStr(stall.AttrSpanID, win.span.SpanID().String())
+	m.PutDouble(semconv.AttrDuration, o.share.Total.Seconds())
+	m.PutStr(semconv.AttrTraceID, win.span.TraceID().String())
+	m.PutStr(semconv.AttrSpanID, win.span.SpanID().String())
 	w.a.names.write(m, o)
 }
 

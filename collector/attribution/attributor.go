@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,7 +54,7 @@ func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 		of := origin{resource: rl.Resource().Attributes(), stamps: a.config.Probes == ProbesStamped}
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
-				if (r.EventName() == stall.EventSourceStatus) == statuses {
+				if (r.EventName() == semconv.EventSourceStatus) == statuses {
 					a.learn(r, &of)
 				}
 			}
@@ -98,11 +99,11 @@ func (a *Attributor) take(e *event) error {
 		overtaken = overtaken || v.End < l.Watermark()
 	}
 	switch e.name {
-	case stall.EventSourceStatus:
+	case semconv.EventSourceStatus:
 		if err := a.certify(e, h, p, l, c); err != nil {
 			return err
 		}
-	case stall.EventCollection:
+	case semconv.EventCollection:
 		if p != nil {
 			p.pauses.note(e)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -41,10 +42,10 @@ func TestCharges(t *testing.T) {
 	if got := total(got); !cmp.Equal(got, 10e-3, near) {
 		t.Errorf("sum of the owners: got %v, want 10 ms", got)
 	}
-	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "one_collection" {
+	if got := str(t, c.spans[0].Attributes(), semconv.AttrGCOverlap); got != "one_collection" {
 		t.Errorf("overlap: got %s", got)
 	}
-	if len(c.slow) != 1 || str(t, c.slow[0].Attributes(), stall.AttrSentence) == "" {
+	if len(c.slow) != 1 || str(t, c.slow[0].Attributes(), semconv.AttrSentence) == "" {
 		t.Errorf("got %d events of slow spans, want one with a sentence", len(c.slow))
 	}
 	if diff := cmp.Diff(Lost{}, a.Lost(), cmpopts.EquateEmpty()); diff != "" {
@@ -54,7 +55,7 @@ func TestCharges(t *testing.T) {
 
 func total(m map[string]float64) (all float64) {
 	for k, v := range m {
-		if k != stall.AttrCoverage {
+		if k != semconv.AttrCoverage {
 			all += v
 		}
 	}
@@ -84,14 +85,14 @@ func TestNobodyWatched(t *testing.T) {
 		if diff := cmp.Diff(want, floats(span.Attributes()), near); diff != "" {
 			t.Errorf("span %d (-want +got):\n%s", i, diff)
 		}
-		for _, claim := range []string{stall.AttrGCOverlap, stall.AttrFidelity} {
+		for _, claim := range []string{semconv.AttrGCOverlap, semconv.AttrFidelity} {
 			if v, ok := span.Attributes().Get(claim); ok {
 				t.Errorf("span %d: %s %q, want nothing said", i, claim, v.Str())
 			}
 		}
 	}
 	for _, key := range a.series(start) {
-		if strings.Contains(key, stall.AttrGCOverlap) || strings.Contains(key, stall.AttrFidelity) {
+		if strings.Contains(key, semconv.AttrGCOverlap) || strings.Contains(key, semconv.AttrFidelity) {
 			t.Errorf("a series %s of requests that nobody watched", key)
 		}
 	}
@@ -134,13 +135,13 @@ func TestKnownAlthoughUnwatched(t *testing.T) {
 		a.Learn(s.status(stall.ProbeSpin, 101*sec))
 		td := s.span(90*sec, 90*sec+10*ms)
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-		m.PutStr(stall.AttrFidelity, "exact") // of charges that cannot be
-		m.PutStr(stall.AttrGCOverlap, "none")
+		m.PutStr(semconv.AttrFidelity, "exact") // of charges that cannot be
+		m.PutStr(semconv.AttrGCOverlap, "none")
 		m.PutDouble(attrApp, 3600)
 		a.Hold(td, c.sink(), start)
 		a.Flush()
 		attrs := c.spans[0].Attributes()
-		if got := text(attrs, stall.AttrGCOverlap); got != x.want || floats(attrs)[stall.AttrCoverage] != 0 || (text(attrs, stall.AttrFidelity) == "") != (x.want == "") {
+		if got := text(attrs, semconv.AttrGCOverlap); got != x.want || floats(attrs)[semconv.AttrCoverage] != 0 || (text(attrs, semconv.AttrFidelity) == "") != (x.want == "") {
 			t.Errorf("%s: %v, want overlap %q and coverage 0", name, attrs.AsRaw(), x.want)
 		}
 	}
@@ -169,7 +170,7 @@ func TestOverTheLimit(t *testing.T) {
 func TestScopes(t *testing.T) {
 	for _, x := range []struct {
 		scope  stall.Scope
-		source stall.Source
+		source stall.Origin
 		pid    int64
 		want   float64
 	}{

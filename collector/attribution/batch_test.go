@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -24,7 +25,7 @@ func requested(a *Attributor) (n int64) {
 		return 0
 	}
 	for _, m := range md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().All() {
-		if m.Name() == stall.MetricRequests {
+		if m.Name() == semconv.MetricRequests {
 			for _, p := range m.Sum().DataPoints().All() {
 				n += p.IntValue()
 			}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -73,8 +74,8 @@ func BenchmarkCarried(b *testing.B) {
 	a, _, spans := load()
 	for _, s := range spans.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
 		m := s.Attributes()
-		m.PutStr(stall.AttrFidelity, "exact")
-		m.PutStr(stall.AttrGCOverlap, "one_collection")
+		m.PutStr(semconv.AttrFidelity, "exact")
+		m.PutStr(semconv.AttrGCOverlap, "one_collection")
 		for k, v := range of(map[string]float64{
 			"gc.pause": 100e-6, "gc.assist": 50e-6, "sched": 20e-6, "app": 1e-3, "app_or_host": 1.83e-3, "unseen": 0, "coverage": 1,
 		}) {

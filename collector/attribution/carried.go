@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,7 +24,7 @@ type carried struct {
 
 // read takes in what a span carries. It reports false if that is nothing.
 func (o *carried) read(m pcommon.Map) bool {
-	fidelity := text(m, stall.AttrFidelity)
+	fidelity := text(m, semconv.AttrFidelity)
 	if fidelity == "" {
 		return false
 	}
@@ -31,14 +32,14 @@ func (o *carried) read(m pcommon.Map) bool {
 	if fidelity == stall.Exact.String() {
 		o.Fidelity = stall.Exact
 	}
-	o.Collections = max(0, slices.Index(overlaps[:], text(m, stall.AttrGCOverlap)))
+	o.Collections = max(0, slices.Index(overlaps[:], text(m, semconv.AttrGCOverlap)))
 	for k, v := range m.All() {
 		ok := true
 		if part := o.part(k); part != nil {
 			o.Total -= *part // a key that comes twice counts once
 			*part, ok = seconds(v)
 			o.Total += *part
-		} else if k == stall.AttrCoverage {
+		} else if k == semconv.AttrCoverage {
 			if ok = isShare(v); ok {
 				o.coverage = v.Double()
 			}
@@ -64,10 +65,10 @@ func (o *carried) part(key string) *time.Duration {
 		return &o.Uncertain
 	case attrUnseen:
 		return &o.Unseen
-	case stall.AttrCoverage:
+	case semconv.AttrCoverage:
 		return nil
 	}
-	if cause, ours := strings.CutPrefix(key, stall.AttrStallPrefix); ours {
+	if cause, ours := strings.CutPrefix(key, semconv.AttrStallPrefix); ours {
 		if c, err := stall.ParseCause(cause); err == nil {
 			return &o.Charged[c]
 		}
@@ -159,7 +160,7 @@ func (o *carried) isOdd(key string, v pcommon.Value) bool {
 		_, ok := seconds(v)
 		return !ok
 	}
-	return key == stall.AttrCoverage && !isShare(v)
+	return key == semconv.AttrCoverage && !isShare(v)
 }
 
 // put sets an attribute, unless it says the same: what came stays as it came.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -25,7 +26,7 @@ type carrier struct {
 func of(shares map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for owner, v := range shares {
-		all[stall.AttrStallPrefix+owner] = v
+		all[semconv.AttrStallPrefix+owner] = v
 	}
 	return all
 }
@@ -113,8 +114,8 @@ func TestCarried(t *testing.T) {
 			s, a, c := newSender(), New(Config{}), new(catcher)
 			td := s.span(100*sec, 100*sec+10*ms)
 			m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-			m.PutStr(stall.AttrFidelity, x.fidelity)
-			m.PutStr(stall.AttrGCOverlap, "none")
+			m.PutStr(semconv.AttrFidelity, x.fidelity)
+			m.PutStr(semconv.AttrGCOverlap, "none")
 			for k, v := range of(x.brought) {
 				m.PutDouble(k, v)
 			}
@@ -148,14 +149,14 @@ func (a *Attributor) counted(t *testing.T) float64 {
 		for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
 			for _, p := range metric.Sum().DataPoints().All() {
 				sums[metric.Name()] += p.DoubleValue()
-				if b := text(p.Attributes(), stall.AttrLatencyBucket); b != "le_10ms" {
+				if b := text(p.Attributes(), semconv.AttrLatencyBucket); b != "le_10ms" {
 					t.Errorf("%s: bucket %s, want le_10ms", metric.Name(), b)
 				}
 			}
 		}
 	}
-	if got, want := sums[stall.MetricRequestStallTime], sums[stall.MetricRequestTime]; !cmp.Equal(got, want, cmpopts.EquateApprox(0, 1e-9)) {
+	if got, want := sums[semconv.MetricRequestStallTime], sums[semconv.MetricRequestTime]; !cmp.Equal(got, want, cmpopts.EquateApprox(0, 1e-9)) {
 		t.Errorf("the owners have %v s of %v s", got, want)
 	}
-	return sums[stall.MetricRequestTime]
+	return sums[semconv.MetricRequestTime]
 }

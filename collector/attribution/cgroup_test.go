@@ -5,13 +5,14 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // in makes a status that says in which cgroups the process is.
 func (s *sender) in(at int64, cgroups ...int64) plog.Logs {
 	ld := s.status(stall.GCWatch, at)
-	list := attributes(ld).PutEmptySlice(stall.AttrCgroupIDs)
+	list := attributes(ld).PutEmptySlice(semconv.AttrCgroupIDs)
 	for _, id := range cgroups {
 		list.AppendEmpty().SetInt(id)
 	}
@@ -42,7 +43,7 @@ func TestCgroups(t *testing.T) {
 		a.Learn(s.in(99*sec, 8))
 		a.Learn(s.in(100*sec, x.cgroups...))
 		gap := probe.gap(stall.ProbePeriodic, stall.HostThrottled, stall.ScopeCgroup, 100*sec+ms, 100*sec+3*ms)
-		attributes(gap).PutInt(stall.AttrCgroupID, x.gap)
+		attributes(gap).PutInt(semconv.AttrCgroupID, x.gap)
 		a.Learn(gap)
 		a.Learn(s.in(101*sec, x.cgroups...))
 		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,7 +24,7 @@ func TestCopies(t *testing.T) {
 			a.Learn(one.collection(stall.GCWatch, i+1, at+12*ms, at+15*ms, 0))
 			a.Learn(two.collection(stall.GCWatch, i+1, at+apart*sec+16*ms, at+apart*sec+18*ms, 0))
 			a.Learn(two.gap(stall.ProbePeriodic, stall.HostSteal, stall.ScopeMachine, at+apart*sec+19*ms, at+apart*sec+20*ms))
-			for _, s := range []stall.Source{stall.GCWatch, stall.ProbePeriodic} {
+			for _, s := range []stall.Origin{stall.GCWatch, stall.ProbePeriodic} {
 				a.Learn(one.status(s, at+900*ms))
 				a.Learn(two.status(s, at+apart*sec+900*ms))
 			}
@@ -43,7 +44,7 @@ func TestCopies(t *testing.T) {
 				got := floats(attrs)
 				for _, k := range []string{"otelgc.stall.gc.pause", "otelgc.stall.host.steal"} {
 					d, _ := time.ParseDuration(want[k] + "0s")
-					if diff := got[k] - d.Seconds(); diff > 2e-6 || diff < -2e-6 || got[stall.AttrCoverage] != 1 {
+					if diff := got[k] - d.Seconds(); diff > 2e-6 || diff < -2e-6 || got[semconv.AttrCoverage] != 1 {
 						t.Fatalf("%d s apart, span %d: %v, want %s of %v", apart, n, attrs.AsRaw(), k, d)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -21,9 +22,9 @@ func TestDisbelieved(t *testing.T) {
 			for range 3 {
 				td := s.span(100*sec, 100*sec+10*ms)
 				m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-				m.PutStr(stall.AttrFidelity, "exact")
+				m.PutStr(semconv.AttrFidelity, "exact")
 				m.PutDouble(attrApp, longestSpan.Seconds()-1)
-				m.PutDouble(stall.AttrStallPrefix+"host.steal", longestSpan.Seconds()-1)
+				m.PutDouble(semconv.AttrStallPrefix+"host.steal", longestSpan.Seconds()-1)
 				m.PutDouble(attrUnseen, 0)
 				a.Hold(td, c.sink(), start)
 			}
@@ -40,7 +41,7 @@ func TestDisbelieved(t *testing.T) {
 				if diff := cmp.Diff(of(want), floats(span.Attributes()), near); diff != "" {
 					t.Errorf("attributes (-want +got):\n%s", diff)
 				}
-				if got := text(span.Attributes(), stall.AttrFidelity); got != fidelity {
+				if got := text(span.Attributes(), semconv.AttrFidelity); got != fidelity {
 					t.Errorf("fidelity %q, want %q", got, fidelity)
 				}
 			}
@@ -72,16 +73,16 @@ func TestOddFigures(t *testing.T) {
 	s, a, c := newSender(), New(Config{}), new(catcher)
 	td := s.span(100*sec, 100*sec+10*ms)
 	m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-	m.PutStr(stall.AttrFidelity, "exact")
+	m.PutStr(semconv.AttrFidelity, "exact")
 	m.PutDouble(attrApp, 10e-3)
 	m.PutDouble(attrUncertain, -1)
 	m.PutDouble(attrUnseen, math.NaN())
-	m.PutStr(stall.AttrStallPrefix+"sched", "much")
-	m.PutDouble(stall.AttrCoverage, 1.5)
+	m.PutStr(semconv.AttrStallPrefix+"sched", "much")
+	m.PutDouble(semconv.AttrCoverage, 1.5)
 	a.Learn(s.status(stall.GCWatch, 101*sec))
 	a.Hold(td, c.sink(), start)
 	a.Flush()
-	want := map[string]any{stall.AttrFidelity: "exact", attrApp: 10e-3}
+	want := map[string]any{semconv.AttrFidelity: "exact", attrApp: 10e-3}
 	if diff := cmp.Diff(want, c.spans[0].Attributes().AsRaw()); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
@@ -92,7 +93,7 @@ func TestCarriedTwice(t *testing.T) {
 	s, a, c := newSender(), New(Config{}), new(catcher)
 	once := s.span(100*sec, 100*sec+10*ms)
 	m := once.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-	m.PutStr(stall.AttrFidelity, "cycle")
+	m.PutStr(semconv.AttrFidelity, "cycle")
 	m.PutDouble(attrUnseen, 10e-3)
 	m.PutDouble("again", 10e-3)
 	text, err := new(ptrace.JSONMarshaler).MarshalTraces(once)

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -32,7 +33,7 @@ const (
 type event struct {
 	name   string
 	of     identity
-	source stall.Source
+	source stall.Origin
 	stalls []stall.Interval
 	most   []stall.Instant // up to where each stop may have lasted, by the index of stalls; nil: to its end
 	index  int64           // of a collection, 0 if not known
@@ -57,7 +58,7 @@ type status struct {
 func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	e.name = r.EventName()
 	switch e.name {
-	case stall.EventCollection, stall.EventSuspension, stall.EventGap, stall.EventSourceStatus:
+	case semconv.EventCollection, semconv.EventSuspension, semconv.EventGap, semconv.EventSourceStatus:
 	default:
 		return event{}, false, nil
 	}
@@ -71,8 +72,8 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	if boot != "" {
 		e.of.boot = boot // an agent may have stamped it, and no record says better
 	}
-	e.source = parseSource(text(a, stall.AttrSource))
-	if e.of.boot == "" || e.source == stall.NoSource {
+	e.source = parseSource(text(a, semconv.AttrSource))
+	if e.of.boot == "" || e.source == stall.NoOrigin {
 		return event{}, true, errNoIdentity
 	}
 	e.readTarget(a)
@@ -80,13 +81,13 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 		return event{}, true, errNoIdentity
 	}
 	switch e.name {
-	case stall.EventSourceStatus:
+	case semconv.EventSourceStatus:
 		err = e.readStatus(a)
-	case stall.EventCollection:
+	case semconv.EventCollection:
 		err = e.readPauses(a)
-	case stall.EventSuspension:
+	case semconv.EventSuspension:
 		err = e.readOne(a, stall.RuntimeSuspension, stall.ScopeProcess)
-	case stall.EventGap:
+	case semconv.EventGap:
 		err = e.readGap(a)
 	}
 	if err != nil {
@@ -101,10 +102,10 @@ func (e *event) speaks() bool { return isProbe(e.source) || e.source == stall.Ta
 
 // readOne reads the event's own extent as one stall.
 func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {
-	slack, _ := number(a, stall.AttrSlack)
+	slack, _ := number(a, semconv.AttrSlack)
 	v := stall.Interval{
-		Start: instant(a, stall.AttrStart), End: instant(a, stall.AttrEnd), Slack: time.Duration(slack),
-		Cause: c, Source: e.source, Scope: scope, CPU: -1,
+		Start: instant(a, semconv.AttrStart), End: instant(a, semconv.AttrEnd), Slack: time.Duration(slack),
+		Cause: c, Origin: e.source, Scope: scope, CPU: -1,
 	}
 	if !sane(v) {
 		return errTime
@@ -114,11 +115,11 @@ func (e *event) readOne(a pcommon.Map, c stall.Cause, scope stall.Scope) error {
 }
 
 func (e *event) readGap(a pcommon.Map) error {
-	c, err := stall.ParseCause(text(a, stall.AttrCause))
+	c, err := stall.ParseCause(text(a, semconv.AttrCause))
 	if err != nil {
 		return errCause
 	}
-	scope, known := parseScope(text(a, stall.AttrScope))
+	scope, known := parseScope(text(a, semconv.AttrScope))
 	if !known {
 		return errCause
 	}
@@ -126,10 +127,10 @@ func (e *event) readGap(a pcommon.Map) error {
 		return err
 	}
 	v := &e.stalls[0]
-	if cpu, ok := number(a, stall.AttrCPU); ok && cpu >= 0 && cpu < 1<<16 {
+	if cpu, ok := number(a, semconv.AttrCPU); ok && cpu >= 0 && cpu < 1<<16 {
 		v.CPU = int32(cpu)
 	}
-	if id, ok := number(a, stall.AttrCgroupID); ok && id > 0 {
+	if id, ok := number(a, semconv.AttrCgroupID); ok && id > 0 {
 		v.Owner.Cgroup = uint64(id)
 	}
 	if scope == stall.ScopeTarget {
@@ -140,24 +141,24 @@ func (e *event) readGap(a pcommon.Map) error {
 
 // readTarget reads the process that a gap of scope target, or a status, is about.
 func (e *event) readTarget(a pcommon.Map) {
-	if v, ok := a.Get(stall.AttrTargetPID); ok {
+	if v, ok := a.Get(semconv.AttrTargetPID); ok {
 		e.target = processNumber(v)
 	}
-	if ticks, ok := number(a, stall.AttrTargetCreated); ok && ticks > 0 {
+	if ticks, ok := number(a, semconv.AttrTargetCreated); ok && ticks > 0 {
 		e.born = uint64(ticks)
 	}
 }
 
 func (e *event) readPauses(a pcommon.Map) error {
-	e.index, _ = number(a, stall.AttrGCIndex)
-	e.kind = parseKind(text(a, stall.AttrGCKind))
-	starts, ends, slacks := integers(a, stall.AttrPauseStart), integers(a, stall.AttrPauseEnd), integers(a, stall.AttrPauseSlack)
+	e.index, _ = number(a, semconv.AttrGCIndex)
+	e.kind = parseKind(text(a, semconv.AttrGCKind))
+	starts, ends, slacks := integers(a, semconv.AttrPauseStart), integers(a, semconv.AttrPauseEnd), integers(a, semconv.AttrPauseSlack)
 	mosts := pcommon.NewSlice()
 	if e.source == stall.Dotnet {
 		// From the event that begins the restart to the one that ends it threads may
 		// run or not. A Go pause ends when another thread runs, which is known: its
 		// bound is when the runtime reported the end.
-		mosts = integers(a, stall.AttrPauseEndMax)
+		mosts = integers(a, semconv.AttrPauseEndMax)
 	}
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
@@ -165,7 +166,7 @@ func (e *event) readPauses(a pcommon.Map) error {
 	for i := range starts.Len() {
 		v := stall.Interval{
 			Start: stall.Instant(starts.At(i).Int()), End: stall.Instant(ends.At(i).Int()),
-			Cause: stall.GCPause, Source: e.source, CPU: -1,
+			Cause: stall.GCPause, Origin: e.source, CPU: -1,
 		}
 		if i < slacks.Len() {
 			v.Slack = time.Duration(slacks.At(i).Int())
@@ -187,16 +188,16 @@ func (e *event) readPauses(a pcommon.Map) error {
 
 func (e *event) readStatus(a pcommon.Map) error {
 	s := &e.status
-	s.since, s.at, s.watermark = instant(a, stall.AttrStart), instant(a, stall.AttrEnd), instant(a, stall.AttrWatermark)
-	offset, ok := number(a, stall.AttrWallOffset)
-	wallError, _ := number(a, stall.AttrWallError)
+	s.since, s.at, s.watermark = instant(a, semconv.AttrStart), instant(a, semconv.AttrEnd), instant(a, semconv.AttrWatermark)
+	offset, ok := number(a, semconv.AttrWallOffset)
+	wallError, _ := number(a, semconv.AttrWallError)
 	if s.at <= 0 || s.at > latest || s.since < 0 || s.since > s.at || s.watermark < 0 ||
 		s.watermark > s.at || !ok || offset < -farthest/2 || offset > farthest/2 || wallError < 0 || wallError > int64(maxSlack) {
 		return errTime
 	}
 	s.offset, s.wallError = time.Duration(offset), time.Duration(wallError)
 	s.cgroups = readCgroups(a)
-	starts, ends := integers(a, stall.AttrUnseenStart), integers(a, stall.AttrUnseenEnd)
+	starts, ends := integers(a, semconv.AttrUnseenStart), integers(a, semconv.AttrUnseenEnd)
 	if starts.Len() != ends.Len() || starts.Len() > maxList {
 		return errTime
 	}

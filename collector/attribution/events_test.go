@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -35,7 +36,7 @@ type sender struct {
 type teller struct {
 	boot   string
 	pid    int64
-	source stall.Source
+	source stall.Origin
 }
 
 func newSender() *sender {
@@ -43,65 +44,65 @@ func newSender() *sender {
 }
 
 func (s *sender) resource(m pcommon.Map) {
-	m.PutInt(stall.AttrProcessPID, s.pid)
+	m.PutInt(semconv.AttrProcessPID, s.pid)
 	for k, v := range s.with {
 		m.PutStr(k, v)
 	}
 }
 
-func (s *sender) event(name string, source stall.Source, start, end int64, more func(pcommon.Map)) plog.Logs {
+func (s *sender) event(name string, source stall.Origin, start, end int64, more func(pcommon.Map)) plog.Logs {
 	ld := plog.NewLogs()
 	rl := ld.ResourceLogs().AppendEmpty()
 	s.resource(rl.Resource().Attributes())
 	r := rl.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
 	r.SetEventName(name)
 	m := r.Attributes()
-	m.PutStr(stall.AttrBootID, s.boot)
-	m.PutInt(stall.AttrProcessPID, s.pid)
-	m.PutStr(stall.AttrSource, source.String())
-	m.PutInt(stall.AttrStart, start)
-	m.PutInt(stall.AttrEnd, end)
+	m.PutStr(semconv.AttrBootID, s.boot)
+	m.PutInt(semconv.AttrProcessPID, s.pid)
+	m.PutStr(semconv.AttrSource, source.String())
+	m.PutInt(semconv.AttrStart, start)
+	m.PutInt(semconv.AttrEnd, end)
 	if more != nil {
 		more(m)
 	}
 	return ld
 }
 
-func (s *sender) status(source stall.Source, at int64) plog.Logs {
+func (s *sender) status(source stall.Origin, at int64) plog.Logs {
 	from, ok := s.told[teller{s.boot, s.pid, source}]
 	if !ok || from > at {
 		from = at - sec
 	}
 	s.told[teller{s.boot, s.pid, source}] = at
-	return s.event(stall.EventSourceStatus, source, max(from, 0), at, func(m pcommon.Map) {
-		m.PutInt(stall.AttrWatermark, at)
-		m.PutInt(stall.AttrWallOffset, s.off)
-		m.PutInt(stall.AttrWallError, 100)
+	return s.event(semconv.EventSourceStatus, source, max(from, 0), at, func(m pcommon.Map) {
+		m.PutInt(semconv.AttrWatermark, at)
+		m.PutInt(semconv.AttrWallOffset, s.off)
+		m.PutInt(semconv.AttrWallError, 100)
 	})
 }
 
-func (s *sender) collection(source stall.Source, index, start, end, slack int64) plog.Logs {
+func (s *sender) collection(source stall.Origin, index, start, end, slack int64) plog.Logs {
 	return s.collectionOf(gc.NoKind, source, index, start, end, slack)
 }
 
-func (s *sender) collectionOf(kind gc.Kind, source stall.Source, index, start, end, slack int64) plog.Logs {
-	return s.event(stall.EventCollection, source, start, end, func(m pcommon.Map) {
-		m.PutInt(stall.AttrGCIndex, index)
+func (s *sender) collectionOf(kind gc.Kind, source stall.Origin, index, start, end, slack int64) plog.Logs {
+	return s.event(semconv.EventCollection, source, start, end, func(m pcommon.Map) {
+		m.PutInt(semconv.AttrGCIndex, index)
 		if kind != gc.NoKind {
-			m.PutStr(stall.AttrGCKind, kind.String())
+			m.PutStr(semconv.AttrGCKind, kind.String())
 		}
-		m.PutEmptySlice(stall.AttrPauseStart).AppendEmpty().SetInt(start)
-		m.PutEmptySlice(stall.AttrPauseEnd).AppendEmpty().SetInt(end)
-		m.PutEmptySlice(stall.AttrPauseSlack).AppendEmpty().SetInt(slack)
+		m.PutEmptySlice(semconv.AttrPauseStart).AppendEmpty().SetInt(start)
+		m.PutEmptySlice(semconv.AttrPauseEnd).AppendEmpty().SetInt(end)
+		m.PutEmptySlice(semconv.AttrPauseSlack).AppendEmpty().SetInt(slack)
 	})
 }
 
-func (s *sender) gap(source stall.Source, cause stall.Cause, scope stall.Scope, start, end int64) plog.Logs {
-	return s.event(stall.EventGap, source, start, end, func(m pcommon.Map) {
-		m.PutStr(stall.AttrCause, cause.String())
-		m.PutStr(stall.AttrScope, scope.String())
+func (s *sender) gap(source stall.Origin, cause stall.Cause, scope stall.Scope, start, end int64) plog.Logs {
+	return s.event(semconv.EventGap, source, start, end, func(m pcommon.Map) {
+		m.PutStr(semconv.AttrCause, cause.String())
+		m.PutStr(semconv.AttrScope, scope.String())
 		if scope == stall.ScopeTarget {
-			m.PutInt(stall.AttrTargetPID, s.pid)
+			m.PutInt(semconv.AttrTargetPID, s.pid)
 		}
 	})
 }
@@ -113,7 +114,7 @@ func (s *sender) span(start, end int64) ptrace.Traces {
 	s.resource(rs.Resource().Attributes())
 	rs.Resource().Attributes().PutStr("service.name", "shop")
 	if !s.bare {
-		rs.Resource().Attributes().PutStr(stall.AttrBootID, s.boot)
+		rs.Resource().Attributes().PutStr(semconv.AttrBootID, s.boot)
 	}
 	sp := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	sp.SetKind(ptrace.SpanKindServer)

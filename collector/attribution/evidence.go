@@ -105,7 +105,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 	for _, l := range v.runtime {
 		switch {
 		case l == nil:
-		case isProbe(l.Source()): // one in the process, which speaks for it alone
+		case isProbe(l.Origin()): // one in the process, which speaks for it alone
 			e.Host = append(e.Host, own(j.of(l, all))...)
 		default:
 			e.Process = append(e.Process, j.of(l, all)...)

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -105,7 +106,7 @@ func TestOneFallsSilent(t *testing.T) {
 	a.Learn(lives.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
 	a.Learn(lives.status(stall.Dotnet, 101*sec))
 	td := lives.span(100*sec, 100*sec+10*ms)
-	td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+	td.ResourceSpans().At(0).Resource().Attributes().Remove(semconv.AttrProcessPID)
 	a.Hold(td, c.sink(), start)
 	if a.Tick(start); len(c.spans) != 0 {
 		t.Fatal("the span went on while both could be meant")
@@ -151,16 +152,16 @@ func TestTargetInContainer(t *testing.T) {
 		}
 		status := s.status(stall.Dotnet, 101*sec)
 		if x.told {
-			status.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().PutInt(stall.AttrTargetPID, outer)
+			status.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().PutInt(semconv.AttrTargetPID, outer)
 		}
 		a.Learn(status)
 		side := newSender() // the sidecar, which is a process of its own
 		side.pid = 77
-		a.Learn(side.event(stall.EventGap, stall.TargetWatch, 100*sec+ms, 100*sec+3*ms, func(a pcommon.Map) {
-			a.PutStr(stall.AttrCause, stall.HostPreempted.String())
-			a.PutStr(stall.AttrScope, stall.ScopeTarget.String())
-			a.PutInt(stall.AttrTargetPID, outer)
-			a.PutInt(stall.AttrTargetCreated, x.born)
+		a.Learn(side.event(semconv.EventGap, stall.TargetWatch, 100*sec+ms, 100*sec+3*ms, func(a pcommon.Map) {
+			a.PutStr(semconv.AttrCause, stall.HostPreempted.String())
+			a.PutStr(semconv.AttrScope, stall.ScopeTarget.String())
+			a.PutInt(semconv.AttrTargetPID, outer)
+			a.PutInt(semconv.AttrTargetCreated, x.born)
 		}))
 		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
 		a.Flush()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,7 +16,7 @@ func TestStampedSpans(t *testing.T) {
 	a.Learn(s.collection(stall.Dotnet, 1, 100*sec+ms, 100*sec+4*ms, 0))
 	a.Learn(s.status(stall.Dotnet, 101*sec))
 	td := s.span(100*sec, 100*sec+10*ms)
-	td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+	td.ResourceSpans().At(0).Resource().Attributes().Remove(semconv.AttrProcessPID)
 	a.Hold(td, c.sink(), start)
 	a.Flush()
 	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got == 0 {
@@ -40,7 +41,7 @@ func TestRebooted(t *testing.T) {
 	if got := floats(attrs)["otelgc.stall.gc.pause"]; got == 0 {
 		t.Errorf("charges %v, want the pause of the second boot", floats(attrs))
 	}
-	if got := str(t, attrs, stall.AttrBootID); got != "second" {
+	if got := str(t, attrs, semconv.AttrBootID); got != "second" {
 		t.Errorf("boot id on the span: got %q, want the one that was found", got)
 	}
 }
@@ -55,11 +56,11 @@ func TestBootIDOnSpansOnly(t *testing.T) {
 	annotated := func(boots ...string) int {
 		c.spans = nil
 		td := s.span(100*sec, 100*sec+10*ms) // without one of its own
-		td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+		td.ResourceSpans().At(0).Resource().Attributes().Remove(semconv.AttrProcessPID)
 		for _, boot := range boots {
 			more := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
-			more.Attributes().PutStr(stall.AttrBootID, boot)
-			more.Attributes().PutInt(stall.AttrProcessPID, 42)
+			more.Attributes().PutStr(semconv.AttrBootID, boot)
+			more.Attributes().PutInt(semconv.AttrProcessPID, 42)
 		}
 		a.Hold(td, c.sink(), start)
 		a.Flush()

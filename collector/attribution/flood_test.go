@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -58,7 +59,7 @@ func TestFlood(t *testing.T) {
 			}
 			ld := s.status(stall.GCWatch, at())
 			a := attributes(ld)
-			for _, k := range []string{stall.AttrStart, stall.AttrWatermark, stall.AttrWallOffset, stall.AttrWallError}[random.IntN(5):] {
+			for _, k := range []string{semconv.AttrStart, semconv.AttrWatermark, semconv.AttrWallOffset, semconv.AttrWallError}[random.IntN(5):] {
 				a.PutInt(k, at())
 			}
 			return ld
@@ -72,7 +73,7 @@ func TestFlood(t *testing.T) {
 			s := newSender()
 			s.boot = "another"
 			ld := s.collection(stall.GCWatch, i, 200*sec, 201*sec, 0)
-			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
+			for _, k := range []string{semconv.AttrPauseStart, semconv.AttrPauseEnd} {
 				list := attributes(ld).PutEmptySlice(k)
 				for n := range maxList {
 					list.AppendEmpty().SetInt(200*sec + i*sec + int64(n*32-len(k)))
@@ -83,9 +84,9 @@ func TestFlood(t *testing.T) {
 		"statuses that do not follow": func(i int64) plog.Logs {
 			ld := anyone().status(stall.GCWatch, 200*sec+i*ms)
 			a := attributes(ld)
-			a.PutStr(stall.AttrBootID, fmt.Sprint("another", i%8))
-			a.PutInt(stall.AttrStart, 200*sec+i*ms-1)
-			for _, k := range []string{stall.AttrUnseenStart, stall.AttrUnseenEnd} {
+			a.PutStr(semconv.AttrBootID, fmt.Sprint("another", i%8))
+			a.PutInt(semconv.AttrStart, 200*sec+i*ms-1)
+			for _, k := range []string{semconv.AttrUnseenStart, semconv.AttrUnseenEnd} {
 				list := a.PutEmptySlice(k)
 				for n := range int64(maxList) {
 					list.AppendEmpty().SetInt(100*sec + n*2 + int64(len(k)%2))

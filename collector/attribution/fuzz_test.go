@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -43,7 +44,7 @@ func FuzzAttributor(f *testing.F) {
 	many, flood := plog.NewLogs(), newSender()
 	for i := range int64(200) {
 		flood.pid, flood.with = i%8+1, m{attrServiceName: fmt.Sprint(i)}
-		flood.status([]stall.Source{stall.GCWatch, stall.ProbeSpin}[i%2], 100*sec+i*sec).ResourceLogs().MoveAndAppendTo(many.ResourceLogs())
+		flood.status([]stall.Origin{stall.GCWatch, stall.ProbeSpin}[i%2], 100*sec+i*sec).ResourceLogs().MoveAndAppendTo(many.ResourceLogs())
 	}
 	seed(many, s.span(100*sec, 100*sec+10*ms))
 	two := s.span(100*sec, 100*sec+10*ms)
@@ -57,8 +58,8 @@ func FuzzAttributor(f *testing.F) {
 	}{{attrApp, 5e-3}, {attrApp, 600_000}, {attrAppOrHost, 10e-3}, {attrUnseen, 9e-3}} {
 		td := s.span(100*sec, 100*sec+10*ms)
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-		m.PutStr(stall.AttrFidelity, "exact")
-		m.PutDouble(stall.AttrCoverage, 1)
+		m.PutStr(semconv.AttrFidelity, "exact")
+		m.PutDouble(semconv.AttrCoverage, 1)
 		m.PutDouble(x.owner, x.has)
 		seed(all, td)
 	}
@@ -155,12 +156,12 @@ func checkShares(t *testing.T, span ptrace.Span) {
 	if brought {
 		want = time.Duration(total)
 	}
-	cover, ok := m.Get(stall.AttrCoverage)
+	cover, ok := m.Get(semconv.AttrCoverage)
 	if !ok && !brought || ok && !isShare(cover) {
 		t.Fatalf("coverage of %v", m.AsRaw())
 	}
-	if _, watched := m.Get(stall.AttrFidelity); !watched && cover.Double() == 0 {
-		m.PutStr(stall.AttrFidelity, "cycle") // nobody knows that
+	if _, watched := m.Get(semconv.AttrFidelity); !watched && cover.Double() == 0 {
+		m.PutStr(semconv.AttrFidelity, "cycle") // nobody knows that
 	}
 	var own carried
 	if !own.read(m) || own.odd || own.Total != want {
@@ -175,7 +176,7 @@ func FuzzParse(f *testing.F) {
 	for _, ld := range []plog.Logs{
 		s.collection(stall.GCWatch, 1, 100*sec, 100*sec+ms, 5), s.status(stall.GCWatch, 101*sec),
 		s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, 100*sec+2*ms, 100*sec+4*ms),
-		s.event(stall.EventSuspension, stall.GoTrace, sec, sec+ms, nil), s.event("another", stall.GoTrace, sec, sec+ms, nil),
+		s.event(semconv.EventSuspension, stall.GoTrace, sec, sec+ms, nil), s.event("another", stall.GoTrace, sec, sec+ms, nil),
 	} {
 		b, err := new(plog.ProtoMarshaler).MarshalLogs(ld)
 		if err != nil {
@@ -206,7 +207,7 @@ func FuzzParse(f *testing.F) {
 
 func checkEvent(t *testing.T, e *event) {
 	t.Helper()
-	if e.of.boot == "" || e.source == stall.NoSource || e.of.number < 0 || len(e.stalls) > maxList || len(e.status.unseen) > maxList {
+	if e.of.boot == "" || e.source == stall.NoOrigin || e.of.number < 0 || len(e.stalls) > maxList || len(e.status.unseen) > maxList {
 		t.Fatalf("%+v", e)
 	}
 	for _, v := range e.stalls {
@@ -214,7 +215,7 @@ func checkEvent(t *testing.T, e *event) {
 			t.Fatalf("stall %+v", v)
 		}
 	}
-	if st := &e.status; e.name == stall.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > latest || st.wallError < 0) {
+	if st := &e.status; e.name == semconv.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > latest || st.wallError < 0) {
 		t.Fatalf("status %+v", st)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -144,9 +145,9 @@ func TestOddAttributes(t *testing.T) {
 		resource := td.ResourceSpans().At(0).Resource().Attributes()
 		span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 		for _, k := range []string{
-			stall.AttrBootID, stall.AttrProcessPID, stall.AttrProcessCreation, stall.AttrHostID, stall.AttrHostName, attrContainerID, attrPodUID,
-			stall.AttrSource, stall.AttrEnd, stall.AttrWatermark, stall.AttrWallOffset, stall.AttrUnseenStart, "service.name",
-			stall.AttrFidelity, stall.AttrGCOverlap, stall.AttrCoverage, attrUnseen, attrAppOrHost,
+			semconv.AttrBootID, semconv.AttrProcessPID, semconv.AttrProcessCreation, semconv.AttrHostID, semconv.AttrHostName, attrContainerID, attrPodUID,
+			semconv.AttrSource, semconv.AttrEnd, semconv.AttrWatermark, semconv.AttrWallOffset, semconv.AttrUnseenStart, "service.name",
+			semconv.AttrFidelity, semconv.AttrGCOverlap, semconv.AttrCoverage, attrUnseen, attrAppOrHost,
 		} {
 			put(event, k)
 			put(resource, k)

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // maxName bounds every name that is kept of somebody else's telemetry.
@@ -55,13 +55,13 @@ func (id *identity) readAll(m pcommon.Map) {
 func (id *identity) read(key string, v pcommon.Value) {
 	var field *string
 	switch key {
-	case stall.AttrBootID:
+	case semconv.AttrBootID:
 		field = &id.boot
-	case stall.AttrHostID:
+	case semconv.AttrHostID:
 		field = &id.hostID
-	case stall.AttrHostName:
+	case semconv.AttrHostName:
 		field = &id.hostName
-	case stall.AttrProcessCreation:
+	case semconv.AttrProcessCreation:
 		field = &id.created
 	case attrContainerID:
 		field = &id.container
@@ -73,7 +73,7 @@ func (id *identity) read(key string, v pcommon.Value) {
 		field = &id.instance
 	case attrServiceName:
 		field = &id.service
-	case stall.AttrProcessPID:
+	case semconv.AttrProcessPID:
 		id.number = processNumber(v)
 		return
 	default:
@@ -107,14 +107,14 @@ func identifySpans(rs ptrace.ResourceSpans) identity {
 	said := id
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			boot, ok := s.Attributes().Get(stall.AttrBootID)
+			boot, ok := s.Attributes().Get(semconv.AttrBootID)
 			if !ok {
 				continue
 			}
 			own := id
-			own.read(stall.AttrBootID, boot)
-			if pid, ok := s.Attributes().Get(stall.AttrProcessPID); ok {
-				own.read(stall.AttrProcessPID, pid)
+			own.read(semconv.AttrBootID, boot)
+			if pid, ok := s.Attributes().Get(semconv.AttrProcessPID); ok {
+				own.read(semconv.AttrProcessPID, pid)
 			}
 			if said.boot != "" && said != own {
 				return id

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -39,7 +40,7 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 		w.pid = v.process.id.number
 	}
 	resource := h.spans.Resource().Attributes()
-	if text(resource, stall.AttrBootID) == "" {
+	if text(resource, semconv.AttrBootID) == "" {
 		w.boot = v.boot
 	}
 	if !v.walls.known() {

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -35,7 +36,7 @@ func (r *tale) another() {
 		s.with[attrContainerID] = strconv.Itoa(int(c))
 	}
 	if r.next(3) == 0 {
-		s.with[stall.AttrHostName] = strconv.Itoa(int(r.next(3)))
+		s.with[semconv.AttrHostName] = strconv.Itoa(int(r.next(3)))
 	}
 }
 
@@ -46,7 +47,7 @@ func (r *tale) event(now int64) plog.Logs {
 	if s.with == nil || r.next(3) == 0 {
 		r.another()
 	}
-	source := stall.Source(1 + r.next(int(stall.NumSources)-1))
+	source := stall.Origin(1 + r.next(int(stall.NumOrigins)-1))
 	at := max(1, now-r.next(8)*r.next(3)*sec)
 	if r.next(64) == 0 {
 		at = now * (1 + r.next(1000))
@@ -56,8 +57,8 @@ func (r *tale) event(now int64) plog.Logs {
 		return r.status(source, at)
 	case 2:
 		ld := s.gap(source, stall.HostSteal, stall.Scope(r.next(int(stall.NumScopes))), at, at+r.next(9)*ms)
-		attributes(ld).PutInt(stall.AttrTargetPID, 1+r.next(3))
-		attributes(ld).PutInt(stall.AttrTargetCreated, r.next(3))
+		attributes(ld).PutInt(semconv.AttrTargetPID, 1+r.next(3))
+		attributes(ld).PutInt(semconv.AttrTargetCreated, r.next(3))
 		return ld
 	}
 	ld := s.collection(source, 0, at, at+r.next(9)*ms, 0)
@@ -69,13 +70,13 @@ func (r *tale) event(now int64) plog.Logs {
 }
 
 // status makes one that follows the last of its source, or not quite.
-func (r *tale) status(source stall.Source, at int64) plog.Logs {
+func (r *tale) status(source stall.Origin, at int64) plog.Logs {
 	s := r.s
 	s.told[teller{s.boot, s.pid, source}] = max(0, at-r.next(5)*sec)
 	ld := s.status(source, at)
 	a := attributes(ld)
-	a.PutInt(stall.AttrTargetPID, r.next(3))
-	starts, ends, cgroups := a.PutEmptySlice(stall.AttrUnseenStart), a.PutEmptySlice(stall.AttrUnseenEnd), a.PutEmptySlice(stall.AttrCgroupIDs)
+	a.PutInt(semconv.AttrTargetPID, r.next(3))
+	starts, ends, cgroups := a.PutEmptySlice(semconv.AttrUnseenStart), a.PutEmptySlice(semconv.AttrUnseenEnd), a.PutEmptySlice(semconv.AttrCgroupIDs)
 	for range r.next(2) * r.next(5) {
 		starts.AppendEmpty().SetInt(max(0, at-r.next(5)*sec))
 		ends.AppendEmpty().SetInt(at + r.next(2)*sec)

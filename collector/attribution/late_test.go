@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -38,7 +39,7 @@ func TestLateDuplicatedOutOfOrder(t *testing.T) {
 	if !cmp.Equal(got, 20e-3, cmpopts.EquateApprox(0, 2e-6)) {
 		t.Errorf("gc.pause: got %v, want 20 ms", got)
 	}
-	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "several_collections" {
+	if got := str(t, c.spans[0].Attributes(), semconv.AttrGCOverlap); got != "several_collections" {
 		t.Errorf("overlap: got %s", got)
 	}
 	if got := a.Lost().Duplicates; got != 2 {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -20,20 +21,20 @@ import (
 func (r *tale) lie(now int64) plog.Logs {
 	s := r.s
 	s.boot, s.off = boot, offset+[]int64{0, 0, sec, -3 * sec, 3600 * sec, -offset}[r.next(6)]
-	s.pid, s.with = []int64{99, 42, 50, 7, 1}[r.next(5)], m{stall.AttrBootID: boot}
+	s.pid, s.with = []int64{99, 42, 50, 7, 1}[r.next(5)], m{semconv.AttrBootID: boot}
 	for _, x := range []struct {
 		key    string
 		values []string
 	}{
 		{attrServiceName, []string{"", "shop", "x"}}, {attrContainerID, []string{"", "abc", "def"}}, {attrInstanceID, []string{"", "x"}},
-		{stall.AttrHostName, []string{"", "node", "x"}}, {stall.AttrHostID, []string{"", "a", "b"}}, {attrPodUID, []string{"", "u"}},
-		{stall.AttrProcessCreation, []string{"", "2026-11-21T10:00:00.25Z", "soon"}},
+		{semconv.AttrHostName, []string{"", "node", "x"}}, {semconv.AttrHostID, []string{"", "a", "b"}}, {attrPodUID, []string{"", "u"}},
+		{semconv.AttrProcessCreation, []string{"", "2026-11-21T10:00:00.25Z", "soon"}},
 	} {
 		if v := x.values[r.next(len(x.values))]; v != "" {
 			s.with[x.key] = v
 		}
 	}
-	source := stall.Source(1 + r.next(int(stall.NumSources)-1))
+	source := stall.Origin(1 + r.next(int(stall.NumOrigins)-1))
 	at := max(1, now+[]int64{0, 500 * ms, -sec, 2 * sec, 12 * sec, -12 * sec, 7200 * sec, -now}[r.next(8)])
 	var ld plog.Logs
 	switch r.next(4) {
@@ -41,16 +42,16 @@ func (r *tale) lie(now int64) plog.Logs {
 		ld = r.status(source, at)
 	case 2:
 		ld = s.gap(source, stall.HostThrottled+stall.Cause(r.next(8)), stall.Scope(r.next(int(stall.NumScopes))), at, at+r.next(20)*ms)
-		attributes(ld).PutInt(stall.AttrTargetPID, []int64{0, 42, 50, 7}[r.next(4)])
-		attributes(ld).PutInt(stall.AttrTargetCreated, r.next(3))
+		attributes(ld).PutInt(semconv.AttrTargetPID, []int64{0, 42, 50, 7}[r.next(4)])
+		attributes(ld).PutInt(semconv.AttrTargetCreated, r.next(3))
 	default:
 		ld = s.collection(source, r.next(200), at, at+r.next(20)*ms, r.next(3)*ms)
 	}
 	if r.next(2) == 0 {
-		attributes(ld).PutStr(stall.AttrStamp, stall.StampSidecar)
+		attributes(ld).PutStr(semconv.AttrStamp, semconv.StampSidecar)
 	}
 	if r.next(2) == 0 {
-		attributes(ld).PutStr(stall.AttrBootID, "another")
+		attributes(ld).PutStr(semconv.AttrBootID, "another")
 	}
 	return ld
 }

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,9 +29,9 @@ const liesFor = 24 // seconds, so that what takes sixteen statuses takes place
 func newTruth(c Config) *truth {
 	h := &truth{a: New(c), goes: newSender(), net: newSender(), sidecar: newSender(), netSpans: newSender(), second: 100}
 	h.goes.with = m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc"}
-	h.net.pid, h.net.with = 50, m{attrServiceName: "shop", attrContainerID: "def", stall.AttrProcessCreation: "2026-11-21T10:00:00.25Z", stall.AttrStamp: stall.StampSidecar}
+	h.net.pid, h.net.with = 50, m{attrServiceName: "shop", attrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z", semconv.AttrStamp: semconv.StampSidecar}
 	h.netSpans.pid, h.netSpans.with = 50, m{attrContainerID: "def"}
-	h.sidecar.pid, h.sidecar.with = 7, m{stall.AttrHostName: "node", stall.AttrStamp: stall.StampSidecar}
+	h.sidecar.pid, h.sidecar.with = 7, m{semconv.AttrHostName: "node", semconv.AttrStamp: semconv.StampSidecar}
 	h.tell()
 	return h
 }
@@ -86,7 +87,7 @@ type liar struct {
 }
 
 // wrong are a status and a collection of a clock that is that far off.
-func wrong(l *sender, source stall.Source, at, off int64) []plog.Logs {
+func wrong(l *sender, source stall.Origin, at, off int64) []plog.Logs {
 	l.off = offset + off
 	return []plog.Logs{l.collection(source, at/sec, at+10*ms, at+20*ms, 0), l.status(source, at+500*ms)}
 }
@@ -113,7 +114,7 @@ var liars = map[string]liar{
 	"it says that it is many probes": {
 		says: func(l *sender, at int64) (all []plog.Logs) {
 			for i := range int64(3 * keptProbes) {
-				l.with = m{stall.AttrHostName: fmt.Sprint(at, i)}
+				l.with = m{semconv.AttrHostName: fmt.Sprint(at, i)}
 				all = append(all, wrong(l, stall.ProbeSpin, at+12*sec, 3*sec)...)
 			}
 			return all
@@ -123,17 +124,17 @@ var liars = map[string]liar{
 	"it stamps its records itself": {
 		says: func(l *sender, at int64) []plog.Logs {
 			ld := l.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeMachine, at+10*ms, at+20*ms)
-			attributes(ld).PutStr(stall.AttrStamp, stall.StampSidecar)
+			attributes(ld).PutStr(semconv.AttrStamp, semconv.StampSidecar)
 			return []plog.Logs{ld}
 		},
 		shows: "unstamped",
 	},
 	"it tells what the machine did to another": {
 		says: func(l *sender, at int64) []plog.Logs {
-			return []plog.Logs{l.event(stall.EventGap, stall.TargetWatch, at+10*ms, at+20*ms, func(a pcommon.Map) {
-				a.PutStr(stall.AttrCause, stall.HostPreempted.String())
-				a.PutStr(stall.AttrScope, stall.ScopeTarget.String())
-				a.PutInt(stall.AttrTargetPID, 42)
+			return []plog.Logs{l.event(semconv.EventGap, stall.TargetWatch, at+10*ms, at+20*ms, func(a pcommon.Map) {
+				a.PutStr(semconv.AttrCause, stall.HostPreempted.String())
+				a.PutStr(semconv.AttrScope, stall.ScopeTarget.String())
+				a.PutInt(semconv.AttrTargetPID, 42)
 			})}
 		},
 		shows: "unstamped",
@@ -141,20 +142,20 @@ var liars = map[string]liar{
 	"it says that it is in another's cgroup, and its target": {
 		says: func(l *sender, at int64) []plog.Logs {
 			ld := l.status(stall.GCWatch, at+500*ms)
-			attributes(ld).PutEmptySlice(stall.AttrCgroupIDs).AppendEmpty().SetInt(1)
-			attributes(ld).PutInt(stall.AttrTargetPID, 42)
+			attributes(ld).PutEmptySlice(semconv.AttrCgroupIDs).AppendEmpty().SetInt(1)
+			attributes(ld).PutInt(semconv.AttrTargetPID, 42)
 			return []plog.Logs{ld}
 		},
 	},
 	"its records say that they are of another machine": {
 		says: func(l *sender, at int64) (all []plog.Logs) {
-			l.pid, l.with = 42, m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc", stall.AttrBootID: "the agent's own"}
+			l.pid, l.with = 42, m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc", semconv.AttrBootID: "the agent's own"}
 			return wrong(l, stall.GCWatch, at, 3*sec)
 		},
 	},
 	"it has another host id, and another clock": { // as copies of a machine have
 		says: func(l *sender, at int64) []plog.Logs {
-			l.with = m{stall.AttrHostID: "another"}
+			l.with = m{semconv.AttrHostID: "another"}
 			return append(wrong(l, stall.GCWatch, at, 40*sec), wrong(l, stall.ProbePeriodic, at, 40*sec)...)
 		},
 		shows: "disagreements",
@@ -167,7 +168,7 @@ var liars = map[string]liar{
 	},
 	"another's pid, and a creation time": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 42, m{stall.AttrProcessCreation: "2026-11-21T09:00:00.25Z"}
+			l.pid, l.with = 42, m{semconv.AttrProcessCreation: "2026-11-21T09:00:00.25Z"}
 			return wrong(l, stall.GCWatch, at, 0)
 		},
 	},
@@ -180,7 +181,7 @@ var liars = map[string]liar{
 	},
 	"it says all that the sidecar says of a .NET process": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 50, m{attrServiceName: "shop", attrContainerID: "def", stall.AttrProcessCreation: "2026-11-21T10:00:00.25Z"}
+			l.pid, l.with = 50, m{attrServiceName: "shop", attrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z"}
 			return wrong(l, stall.Dotnet, at, 0)
 		},
 	},
@@ -258,7 +259,7 @@ func TestWhoIsHeard(t *testing.T) {
 	} {
 		a, c := New(Config{Probes: x.probes}), new(catcher)
 		sidecar, l, s := newSender(), newSender(), newSender()
-		sidecar.pid, sidecar.with = 7, m{stall.AttrHostName: "node", stall.AttrStamp: stall.StampSidecar}
+		sidecar.pid, sidecar.with = 7, m{semconv.AttrHostName: "node", semconv.AttrStamp: semconv.StampSidecar}
 		l.pid, l.off = 99, offset+3*sec
 		for _, at := range []int64{99 * sec, 100 * sec, 101 * sec} {
 			a.Learn(sidecar.status(stall.ProbeSpin, at))

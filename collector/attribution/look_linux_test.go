@@ -85,7 +85,7 @@ func BenchmarkLook(b *testing.B) {
 			for i := range most {
 				s := newSender()
 				s.boot, s.with, s.off = x.boot(i), x.with(i), s.off+int64(i)*x.off
-				for _, source := range []stall.Source{stall.GCWatch, stall.ProbeSpin} {
+				for _, source := range []stall.Origin{stall.GCWatch, stall.ProbeSpin} {
 					a.Learn(s.status(source, 100*sec))
 				}
 			}

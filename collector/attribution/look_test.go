@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -27,7 +28,7 @@ func TestLookedAgain(t *testing.T) {
 		},
 	} {
 		s, a := newSender(), New(Config{})
-		s.with = m{stall.AttrHostName: "theirs"}
+		s.with = m{semconv.AttrHostName: "theirs"}
 		span := &held{id: identity{boot: boot, number: 42, hostName: "ours"}, begin: 150*sec + offset}
 		x.before(s, a)
 		if a.known.look(span); span.found.process == nil {

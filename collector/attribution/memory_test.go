@@ -101,7 +101,7 @@ func TestMemory(t *testing.T) {
 		},
 		"sources": func(i int, s *sender) (plog.Logs, ptrace.Traces) {
 			s.pid = int64(i/4 + 1)
-			source := []stall.Source{stall.GCWatch, stall.GoTrace, stall.Dotnet, stall.TargetWatch}[i%4]
+			source := []stall.Origin{stall.GCWatch, stall.GoTrace, stall.Dotnet, stall.TargetWatch}[i%4]
 			return s.gap(source, stall.HostPreempted, stall.ScopeTarget, sec, 2*sec), ptrace.NewTraces()
 		},
 	} {

@@ -4,6 +4,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -12,9 +13,9 @@ import (
 type metricWriter struct{ start, now pcommon.Timestamp }
 
 func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
-	requests := w.counter(sm, stall.MetricRequests, stall.UnitRequests, stall.MeaningRequests)
-	total := w.counter(sm, stall.MetricRequestTime, stall.UnitSeconds, stall.MeaningRequestTime)
-	owned := w.counter(sm, stall.MetricRequestStallTime, stall.UnitSeconds, stall.MeaningRequestStallTime)
+	requests := w.counter(sm, semconv.MetricRequests, semconv.UnitRequests, semconv.MeaningRequests)
+	total := w.counter(sm, semconv.MetricRequestTime, semconv.UnitSeconds, semconv.MeaningRequestTime)
+	owned := w.counter(sm, semconv.MetricRequestStallTime, semconv.UnitSeconds, semconv.MeaningRequestStallTime)
 	for b := range t.by {
 		for f := range t.by[b] {
 			if !t.some[b][f] {
@@ -25,7 +26,7 @@ func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
 				if d > 0 {
 					p := w.point(owned, b, f)
 					p.SetDoubleValue(d.Seconds())
-					p.Attributes().PutStr(stall.AttrCause, ownerName(i))
+					p.Attributes().PutStr(semconv.AttrCause, ownerName(i))
 				}
 			}
 		}
@@ -45,10 +46,10 @@ func (w *metricWriter) hits(requests, total pmetric.Sum, u *sum, bucket, fidelit
 			time.SetDoubleValue(h.time.Seconds())
 			for _, p := range [...]pmetric.NumberDataPoint{count, time} {
 				if fidelity != unwatched {
-					p.Attributes().PutStr(stall.AttrGCOverlap, overlaps[n])
+					p.Attributes().PutStr(semconv.AttrGCOverlap, overlaps[n])
 				}
 				if k := gc.Kind(kind); k != gc.NoKind {
-					p.Attributes().PutStr(stall.AttrGCKind, k.String())
+					p.Attributes().PutStr(semconv.AttrGCKind, k.String())
 				}
 			}
 		}
@@ -70,9 +71,9 @@ func (w *metricWriter) point(s pmetric.Sum, bucket, fidelity int) pmetric.Number
 	p := s.DataPoints().AppendEmpty()
 	p.SetStartTimestamp(w.start)
 	p.SetTimestamp(w.now)
-	p.Attributes().PutStr(stall.AttrLatencyBucket, buckets[bucket].name)
+	p.Attributes().PutStr(semconv.AttrLatencyBucket, buckets[bucket].name)
 	if fidelity != unwatched {
-		p.Attributes().PutStr(stall.AttrFidelity, stall.Fidelity(fidelity).String())
+		p.Attributes().PutStr(semconv.AttrFidelity, stall.Fidelity(fidelity).String())
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -42,7 +43,7 @@ func TestMetrics(t *testing.T) {
 		}
 		for _, p := range m.Sum().DataPoints().All() {
 			key := m.Name()
-			for _, k := range []string{stall.AttrLatencyBucket, stall.AttrGCOverlap, stall.AttrGCKind, stall.AttrCause} {
+			for _, k := range []string{semconv.AttrLatencyBucket, semconv.AttrGCOverlap, semconv.AttrGCKind, semconv.AttrCause} {
 				if v, ok := p.Attributes().Get(k); ok {
 					key += " " + v.Str()
 				}
@@ -70,7 +71,7 @@ func TestMetrics(t *testing.T) {
 // itself are left to it.
 func TestCountAttached(t *testing.T) {
 	for name, x := range map[string]struct {
-		source stall.Source
+		source stall.Origin
 		own    bool
 		want   int
 	}{
@@ -82,7 +83,7 @@ func TestCountAttached(t *testing.T) {
 		a.Learn(s.status(x.source, 101*sec))
 		td := s.span(100*sec, 100*sec+10*ms)
 		if x.own {
-			td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutStr(stall.AttrFidelity, "exact")
+			td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutStr(semconv.AttrFidelity, "exact")
 		}
 		a.Hold(td, c.sink(), start)
 		a.Flush()

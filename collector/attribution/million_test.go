@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -30,7 +31,7 @@ func TestMillionBootIDs(t *testing.T) {
 		}
 		for range aSecond {
 			ld := events[i%len(events)]
-			attributes(ld).PutStr(stall.AttrBootID, fmt.Sprintf("5eb0e5c1-2a3b-4c4d-8e6f-%012x", i))
+			attributes(ld).PutStr(semconv.AttrBootID, fmt.Sprintf("5eb0e5c1-2a3b-4c4d-8e6f-%012x", i))
 			a.Learn(ld)
 			i++
 		}

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -22,22 +23,22 @@ func TestNonsense(t *testing.T) {
 		ld   plog.Logs
 		want string
 	}{
-		"no boot":      {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.Remove(stall.AttrBootID) }), "no_identity"},
-		"long boot":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrBootID, string(make([]byte, 300))) }), "no_identity"},
-		"no source":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrSource, "me") }), "no_identity"},
-		"time is text": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(stall.AttrEnd, "now") }), "time"},
-		"future":       {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutInt(stall.AttrWatermark, 1<<62) }), "time"},
+		"no boot":      {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.Remove(semconv.AttrBootID) }), "no_identity"},
+		"long boot":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(semconv.AttrBootID, string(make([]byte, 300))) }), "no_identity"},
+		"no source":    {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(semconv.AttrSource, "me") }), "no_identity"},
+		"time is text": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutStr(semconv.AttrEnd, "now") }), "time"},
+		"future":       {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) { m.PutInt(semconv.AttrWatermark, 1<<62) }), "time"},
 		"backwards":    {s.collection(stall.GCWatch, 1, 2*sec, sec, 0), "time"},
 		"two hours":    {s.collection(stall.GCWatch, 1, sec, 7201*sec, 0), "time"},
 		"slack":        {s.collection(stall.GCWatch, 1, sec, 2*sec, -1), "time"},
-		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(stall.AttrCause, "ghosts") }), "cause"},
+		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(semconv.AttrCause, "ghosts") }), "cause"},
 		"many attributes": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) {
 			for i := range maxAttributes {
 				m.PutEmpty(strconv.Itoa(i))
 			}
 		}), "time"},
 		"many pauses": {set(s.collection(stall.GCWatch, 1, sec, 2*sec, 0), func(m pcommon.Map) {
-			for _, k := range []string{stall.AttrPauseStart, stall.AttrPauseEnd} {
+			for _, k := range []string{semconv.AttrPauseStart, semconv.AttrPauseEnd} {
 				l := m.PutEmptySlice(k)
 				for range 1000 {
 					l.AppendEmpty().SetInt(sec)

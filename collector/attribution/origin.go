@@ -3,7 +3,7 @@ package attribution
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // origin is where all events of one resource come from. A resource may have as many
@@ -19,7 +19,7 @@ type origin struct {
 func (o *origin) identity() identity {
 	if !o.read {
 		o.id, o.read = identify(o.resource), true
-		o.id.stamped = o.stamps && text(o.resource, stall.AttrStamp) == stall.StampSidecar
+		o.id.stamped = o.stamps && text(o.resource, semconv.AttrStamp) == semconv.StampSidecar
 	}
 	return o.id
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -36,7 +37,7 @@ func eventsOf(attributes, events int) plog.Logs {
 	}
 	records := rl.ScopeLogs().AppendEmpty().LogRecords()
 	for range events {
-		records.AppendEmpty().SetEventName(stall.EventSuspension)
+		records.AppendEmpty().SetEventName(semconv.EventSuspension)
 	}
 	return ld
 }
@@ -54,10 +55,10 @@ func TestOriginOfEach(t *testing.T) {
 	s.boot = "of one"
 	ld := s.status(stall.GCWatch, 101*sec)
 	rl := ld.ResourceLogs().At(0)
-	rl.Resource().Attributes().PutStr(stall.AttrBootID, "of the resource")
+	rl.Resource().Attributes().PutStr(semconv.AttrBootID, "of the resource")
 	r := rl.ScopeLogs().At(0).LogRecords().AppendEmpty()
 	rl.ScopeLogs().At(0).LogRecords().At(0).CopyTo(r)
-	r.Attributes().PutInt(stall.AttrProcessPID, 43)
+	r.Attributes().PutInt(semconv.AttrProcessPID, 43)
 	a.Learn(ld)
 	if h := a.known.hosts["of the resource"]; len(a.known.hosts) != 1 || h == nil || h.processes.Len() != 2 {
 		t.Errorf("%d hosts are known, want the resource's, with both processes", len(a.known.hosts))

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestOverTheLimitCounts(t *testing.T) {
 	own := func(td ptrace.Traces) {
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-		m.PutStr(stall.AttrFidelity, "exact")
+		m.PutStr(semconv.AttrFidelity, "exact")
 		m.PutDouble(attrApp, 10e-3)
 	}
 	client := func(td ptrace.Traces) {
@@ -24,7 +25,7 @@ func TestOverTheLimitCounts(t *testing.T) {
 	as := func(ptrace.Traces) {}
 	for name, x := range map[string]struct {
 		count  string
-		source stall.Source
+		source stall.Origin
 		change func(ptrace.Traces)
 		want   int64
 		series string // that there has to be, by the end

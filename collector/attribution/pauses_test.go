@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -29,14 +30,14 @@ func TestCollectionsForCertain(t *testing.T) {
 		s, a, c := newSender(), New(Config{}), new(catcher)
 		for at := 99 * sec; at <= 101*sec; at += 2 * sec {
 			status := s.status(stall.GCWatch, at)
-			attributes(status).PutInt(stall.AttrWallError, int64(x.wallError))
+			attributes(status).PutInt(semconv.AttrWallError, int64(x.wallError))
 			a.Learn(status)
 		}
 		a.Learn(s.collectionOf(gc.Background, stall.GCWatch, 1, 100*sec+10*ms, 100*sec+12*ms, 0))
 		a.Learn(s.collectionOf(gc.FullBlocking, stall.GCWatch, 2, 100*sec+15*ms, 100*sec+20*ms, int64(x.slack)))
 		a.Hold(s.span(100*sec, 100*sec+18*ms), c.sink(), start)
 		a.Flush()
-		if got := text(c.spans[0].Attributes(), stall.AttrGCOverlap); got != x.want {
+		if got := text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
 			t.Errorf("%s: got %s, want %s", name, got, x.want)
 		}
 		all := a.series(start.Add(time.Second))
@@ -75,7 +76,7 @@ func TestGravest(t *testing.T) {
 func TestPauseThatMayLastLonger(t *testing.T) {
 	const charged, doubt, unseen = "otelgc.stall.gc.pause", "otelgc.stall.uncertain", "otelgc.stall.unseen"
 	for name, x := range map[string]struct {
-		source   stall.Source
+		source   stall.Origin
 		from, to int64 // of the span
 		most     []int64
 		want     map[string]float64
@@ -92,7 +93,7 @@ func TestPauseThatMayLastLonger(t *testing.T) {
 		s, a, c := newSender(), New(Config{}), new(catcher)
 		a.Learn(s.status(x.source, 99*sec))
 		ld := s.collection(x.source, 1, 100*sec+10*ms, 100*sec+15*ms, 0)
-		list := attributes(ld).PutEmptySlice(stall.AttrPauseEndMax)
+		list := attributes(ld).PutEmptySlice(semconv.AttrPauseEndMax)
 		for _, most := range x.most {
 			list.AppendEmpty().SetInt(100*sec + most)
 		}
@@ -100,7 +101,7 @@ func TestPauseThatMayLastLonger(t *testing.T) {
 		a.Learn(s.status(x.source, 101*sec))
 		a.Hold(s.span(100*sec+x.from, 100*sec+x.to), c.sink(), start)
 		a.Flush()
-		x.want[stall.AttrCoverage] = 1
+		x.want[semconv.AttrCoverage] = 1
 		if diff := cmp.Diff(x.want, floats(c.spans[0].Attributes()), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -14,7 +15,7 @@ import (
 // else proves that it is the same, its names are as they are.
 func TestPidOfAnother(t *testing.T) {
 	for name, x := range map[string]struct {
-		source     stall.Source
+		source     stall.Origin
 		told, span m
 		found      bool
 	}{
@@ -50,7 +51,7 @@ func TestPidThatTheSidecarHas(t *testing.T) {
 		s.pid = 7
 		a.Learn(s.collection(stall.Dotnet, 1, 100*sec+10*ms, 100*sec+13*ms, 0))
 		status := s.status(stall.Dotnet, 101*sec)
-		attributes(status).PutInt(stall.AttrTargetPID, outer)
+		attributes(status).PutInt(semconv.AttrTargetPID, outer)
 		a.Learn(status)
 		a.Hold(s.span(100*sec, 100*sec+20*ms), c.sink(), start)
 		a.Flush()
@@ -78,11 +79,11 @@ func TestTargetOfAnotherName(t *testing.T) {
 		a, c, side := New(Config{}), new(catcher), newSender()
 		side.pid, side.with = 77, m{"host.name": "node"}
 		a.Learn(side.status(stall.ProbePeriodic, 101*sec))
-		a.Learn(side.event(stall.EventGap, stall.TargetWatch, 100*sec+ms, 100*sec+3*ms, func(a pcommon.Map) {
-			a.PutStr(stall.AttrCause, stall.HostPreempted.String())
-			a.PutStr(stall.AttrScope, stall.ScopeTarget.String())
-			a.PutInt(stall.AttrTargetPID, 37)
-			a.PutInt(stall.AttrTargetCreated, x.born)
+		a.Learn(side.event(semconv.EventGap, stall.TargetWatch, 100*sec+ms, 100*sec+3*ms, func(a pcommon.Map) {
+			a.PutStr(semconv.AttrCause, stall.HostPreempted.String())
+			a.PutStr(semconv.AttrScope, stall.ScopeTarget.String())
+			a.PutInt(semconv.AttrTargetPID, 37)
+			a.PutInt(semconv.AttrTargetCreated, x.born)
 		}))
 		s := newSender()
 		s.pid, s.with = 37, x.span

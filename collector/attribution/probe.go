@@ -19,7 +19,7 @@ type probe struct {
 	clocks *clocks
 }
 
-func isProbe(s stall.Source) bool {
+func isProbe(s stall.Origin) bool {
 	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
 }
 
@@ -27,7 +27,7 @@ func isProbe(s stall.Source) bool {
 // room for it.
 func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
 	for _, p := range h.probes {
-		if p.Source() == e.source && p.id == e.of {
+		if p.Origin() == e.source && p.id == e.of {
 			p.clocks.heard = r.clock
 			return p.sourceLog, p.clocks
 		}
@@ -48,11 +48,11 @@ func (p *probe) weight() int { return probeBytes + p.id.weight() + p.bytes }
 // spare returns the probes of a host but for those of a kind that have been
 // silent for so long that no span can want them, and if there are too many the
 // one that was silent longest.
-func (r *registry) spare(h *host, kind stall.Source) []probe {
+func (r *registry) spare(h *host, kind stall.Origin) []probe {
 	rest := make([]probe, 0, len(h.probes)+1) // who joins may hold the old ones
 	oldest, n := -1, 0
 	for _, p := range h.probes {
-		if p.Source() == kind {
+		if p.Origin() == kind {
 			if r.clock-p.clocks.heard > time.Duration(silentAfter)+r.config.Wait {
 				r.memory.forget(p.weight())
 				continue

@@ -9,7 +9,7 @@ import (
 )
 
 // logs holds the sources of a process.
-type logs [stall.NumSources]*sourceLog
+type logs [stall.NumOrigins]*sourceLog
 
 // process is what is known of one process, or of what the machine does to one.
 type process struct {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -34,12 +35,12 @@ func TestSlowOfLongName(t *testing.T) {
 func TestSlowOfAnother(t *testing.T) {
 	own := func(td ptrace.Traces) {
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-		m.PutStr(stall.AttrFidelity, "exact")
+		m.PutStr(semconv.AttrFidelity, "exact")
 		m.PutDouble("otelgc.stall.app", 5e-3)
-		m.PutDouble(stall.AttrCoverage, 0.75)
+		m.PutDouble(semconv.AttrCoverage, 0.75)
 	}
 	noPID := func(td ptrace.Traces) {
-		td.ResourceSpans().At(0).Resource().Attributes().Remove(stall.AttrProcessPID)
+		td.ResourceSpans().At(0).Resource().Attributes().Remove(semconv.AttrProcessPID)
 	}
 	type told struct{ pid, coverage any }
 	for name, x := range map[string]struct {
@@ -92,7 +93,7 @@ func TestSlow(t *testing.T) {
 		t.Fatalf("%d events and %d spans, want 1 and 2", len(c.slow), len(c.spans))
 	}
 	r := c.slow[0]
-	if r.EventName() != stall.EventSlowRequest || r.SeverityNumber() != plog.SeverityNumberInfo || r.TraceID() != span.TraceID() {
+	if r.EventName() != semconv.EventSlowRequest || r.SeverityNumber() != plog.SeverityNumberInfo || r.TraceID() != span.TraceID() {
 		t.Errorf("event %q, severity %v, trace %v", r.EventName(), r.SeverityNumber(), r.TraceID())
 	}
 	want := map[string]any{

@@ -34,7 +34,7 @@ type sourceLog struct {
 }
 
 // newSourceLog makes a log for which there is room.
-func newSourceLog(s stall.Source, m *memory) *sourceLog {
+func newSourceLog(s stall.Origin, m *memory) *sourceLog {
 	return &sourceLog{Log: stall.NewLog(s, firstStalls, keptUnseen), memory: m, bytes: logBytes}
 }
 

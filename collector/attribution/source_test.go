@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -16,7 +17,7 @@ func attributes(ld plog.Logs) pcommon.Map {
 }
 
 // only returns the one log of the one process that a knows.
-func only(t *testing.T, a *Attributor, source stall.Source) *sourceLog {
+func only(t *testing.T, a *Attributor, source stall.Origin) *sourceLog {
 	t.Helper()
 	if len(a.known.exact) != 1 {
 		t.Fatalf("%d processes are known, want 1", len(a.known.exact))
@@ -36,7 +37,7 @@ func seen(l *sourceLog, from, to int64) float64 {
 func TestNothingSeenBeforeTheFirstWatermark(t *testing.T) {
 	s, a := newSender(), New(Config{})
 	first := s.status(stall.GoTrace, 100*sec)
-	attributes(first).Remove(stall.AttrWatermark)
+	attributes(first).Remove(semconv.AttrWatermark)
 	a.Learn(first)
 	a.Learn(s.status(stall.GoTrace, 101*sec))
 	a.Learn(s.status(stall.GoTrace, 102*sec))
@@ -55,8 +56,8 @@ func TestUnseenOfTheFuture(t *testing.T) {
 	s, a := newSender(), New(Config{})
 	a.Learn(s.status(stall.GCWatch, 100*sec))
 	odd := s.status(stall.GCWatch, 101*sec)
-	attributes(odd).PutEmptySlice(stall.AttrUnseenStart).AppendEmpty().SetInt(100*sec + 500*ms)
-	attributes(odd).PutEmptySlice(stall.AttrUnseenEnd).AppendEmpty().SetInt(1e9 * sec)
+	attributes(odd).PutEmptySlice(semconv.AttrUnseenStart).AppendEmpty().SetInt(100*sec + 500*ms)
+	attributes(odd).PutEmptySlice(semconv.AttrUnseenEnd).AppendEmpty().SetInt(1e9 * sec)
 	a.Learn(odd)
 	a.Learn(s.status(stall.GCWatch, 102*sec))
 	if got := seen(only(t, a, stall.GCWatch), 100*sec, 102*sec); got != 0.75 {
@@ -96,7 +97,7 @@ func TestEmptyPauses(t *testing.T) {
 	a.Learn(s.status(stall.GCWatch, 101*sec))
 	a.Hold(s.span(100*sec, 100*sec+20*ms), c.sink(), start)
 	a.Flush()
-	if got := str(t, c.spans[0].Attributes(), stall.AttrGCOverlap); got != "one_collection" {
+	if got := str(t, c.spans[0].Attributes(), semconv.AttrGCOverlap); got != "one_collection" {
 		t.Errorf("overlap: got %s, want one_collection", got)
 	}
 }
@@ -116,7 +117,7 @@ func TestToldTwiceDifferently(t *testing.T) {
 	if got := floats(attrs)["otelgc.stall.gc.pause"]; got != 4e-3 {
 		t.Errorf("gc.pause: got %v, want 4 ms", got)
 	}
-	if got := str(t, attrs, stall.AttrGCOverlap); got != "one_collection" {
+	if got := str(t, attrs, semconv.AttrGCOverlap); got != "one_collection" {
 		t.Errorf("overlap: got %s, want one_collection", got)
 	}
 }
@@ -166,8 +167,8 @@ func TestStatusesInAnyOrder(t *testing.T) {
 		for i := range int64(5) {
 			ld := s.status(stall.GCWatch, (100+i)*sec)
 			if i == 3 {
-				attributes(ld).PutEmptySlice(stall.AttrUnseenStart).AppendEmpty().SetInt(102*sec + 250*ms)
-				attributes(ld).PutEmptySlice(stall.AttrUnseenEnd).AppendEmpty().SetInt(102*sec + 750*ms)
+				attributes(ld).PutEmptySlice(semconv.AttrUnseenStart).AppendEmpty().SetInt(102*sec + 250*ms)
+				attributes(ld).PutEmptySlice(semconv.AttrUnseenEnd).AppendEmpty().SetInt(102*sec + 750*ms)
 			}
 			told = append(told, ld)
 		}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -24,7 +25,7 @@ func number(m pcommon.Map, key string) (int64, bool) {
 
 // readCgroups reads the cgroups that a process says it is in.
 func readCgroups(a pcommon.Map) (ids []uint64) {
-	list := integers(a, stall.AttrCgroupIDs)
+	list := integers(a, semconv.AttrCgroupIDs)
 	for i := range min(list.Len(), maxCgroups) {
 		if id := list.At(i).Int(); id > 0 {
 			ids = append(ids, uint64(id))
@@ -51,13 +52,13 @@ func integers(a pcommon.Map, key string) pcommon.Slice {
 	return pcommon.NewSlice()
 }
 
-func parseSource(name string) stall.Source {
-	for s := stall.NoSource + 1; s < stall.NumSources; s++ {
+func parseSource(name string) stall.Origin {
+	for s := stall.NoOrigin + 1; s < stall.NumOrigins; s++ {
 		if s.String() == name {
 			return s
 		}
 	}
-	return stall.NoSource
+	return stall.NoOrigin
 }
 
 func parseScope(name string) (stall.Scope, bool) {

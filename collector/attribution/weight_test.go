@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,7 +29,7 @@ func wired(t testing.TB, ld plog.Logs) plog.Logs {
 func TestWeight(t *testing.T) {
 	names := func(s *sender, pad int) {
 		for _, k := range []string{
-			stall.AttrHostID, stall.AttrHostName, attrContainerID, attrPodUID, attrContainerName, attrInstanceID, attrServiceName, stall.AttrProcessCreation,
+			semconv.AttrHostID, semconv.AttrHostName, attrContainerID, attrPodUID, attrContainerName, attrInstanceID, attrServiceName, semconv.AttrProcessCreation,
 		} {
 			s.with[k] = fmt.Sprintf("%s%0*d", k, pad, s.pid)
 		}
@@ -75,7 +76,7 @@ func TestWeight(t *testing.T) {
 				s := newSender()
 				s.boot, s.pid, s.with = fmt.Sprint(i/8), i%8+1, m{}
 				names(s, 5)
-				learn(s.status([]stall.Source{stall.ProbeSpin, stall.ProbePeriodic}[i%2], 100*sec))
+				learn(s.status([]stall.Origin{stall.ProbeSpin, stall.ProbePeriodic}[i%2], 100*sec))
 			}
 		},
 		"targets": func(learn func(plog.Logs)) {
@@ -99,8 +100,8 @@ func TestWeight(t *testing.T) {
 				for i := range int64(8) {
 					ld := s.status(stall.GCWatch, 102*sec+i*sec/2)
 					a := ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
-					a.PutInt(stall.AttrStart, 101*sec+i*sec/2)
-					for _, k := range []string{stall.AttrUnseenStart, stall.AttrUnseenEnd} {
+					a.PutInt(semconv.AttrStart, 101*sec+i*sec/2)
+					for _, k := range []string{semconv.AttrUnseenStart, semconv.AttrUnseenEnd} {
 						list := a.PutEmptySlice(k)
 						for n := range int64(maxList) {
 							list.AppendEmpty().SetInt(101*sec + n)

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestWhole: each span leaves once, with its charges; it counts once; and a slow
@@ -46,7 +46,7 @@ func TestWhole(t *testing.T) {
 	}
 	metrics := all[len(all)-1].ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
 	for _, m := range metrics.All() {
-		if m.Name() == stall.MetricRequests {
+		if m.Name() == semconv.MetricRequests {
 			if got := m.Sum().DataPoints().At(0).IntValue(); got != 1 {
 				t.Errorf("requests: got %d, want 1", got)
 			}

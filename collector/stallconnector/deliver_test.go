@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // waiting is a configuration with which senders wait, for as long as it can be.
@@ -120,7 +120,7 @@ func TestResult(t *testing.T) {
 	if err := traces.ConsumeTraces(ctx, request()); err != nil {
 		t.Error(err)
 	}
-	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(stall.AttrItem, "spans", 2)}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(semconv.AttrItem, "spans", 2)}, metricdatatest.IgnoreTimestamp())
 	stopTraces()
 	if err := traces.ConsumeTraces(ctx, request()); !errors.Is(err, errStopped) {
 		t.Errorf("after all: got error %v, want %v", err, errStopped)

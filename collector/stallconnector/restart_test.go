@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestRestart: a connector that stops under load hands on what it holds and
@@ -45,11 +45,11 @@ func TestRestart(t *testing.T) {
 func requests(t *testing.T, md pmetric.Metrics) pmetric.NumberDataPoint {
 	t.Helper()
 	for _, m := range md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().All() {
-		if m.Name() == stall.MetricRequests {
+		if m.Name() == semconv.MetricRequests {
 			return m.Sum().DataPoints().At(0)
 		}
 	}
-	t.Fatal("no " + stall.MetricRequests)
+	t.Fatal("no " + semconv.MetricRequests)
 	return pmetric.NumberDataPoint{}
 }
 

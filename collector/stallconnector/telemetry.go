@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelgc/otelgc/collector/attribution"
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // telemetry is what the connector says of itself, under its id: several of one
@@ -84,11 +84,11 @@ func (t telemetry) abandoned() { t.ConnectorStallAbandoned.Add(context.Backgroun
 const componentID = "otelcol.component.id"
 
 func (t telemetry) why(s string) metric.MeasurementOption {
-	return t.with(attribute.String(stall.AttrErrorType, s))
+	return t.with(attribute.String(semconv.AttrErrorType, s))
 }
 
 func (t telemetry) item(s string) metric.MeasurementOption {
-	return t.with(attribute.String(stall.AttrItem, s))
+	return t.with(attribute.String(semconv.AttrItem, s))
 }
 
 func (t telemetry) with(more ...attribute.KeyValue) metric.MeasurementOption {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadatatest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -33,21 +34,21 @@ func TestTelemetry(t *testing.T) {
 	stopTraces, stop := lifecycle(t, traces), lifecycle(t, events)
 	apart := watched() // by the wall clock of another process of the machine
 	for _, r := range apart.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
-		r.Attributes().PutInt(stall.AttrProcessPID, 99)
-		r.Attributes().PutInt(stall.AttrWallOffset, 1e9)
+		r.Attributes().PutInt(semconv.AttrProcessPID, 99)
+		r.Attributes().PutInt(semconv.AttrWallOffset, 1e9)
 	}
 	nobody := watched() // an event of nobody
-	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(stall.AttrBootID)
+	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(semconv.AttrBootID)
 	for _, ld := range []plog.Logs{watched(), watched(), nobody, apart} {
 		if err := events.ConsumeLogs(ctx, ld); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := request()
-	other.ResourceSpans().At(0).Resource().Attributes().PutInt(stall.AttrProcessPID, 8)
+	other.ResourceSpans().At(0).Resource().Attributes().PutInt(semconv.AttrProcessPID, 8)
 	impossible := other.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
-	impossible.PutStr(stall.AttrFidelity, stall.Exact.String())
-	impossible.PutDouble(stall.AttrStallPrefix+"app", 600_000)
+	impossible.PutStr(semconv.AttrFidelity, stall.Exact.String())
+	impossible.PutDouble(semconv.AttrStallPrefix+"app", 600_000)
 	for _, td := range []ptrace.Traces{other, request()} {
 		if err := traces.ConsumeTraces(ctx, td); err != nil {
 			t.Fatal(err)
@@ -57,21 +58,21 @@ func TestTelemetry(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallHeldSpans(t, tel, []metricdata.DataPoint[int64]{own(1)}, at)
 	metadatatest.AssertEqualConnectorStallHeldBytes(t, tel, []metricdata.DataPoint[int64]{own(0)}, at, metricdatatest.IgnoreValue())
 	metadatatest.AssertEqualConnectorStallEventsDropped(t, tel, []metricdata.DataPoint[int64]{
-		point(stall.AttrErrorType, "duplicate", 1), point(stall.AttrErrorType, "no_identity", 1),
+		point(semconv.AttrErrorType, "duplicate", 1), point(semconv.AttrErrorType, "no_identity", 1),
 	}, at)
 	metadatatest.AssertEqualConnectorStallClockDisagreements(t, tel, []metricdata.DataPoint[int64]{own(1)}, at)
 	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
-		point(stall.AttrItem, "host", 0), point(stall.AttrItem, "process", 0),
-		point(stall.AttrItem, "service", 0),
+		point(semconv.AttrItem, "host", 0), point(semconv.AttrItem, "process", 0),
+		point(semconv.AttrItem, "service", 0),
 	}, at)
 	stopTraces()
 	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{
-		point(stall.AttrErrorType, "limit", 1), point(stall.AttrErrorType, "timeout", 0),
-		point(stall.AttrErrorType, "unknown", 1), point(stall.AttrErrorType, "ambiguous", 0),
-		point(stall.AttrErrorType, "disbelieved", 1), point(stall.AttrErrorType, "time", 0),
+		point(semconv.AttrErrorType, "limit", 1), point(semconv.AttrErrorType, "timeout", 0),
+		point(semconv.AttrErrorType, "unknown", 1), point(semconv.AttrErrorType, "ambiguous", 0),
+		point(semconv.AttrErrorType, "disbelieved", 1), point(semconv.AttrErrorType, "time", 0),
 	}, at)
 	// The one over the limit, and the one that was held.
-	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(stall.AttrItem, "spans", 2)}, at)
+	metadatatest.AssertEqualConnectorStallRefused(t, tel, []metricdata.DataPoint[int64]{point(semconv.AttrItem, "spans", 2)}, at)
 	stop()
 	if err := tel.Shutdown(ctx); err != nil {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -86,18 +87,18 @@ func watched() plog.Logs {
 	add := func(name string) pcommon.Map {
 		r := records.AppendEmpty()
 		r.SetEventName(name)
-		r.Attributes().PutStr(stall.AttrBootID, "boot")
-		r.Attributes().PutInt(stall.AttrProcessPID, 7)
-		r.Attributes().PutStr(stall.AttrSource, stall.GCWatch.String())
+		r.Attributes().PutStr(semconv.AttrBootID, "boot")
+		r.Attributes().PutInt(semconv.AttrProcessPID, 7)
+		r.Attributes().PutStr(semconv.AttrSource, stall.GCWatch.String())
 		return r.Attributes()
 	}
-	m := add(stall.EventCollection)
-	m.PutEmptySlice(stall.AttrPauseStart).AppendEmpty().SetInt(1e9 + 10e6)
-	m.PutEmptySlice(stall.AttrPauseEnd).AppendEmpty().SetInt(1e9 + 13e6)
-	m = add(stall.EventSourceStatus)
-	m.PutInt(stall.AttrEnd, 2e9)
-	m.PutInt(stall.AttrWatermark, 2e9)
-	m.PutInt(stall.AttrWallOffset, now-1e9)
+	m := add(semconv.EventCollection)
+	m.PutEmptySlice(semconv.AttrPauseStart).AppendEmpty().SetInt(1e9 + 10e6)
+	m.PutEmptySlice(semconv.AttrPauseEnd).AppendEmpty().SetInt(1e9 + 13e6)
+	m = add(semconv.EventSourceStatus)
+	m.PutInt(semconv.AttrEnd, 2e9)
+	m.PutInt(semconv.AttrWatermark, 2e9)
+	m.PutInt(semconv.AttrWallOffset, now-1e9)
 	return ld
 }
 
@@ -105,8 +106,8 @@ func watched() plog.Logs {
 func request() ptrace.Traces {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
-	rs.Resource().Attributes().PutStr(stall.AttrBootID, "boot")
-	rs.Resource().Attributes().PutInt(stall.AttrProcessPID, 7)
+	rs.Resource().Attributes().PutStr(semconv.AttrBootID, "boot")
+	rs.Resource().Attributes().PutInt(semconv.AttrProcessPID, 7)
 	rs.Resource().Attributes().PutStr("service.name", "shop")
 	s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	s.SetName("GET /")

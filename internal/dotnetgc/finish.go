@@ -75,7 +75,7 @@ func (c *collection) record() gc.Collection {
 	r := gc.Collection{
 		Index: c.number, Cycles: 1, Kind: c.kind(), Generation: c.generation(),
 		Trigger: gc.Trigger(c.reason.String()), Start: gc.Known(c.start), Pauses: c.pauses(),
-		Incomplete: c.incomplete(), Source: stall.Dotnet, Fidelity: stall.Exact,
+		Incomplete: c.incomplete(), Origin: stall.Dotnet, Fidelity: stall.Exact,
 	}
 	if c.end != 0 {
 		r.End = gc.Known(c.end)

@@ -133,7 +133,7 @@ func checkCollection(t *testing.T, c *dotnetgc.Collection) {
 	t.Helper()
 	start, known := c.Start.Get()
 	end, ended := c.End.Get()
-	if !known || ended && end < start || c.Source != stall.Dotnet || c.Kind == gc.NoKind || c.Trigger == "" {
+	if !known || ended && end < start || c.Origin != stall.Dotnet || c.Kind == gc.NoKind || c.Trigger == "" {
 		t.Fatalf("collection %+v is not coherent", c)
 	}
 	if c.Incomplete == "" && (!ended || len(c.Stops) == 0 || c.HeapBefore.IsZero() || c.HeapAfter.IsZero()) {

@@ -43,7 +43,7 @@ func TestBlocking(t *testing.T) {
 			Pinned: gc.Known(uint64(3)), Finalizable: gc.Known(uint64(5)), MemoryLoad: gc.Known(0.42),
 			// Of what is said of the first one's heap, more is free than there is.
 			Allocated: known(0),
-			Source:    stall.Dotnet, Fidelity: stall.Exact,
+			Origin:    stall.Dotnet, Fidelity: stall.Exact,
 		}
 		if len(out.Collections) != 1 || len(out.Stops) != 1 {
 			t.Fatalf("got %d collections, %d stops", len(out.Collections), len(out.Stops))
@@ -51,7 +51,7 @@ func TestBlocking(t *testing.T) {
 		if diff := cmp.Diff(want, out.Collections[0].Collection, compareMaybe); diff != "" {
 			t.Errorf("collection (-want +got):\n%s", diff)
 		}
-		interval := stall.Interval{Start: s.at(1000), End: s.at(1015), Cause: stall.GCPause, Source: stall.Dotnet}
+		interval := stall.Interval{Start: s.at(1000), End: s.at(1015), Cause: stall.GCPause, Origin: stall.Dotnet}
 		if diff := cmp.Diff(interval, out.Stops[0].Interval()); diff != "" {
 			t.Errorf("interval (-want +got):\n%s", diff)
 		}

@@ -48,7 +48,7 @@ func (s *Stop) Duration() time.Duration { return max(0, s.RestartBegin.Sub(s.Sta
 
 // Interval returns the stop as the join wants it.
 func (s *Stop) Interval() stall.Interval {
-	v := stall.Interval{Start: s.Start(), End: s.RestartBegin, Cause: stall.RuntimeSuspension, Source: stall.Dotnet}
+	v := stall.Interval{Start: s.Start(), End: s.RestartBegin, Cause: stall.RuntimeSuspension, Origin: stall.Dotnet}
 	if s.Reason.IsGC() {
 		v.Cause = stall.GCPause
 	}

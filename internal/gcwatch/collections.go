@@ -64,7 +64,7 @@ func (w *Watcher) overflow(n uint64, trigger gc.Trigger) {
 	w.missed += n
 	w.notice.Collections = append(w.notice.Collections, gc.Collection{
 		Index: w.index, Cycles: int(n), Kind: w.kind, Trigger: trigger,
-		Source: stall.GCWatch, Fidelity: stall.Cycle,
+		Origin: stall.GCWatch, Fidelity: stall.Cycle,
 	})
 	// They ended before the oldest cycle that the ring has, if it has one.
 	end := w.cur.end
@@ -98,7 +98,7 @@ func (w *Watcher) record(age int, trigger gc.Trigger, alone bool) (ended stall.I
 		End:       gc.Known(end),
 		Pauses:    w.pauses[mine:len(w.pauses):len(w.pauses)],
 		Estimated: gc.FieldPauses,
-		Source:    stall.GCWatch, Fidelity: stall.Cycle,
+		Origin:    stall.GCWatch, Fidelity: stall.Cycle,
 	})
 	ended = end.Add(-slack)
 	w.lastEnd = max(w.lastEnd, ended)

@@ -112,7 +112,7 @@ func suspensions(of []Bucket, s stall.Span, to []stall.Interval) (list []stall.I
 			start, slack := somewhere(s, d)
 			to = append(to, stall.Interval{
 				Start: start, End: start.Add(d), Slack: slack,
-				Cause: stall.RuntimeSuspension, Source: stall.GCWatch, CPU: -1,
+				Cause: stall.RuntimeSuspension, Origin: stall.GCWatch, CPU: -1,
 			})
 		}
 	}

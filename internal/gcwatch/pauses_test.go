@@ -86,7 +86,7 @@ func TestSplitHoldsTheTruth(t *testing.T) {
 func charged(w stall.Window, list []gc.Pause) time.Duration {
 	var e stall.Evidence
 	for _, p := range list {
-		e.Process = append(e.Process, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GCWatch})
+		e.Process = append(e.Process, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: stall.GCWatch})
 	}
 	slices.SortFunc(e.Process, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	var s stall.Share

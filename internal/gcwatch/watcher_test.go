@@ -27,7 +27,7 @@ func TestFlushKnowsForcedCycle(t *testing.T) {
 		t.Fatalf("collections: got %d, want 1", len(j.collections))
 	}
 	c := j.collections[0]
-	if c.Trigger != gc.TriggerForced || c.Cycles != 1 || c.Source != stall.GCWatch || c.Fidelity != stall.Cycle {
+	if c.Trigger != gc.TriggerForced || c.Cycles != 1 || c.Origin != stall.GCWatch || c.Fidelity != stall.Cycle {
 		t.Errorf("got %+v", c)
 	}
 	if want := KindOf(os.Getenv("GODEBUG")); c.Kind != want {

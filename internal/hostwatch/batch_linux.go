@@ -130,7 +130,7 @@ func (w *Watch) intervals(now hostcount.Counts, batch stall.Span) []stall.Interv
 func (w *Watch) appendIntervals(to []stall.Interval, spans []stall.Span, c stall.Cause) []stall.Interval {
 	for _, s := range longest(spans) {
 		to = append(to, stall.Interval{
-			Start: s.Start, End: s.End, Cause: c, Source: stall.TargetWatch,
+			Start: s.Start, End: s.End, Cause: c, Origin: stall.TargetWatch,
 			Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
 		})
 	}
@@ -172,7 +172,7 @@ func (w *Watch) counted(b *Batch, now hostcount.Reading) {
 	}
 	b.Denied = append(w.denied[:0], stall.Interval{
 		Start: b.Span.End.Add(-d), End: b.Span.End, Slack: b.Span.Duration(),
-		Cause: stall.HostThrottled, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
+		Cause: stall.HostThrottled, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
 	})
 	w.denied = b.Denied // and none of it denied for certain: nobody knows when it was
 }

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // Dropped says what never reached a Collector, as far as is known.
@@ -30,14 +30,14 @@ func (p *Providers) Dropped() Dropped {
 // countLosses exports Dropped.
 func (p *Providers) countLosses() error {
 	m := p.Meter.Meter(ScopeName)
-	dropped, err := m.Int64ObservableCounter(stall.MetricDropped, metric.WithUnit("{item}"),
+	dropped, err := m.Int64ObservableCounter(semconv.MetricDropped, metric.WithUnit("{item}"),
 		metric.WithDescription("Anything that was not kept, by what and why."))
 	if err != nil {
-		return fmt.Errorf("make instrument %s: %w", stall.MetricDropped, err)
+		return fmt.Errorf("make instrument %s: %w", semconv.MetricDropped, err)
 	}
 	of := func(item, why string) metric.ObserveOption {
 		return metric.WithAttributeSet(attribute.NewSet(
-			attribute.String(stall.AttrItem, item), attribute.String(stall.AttrErrorType, why)))
+			attribute.String(semconv.AttrItem, item), attribute.String(semconv.AttrErrorType, why)))
 	}
 	logsQueued, logsFailed := of("log_record", "queue_full"), of("log_record", "export")
 	spansQueued, spansFailed := of("span", "queue_full"), of("span", "export")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -82,8 +83,8 @@ func checkReceived(t *testing.T, r *otlptest.Receiver) {
 		t.Skipf("no boot id on this system: %v", err)
 	}
 	want := map[string]string{
-		stall.AttrBootID: boot, "service.name": "shop", "deployment.environment.name": "test",
-		"own": "bool_value:true", stall.AttrProcessPID: "int_value:" + strconv.Itoa(os.Getpid()),
+		semconv.AttrBootID: boot, "service.name": "shop", "deployment.environment.name": "test",
+		"own": "bool_value:true", semconv.AttrProcessPID: "int_value:" + strconv.Itoa(os.Getpid()),
 	}
 	check := func(what string, resource map[string]string) {
 		t.Helper()
@@ -99,15 +100,15 @@ func checkReceived(t *testing.T, r *otlptest.Receiver) {
 		names[m.GetName()] = true
 		check(m.GetName(), m.Resource)
 	}
-	if !names["items"] || !names[stall.MetricDropped] {
-		t.Errorf("received metrics %v, want items and %s", names, stall.MetricDropped)
+	if !names["items"] || !names[semconv.MetricDropped] {
+		t.Errorf("received metrics %v, want items and %s", names, semconv.MetricDropped)
 	}
 	if got := len(r.Logs()); got != 2 {
 		t.Errorf("received %d log records, want 2", got)
 	}
 	for _, l := range r.Logs() {
 		check("log record", l.Resource)
-		if got, want := l.GetEventName(), stall.EventGap; got != want {
+		if got, want := l.GetEventName(), semconv.EventGap; got != want {
 			t.Errorf("event name: got %q, want %q", got, want)
 		}
 	}

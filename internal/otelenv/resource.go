@@ -10,8 +10,9 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	otelsemconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,7 +24,7 @@ func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
 	}
 	var own []attribute.KeyValue
 	if o.ServiceName != "" {
-		own = append(own, semconv.ServiceName(o.ServiceName))
+		own = append(own, otelsemconv.ServiceName(o.ServiceName))
 	}
 	r, err := resource.New(ctx,
 		resource.WithService(),
@@ -64,12 +65,12 @@ type detector struct{ root string }
 
 func (d detector) Detect(context.Context) (*resource.Resource, error) {
 	a := append(d.host(),
-		attribute.Int(stall.AttrProcessPID, os.Getpid()),
-		attribute.String(stall.AttrRuntimeName, runtimeName()),
-		attribute.String(stall.AttrRuntimeVersion, runtime.Version()),
+		attribute.Int(semconv.AttrProcessPID, os.Getpid()),
+		attribute.String(semconv.AttrRuntimeName, runtimeName()),
+		attribute.String(semconv.AttrRuntimeVersion, runtime.Version()),
 	)
 	if made, err := d.creationTime(); err == nil {
-		a = append(a, attribute.String(stall.AttrProcessCreation, formatCreation(made)))
+		a = append(a, attribute.String(semconv.AttrProcessCreation, formatCreation(made)))
 	}
 	return resource.NewSchemaless(a...), nil
 }
@@ -82,11 +83,11 @@ func (d detector) host() (a []attribute.KeyValue) {
 		}
 	}
 	boot, err := stall.BootID()
-	text(stall.AttrBootID, boot, err == nil)
+	text(semconv.AttrBootID, boot, err == nil)
 	host, err := os.Hostname()
-	text(stall.AttrHostName, host, err == nil)
+	text(semconv.AttrHostName, host, err == nil)
 	id, ok := d.machineID()
-	text(stall.AttrHostID, id, ok)
+	text(semconv.AttrHostID, id, ok)
 	return a
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // machine writes the files of a machine.
@@ -45,15 +45,15 @@ func TestDetect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[attribute.Key]string{
-		stall.AttrHostID:          "4bf92f3577b34da6a3ce929d0e0e4736",
-		stall.AttrProcessCreation: "2023-11-14T22:15:23.45Z",
-		stall.AttrRuntimeName:     runtimeName(),
+		semconv.AttrHostID:          "4bf92f3577b34da6a3ce929d0e0e4736",
+		semconv.AttrProcessCreation: "2023-11-14T22:15:23.45Z",
+		semconv.AttrRuntimeName:     runtimeName(),
 	} {
 		if got, _ := r.Set().Value(key); got.AsString() != want {
 			t.Errorf("%s: got %q, want %q", key, got.AsString(), want)
 		}
 	}
-	if got, _ := r.Set().Value(stall.AttrProcessPID); got.AsInt64() != int64(os.Getpid()) {
+	if got, _ := r.Set().Value(semconv.AttrProcessPID); got.AsInt64() != int64(os.Getpid()) {
 		t.Errorf("process.pid: got %v, want %d", got, os.Getpid())
 	}
 }
@@ -64,7 +64,7 @@ func TestDetectNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []attribute.Key{stall.AttrHostID, stall.AttrProcessCreation} {
+	for _, key := range []attribute.Key{semconv.AttrHostID, semconv.AttrProcessCreation} {
 		if got, ok := r.Set().Value(key); ok {
 			t.Errorf("%s: got %v, want it absent", key, got)
 		}
@@ -117,8 +117,8 @@ func TestOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := Start(t.Context(), Options{ServiceName: "x", Other: []attribute.KeyValue{
-		attribute.String("service.name", "shop"), attribute.Int(stall.AttrProcessPID, 7),
-		attribute.String(stall.AttrProcessCreation, created),
+		attribute.String("service.name", "shop"), attribute.Int(semconv.AttrProcessPID, 7),
+		attribute.String(semconv.AttrProcessCreation, created),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -126,14 +126,14 @@ func TestOther(t *testing.T) {
 	defer p.Discard()
 	got := p.Resource.Set()
 	for key, want := range map[attribute.Key]string{
-		"service.name": "shop", stall.AttrProcessPID: "7", stall.AttrProcessCreation: created,
-		"service.instance.id": "", stall.AttrRuntimeName: "", "telemetry.sdk.language": "go",
+		"service.name": "shop", semconv.AttrProcessPID: "7", semconv.AttrProcessCreation: created,
+		"service.instance.id": "", semconv.AttrRuntimeName: "", "telemetry.sdk.language": "go",
 	} {
 		if v, _ := got.Value(key); v.String() != want {
 			t.Errorf("%s: got %q, want %q", key, v.String(), want)
 		}
 	}
-	if v, ok := got.Value(stall.AttrBootID); !ok || v.AsString() == "" {
+	if v, ok := got.Value(semconv.AttrBootID); !ok || v.AsString() == "" {
 		t.Error("the host is not in the resource")
 	}
 }

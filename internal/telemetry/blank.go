@@ -20,7 +20,7 @@ const (
 // blanks are the stops of the world that did not become events, by source. The
 // next statuses call that time unseen: who joins with the events would take the
 // silence for a program that ran.
-type blanks [stall.NumSources][]blank
+type blanks [stall.NumOrigins][]blank
 
 // blank is one of them. It may be told long after it was, and is kept until it was
 // named.
@@ -31,17 +31,17 @@ type blank struct {
 
 // add takes the stops of s. What either of Go's sources saw stopped the same
 // process, of which the other must not say that it ran.
-func (b *blanks) add(s stall.Source, v stall.Span) {
+func (b *blanks) add(s stall.Origin, v stall.Span) {
 	switch {
 	case s == stall.GCWatch || s == stall.GoTrace:
 		b.addTo(stall.GCWatch, v)
 		b.addTo(stall.GoTrace, v)
-	case s < stall.NumSources:
+	case s < stall.NumOrigins:
 		b.addTo(s, v)
 	}
 }
 
-func (b *blanks) addTo(s stall.Source, v stall.Span) {
+func (b *blanks) addTo(s stall.Origin, v stall.Span) {
 	if n := len(b[s]); n >= maxBlanks {
 		last := &b[s][n-1]
 		*last = blank{Span: stall.Span{Start: min(last.Start, v.Start), End: max(last.End, v.End)}}
@@ -52,8 +52,8 @@ func (b *blanks) addTo(s stall.Source, v stall.Span) {
 
 // before returns those of s that lie between since and watermark, and forgets
 // those that were named often enough.
-func (b *blanks) before(s stall.Source, since, watermark stall.Instant) (named []stall.Span) {
-	if s >= stall.NumSources {
+func (b *blanks) before(s stall.Origin, since, watermark stall.Instant) (named []stall.Span) {
+	if s >= stall.NumOrigins {
 		return nil
 	}
 	b[s] = slices.DeleteFunc(b[s], func(v blank) bool { return v.until != 0 && v.until < since })
@@ -72,8 +72,8 @@ func (b *blanks) before(s stall.Source, since, watermark stall.Instant) (named [
 
 // unnamed says that the status of s since then, which named blanks, is lost. Those that
 // it was the first to name are kept until another has.
-func (b *blanks) unnamed(s stall.Source, since stall.Instant) {
-	if s >= stall.NumSources {
+func (b *blanks) unnamed(s stall.Origin, since stall.Instant) {
+	if s >= stall.NumOrigins {
 		return
 	}
 	for i := range b[s] {
@@ -94,7 +94,7 @@ func reachOfStop(v *stall.Interval) stall.Span {
 }
 
 // blank marks a stop of s that nobody is told of.
-func (r *ration) blank(s stall.Source, stop stall.Span) {
+func (r *ration) blank(s stall.Origin, stop stall.Span) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.blanks.add(s, stop)
@@ -102,7 +102,7 @@ func (r *ration) blank(s stall.Source, stop stall.Span) {
 
 // Untold says that there were stops of the process in v that the Telemetry is not
 // told of: the next statuses of the source call that time unseen.
-func (t *Telemetry) Untold(s stall.Source, v stall.Span) { t.events.blank(s, v) }
+func (t *Telemetry) Untold(s stall.Origin, v stall.Span) { t.events.blank(s, v) }
 
 // refuse takes back an event that went out and was not taken.
 func (r *ration) refuse(h *held) {
@@ -115,14 +115,14 @@ func (r *ration) refuse(h *held) {
 }
 
 // unnamed takes back a status of s that went out and was not taken.
-func (r *ration) unnamed(s stall.Source, since stall.Instant) {
+func (r *ration) unnamed(s stall.Origin, since stall.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.blanks.unnamed(s, since)
 }
 
 // blanksOf returns what a status of s has to call unseen.
-func (r *ration) blanksOf(s stall.Source, since, watermark stall.Instant) []stall.Span {
+func (r *ration) blanksOf(s stall.Origin, since, watermark stall.Instant) []stall.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.blanks.before(s, since, watermark)

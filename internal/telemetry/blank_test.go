@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/log"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -14,7 +15,7 @@ import (
 // not in what comes later.
 func TestKeptBackIsUnseen(t *testing.T) {
 	c := exactCollection()
-	v := stall.Interval{Start: 16_000_000, End: 16_100_000, Slack: 1000, Source: stall.GCWatch}
+	v := stall.Interval{Start: 16_000_000, End: 16_100_000, Slack: 1000, Origin: stall.GCWatch}
 	want := []stall.Span{
 		{Start: 2_000_000, End: 3_000_000}, // what the source itself did not see
 		{Start: 9_999_950, End: 10_041_050}, {Start: 12_999_940, End: 13_070_060},
@@ -29,9 +30,9 @@ func TestKeptBackIsUnseen(t *testing.T) {
 			r.Collection(&c)
 			r.Suspension(v, "", "", stall.Cycle)
 			if name == "limit" { // one that matters more takes the one place
-				r.Suspension(stall.Interval{Start: 17_000_000, End: 27_000_000, Source: stall.GCWatch}, "", "", stall.Cycle)
+				r.Suspension(stall.Interval{Start: 17_000_000, End: 27_000_000, Origin: stall.GCWatch}, "", "", stall.Cycle)
 			}
-			for _, source := range []stall.Source{stall.GCWatch, stall.GoTrace} {
+			for _, source := range []stall.Origin{stall.GCWatch, stall.GoTrace} {
 				s := Status{Source: source, Since: 1, At: 17_000_000, Watermark: 17_000_000, Unseen: want[:1]}
 				if diff := cmp.Diff(want, r.unseenOf(t, s)); diff != "" {
 					t.Errorf("%v: unseen (-want +got):\n%s", source, diff)
@@ -51,8 +52,8 @@ func (r *rig) unseenOf(t *testing.T, s Status) (spans []stall.Span) {
 	r.events.taken()
 	r.Status(s)
 	for _, record := range r.events.taken() {
-		starts, _ := attr(record, stall.AttrUnseenStart)
-		ends, _ := attr(record, stall.AttrUnseenEnd)
+		starts, _ := attr(record, semconv.AttrUnseenStart)
+		ends, _ := attr(record, semconv.AttrUnseenEnd)
 		for i, at := range starts.AsInt64Slice() {
 			spans = append(spans, stall.Span{Start: stall.Instant(at), End: stall.Instant(ends.AsInt64Slice()[i])})
 		}
@@ -67,7 +68,7 @@ func TestToldLateIsUnseen(t *testing.T) {
 	const second = stall.Instant(1e9)
 	stop := stall.Span{Start: second, End: second + 1000}
 	r := newRig(t, Options{MinSeverity: log.SeverityError})
-	r.Suspension(stall.Interval{Start: stop.Start, End: stop.End, Source: stall.GCWatch}, "", "", stall.Cycle)
+	r.Suspension(stall.Interval{Start: stop.Start, End: stop.End, Origin: stall.GCWatch}, "", "", stall.Cycle)
 	named := 0
 	for at := 6 * second; at < 16*second; at += second {
 		got := r.unseenOf(t, Status{Source: stall.GCWatch, Since: at - second, At: at, Watermark: at})

@@ -9,6 +9,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -43,7 +44,7 @@ func TestProcessorPanics(t *testing.T) {
 			}
 			tel.Status(Status{Source: stall.GCWatch, Since: 1, At: 2, Watermark: 2})
 			want := []string{"[error.type=panic otelgc.item=event] = 1"}
-			if diff := cmp.Diff(want, series1(t, &rig{reader: reader}, stall.MetricDropped)); diff != "" {
+			if diff := cmp.Diff(want, series1(t, &rig{reader: reader}, semconv.MetricDropped)); diff != "" {
 				t.Errorf("dropped (-want +got):\n%s", diff)
 			}
 			if err := tel.Close(); err != nil {
@@ -82,7 +83,7 @@ func TestMetricsPanic(t *testing.T) {
 			}
 			left = 0 // the reader's own goroutine is not ours
 			var got []string
-			for _, line := range series1(t, &rig{reader: reader}, stall.MetricDropped) {
+			for _, line := range series1(t, &rig{reader: reader}, semconv.MetricDropped) {
 				of, _, _ := strings.Cut(line, " = ")
 				got = append(got, of)
 			}

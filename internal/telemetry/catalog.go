@@ -3,7 +3,7 @@ package telemetry
 import (
 	"slices"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // Instrument is the kind of an instrument, by its name in the OpenTelemetry
@@ -65,8 +65,8 @@ func Events() []Event {
 // known.
 func EventAttributes() []string {
 	return []string{
-		stall.AttrStart, stall.AttrEnd, stall.AttrDuration, stall.AttrSlack, stall.AttrSource,
-		stall.AttrBootID, stall.AttrProcessPID,
+		semconv.AttrStart, semconv.AttrEnd, semconv.AttrDuration, semconv.AttrSlack, semconv.AttrSource,
+		semconv.AttrBootID, semconv.AttrProcessPID,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
@@ -82,7 +82,7 @@ func TestCatalogEvents(t *testing.T) {
 }
 
 func TestCatalogAttributes(t *testing.T) {
-	used := set(EventAttributes(), []string{stall.AttrStamp}) // which no process sends: agents put it on its resource
+	used := set(EventAttributes(), []string{semconv.AttrStamp}) // which no process sends: agents put it on its resource
 	for _, m := range Metrics() {
 		maps.Copy(used, set(m.Attributes))
 	}

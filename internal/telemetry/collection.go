@@ -8,30 +8,31 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 var (
 	pauseDuration = Metric{
-		stall.MetricPauseDuration, Histogram, "s",
-		[]string{stall.AttrGCKind, stall.AttrPausePhase, stall.AttrFidelity},
+		semconv.MetricPauseDuration, Histogram, "s",
+		[]string{semconv.AttrGCKind, semconv.AttrPausePhase, semconv.AttrFidelity},
 		"Stop-the-world pauses for garbage collection, one sample per pause, from the better fidelity; in cycle fidelity the geometric middle of the runtime's bucket.",
 	}
 	pauseTime = Metric{
-		stall.MetricPauseTime, Counter, "s", []string{stall.AttrGCKind},
+		semconv.MetricPauseTime, Counter, "s", []string{semconv.AttrGCKind},
 		"Time stopped for garbage collection; of a .NET process dotnet.gc.pause.time says it.",
 	}
 	suspendDuration = Metric{
-		stall.MetricSuspendDuration, Histogram, "s", []string{stall.AttrGCKind},
+		semconv.MetricSuspendDuration, Histogram, "s", []string{semconv.AttrGCKind},
 		"Time it took to stop the threads for a pause; of a Go process the geometric middle of the runtime's bucket.",
 	}
 	promotedSize = Metric{
-		stall.MetricPromoted, Histogram, "By", []string{stall.AttrGCKind, stall.AttrGCTrigger},
+		semconv.MetricPromoted, Histogram, "By", []string{semconv.AttrGCKind, semconv.AttrGCTrigger},
 		"Bytes that survived a collection, one sample per collection; in Go the bytes marked live.",
 	}
 	heapBefore = Metric{
-		stall.MetricHeapBefore, Histogram, "By", []string{stall.AttrGCKind, stall.AttrGCTrigger, stall.AttrEstimated},
+		semconv.MetricHeapBefore, Histogram, "By", []string{semconv.AttrGCKind, semconv.AttrGCTrigger, semconv.AttrEstimated},
 		"Heap when a collection began, one sample per collection.",
 	}
 
@@ -76,17 +77,17 @@ func newCollectionInstruments(m *maker, withPauseTime bool) collectionInstrument
 		before:    m.sizes(heapBefore),
 		byPause: newSeries(func(k pauseSeries) []attribute.KeyValue {
 			return append(kindAttribute(k.kind),
-				attribute.String(stall.AttrPausePhase, k.phase.String()),
-				attribute.String(stall.AttrFidelity, k.fidelity.String()))
+				attribute.String(semconv.AttrPausePhase, k.phase.String()),
+				attribute.String(semconv.AttrFidelity, k.fidelity.String()))
 		}),
 		byKind: newSeries(kindAttribute),
 		byTrigger: newSeries(func(k triggerSeries) []attribute.KeyValue {
-			return append(kindAttribute(k.kind), attribute.String(stall.AttrGCTrigger, string(k.trigger)))
+			return append(kindAttribute(k.kind), attribute.String(semconv.AttrGCTrigger, string(k.trigger)))
 		}),
 		byBefore: newSeries(func(k triggerSeries) []attribute.KeyValue {
 			return append(kindAttribute(k.kind),
-				attribute.String(stall.AttrGCTrigger, string(k.trigger)),
-				attribute.Bool(stall.AttrEstimated, k.estimated))
+				attribute.String(semconv.AttrGCTrigger, string(k.trigger)),
+				attribute.Bool(semconv.AttrEstimated, k.estimated))
 		}),
 	}
 }
@@ -96,7 +97,7 @@ func kindAttribute(k gc.Kind) []attribute.KeyValue {
 	if k == gc.NoKind {
 		return nil
 	}
-	return []attribute.KeyValue{attribute.String(stall.AttrGCKind, k.String())}
+	return []attribute.KeyValue{attribute.String(semconv.AttrGCKind, k.String())}
 }
 
 // Collection records c in the metrics, as the last collection of its kind and

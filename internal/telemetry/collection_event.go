@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -15,30 +16,30 @@ import (
 const maxEventPauses = 128
 
 const (
-	attrCPUAssist    = stall.AttrCPUPrefix + "assist"
-	attrCPUDedicated = stall.AttrCPUPrefix + "dedicated"
-	attrCPUIdle      = stall.AttrCPUPrefix + "idle"
-	attrCPUPause     = stall.AttrCPUPrefix + "pause"
-	attrCPUTotal     = stall.AttrCPUPrefix + "total"
+	attrCPUAssist    = semconv.AttrCPUPrefix + "assist"
+	attrCPUDedicated = semconv.AttrCPUPrefix + "dedicated"
+	attrCPUIdle      = semconv.AttrCPUPrefix + "idle"
+	attrCPUPause     = semconv.AttrCPUPrefix + "pause"
+	attrCPUTotal     = semconv.AttrCPUPrefix + "total"
 )
 
 var collectionEvent = Event{
-	stall.EventCollection,
+	semconv.EventCollection,
 	[]string{
-		stall.AttrGCKind, stall.AttrGCTrigger, stall.AttrGCTriggerSite, stall.AttrGCIndex, stall.AttrGCCycles,
-		stall.AttrGCGeneration, stall.AttrGCPromoted, stall.AttrGCHeapBefore, stall.AttrGCHeapAfter,
-		stall.AttrGCFragBefore, stall.AttrGCFragAfter, stall.AttrGCGoal,
-		attrCPUAssist, attrCPUDedicated, attrCPUIdle, attrCPUPause, attrCPUTotal, stall.AttrPauseUtilization,
-		stall.AttrPauseStart, stall.AttrPauseEnd, stall.AttrPauseEndMax, stall.AttrPauseSuspend,
-		stall.AttrPauseSlack, stall.AttrPausePhase,
-		stall.AttrGCCompacting, stall.AttrGCConcurrent, stall.AttrGCPinned, stall.AttrGCFinalizable,
-		stall.AttrGCMemoryLoad, stall.AttrGCAllocated, stall.AttrGCIncomplete, stall.AttrGCGenerations,
+		semconv.AttrGCKind, semconv.AttrGCTrigger, semconv.AttrGCTriggerSite, semconv.AttrGCIndex, semconv.AttrGCCycles,
+		semconv.AttrGCGeneration, semconv.AttrGCPromoted, semconv.AttrGCHeapBefore, semconv.AttrGCHeapAfter,
+		semconv.AttrGCFragBefore, semconv.AttrGCFragAfter, semconv.AttrGCGoal,
+		attrCPUAssist, attrCPUDedicated, attrCPUIdle, attrCPUPause, attrCPUTotal, semconv.AttrPauseUtilization,
+		semconv.AttrPauseStart, semconv.AttrPauseEnd, semconv.AttrPauseEndMax, semconv.AttrPauseSuspend,
+		semconv.AttrPauseSlack, semconv.AttrPausePhase,
+		semconv.AttrGCCompacting, semconv.AttrGCConcurrent, semconv.AttrGCPinned, semconv.AttrGCFinalizable,
+		semconv.AttrGCMemoryLoad, semconv.AttrGCAllocated, semconv.AttrGCIncomplete, semconv.AttrGCGenerations,
 		attrSizeBefore, attrSizeAfter, attrFragBefore, attrFragAfter, attrPromoted, attrSurvived, attrBudget,
-		stall.AttrHostFaults, stall.AttrHostRunDelay, stall.AttrHostThrottled, stall.AttrHostStolen, stall.AttrHostOver,
-		stall.AttrHostCPUWait, stall.AttrHostPageWait,
+		semconv.AttrHostFaults, semconv.AttrHostRunDelay, semconv.AttrHostThrottled, semconv.AttrHostStolen, semconv.AttrHostOver,
+		semconv.AttrHostCPUWait, semconv.AttrHostPageWait,
 		attrPauseFaults, attrPauseRunDelay, attrPauseThrottled, attrPauseStolen, attrPauseOver, attrPauseCPUWait, attrPausePageWait,
-		stall.AttrPauseUsual, stall.AttrSlowedBy,
-		stall.AttrEstimatedFields, stall.AttrFidelity,
+		semconv.AttrPauseUsual, semconv.AttrSlowedBy,
+		semconv.AttrEstimatedFields, semconv.AttrFidelity,
 	},
 	"One garbage collection as one record. Its severity follows the sum of its pauses, not its length.",
 }
@@ -47,9 +48,9 @@ var collectionEvent = Event{
 // long collection that stopped nobody is no stall.
 func (t *Telemetry) collectionEvent(ctx context.Context, c *gc.Collection) {
 	stalled := c.PauseTotal()
-	if !t.wanted(ctx, stall.EventCollection, c.Source, stalled) {
+	if !t.wanted(ctx, semconv.EventCollection, c.Origin, stalled) {
 		for i := range c.Pauses {
-			t.events.blank(c.Source, reachOf(&c.Pauses[i]))
+			t.events.blank(c.Origin, reachOf(&c.Pauses[i]))
 		}
 		return
 	}
@@ -59,8 +60,8 @@ func (t *Telemetry) collectionEvent(ctx context.Context, c *gc.Collection) {
 	}
 	start, end := collectionExtent(c)
 	t.events.put(held{
-		name: stall.EventCollection, class: classRuntime, rank: stalled,
-		v:     stall.Interval{Start: start, End: end, Slack: collectionSlack(c), Source: c.Source},
+		name: semconv.EventCollection, class: classRuntime, rank: stalled,
+		v:     stall.Interval{Start: start, End: end, Slack: collectionSlack(c), Origin: c.Origin},
 		attrs: t.collectionAttributes(ctx, c), stops: stops,
 	})
 }
@@ -90,35 +91,35 @@ func collectionSlack(c *gc.Collection) time.Duration {
 
 func (t *Telemetry) collectionAttributes(ctx context.Context, c *gc.Collection) []attribute.KeyValue {
 	a := append(make(attributes, 0, 24), kindAttribute(c.Kind)...)
-	a.text(stall.AttrGCTrigger, string(triggerOf(c)))
-	a.text(stall.AttrGCTriggerSite, c.TriggerSite)
+	a.text(semconv.AttrGCTrigger, string(triggerOf(c)))
+	a.text(semconv.AttrGCTriggerSite, c.TriggerSite)
 	if c.Index > 0 {
-		a.int(stall.AttrGCIndex, asInt64(c.Index))
+		a.int(semconv.AttrGCIndex, asInt64(c.Index))
 	}
-	a.int(stall.AttrGCCycles, int64(c.Cycles))
+	a.int(semconv.AttrGCCycles, int64(c.Cycles))
 	if g, ok := c.Generation.Get(); ok {
-		a.int(stall.AttrGCGeneration, int64(g))
+		a.int(semconv.AttrGCGeneration, int64(g))
 	}
-	a.size(stall.AttrGCPromoted, c.Promoted)
-	a.size(stall.AttrGCHeapBefore, c.HeapBefore)
-	a.size(stall.AttrGCHeapAfter, c.HeapAfter)
-	a.size(stall.AttrGCFragBefore, c.FragmentationBefore)
-	a.size(stall.AttrGCFragAfter, c.FragmentationAfter)
-	a.size(stall.AttrGCGoal, c.Goal)
+	a.size(semconv.AttrGCPromoted, c.Promoted)
+	a.size(semconv.AttrGCHeapBefore, c.HeapBefore)
+	a.size(semconv.AttrGCHeapAfter, c.HeapAfter)
+	a.size(semconv.AttrGCFragBefore, c.FragmentationBefore)
+	a.size(semconv.AttrGCFragAfter, c.FragmentationAfter)
+	a.size(semconv.AttrGCGoal, c.Goal)
 	a.seconds(attrCPUAssist, c.CPU.Assist)
 	a.seconds(attrCPUDedicated, c.CPU.Dedicated)
 	a.seconds(attrCPUIdle, c.CPU.Idle)
 	a.seconds(attrCPUPause, c.CPU.Pause)
 	a.seconds(attrCPUTotal, c.CPU.Total)
 	if f, ok := c.PauseUtilization.Get(); ok {
-		a = append(a, attribute.Float64(stall.AttrPauseUtilization, f))
+		a = append(a, attribute.Float64(semconv.AttrPauseUtilization, f))
 	}
 	a = append(a, dotnetAttributes(c)...)
 	a = append(a, hostAttributes(c)...)
 	if names := c.Estimated.Names(); len(names) > 0 {
-		a = append(a, attribute.StringSlice(stall.AttrEstimatedFields, names))
+		a = append(a, attribute.StringSlice(semconv.AttrEstimatedFields, names))
 	}
-	a.text(stall.AttrFidelity, c.Fidelity.String())
+	a.text(semconv.AttrFidelity, c.Fidelity.String())
 	return append(a, t.pauseAttributes(ctx, c)...)
 }
 
@@ -144,14 +145,14 @@ func (t *Telemetry) pauseAttributes(ctx context.Context, c *gc.Collection) []att
 		suspends = suspends || !p.Suspend.IsZero()
 	}
 	a := []attribute.KeyValue{
-		attribute.Int64Slice(stall.AttrPauseStart, column(func(p gc.Pause) int64 { return int64(p.Start) })),
-		attribute.Int64Slice(stall.AttrPauseEnd, column(func(p gc.Pause) int64 { return int64(p.End) })),
-		attribute.Int64Slice(stall.AttrPauseEndMax, column(func(p gc.Pause) int64 { return int64(max(p.End, p.EndMax)) })),
-		attribute.Int64Slice(stall.AttrPauseSlack, column(func(p gc.Pause) int64 { return int64(p.Slack) })),
-		attribute.StringSlice(stall.AttrPausePhase, phases),
+		attribute.Int64Slice(semconv.AttrPauseStart, column(func(p gc.Pause) int64 { return int64(p.Start) })),
+		attribute.Int64Slice(semconv.AttrPauseEnd, column(func(p gc.Pause) int64 { return int64(p.End) })),
+		attribute.Int64Slice(semconv.AttrPauseEndMax, column(func(p gc.Pause) int64 { return int64(max(p.End, p.EndMax)) })),
+		attribute.Int64Slice(semconv.AttrPauseSlack, column(func(p gc.Pause) int64 { return int64(p.Slack) })),
+		attribute.StringSlice(semconv.AttrPausePhase, phases),
 	}
 	if suspends {
-		a = append(a, attribute.Int64Slice(stall.AttrPauseSuspend,
+		a = append(a, attribute.Int64Slice(semconv.AttrPauseSuspend,
 			column(func(p gc.Pause) int64 { return int64(p.Suspend.Or(-1)) })))
 	}
 	return append(a, pauseHostAttributes(c.Pauses[:n])...)

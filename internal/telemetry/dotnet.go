@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -17,27 +17,27 @@ import (
 // series says when.
 var (
 	dotnetPause = Metric{
-		stall.MetricDotnetPauseDuration, Histogram, "s", []string{stall.AttrPauseGeneration, stall.AttrPauseType},
+		semconv.MetricDotnetPauseDuration, Histogram, "s", []string{semconv.AttrPauseGeneration, semconv.AttrPauseType},
 		"Duration of individual GC pauses. (Proposed to the registry.)",
 	}
 	dotnetCollections = Metric{
-		stall.MetricDotnetCollections, Counter, "{collection}", []string{stall.AttrDotnetGeneration},
+		semconv.MetricDotnetCollections, Counter, "{collection}", []string{semconv.AttrDotnetGeneration},
 		"The number of garbage collections that have occurred since the process has started.",
 	}
 	dotnetAllocated = Metric{
-		stall.MetricDotnetAllocated, Counter, "By", nil,
+		semconv.MetricDotnetAllocated, Counter, "By", nil,
 		"The approximate number of bytes allocated on the managed GC heap since the process has started. The returned value does not include any native allocations.",
 	}
 	dotnetPauseTime = Metric{
-		stall.MetricDotnetPauseTime, Counter, "s", nil,
+		semconv.MetricDotnetPauseTime, Counter, "s", nil,
 		"The total amount of time paused in GC since the process has started.",
 	}
 	dotnetHeapSize = Metric{
-		stall.MetricDotnetHeapSize, ObservableUpDown, "By", []string{stall.AttrDotnetGeneration},
+		semconv.MetricDotnetHeapSize, ObservableUpDown, "By", []string{semconv.AttrDotnetGeneration},
 		"The managed GC heap size (including fragmentation), as observed during the latest garbage collection.",
 	}
 	dotnetFragmentation = Metric{
-		stall.MetricDotnetFragmentation, ObservableUpDown, "By", []string{stall.AttrDotnetGeneration},
+		semconv.MetricDotnetFragmentation, ObservableUpDown, "By", []string{semconv.AttrDotnetGeneration},
 		"The heap fragmentation, as observed during the latest garbage collection.",
 	}
 
@@ -100,19 +100,19 @@ func (i *dotnetInstruments) make(m *maker) func() (metric.Registration, error) {
 			kind = "blocking"
 		}
 		return []attribute.KeyValue{
-			attribute.String(stall.AttrPauseGeneration, gc.GenerationID(k.generation).String()),
-			attribute.String(stall.AttrPauseType, kind),
+			attribute.String(semconv.AttrPauseGeneration, gc.GenerationID(k.generation).String()),
+			attribute.String(semconv.AttrPauseType, kind),
 		}
 	})
 	i.byGeneration = newSeries(func(g gc.GenerationID) []attribute.KeyValue {
-		return []attribute.KeyValue{attribute.String(stall.AttrDotnetGeneration, g.String())}
+		return []attribute.KeyValue{attribute.String(semconv.AttrDotnetGeneration, g.String())}
 	})
 	size, fragmentation := m.observedUpDown(dotnetHeapSize), m.observedUpDown(dotnetFragmentation)
 	observe := func(_ context.Context, o metric.Observer) error {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		for _, g := range i.last {
-			of := metric.WithAttributes(attribute.String(stall.AttrDotnetGeneration, g.ID.String()))
+			of := metric.WithAttributes(attribute.String(semconv.AttrDotnetGeneration, g.ID.String()))
 			if n, ok := g.SizeAfter.Get(); ok {
 				o.ObserveInt64(size, asInt64(n), of)
 			}

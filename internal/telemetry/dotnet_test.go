@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -32,7 +33,7 @@ func dotnetCollection() gc.Collection {
 			},
 			{ID: gc.LOH, SizeAfter: size(2000), FragmentationAfter: size(20)},
 		},
-		Source: stall.Dotnet, Fidelity: stall.Exact,
+		Origin: stall.Dotnet, Fidelity: stall.Exact,
 	}
 }
 
@@ -46,7 +47,7 @@ func playDotnet(t *testing.T) *rig {
 	background.Pauses = []gc.Pause{{Start: 8_000_000, End: 8_100_000}, {Start: 15_000_000, End: 15_200_000}}
 	unseen := gc.Collection{
 		Pauses: []gc.Pause{{Start: 30_000_000, End: 30_400_000}}, Incomplete: "it began before the session",
-		Source: stall.Dotnet, Fidelity: stall.Exact,
+		Origin: stall.Dotnet, Fidelity: stall.Exact,
 	}
 	for _, c := range []*gc.Collection{&first, &background, &unseen} {
 		r.Collection(c)
@@ -63,8 +64,8 @@ func TestDotnet(t *testing.T) {
 // TestDotnetOnly: each runtime has its own name for the time paused.
 func TestDotnetOnly(t *testing.T) {
 	for _, m := range collect(t, playDotnet(t).reader) {
-		if m.Name == stall.MetricPauseTime {
-			t.Errorf("%s was recorded beside %s", m.Name, stall.MetricDotnetPauseTime)
+		if m.Name == semconv.MetricPauseTime {
+			t.Errorf("%s was recorded beside %s", m.Name, semconv.MetricDotnetPauseTime)
 		}
 	}
 	for _, m := range collect(t, play(t).reader) {

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -24,7 +25,7 @@ func (t *Telemetry) enabled(name string, d time.Duration) bool {
 
 // wanted is enabled, and counts as dropped what only MinSeverity keeps back: a
 // reader of the events must not take the silence for a quiet machine.
-func (t *Telemetry) wanted(ctx context.Context, name string, s stall.Source, d time.Duration) bool {
+func (t *Telemetry) wanted(ctx context.Context, name string, s stall.Origin, d time.Duration) bool {
 	severity := t.severity(d)
 	if !t.post.wants(question{name, severity}) {
 		return false
@@ -60,7 +61,7 @@ func (t *Telemetry) send(events []held, over uint64) {
 	wall := t.wall()
 	for i := range events {
 		h := &events[i]
-		if h.name == stall.EventGap {
+		if h.name == semconv.EventGap {
 			h.attrs = gapAttributes(h.v, h.evidence)
 		}
 		kept := *h // the memory of events is used again
@@ -89,19 +90,19 @@ func (t *Telemetry) record(wall stall.WallOffset, v stall.Interval, more []attri
 
 	a := make(attributes, 0, 7+len(more))
 	if v.Start != 0 {
-		a.int(stall.AttrStart, int64(v.Start))
+		a.int(semconv.AttrStart, int64(v.Start))
 	}
 	if v.End != 0 {
-		a.int(stall.AttrEnd, int64(v.End))
+		a.int(semconv.AttrEnd, int64(v.End))
 	}
 	if v.Start != 0 && v.End != 0 {
-		a = append(a, attribute.Float64(stall.AttrDuration, v.Duration().Seconds()))
+		a = append(a, attribute.Float64(semconv.AttrDuration, v.Duration().Seconds()))
 	}
-	a.int(stall.AttrSlack, int64(v.Slack))
-	a.text(stall.AttrSource, v.Source.String())
-	a.text(stall.AttrBootID, t.o.BootID)
+	a.int(semconv.AttrSlack, int64(v.Slack))
+	a.text(semconv.AttrSource, v.Origin.String())
+	a.text(semconv.AttrBootID, t.o.BootID)
 	if t.o.PID != 0 {
-		a.int(stall.AttrProcessPID, int64(t.o.PID))
+		a.int(semconv.AttrProcessPID, int64(t.o.PID))
 	}
 	r.AddAttributes(append(a, more...)...)
 	return r

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -24,7 +25,7 @@ func TestGapCPU(t *testing.T) {
 			{CPU: 0, Scope: stall.ScopeCPU}, {CPU: 3, Scope: stall.ScopeCPU}, {CPU: -1, Scope: stall.ScopeMachine},
 			{CPU: 0, Scope: stall.ScopeMachine}, // which does not matter
 		} {
-			v.Start, v.End, v.Source = 1000, 1000+stall.Instant(5*time.Microsecond), stall.ProbeSpin
+			v.Start, v.End, v.Origin = 1000, 1000+stall.Instant(5*time.Microsecond), stall.ProbeSpin
 			v.Cause = stall.HostUnknown
 			r.Gap(v, nothing)
 		}
@@ -39,11 +40,11 @@ func gapCPUs(t *testing.T, r *rig) map[string]bool {
 	t.Helper()
 	cpus := make(map[string]bool)
 	for _, m := range collect(t, r.reader) {
-		if m.Name != stall.MetricGapDuration {
+		if m.Name != semconv.MetricGapDuration {
 			continue
 		}
 		for _, p := range m.Data.(metricdata.Histogram[float64]).DataPoints {
-			if v, ok := p.Attributes.Value(stall.AttrCPU); ok {
+			if v, ok := p.Attributes.Value(semconv.AttrCPU); ok {
 				cpus[v.String()] = true
 			} else {
 				cpus["none"] = true

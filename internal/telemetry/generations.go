@@ -3,42 +3,42 @@ package telemetry
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // What an event says of each generation, as arrays parallel to
-// stall.AttrGCGenerations.
+// semconv.AttrGCGenerations.
 const (
-	attrSizeBefore = stall.AttrGCPartPrefix + "size.before"
-	attrSizeAfter  = stall.AttrGCPartPrefix + "size.after"
-	attrFragBefore = stall.AttrGCPartPrefix + "fragmentation.before"
-	attrFragAfter  = stall.AttrGCPartPrefix + "fragmentation.after"
-	attrPromoted   = stall.AttrGCPartPrefix + "promoted"
-	attrSurvived   = stall.AttrGCPartPrefix + "survived"
-	attrBudget     = stall.AttrGCPartPrefix + "budget"
+	attrSizeBefore = semconv.AttrGCPartPrefix + "size.before"
+	attrSizeAfter  = semconv.AttrGCPartPrefix + "size.after"
+	attrFragBefore = semconv.AttrGCPartPrefix + "fragmentation.before"
+	attrFragAfter  = semconv.AttrGCPartPrefix + "fragmentation.after"
+	attrPromoted   = semconv.AttrGCPartPrefix + "promoted"
+	attrSurvived   = semconv.AttrGCPartPrefix + "survived"
+	attrBudget     = semconv.AttrGCPartPrefix + "budget"
 )
 
 // dotnetAttributes returns what only a collection of .NET has.
 func dotnetAttributes(c *gc.Collection) []attribute.KeyValue {
 	var a attributes
 	if v, ok := c.Compacting.Get(); ok {
-		a = append(a, attribute.Bool(stall.AttrGCCompacting, v))
+		a = append(a, attribute.Bool(semconv.AttrGCCompacting, v))
 	}
 	if v, ok := c.Concurrent.Get(); ok {
-		a = append(a, attribute.Bool(stall.AttrGCConcurrent, v))
+		a = append(a, attribute.Bool(semconv.AttrGCConcurrent, v))
 	}
 	if n, ok := c.Pinned.Get(); ok {
-		a.int(stall.AttrGCPinned, asInt64(n))
+		a.int(semconv.AttrGCPinned, asInt64(n))
 	}
 	if n, ok := c.Finalizable.Get(); ok {
-		a.int(stall.AttrGCFinalizable, asInt64(n))
+		a.int(semconv.AttrGCFinalizable, asInt64(n))
 	}
 	if f, ok := c.MemoryLoad.Get(); ok {
-		a.float(stall.AttrGCMemoryLoad, f)
+		a.float(semconv.AttrGCMemoryLoad, f)
 	}
-	a.size(stall.AttrGCAllocated, c.Allocated)
-	a.text(stall.AttrGCIncomplete, c.Incomplete)
+	a.size(semconv.AttrGCAllocated, c.Allocated)
+	a.text(semconv.AttrGCIncomplete, c.Incomplete)
 	return append(a, generationAttributes(c.Generations)...)
 }
 
@@ -51,7 +51,7 @@ func generationAttributes(all []gc.Generation) []attribute.KeyValue {
 	for i := range all {
 		names[i] = all[i].ID.String()
 	}
-	a := []attribute.KeyValue{attribute.StringSlice(stall.AttrGCGenerations, names)}
+	a := []attribute.KeyValue{attribute.StringSlice(semconv.AttrGCGenerations, names)}
 	for _, column := range []struct {
 		key string
 		of  func(*gc.Generation) gc.Maybe[gc.Bytes]

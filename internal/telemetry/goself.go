@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -16,19 +16,19 @@ import (
 // those of semantic conventions 1.43.
 var (
 	goPause = Metric{
-		stall.MetricGoPauseDuration, Histogram, "s", nil,
+		semconv.MetricGoPauseDuration, Histogram, "s", nil,
 		"Distribution of individual GC-related stop-the-world pause latencies. This is the time from deciding to stop the world until the world is started again.",
 	}
 	goCycles = Metric{
-		stall.MetricGoCycles, Counter, "{gc_cycle}", []string{stall.AttrGCKind, stall.AttrGCTrigger},
+		semconv.MetricGoCycles, Counter, "{gc_cycle}", []string{semconv.AttrGCKind, semconv.AttrGCTrigger},
 		"Number of completed GC cycles.",
 	}
 	goCPUTime = Metric{
-		stall.MetricGoCPUTime, ObservableCounter, "s", []string{stall.AttrGoCPUState, stall.AttrGoCPUDetail},
+		semconv.MetricGoCPUTime, ObservableCounter, "s", []string{semconv.AttrGoCPUState, semconv.AttrGoCPUDetail},
 		"Estimated CPU time spent by the Go runtime.",
 	}
 	goAllocated = Metric{
-		stall.MetricGoAllocated, ObservableCounter, "By", nil,
+		semconv.MetricGoAllocated, ObservableCounter, "By", nil,
 		"Memory allocated to the heap by the application.",
 	}
 
@@ -97,7 +97,7 @@ func (i *goInstruments) cycles(ctx context.Context, c *gc.Collection) {
 func (i *goInstruments) make(m *maker) func() (metric.Registration, error) {
 	i.pause, i.cycle = m.durations(goPause), m.count(goCycles)
 	i.byTrigger = newSeries(func(k triggerSeries) []attribute.KeyValue {
-		return append(kindAttribute(k.kind), attribute.String(stall.AttrGCTrigger, string(k.trigger)))
+		return append(kindAttribute(k.kind), attribute.String(semconv.AttrGCTrigger, string(k.trigger)))
 	})
 	cpu, allocated := m.observedTime(goCPUTime), m.observedCounter(goAllocated)
 	classes := cpuClasses()
@@ -127,7 +127,7 @@ type cpuClass struct {
 // attributes is the total.
 func cpuClasses() []cpuClass {
 	class := func(state, detail string, of func(*GoTotals) gc.Maybe[time.Duration]) cpuClass {
-		set := attribute.NewSet(attribute.String(stall.AttrGoCPUState, state), attribute.String(stall.AttrGoCPUDetail, detail))
+		set := attribute.NewSet(attribute.String(semconv.AttrGoCPUState, state), attribute.String(semconv.AttrGoCPUDetail, detail))
 		return cpuClass{metric.WithAttributeSet(set), of}
 	}
 	return []cpuClass{

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -32,9 +33,9 @@ type held struct {
 
 // source is who saw a stall and must say so if the event is late or lost. A slow
 // request is no stall: nobody joins with it.
-func (h *held) source() stall.Source {
-	if h.name == stall.EventSlowRequest {
-		return stall.NoSource
+func (h *held) source() stall.Origin {
+	if h.name == semconv.EventSlowRequest {
+		return stall.NoOrigin
 	}
-	return h.v.Source
+	return h.v.Origin
 }

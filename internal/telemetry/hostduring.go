@@ -5,20 +5,20 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // What the machine did to the process in each pause, as arrays parallel to the
 // other arrays of pauses.
 const (
-	attrPauseFaults    = stall.AttrPauseHostPrefix + "major_faults"
-	attrPauseRunDelay  = stall.AttrPauseHostPrefix + "run_delay"
-	attrPauseThrottled = stall.AttrPauseHostPrefix + "throttled"
-	attrPauseStolen    = stall.AttrPauseHostPrefix + "stolen"
-	attrPauseOver      = stall.AttrPauseHostPrefix + "over"
-	attrPauseCPUWait   = stall.AttrPauseHostPrefix + "cpu_wait"
-	attrPausePageWait  = stall.AttrPauseHostPrefix + "page_wait"
+	attrPauseFaults    = semconv.AttrPauseHostPrefix + "major_faults"
+	attrPauseRunDelay  = semconv.AttrPauseHostPrefix + "run_delay"
+	attrPauseThrottled = semconv.AttrPauseHostPrefix + "throttled"
+	attrPauseStolen    = semconv.AttrPauseHostPrefix + "stolen"
+	attrPauseOver      = semconv.AttrPauseHostPrefix + "over"
+	attrPauseCPUWait   = semconv.AttrPauseHostPrefix + "cpu_wait"
+	attrPausePageWait  = semconv.AttrPauseHostPrefix + "page_wait"
 )
 
 // hostAttributes returns what the machine did to the process during c, and what
@@ -27,17 +27,17 @@ func hostAttributes(c *gc.Collection) attributes {
 	var a attributes
 	h := &c.HostDuring
 	if n, ok := h.MajorFaults.Get(); ok {
-		a.int(stall.AttrHostFaults, asInt64(n))
+		a.int(semconv.AttrHostFaults, asInt64(n))
 	}
-	a.seconds(stall.AttrHostRunDelay, h.RunDelay)
-	a.seconds(stall.AttrHostThrottled, h.Throttled)
-	a.seconds(stall.AttrHostStolen, h.Stolen)
-	a.seconds(stall.AttrHostOver, h.Over)
-	a.seconds(stall.AttrHostCPUWait, h.CPUWait)
-	a.seconds(stall.AttrHostPageWait, h.PageWait)
-	a.seconds(stall.AttrPauseUsual, c.UsualPause)
+	a.seconds(semconv.AttrHostRunDelay, h.RunDelay)
+	a.seconds(semconv.AttrHostThrottled, h.Throttled)
+	a.seconds(semconv.AttrHostStolen, h.Stolen)
+	a.seconds(semconv.AttrHostOver, h.Over)
+	a.seconds(semconv.AttrHostCPUWait, h.CPUWait)
+	a.seconds(semconv.AttrHostPageWait, h.PageWait)
+	a.seconds(semconv.AttrPauseUsual, c.UsualPause)
 	if c.SlowedBy != gc.NotSlowed {
-		a.text(stall.AttrSlowedBy, c.SlowedBy.String())
+		a.text(semconv.AttrSlowedBy, c.SlowedBy.String())
 	}
 	return a
 }

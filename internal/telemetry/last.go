@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 func lastMetric(name string, unit, meaning string) Metric {
-	return Metric{stall.MetricLastPrefix + name, ObservableGauge, unit, []string{stall.AttrGCKind}, meaning + ", of the last collection of its kind."}
+	return Metric{semconv.MetricLastPrefix + name, ObservableGauge, unit, []string{semconv.AttrGCKind}, meaning + ", of the last collection of its kind."}
 }
 
 var (

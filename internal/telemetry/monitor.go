@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -26,15 +27,15 @@ const (
 
 var (
 	pauseUtilization = Metric{
-		stall.MetricPauseUtilization, Gauge, "1", []string{stall.AttrWindow},
+		semconv.MetricPauseUtilization, Gauge, "1", []string{semconv.AttrWindow},
 		"Share of wall time paused for garbage collection. For an interval take the rate of the pause time.",
 	}
 	coverage = Metric{
-		stall.MetricCoverage, Gauge, "1", []string{stall.AttrSource},
+		semconv.MetricCoverage, Gauge, "1", []string{semconv.AttrSource},
 		"Fraction of time that the source watched: of gcwatch and gotrace over the last 10 s, of a probe since it began, of others since their last status.",
 	}
 	droppedItems = Metric{
-		stall.MetricDropped, Counter, "{item}", []string{stall.AttrItem, stall.AttrErrorType},
+		semconv.MetricDropped, Counter, "{item}", []string{semconv.AttrItem, semconv.AttrErrorType},
 		"Anything that was not kept, by what and why.",
 	}
 
@@ -48,7 +49,7 @@ type monitorInstruments struct {
 	dropped               metric.Int64Counter
 
 	byWindow *series[string]
-	bySource *series[stall.Source]
+	bySource *series[stall.Origin]
 	byDrop   *series[dropSeries]
 }
 
@@ -58,13 +59,13 @@ func newMonitorInstruments(m *maker) monitorInstruments {
 		coverage:    m.gauge(coverage),
 		dropped:     m.count(droppedItems),
 		byWindow: newSeries(func(window string) []attribute.KeyValue {
-			return []attribute.KeyValue{attribute.String(stall.AttrWindow, window)}
+			return []attribute.KeyValue{attribute.String(semconv.AttrWindow, window)}
 		}),
-		bySource: newSeries(func(s stall.Source) []attribute.KeyValue {
-			return []attribute.KeyValue{attribute.String(stall.AttrSource, s.String())}
+		bySource: newSeries(func(s stall.Origin) []attribute.KeyValue {
+			return []attribute.KeyValue{attribute.String(semconv.AttrSource, s.String())}
 		}),
 		byDrop: newSeries(func(k dropSeries) []attribute.KeyValue {
-			return []attribute.KeyValue{attribute.String(stall.AttrItem, k.item), attribute.String(stall.AttrErrorType, k.why)}
+			return []attribute.KeyValue{attribute.String(semconv.AttrItem, k.item), attribute.String(semconv.AttrErrorType, k.why)}
 		}),
 	}
 }
@@ -80,7 +81,7 @@ func (t *Telemetry) PauseUtilization(window string, f float64) {
 }
 
 // Coverage records f, the fraction of time that source watched, 0 to 1.
-func (t *Telemetry) Coverage(source stall.Source, f float64) {
+func (t *Telemetry) Coverage(source stall.Origin, f float64) {
 	ctx := context.Background()
 	if t.monitor.coverage.Enabled(ctx) {
 		t.monitor.coverage.Record(ctx, f, t.monitor.bySource.record(source)...)

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -31,8 +32,8 @@ type number struct {
 }
 
 func numberList() []number {
-	watched := func(metric string) sum { return sum{metric, stall.AttrGCOverlap, overlaps[:]} }
-	all, time := watched(stall.MetricRequests), watched(stall.MetricRequestTime)
+	watched := func(metric string) sum { return sum{metric, semconv.AttrGCOverlap, overlaps[:]} }
+	all, time := watched(semconv.MetricRequests), watched(semconv.MetricRequestTime)
 	affected := func(s sum) sum {
 		s.values = overlaps[1:]
 		return s
@@ -43,15 +44,15 @@ func numberList() []number {
 			causes = append(causes, c.String())
 		}
 	}
-	collector := sum{metric: stall.MetricRequestStallTime, attr: stall.AttrCause, values: causes}
+	collector := sum{metric: semconv.MetricRequestStallTime, attr: semconv.AttrCause, values: causes}
 	hit := func(attr, value string) sum { return sum{metric: all.metric, attr: attr, values: []string{value}} }
 	return []number{
 		{"requests affected by garbage collection", affected(all), all},
 		{"its share of the time of those requests", collector, affected(time)},
 		{"its share of the time of all requests", collector, time},
-		{"requests hit by one collection", hit(stall.AttrGCOverlap, overlaps[1]), all},
-		{"requests hit by several", hit(stall.AttrGCOverlap, overlaps[2]), all},
-		{"requests hit by a full blocking one", hit(stall.AttrGCKind, gc.FullBlocking.String()), all},
+		{"requests hit by one collection", hit(semconv.AttrGCOverlap, overlaps[1]), all},
+		{"requests hit by several", hit(semconv.AttrGCOverlap, overlaps[2]), all},
+		{"requests hit by a full blocking one", hit(semconv.AttrGCKind, gc.FullBlocking.String()), all},
 	}
 }
 
@@ -60,7 +61,7 @@ func (s sum) String() string {
 	switch {
 	case s.attr == "":
 		return text
-	case s.attr == stall.AttrGCOverlap && len(s.values) == len(overlaps):
+	case s.attr == semconv.AttrGCOverlap && len(s.values) == len(overlaps):
 		return text + " with " + code(s.attr)
 	}
 	return text + " where " + code(s.attr) + " is " + strings.Join(s.values, " or ")
@@ -98,7 +99,7 @@ func writeNumbers(b *strings.Builder) {
 	b.WriteString(`
 ## What garbage collection costs requests
 
-Each number is a ratio of two sums over the same time. Take it for one ` + code(stall.AttrLatencyBucket) + `, or for all above one, to see
+Each number is a ratio of two sums over the same time. Take it for one ` + code(semconv.AttrLatencyBucket) + `, or for all above one, to see
 whether collections matter for the slowest requests and not for the others.
 
 - **Fidelity cycle** knows pauses only, and counts those that fell into a request for certain, whether they delayed it or
@@ -106,7 +107,7 @@ whether collections matter for the slowest requests and not for the others.
 - **Fidelity exact** alone also knows assist, sweep and wait.
 - ` + code("sched.gc") + ` is an upper bound and counts in none of them.
 - **Requests whose process nobody watched**, which the connector counts too, are in no ratio: nobody knows whether a
-  collection delayed them. They have neither ` + code(stall.AttrGCOverlap) + ` nor ` + code(stall.AttrFidelity) + `.
+  collection delayed them. They have neither ` + code(semconv.AttrGCOverlap) + ` nor ` + code(semconv.AttrFidelity) + `.
 
 `)
 	row(b, "number", "part", "of")
@@ -117,7 +118,7 @@ whether collections matter for the slowest requests and not for the others.
 	b.WriteString(`
 Two collections in one stop, as .NET has them, do not exist in Go: each cycle begins with a stop of its own.
 
-Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(stall.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(latencyBuckets) + ` ranges of latency, two fidelities, and the owners that had time.
+Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(semconv.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(latencyBuckets) + ` ranges of latency, two fidelities, and the owners that had time.
 A service with many routes and long tails can have more than the SDK keeps of one instrument (2,000 by default,
 ` + code("WithCardinalityLimit") + `). The SDK sums up the others, those of the routes that came last, under ` + code("otel.metric.overflow") + `.
 `)

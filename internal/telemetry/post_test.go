@@ -11,6 +11,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -66,7 +67,7 @@ func detached(t *testing.T, p sdklog.Processor, limit int) (*Telemetry, *rig) {
 }
 
 func stopAt(at stall.Instant) stall.Interval {
-	return stall.Interval{Start: at, End: at + 1000, Source: stall.GoTrace}
+	return stall.Interval{Start: at, End: at + 1000, Origin: stall.GoTrace}
 }
 
 // TestHangingProcessor: who tells of stops waits for no processor, be it asked or
@@ -100,14 +101,14 @@ func TestHangingProcessor(t *testing.T) {
 				got = append(got, r.EventName())
 			}
 			for range len(got) / 2 {
-				want = append(want, stall.EventSuspension, stall.EventSourceStatus)
+				want = append(want, semconv.EventSuspension, semconv.EventSourceStatus)
 			}
 			if diff := cmp.Diff(want, got); diff != "" || len(got) < room/2 {
 				t.Errorf("%d events (-want +got):\n%s", len(got), diff)
 			}
 			lost := 2*(1+room) - len(got)
 			dropped := []string{"[error.type=queue_full otelgc.item=event] = " + strconv.Itoa(lost)}
-			if diff := cmp.Diff(dropped, series1(t, r, stall.MetricDropped)); diff != "" {
+			if diff := cmp.Diff(dropped, series1(t, r, semconv.MetricDropped)); diff != "" {
 				t.Errorf("dropped (-want +got):\n%s", diff)
 			}
 			if got := tel.Loss(stall.GoTrace).Count; got == 0 || got > uint64(lost) {
@@ -154,7 +155,7 @@ func TestLostStatusIsMadeGood(t *testing.T) {
 	if len(told) != 1 {
 		t.Fatalf("%d statuses, want one", len(told))
 	}
-	if got, _ := attr(told[0], stall.AttrUnseenStart); !slices.Equal(got.AsInt64Slice(), []int64{int64(stop.Start)}) {
+	if got, _ := attr(told[0], semconv.AttrUnseenStart); !slices.Equal(got.AsInt64Slice(), []int64{int64(stop.Start)}) {
 		t.Errorf("unseen from %v, want the stop %v", got.AsInt64Slice(), stop)
 	}
 	if err := tel.Close(); err != nil {
@@ -176,7 +177,7 @@ func TestFinishHasAnEnd(t *testing.T) {
 	cancel()
 	tel.Finish(ctx)
 	want := []string{"[error.type=shutdown otelgc.item=event] = 2"}
-	if diff := cmp.Diff(want, series1(t, r, stall.MetricDropped)); diff != "" {
+	if diff := cmp.Diff(want, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 	if n := len(p.taken()); n != 1 {

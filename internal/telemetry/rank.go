@@ -30,7 +30,7 @@ func (h *heldHeap) Pop() any {
 }
 
 // withhold counts an event of d that was not even held.
-func (r *ration) withhold(s stall.Source, d time.Duration) {
+func (r *ration) withhold(s stall.Origin, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lose(s, d, nil)
@@ -38,8 +38,8 @@ func (r *ration) withhold(s stall.Source, d time.Duration) {
 
 // state returns the earliest start of what is held of s, zero for nothing, and
 // what of s was lost.
-func (r *ration) state(s stall.Source) (earliest stall.Instant, loss Loss) {
-	if s >= stall.NumSources {
+func (r *ration) state(s stall.Origin) (earliest stall.Instant, loss Loss) {
+	if s >= stall.NumOrigins {
 		return 0, Loss{}
 	}
 	r.mu.Lock()

@@ -19,9 +19,9 @@ type ration struct {
 	since   stall.Instant // when the second began
 	queue   heldHeap      // the least important first
 	spare   heldHeap      // the memory of the second before
-	longest [stall.NumSources]longestGap
-	losses  [stall.NumSources]Loss
-	over    [stall.NumSources]Loss // of losses, what Tick has not counted yet
+	longest [stall.NumOrigins]longestGap
+	losses  [stall.NumOrigins]Loss
+	over    [stall.NumOrigins]Loss // of losses, what Tick has not counted yet
 	blanks  blanks
 }
 
@@ -56,7 +56,7 @@ func (r *ration) put(h held) {
 }
 
 // longer reports whether a gap of d would be the longest of its source so far.
-func (r *ration) longer(s stall.Source, d time.Duration) bool {
+func (r *ration) longer(s stall.Origin, d time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.longestOf(s)
@@ -71,7 +71,7 @@ func (r *ration) putGap(h held, over bool) {
 	if r.closed {
 		return
 	}
-	l := r.longestOf(h.v.Source)
+	l := r.longestOf(h.v.Origin)
 	if l.set && h.rank <= l.rank {
 		if over {
 			r.push(h)
@@ -87,9 +87,9 @@ func (r *ration) putGap(h held, over bool) {
 	}
 }
 
-func (r *ration) longestOf(s stall.Source) *longestGap {
-	if s >= stall.NumSources {
-		s = stall.NoSource
+func (r *ration) longestOf(s stall.Origin) *longestGap {
+	if s >= stall.NumOrigins {
+		s = stall.NoOrigin
 	}
 	return &r.longest[s]
 }
@@ -116,9 +116,9 @@ func (r *ration) trim() {
 	}
 }
 
-func (r *ration) lose(s stall.Source, d time.Duration, also *[stall.NumSources]Loss) {
-	if s >= stall.NumSources {
-		s = stall.NoSource
+func (r *ration) lose(s stall.Origin, d time.Duration, also *[stall.NumOrigins]Loss) {
+	if s >= stall.NumOrigins {
+		s = stall.NoOrigin
 	}
 	r.losses[s].add(d)
 	if also != nil {

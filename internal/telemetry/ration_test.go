@@ -9,14 +9,15 @@ import (
 	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // gapAt returns a gap of d that starts at the given microsecond.
-func gapAt(us int64, d time.Duration, s stall.Source) stall.Interval {
+func gapAt(us int64, d time.Duration, s stall.Origin) stall.Interval {
 	start := stall.Instant(us * 1000)
-	return stall.Interval{Start: start, End: start.Add(d), Cause: stall.HostUnknown, Source: s, Scope: stall.ScopeCPU}
+	return stall.Interval{Start: start, End: start.Add(d), Cause: stall.HostUnknown, Origin: s, Scope: stall.ScopeCPU}
 }
 
 // nothing is the evidence of a gap that nothing decided.
@@ -26,7 +27,7 @@ func nothing() string { return "" }
 func lengths(records []sdklog.Record) []string {
 	var all []string
 	for _, r := range records {
-		d, _ := attr(r, stall.AttrDuration)
+		d, _ := attr(r, semconv.AttrDuration)
 		all = append(all, r.EventName()+" "+time.Duration(d.AsFloat64()*1e9+.5).String())
 	}
 	return all
@@ -97,7 +98,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("loss of the trace: got %v, want none", got)
 	}
 	wantDropped := []string{"[error.type=rate_limit otelgc.item=event] = 7"}
-	if diff := cmp.Diff(wantDropped, series1(t, r, stall.MetricDropped)); diff != "" {
+	if diff := cmp.Diff(wantDropped, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 }
@@ -121,7 +122,7 @@ func TestLongestAlways(t *testing.T) {
 	r.Gap(gapAt(1, 10*time.Microsecond, stall.ProbeSpin), nothing)
 	for i := range int64(20) {
 		c := gc.Collection{
-			Index: uint64(i + 1), Cycles: 1, Kind: gc.Background, Source: stall.GoTrace, Fidelity: stall.Exact,
+			Index: uint64(i + 1), Cycles: 1, Kind: gc.Background, Origin: stall.GoTrace, Fidelity: stall.Exact,
 			Pauses: []gc.Pause{{Start: stall.Instant(1000 * (i + 1)), End: stall.Instant(1000*(i+1) + 100)}},
 		}
 		r.Collection(&c)
@@ -172,7 +173,7 @@ func TestMinSeverity(t *testing.T) {
 		t.Errorf("loss: got %v, want %v", got, want)
 	}
 	wantDropped := []string{"[error.type=min_severity otelgc.item=event] = 2"}
-	if diff := cmp.Diff(wantDropped, series1(t, r, stall.MetricDropped)); diff != "" {
+	if diff := cmp.Diff(wantDropped, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 }

@@ -8,26 +8,27 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 var (
 	requestStall = Metric{
-		stall.MetricRequestStall, Histogram, "s", []string{stall.AttrCause, stall.AttrFidelity, stall.AttrRoute},
+		semconv.MetricRequestStall, Histogram, "s", []string{semconv.AttrCause, semconv.AttrFidelity, semconv.AttrRoute},
 		"Time that one cause cost one request, of the requests that were stalled by 10 us or more; queue is not among the causes.",
 	}
 	requestTime = Metric{
-		stall.MetricRequestTime, ObservableCounter, stall.UnitSeconds, requestHits, stall.MeaningRequestTime,
+		semconv.MetricRequestTime, ObservableCounter, semconv.UnitSeconds, requestHits, semconv.MeaningRequestTime,
 	}
 	requestStallTime = Metric{
-		stall.MetricRequestStallTime, ObservableCounter, stall.UnitSeconds, []string{stall.AttrCause, stall.AttrLatencyBucket, stall.AttrFidelity, stall.AttrRoute},
-		stall.MeaningRequestStallTime,
+		semconv.MetricRequestStallTime, ObservableCounter, semconv.UnitSeconds, []string{semconv.AttrCause, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute},
+		semconv.MeaningRequestStallTime,
 	}
 	requestCount = Metric{
-		stall.MetricRequests, ObservableCounter, stall.UnitRequests, requestHits, stall.MeaningRequests,
+		semconv.MetricRequests, ObservableCounter, semconv.UnitRequests, requestHits, semconv.MeaningRequests,
 	}
-	requestHits = []string{stall.AttrGCOverlap, stall.AttrGCKind, stall.AttrLatencyBucket, stall.AttrFidelity, stall.AttrRoute}
+	requestHits = []string{semconv.AttrGCOverlap, semconv.AttrGCKind, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute}
 
 	requestMetrics = []Metric{requestStall, requestTime, requestStallTime, requestCount}
 )
@@ -108,18 +109,18 @@ type requestSeries struct {
 
 func (k requestSeries) attributes() []attribute.KeyValue {
 	a := []attribute.KeyValue{
-		attribute.String(stall.AttrLatencyBucket, k.bucket),
-		attribute.String(stall.AttrFidelity, k.fidelity.String()),
+		attribute.String(semconv.AttrLatencyBucket, k.bucket),
+		attribute.String(semconv.AttrFidelity, k.fidelity.String()),
 	}
 	for _, o := range [...]struct{ key, value string }{
-		{stall.AttrRoute, k.route}, {stall.AttrCause, k.owner}, {stall.AttrGCOverlap, k.overlap},
+		{semconv.AttrRoute, k.route}, {semconv.AttrCause, k.owner}, {semconv.AttrGCOverlap, k.overlap},
 	} {
 		if o.value != "" {
 			a = append(a, attribute.String(o.key, o.value))
 		}
 	}
 	if k.kind != gc.NoKind {
-		a = append(a, attribute.String(stall.AttrGCKind, k.kind.String()))
+		a = append(a, attribute.String(semconv.AttrGCKind, k.kind.String()))
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -17,11 +18,11 @@ func (i *requestInstruments) make(m *maker) func() (metric.Registration, error) 
 	i.stall = m.durations(requestStall)
 	i.byStall = newSeries(func(k stallKey) []attribute.KeyValue {
 		a := []attribute.KeyValue{
-			attribute.String(stall.AttrCause, k.cause.String()),
-			attribute.String(stall.AttrFidelity, k.fidelity.String()),
+			attribute.String(semconv.AttrCause, k.cause.String()),
+			attribute.String(semconv.AttrFidelity, k.fidelity.String()),
 		}
 		if k.route != "" {
-			a = append(a, attribute.String(stall.AttrRoute, k.route))
+			a = append(a, attribute.String(semconv.AttrRoute, k.route))
 		}
 		return a
 	})

@@ -13,6 +13,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -25,9 +26,9 @@ func TestRequestTimeSums(t *testing.T) {
 		if d, ok := m.Data.(metricdata.Sum[float64]); ok {
 			for _, p := range d.DataPoints {
 				switch m.Name {
-				case stall.MetricRequestTime:
+				case semconv.MetricRequestTime:
 					total += p.Value
-				case stall.MetricRequestStallTime:
+				case semconv.MetricRequestStallTime:
 					owned += p.Value
 				}
 			}
@@ -45,7 +46,7 @@ func TestRequestExemplar(t *testing.T) {
 	want := spanContext()
 	for _, m := range collect(t, r.reader) {
 		h, ok := m.Data.(metricdata.Histogram[float64])
-		if m.Name != stall.MetricRequestStall || !ok {
+		if m.Name != semconv.MetricRequestStall || !ok {
 			continue
 		}
 		var linked int
@@ -83,7 +84,7 @@ func TestRequestRoutesBounded(t *testing.T) {
 		if strings.HasPrefix(m.Name, "otelgc.request") && got != MaxRoutes+1 {
 			t.Errorf("%s has %d series, want %d", m.Name, got, MaxRoutes+1)
 		}
-		if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == stall.MetricRequests {
+		if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == semconv.MetricRequests {
 			for _, p := range d.DataPoints {
 				count += p.Value
 			}
@@ -129,7 +130,7 @@ func TestRequestSeriesStay(t *testing.T) {
 	told := func() (series map[attribute.Distinct]bool, sum float64) {
 		series = make(map[attribute.Distinct]bool)
 		for _, m := range collect(t, r.reader) {
-			if d, ok := m.Data.(metricdata.Sum[float64]); ok && m.Name == stall.MetricRequestStallTime {
+			if d, ok := m.Data.(metricdata.Sum[float64]); ok && m.Name == semconv.MetricRequestStallTime {
 				for _, p := range d.DataPoints {
 					series[p.Attributes.Equivalent()] = true
 					sum += p.Value
@@ -182,7 +183,7 @@ func TestSlowIsNoStall(t *testing.T) {
 		r.Slow(&Request{Share: &s}, &w, stall.GoTrace, "slow")
 	}
 	r.Status(Status{Source: stall.GoTrace, At: 9_000_000, Watermark: 8_000_000})
-	w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
+	w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 	if got, want := w.AsInt64(), int64(8_000_000); got != want {
 		t.Errorf("watermark: got %d, want %d", got, want)
 	}
@@ -193,7 +194,7 @@ func TestSlowIsNoStall(t *testing.T) {
 		t.Errorf("%d events went out, want 2", got)
 	}
 	want := []string{"[error.type=rate_limit otelgc.item=event] = 3"}
-	if diff := cmp.Diff(want, series1(t, r, stall.MetricDropped)); diff != "" {
+	if diff := cmp.Diff(want, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 }

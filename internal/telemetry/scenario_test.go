@@ -40,7 +40,7 @@ func exactCollection() gc.Collection {
 			CPUWait: gc.Known(25 * time.Microsecond), PageWait: gc.Known(time.Duration(0)),
 		},
 		UsualPause: gc.Known(50 * time.Microsecond), SlowedBy: gc.StolenCPU,
-		Source: stall.GoTrace, Fidelity: stall.Exact,
+		Origin: stall.GoTrace, Fidelity: stall.Exact,
 	}
 }
 
@@ -54,7 +54,7 @@ func cycleCollection() gc.Collection {
 		},
 		HeapBefore: gc.Known(gc.Bytes(16 << 20)),
 		Estimated:  gc.FieldPauses | gc.FieldHeapBefore,
-		Source:     stall.GCWatch, Fidelity: stall.Cycle,
+		Origin:     stall.GCWatch, Fidelity: stall.Cycle,
 	}
 }
 
@@ -76,19 +76,19 @@ func play(t *testing.T) *rig {
 		ScavengeBackground: gc.Known(10 * time.Millisecond), User: gc.Known(20 * time.Second),
 		Allocated: gc.Known(gc.Bytes(1 << 30)),
 	})
-	r.Suspension(stall.Interval{Start: 40_000_000, End: 42_000_000, Cause: stall.RuntimeSuspension, Source: stall.GoTrace},
+	r.Suspension(stall.Interval{Start: 40_000_000, End: 42_000_000, Cause: stall.RuntimeSuspension, Origin: stall.GoTrace},
 		"read_mem_stats", "runtime.ReadMemStats", stall.Exact)
-	r.Suspension(stall.Interval{Start: 45_000_000, End: 45_010_000, Slack: time.Millisecond, Cause: stall.RuntimeUnknown, Source: stall.GCWatch},
+	r.Suspension(stall.Interval{Start: 45_000_000, End: 45_010_000, Slack: time.Millisecond, Cause: stall.RuntimeUnknown, Origin: stall.GCWatch},
 		"", "", stall.Cycle)
 	r.Gap(stall.Interval{
-		Start: 50_000_000, End: 65_000_000, Cause: stall.HostThrottled, Source: stall.ProbeSpin, CPU: 3,
+		Start: 50_000_000, End: 65_000_000, Cause: stall.HostThrottled, Origin: stall.ProbeSpin, CPU: 3,
 		Scope: stall.ScopeCgroup, Owner: stall.Owner{Cgroup: 1234},
 	}, func() string { return "cpu.stat nr_throttled +1" })
 	r.Gap(stall.Interval{
-		Start: 51_000_000, End: 51_060_000, Cause: stall.HostPreempted, Source: stall.ProbeSpin,
+		Start: 51_000_000, End: 51_060_000, Cause: stall.HostPreempted, Origin: stall.ProbeSpin,
 		Scope: stall.ScopeTarget, Owner: stall.Owner{PID: 99, Created: 8_000_000},
 	}, func() string { return "schedstat run_delay" })
-	r.Gap(stall.Interval{Start: 70_000_000, End: 70_003_000, Cause: stall.HostUnknown, Source: stall.ProbePeriodic, Scope: stall.ScopeCPU}, nothing)
+	r.Gap(stall.Interval{Start: 70_000_000, End: 70_003_000, Cause: stall.HostUnknown, Origin: stall.ProbePeriodic, Scope: stall.ScopeCPU}, nothing)
 	playRequests(r)
 	r.Observed(stall.ProbeSpin, 990*time.Millisecond)
 	r.Coverage(stall.ProbeSpin, 0.99)

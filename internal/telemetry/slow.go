@@ -4,14 +4,15 @@ import (
 	"context"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
 var slowEvent = Event{
-	stall.EventSlowRequest,
+	semconv.EventSlowRequest,
 	append([]string{
-		stall.AttrTraceID, stall.AttrSpanID, stall.AttrRoute, stall.AttrFidelity,
-		stall.AttrGCOverlap, stall.AttrSentence, stall.AttrCoverage,
+		semconv.AttrTraceID, semconv.AttrSpanID, semconv.AttrRoute, semconv.AttrFidelity,
+		semconv.AttrGCOverlap, semconv.AttrSentence, semconv.AttrCoverage,
 	}, stallNames()...),
 	"One slow request, with its time by owner and the sentence that explains it.",
 }
@@ -27,10 +28,10 @@ func stallNames() (names []string) {
 
 func stallAttributes() (all []Attribute) {
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		all = append(all, Attribute{stall.AttrStallPrefix + c.String(), "float", "seconds of the request charged to this cause"})
+		all = append(all, Attribute{semconv.AttrStallPrefix + c.String(), "float", "seconds of the request charged to this cause"})
 	}
 	for n, name := range restNames {
-		all = append(all, Attribute{stall.AttrStallPrefix + name, "float", restMeanings[n]})
+		all = append(all, Attribute{semconv.AttrStallPrefix + name, "float", restMeanings[n]})
 	}
 	return all
 }
@@ -43,37 +44,37 @@ var restMeanings = [restOwners]string{
 }
 
 // Slow sends the event of one slow request. The window is that of q.
-func (t *Telemetry) Slow(q *Request, w *stall.Window, source stall.Source, sentence string) {
+func (t *Telemetry) Slow(q *Request, w *stall.Window, source stall.Origin, sentence string) {
 	ctx := context.Background()
 	d := q.Share.Total
-	if !t.wanted(ctx, stall.EventSlowRequest, stall.NoSource, d) { // no stall: no source has lost it
+	if !t.wanted(ctx, semconv.EventSlowRequest, stall.NoOrigin, d) { // no stall: no source has lost it
 		return
 	}
 	extent := w.Extent()
-	v := stall.Interval{Start: extent.Start, End: extent.End, Source: source}
-	t.events.put(held{name: stall.EventSlowRequest, class: classWarn, rank: d, v: v, attrs: q.slowAttributes(sentence), span: q.Span})
+	v := stall.Interval{Start: extent.Start, End: extent.End, Origin: source}
+	t.events.put(held{name: semconv.EventSlowRequest, class: classWarn, rank: d, v: v, attrs: q.slowAttributes(sentence), span: q.Span})
 }
 
 func (q *Request) slowAttributes(sentence string) attributes {
 	s := q.Share
 	var a attributes
 	if q.Span.IsValid() {
-		a.text(stall.AttrTraceID, q.Span.TraceID().String())
-		a.text(stall.AttrSpanID, q.Span.SpanID().String())
+		a.text(semconv.AttrTraceID, q.Span.TraceID().String())
+		a.text(semconv.AttrSpanID, q.Span.SpanID().String())
 	}
-	a.text(stall.AttrRoute, q.Route)
-	a.text(stall.AttrFidelity, s.Fidelity.String())
-	a.text(stall.AttrGCOverlap, OverlapOf(q.Collections))
-	a.text(stall.AttrSentence, sentence)
-	a.float(stall.AttrCoverage, s.Coverage())
+	a.text(semconv.AttrRoute, q.Route)
+	a.text(semconv.AttrFidelity, s.Fidelity.String())
+	a.text(semconv.AttrGCOverlap, OverlapOf(q.Collections))
+	a.text(semconv.AttrSentence, sentence)
+	a.float(semconv.AttrCoverage, s.Coverage())
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
 		if s.Charged[c] > 0 {
-			a.float(stall.AttrStallPrefix+c.String(), s.Charged[c].Seconds())
+			a.float(semconv.AttrStallPrefix+c.String(), s.Charged[c].Seconds())
 		}
 	}
 	for n, d := range [restOwners]time.Duration{s.App, s.AppOrHost, s.Uncertain, s.Unseen} {
 		if d > 0 {
-			a.float(stall.AttrStallPrefix+restNames[n], d.Seconds())
+			a.float(semconv.AttrStallPrefix+restNames[n], d.Seconds())
 		}
 	}
 	return a

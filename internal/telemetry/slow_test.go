@@ -18,7 +18,7 @@ func TestSlowKeptBack(t *testing.T) {
 	if got := r.Loss(stall.GCWatch); got != (Loss{}) {
 		t.Errorf("gcwatch lost %+v, want nothing", got)
 	}
-	if got, want := r.Loss(stall.NoSource), (Loss{Count: 1, Duration: 5 * time.Millisecond}); got != want {
+	if got, want := r.Loss(stall.NoOrigin), (Loss{Count: 1, Duration: 5 * time.Millisecond}); got != want {
 		t.Errorf("of no source %+v are lost, want %+v", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,18 +16,18 @@ import (
 const maxStatusSpans = 64
 
 var statusEvent = Event{
-	stall.EventSourceStatus,
+	semconv.EventSourceStatus,
 	[]string{
-		stall.AttrWatermark, stall.AttrUnseenStart, stall.AttrUnseenEnd,
-		stall.AttrDroppedCount, stall.AttrDroppedDuration,
-		stall.AttrWallOffset, stall.AttrWallError, stall.AttrProbedCPUs, stall.AttrTargetPID, stall.AttrCgroupIDs,
+		semconv.AttrWatermark, semconv.AttrUnseenStart, semconv.AttrUnseenEnd,
+		semconv.AttrDroppedCount, semconv.AttrDroppedDuration,
+		semconv.AttrWallOffset, semconv.AttrWallError, semconv.AttrProbedCPUs, semconv.AttrTargetPID, semconv.AttrCgroupIDs,
 	},
 	"How far a source has seen, once a second per source, never rate limited: without it silence cannot be told from a dead source.",
 }
 
 // Status is what a source says of itself.
 type Status struct {
-	Source stall.Source
+	Source stall.Origin
 	// Since and At bound the time that the status is about: from the previous
 	// one to now.
 	Since, At stall.Instant
@@ -48,12 +49,12 @@ type Status struct {
 }
 
 // watermarks are those that statuses told, by source.
-type watermarks [stall.NumSources]stall.Instant
+type watermarks [stall.NumOrigins]stall.Instant
 
 // next returns what is told after at. What was said stands: where the start of an
 // event seems to lie before it, that is by its slack.
-func (w *watermarks) next(s stall.Source, at stall.Instant) stall.Instant {
-	if s >= stall.NumSources {
+func (w *watermarks) next(s stall.Origin, at stall.Instant) stall.Instant {
+	if s >= stall.NumOrigins {
 		return at
 	}
 	w[s] = max(w[s], at)
@@ -63,7 +64,7 @@ func (w *watermarks) next(s stall.Source, at stall.Instant) stall.Instant {
 // Status sends the event of s at once. An event that is held holds the
 // watermark back too: nobody may resolve a window that it will still charge.
 func (t *Telemetry) Status(s Status) {
-	q := question{stall.EventSourceStatus, log.SeverityInfo}
+	q := question{semconv.EventSourceStatus, log.SeverityInfo}
 	if !t.post.wants(q) {
 		return
 	}
@@ -81,7 +82,7 @@ func (t *Telemetry) Status(s Status) {
 	s.Dropped.Count += loss.Count
 	s.Dropped.Duration += loss.Duration
 
-	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Source: s.Source}
+	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Origin: s.Source}
 	source, since := s.Source, s.Since
 	t.emit(letter{
 		question: q, record: t.record(s.Wall, v, s.attributes()),
@@ -92,31 +93,31 @@ func (t *Telemetry) Status(s Status) {
 func (s *Status) attributes() []attribute.KeyValue {
 	a := make(attributes, 0, 11)
 	if s.Watermark != 0 {
-		a.int(stall.AttrWatermark, int64(s.Watermark))
+		a.int(semconv.AttrWatermark, int64(s.Watermark))
 	}
 	if spans := boundSpans(s.Unseen); len(spans) > 0 {
 		starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
 		for i, span := range spans {
 			starts[i], ends[i] = int64(span.Start), int64(span.End)
 		}
-		a = append(a, attribute.Int64Slice(stall.AttrUnseenStart, starts), attribute.Int64Slice(stall.AttrUnseenEnd, ends))
+		a = append(a, attribute.Int64Slice(semconv.AttrUnseenStart, starts), attribute.Int64Slice(semconv.AttrUnseenEnd, ends))
 	}
-	a.int(stall.AttrDroppedCount, asInt64(s.Dropped.Count))
-	a = append(a, attribute.Float64(stall.AttrDroppedDuration, s.Dropped.Duration.Seconds()))
-	a.int(stall.AttrWallOffset, int64(s.Wall.Offset))
-	a.int(stall.AttrWallError, int64(s.Wall.Error))
+	a.int(semconv.AttrDroppedCount, asInt64(s.Dropped.Count))
+	a = append(a, attribute.Float64(semconv.AttrDroppedDuration, s.Dropped.Duration.Seconds()))
+	a.int(semconv.AttrWallOffset, int64(s.Wall.Offset))
+	a.int(semconv.AttrWallError, int64(s.Wall.Error))
 	if len(s.ProbedCPUs) > 0 {
-		a = append(a, attribute.IntSlice(stall.AttrProbedCPUs, s.ProbedCPUs))
+		a = append(a, attribute.IntSlice(semconv.AttrProbedCPUs, s.ProbedCPUs))
 	}
 	if s.TargetPID != 0 {
-		a.int(stall.AttrTargetPID, int64(s.TargetPID))
+		a.int(semconv.AttrTargetPID, int64(s.TargetPID))
 	}
 	if len(s.Cgroups) > 0 {
 		ids := make([]int64, len(s.Cgroups))
 		for i, id := range s.Cgroups {
 			ids[i] = asInt64(id)
 		}
-		a = append(a, attribute.Int64Slice(stall.AttrCgroupIDs, ids))
+		a = append(a, attribute.Int64Slice(semconv.AttrCgroupIDs, ids))
 	}
 	return a
 }
@@ -135,7 +136,7 @@ func boundSpans(spans []stall.Span) []stall.Span {
 
 // Loss returns what was kept back of the events of source since New: by the
 // limit of events, or by MinSeverity.
-func (t *Telemetry) Loss(source stall.Source) Loss {
+func (t *Telemetry) Loss(source stall.Origin) Loss {
 	_, loss := t.events.state(source)
 	return loss
 }

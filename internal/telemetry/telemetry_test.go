@@ -9,6 +9,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -16,7 +17,7 @@ import (
 // TestAbsentFields: what a record does not know has no attribute and no sample.
 func TestAbsentFields(t *testing.T) {
 	r := newRig(t, Options{})
-	r.Collection(&gc.Collection{Cycles: 3, Kind: gc.Background, Source: stall.GCWatch})
+	r.Collection(&gc.Collection{Cycles: 3, Kind: gc.Background, Origin: stall.GCWatch})
 	events := r.nextSecond()
 	golden(t, "absent.txt", renderEvents(events)+renderMetrics(collect(t, r.reader)))
 }
@@ -71,7 +72,7 @@ func TestLastKeepsNewest(t *testing.T) {
 		r.Collection(&c)
 	}
 	want := []string{"[otelgc.gc.kind=background] = 9"}
-	if diff := cmp.Diff(want, series1(t, r, stall.MetricLastPrefix+"index")); diff != "" {
+	if diff := cmp.Diff(want, series1(t, r, semconv.MetricLastPrefix+"index")); diff != "" {
 		t.Errorf("index (-want +got):\n%s", diff)
 	}
 }
@@ -85,7 +86,7 @@ func TestStatusWatermark(t *testing.T) {
 	r.Gap(gapAt(200, 2*time.Millisecond, stall.ProbeRuntime), nothing)
 	watermark := func() int64 {
 		r.Status(Status{Source: stall.ProbeSpin, At: 9_000_000, Watermark: 8_000_000})
-		w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
+		w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 		return w.AsInt64()
 	}
 	if got, want := watermark(), int64(500_000); got != want {
@@ -103,11 +104,11 @@ func TestWatermarkStands(t *testing.T) {
 	r := newRig(t, Options{})
 	for _, status := range []struct{ watermark, want int64 }{{8_000_000, 8_000_000}, {9_000_000, 8_000_000}} {
 		r.Status(Status{Source: stall.GCWatch, At: 9_500_000, Watermark: stall.Instant(status.watermark)})
-		w, _ := attr(r.events.taken()[0], stall.AttrWatermark)
+		w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 		if got := w.AsInt64(); got != status.want {
 			t.Errorf("watermark: got %d, want %d", got, status.want)
 		}
-		r.Suspension(stall.Interval{Start: 7_900_000, End: 8_100_000, Slack: 200_000, Source: stall.GCWatch}, "", "", stall.Cycle)
+		r.Suspension(stall.Interval{Start: 7_900_000, End: 8_100_000, Slack: 200_000, Origin: stall.GCWatch}, "", "", stall.Cycle)
 	}
 }
 
@@ -119,8 +120,8 @@ func TestStatusBounds(t *testing.T) {
 	}
 	r.Status(Status{Source: stall.GoTrace, Unseen: unseen})
 	record := r.events.taken()[0]
-	start, _ := attr(record, stall.AttrUnseenStart)
-	end, _ := attr(record, stall.AttrUnseenEnd)
+	start, _ := attr(record, semconv.AttrUnseenStart)
+	end, _ := attr(record, semconv.AttrUnseenEnd)
 	if got := len(start.AsInt64Slice()); got != maxStatusSpans {
 		t.Fatalf("got %d spans, want %d", got, maxStatusSpans)
 	}
@@ -134,15 +135,15 @@ func TestStatusBounds(t *testing.T) {
 
 func TestPauseBounds(t *testing.T) {
 	r := newRig(t, Options{GoMetrics: true})
-	c := gc.Collection{Cycles: 1, Source: stall.Dotnet, Pauses: make([]gc.Pause, maxEventPauses+5)}
+	c := gc.Collection{Cycles: 1, Origin: stall.Dotnet, Pauses: make([]gc.Pause, maxEventPauses+5)}
 	r.Collection(&c)
 	r.GoPauses(1e-5, maxSamples+7)
 	want := []string{"[error.type=limit otelgc.item=pause] = 12"}
-	if diff := cmp.Diff(want, series1(t, r, stall.MetricDropped)); diff != "" {
+	if diff := cmp.Diff(want, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 	record := r.nextSecond()[0]
-	if starts, _ := attr(record, stall.AttrPauseStart); len(starts.AsInt64Slice()) != maxEventPauses {
+	if starts, _ := attr(record, semconv.AttrPauseStart); len(starts.AsInt64Slice()) != maxEventPauses {
 		t.Errorf("the event names %d pauses, want %d", len(starts.AsInt64Slice()), maxEventPauses)
 	}
 }
@@ -223,7 +224,7 @@ func TestConcurrent(t *testing.T) {
 	var sent uint64
 	count := func(records []sdklog.Record) {
 		for _, e := range records {
-			if e.EventName() != stall.EventSourceStatus {
+			if e.EventName() != semconv.EventSourceStatus {
 				sent++
 			}
 		}

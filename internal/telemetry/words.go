@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 const (
@@ -62,7 +62,7 @@ func (w *words) word(key attribute.Key, s string) string {
 
 // other returns what counts under no value of its own.
 func other(key attribute.Key) string {
-	if key == stall.AttrErrorType {
+	if key == semconv.AttrErrorType {
 		return otherError
 	}
 	return OtherRoute

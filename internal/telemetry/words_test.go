@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -28,11 +29,11 @@ func TestSeriesAreBounded(t *testing.T) {
 		case 2:
 			word += strings.Repeat("x", i*maxWordLength)
 		}
-		r.Suspension(stall.Interval{Start: 1, End: 1001, Source: stall.GoTrace}, word, word, stall.Exact)
+		r.Suspension(stall.Interval{Start: 1, End: 1001, Origin: stall.GoTrace}, word, word, stall.Exact)
 		r.Dropped(word, "why", 1, 0)
 		r.Dropped("item", word, 1, 0)
 		r.Collection(&gc.Collection{
-			Cycles: 1, Kind: gc.Background, Trigger: gc.Trigger(word), Source: stall.Dotnet,
+			Cycles: 1, Kind: gc.Background, Trigger: gc.Trigger(word), Origin: stall.Dotnet,
 			Promoted: gc.Known(gc.Bytes(1)), HeapBefore: gc.Known(gc.Bytes(1)), Generation: gc.Known(i),
 			Pauses: []gc.Pause{{Start: 1, End: 2}},
 		})
@@ -63,8 +64,8 @@ func TestSeriesAreBounded(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]int64{
-		stall.MetricSuspensionDuration: n, stall.MetricDropped: 2 * n, stall.MetricPromoted: n, stall.MetricHeapBefore: n,
-		stall.MetricGoCycles: n, stall.MetricRequests: n, stall.MetricRequestStall: n,
+		semconv.MetricSuspensionDuration: n, semconv.MetricDropped: 2 * n, semconv.MetricPromoted: n, semconv.MetricHeapBefore: n,
+		semconv.MetricGoCycles: n, semconv.MetricRequests: n, semconv.MetricRequestStall: n,
 	} {
 		if count[name] != want {
 			t.Errorf("%s: %d in all its series, want %d", name, count[name], want)
@@ -98,9 +99,9 @@ func each(m metricdata.Metrics, yield func(attribute.Set, int64)) {
 func TestOther(t *testing.T) {
 	var w words
 	for i := range maxWords {
-		w.bound([]attribute.KeyValue{attribute.Int("n", i), attribute.String(stall.AttrErrorType, fmt.Sprint(i)), attribute.String(stall.AttrReason, fmt.Sprint(i))})
+		w.bound([]attribute.KeyValue{attribute.Int("n", i), attribute.String(semconv.AttrErrorType, fmt.Sprint(i)), attribute.String(semconv.AttrReason, fmt.Sprint(i))})
 	}
-	got := w.bound([]attribute.KeyValue{attribute.Int("n", -1), attribute.String(stall.AttrErrorType, "x"), attribute.String(stall.AttrReason, "7")})
+	got := w.bound([]attribute.KeyValue{attribute.Int("n", -1), attribute.String(semconv.AttrErrorType, "x"), attribute.String(semconv.AttrReason, "7")})
 	if got[0].Value.AsInt64() != -1 || got[1].Value.AsString() != "_OTHER" || got[2].Value.AsString() != "7" {
 		t.Errorf("got %v, want -1, _OTHER and 7", got)
 	}
@@ -110,7 +111,7 @@ func TestOther(t *testing.T) {
 // others from being sent.
 func TestTextIsValid(t *testing.T) {
 	var a attributes
-	a.text(stall.AttrCodeFunction, "main\xff.f")
+	a.text(semconv.AttrCodeFunction, "main\xff.f")
 	if got, want := a[0].Value.AsString(), "main\uFFFD.f"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -17,7 +17,7 @@ func gap(i int) stall.Interval {
 	start := stall.Instant(1e9 + 10_000*i)
 	return stall.Interval{
 		Start: start, End: start + 1000, Slack: 30,
-		Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: stall.ScopeCPU, CPU: 1,
+		Cause: stall.HostUnknown, Origin: stall.ProbeSpin, Scope: stall.ScopeCPU, CPU: 1,
 	}
 }
 

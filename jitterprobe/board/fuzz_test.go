@@ -19,7 +19,7 @@ func image(n int) []byte {
 	for i := range n {
 		v := stall.Interval{
 			Start: stall.Instant(1000*i + 1), End: stall.Instant(1000*i + 2),
-			Cause: stall.HostUnknown, Source: stall.ProbeSpin, Scope: stall.ScopeCPU,
+			Cause: stall.HostUnknown, Origin: stall.ProbeSpin, Scope: stall.ScopeCPU,
 		}
 		encodeRecord(b[recordsAt+i%16*recordSize:][:recordSize], uint64(i), v)
 	}

@@ -43,7 +43,7 @@ type header struct {
 	pid        int32
 	created    uint64
 	since      stall.Instant
-	source     stall.Source
+	source     stall.Origin
 	cpus       []int
 }
 
@@ -112,12 +112,12 @@ func decodeHeader(b []byte) (header, error) {
 		pid:        int32(le.Uint32(b[68:])),
 		created:    le.Uint64(b[72:]),
 		since:      stall.Instant(le.Uint64(b[80:])),
-		source:     stall.Source(b[88]),
+		source:     stall.Origin(b[88]),
 	}
 	if h.slots < MinSlots || h.slots > MaxSlots || bits.OnesCount64(h.slots) != 1 {
 		return header{}, fmt.Errorf("%w: %d records at offset 16, want a power of two within %d and %d", ErrForeign, h.slots, MinSlots, MaxSlots)
 	}
-	if h.source >= stall.NumSources || h.since < 0 {
+	if h.source >= stall.NumOrigins || h.since < 0 {
 		return header{}, fmt.Errorf("%w: source %d, start %d at offset 80", ErrForeign, h.source, h.since)
 	}
 	for cpu := range MaxCPUs {

@@ -20,14 +20,14 @@ type WriterOptions struct {
 	// must be shared between processes.
 	Clock stall.Clock
 	// Source says what probes, CPUs which ones.
-	Source stall.Source
+	Source stall.Origin
 	CPUs   []int
 	// Since is where the probe's sight begins. Zero means now.
 	Since stall.Instant
 }
 
 func newHeader(o WriterOptions) (header, error) {
-	if o.Source == stall.NoSource || o.Source >= stall.NumSources {
+	if o.Source == stall.NoOrigin || o.Source >= stall.NumOrigins {
 		return header{}, fmt.Errorf("source %v cannot be the source of a board", o.Source)
 	}
 	if o.Slots == 0 {

@@ -39,7 +39,7 @@ type Status struct {
 	// Closed says that the writer has said goodbye.
 	Closed bool
 	// Source and CPUs say what probes, and where.
-	Source stall.Source
+	Source stall.Origin
 	CPUs   []int
 	// Next is why a file that has taken the place of this one, or is in a better
 	// place, cannot be read. Nil if there is none.

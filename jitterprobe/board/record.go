@@ -16,7 +16,7 @@ func encodeRecord(b []byte, i uint64, v stall.Interval) []byte {
 	le.PutUint64(b[8:], uint64(v.Start))
 	le.PutUint64(b[16:], uint64(v.End))
 	le.PutUint64(b[24:], uint64(v.Slack))
-	b[32], b[33], b[34] = byte(v.Cause), byte(v.Source), byte(v.Scope)
+	b[32], b[33], b[34] = byte(v.Cause), byte(v.Origin), byte(v.Scope)
 	le.PutUint32(b[36:], uint32(v.CPU))
 	le.PutUint64(b[40:], v.Owner.Cgroup)
 	le.PutUint64(b[48:], v.Owner.Created)
@@ -48,7 +48,7 @@ func decodeRecord(b []byte, i uint64) (stall.Interval, recordState, error) {
 		End:    stall.Instant(le.Uint64(b[16:])),
 		Slack:  time.Duration(le.Uint64(b[24:])),
 		Cause:  stall.Cause(b[32]),
-		Source: stall.Source(b[33]),
+		Origin: stall.Origin(b[33]),
 		Scope:  stall.Scope(b[34]),
 		CPU:    int32(le.Uint32(b[36:])),
 		Owner: stall.Owner{
@@ -67,7 +67,7 @@ func decodeRecord(b []byte, i uint64) (stall.Interval, recordState, error) {
 // that v.Owner names was watched: what no other record of scope target covers
 // was left to the program. Such a record has no cause.
 func Watched(v *stall.Interval) bool {
-	return v.Cause == stall.NoCause && v.Source == stall.TargetWatch && v.Scope == stall.ScopeTarget && v.Owner.PID != 0
+	return v.Cause == stall.NoCause && v.Origin == stall.TargetWatch && v.Scope == stall.ScopeTarget && v.Owner.PID != 0
 }
 
 // check refuses what is neither a stall of a machine nor the watch of a process.
@@ -75,8 +75,8 @@ func check(v stall.Interval) error {
 	switch {
 	case !v.Cause.IsHost() && !Watched(&v):
 		return fmt.Errorf("cause %v is not of the machine", v.Cause)
-	case v.Source == stall.NoSource || v.Source >= stall.NumSources:
-		return fmt.Errorf("source %d is not known", v.Source)
+	case v.Origin == stall.NoOrigin || v.Origin >= stall.NumOrigins:
+		return fmt.Errorf("source %d is not known", v.Origin)
 	case v.Scope == stall.ScopeProcess || v.Scope >= stall.NumScopes:
 		return fmt.Errorf("scope %v is not of the machine", v.Scope)
 	case v.Start <= 0 || v.End < v.Start || v.Slack < 0:

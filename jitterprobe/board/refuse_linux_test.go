@@ -18,7 +18,7 @@ func TestAppendRefuses(t *testing.T) {
 	w := create(t, testPath(t))
 	for name, change := range map[string]func(*stall.Interval){
 		"a cause of the runtime": func(v *stall.Interval) { v.Cause = stall.GCPause },
-		"no source":              func(v *stall.Interval) { v.Source = stall.NoSource },
+		"no source":              func(v *stall.Interval) { v.Origin = stall.NoOrigin },
 		"the scope of a process": func(v *stall.Interval) { v.Scope = stall.ScopeProcess },
 		"an end before start":    func(v *stall.Interval) { v.End = v.Start - 1 },
 		"negative slack":         func(v *stall.Interval) { v.Slack = -1 },

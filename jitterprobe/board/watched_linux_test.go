@@ -11,7 +11,7 @@ func TestWatchedGoesThrough(t *testing.T) {
 	path := testPath(t)
 	w := create(t, path)
 	v := stall.Interval{
-		Start: 1e9, End: 2e9, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1,
+		Start: 1e9, End: 2e9, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1,
 		Owner: stall.Owner{PID: 77, Created: 123456},
 	}
 	if !Watched(&v) {
@@ -22,7 +22,7 @@ func TestWatchedGoesThrough(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*stall.Interval){
 		"of nobody":      func(v *stall.Interval) { v.Owner.PID = 0 },
-		"of a probe":     func(v *stall.Interval) { v.Source = stall.ProbeSpin },
+		"of a probe":     func(v *stall.Interval) { v.Origin = stall.ProbeSpin },
 		"of the machine": func(v *stall.Interval) { v.Scope = stall.ScopeMachine },
 		"backward":       func(v *stall.Interval) { v.End = v.Start - 1 },
 	} {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/stats"
 
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // spanTagger stands for otelgrpc: it puts a span into the context of a call.
@@ -84,13 +84,13 @@ func requestsOf(t *testing.T, reader *sdkmetric.ManualReader) (routes []string, 
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
 				for _, p := range d.DataPoints {
-					if v, ok := p.Attributes.Value(attribute.Key(stall.AttrRoute)); ok && m.Name == stall.MetricRequests {
+					if v, ok := p.Attributes.Value(attribute.Key(semconv.AttrRoute)); ok && m.Name == semconv.MetricRequests {
 						routes = append(routes, v.AsString())
 					}
 				}
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
-					if m.Name == stall.MetricRequestStall && len(p.Exemplars) > 0 {
+					if m.Name == semconv.MetricRequestStall && len(p.Exemplars) > 0 {
 						trace = p.Exemplars[0].TraceID
 					}
 				}

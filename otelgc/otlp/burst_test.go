@@ -9,7 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/otelgc/otlp"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestLastValues: what observed metrics say last is exported, though the program
@@ -40,8 +40,8 @@ func TestLastValues(t *testing.T) {
 		}
 		last[metric.GetName()] = max(last[metric.GetName()], sum)
 	}
-	if got := last[stall.MetricRequests]; got != requests {
-		t.Errorf("%s: %d in the last export, want %d; exported: %v", stall.MetricRequests, got, requests, last)
+	if got := last[semconv.MetricRequests]; got != requests {
+		t.Errorf("%s: %d in the last export, want %d; exported: %v", semconv.MetricRequests, got, requests, last)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestBurst(t *testing.T) {
 		t.Errorf("received %d spans, want %d", len(got), burst+rest)
 	}
 	for _, s := range got {
-		if otlptest.Attribute(s.GetAttributes(), stall.AttrFidelity) == nil {
+		if otlptest.Attribute(s.GetAttributes(), semconv.AttrFidelity) == nil {
 			t.Fatalf("a span has no share: %v", s.GetAttributes())
 		}
 	}

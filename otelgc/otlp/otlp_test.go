@@ -15,6 +15,7 @@ import (
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/otelgc/otlp"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -69,9 +70,9 @@ func TestStart(t *testing.T) {
 			}
 			checkEvents(t, r, boot)
 			checkMetrics(t, r, boot)
-			if got := r.Spans(); len(got) != 1 || got[0].GetName() != "work" || got[0].Resource[stall.AttrBootID] != boot {
+			if got := r.Spans(); len(got) != 1 || got[0].GetName() != "work" || got[0].Resource[semconv.AttrBootID] != boot {
 				t.Errorf("received spans %v, want one, work, of this boot", got)
-			} else if f := otlptest.Attribute(got[0].GetAttributes(), stall.AttrFidelity).GetStringValue(); f != "cycle" {
+			} else if f := otlptest.Attribute(got[0].GetAttributes(), semconv.AttrFidelity).GetStringValue(); f != "cycle" {
 				t.Errorf("fidelity of the span: got %q, want cycle: %v", f, got[0].GetAttributes())
 			}
 		})
@@ -83,14 +84,14 @@ func checkEvents(t *testing.T, r *otlptest.Receiver, boot string) {
 	seen := make(map[string]int)
 	for _, l := range r.Logs() {
 		seen[l.GetEventName()]++
-		if got := otlptest.Attribute(l.GetAttributes(), stall.AttrBootID).GetStringValue(); got != boot {
+		if got := otlptest.Attribute(l.GetAttributes(), semconv.AttrBootID).GetStringValue(); got != boot {
 			t.Errorf("%s: boot id of the record: got %q, want %q", l.GetEventName(), got, boot)
 		}
-		if l.Resource[stall.AttrBootID] != boot || l.Resource["service.name"] != "shop" {
+		if l.Resource[semconv.AttrBootID] != boot || l.Resource["service.name"] != "shop" {
 			t.Errorf("%s: resource %v, want boot id %s and service shop", l.GetEventName(), l.Resource, boot)
 		}
 	}
-	for _, want := range []string{stall.EventCollection, stall.EventSourceStatus} {
+	for _, want := range []string{semconv.EventCollection, semconv.EventSourceStatus} {
 		if seen[want] == 0 {
 			t.Errorf("received no %s, only %v", want, seen)
 		}
@@ -101,14 +102,14 @@ func checkMetrics(t *testing.T, r *otlptest.Receiver, boot string) {
 	t.Helper()
 	samples := make(map[string]uint64)
 	for _, m := range r.Metrics() {
-		if m.Resource[stall.AttrBootID] != boot {
+		if m.Resource[semconv.AttrBootID] != boot {
 			t.Errorf("%s: resource %v, want boot id %s", m.GetName(), m.Resource, boot)
 		}
 		for _, p := range m.GetHistogram().GetDataPoints() {
 			samples[m.GetName()] += p.GetCount()
 		}
 	}
-	for _, want := range []string{stall.MetricPauseDuration, stall.MetricGoPauseDuration} {
+	for _, want := range []string{semconv.MetricPauseDuration, semconv.MetricGoPauseDuration} {
 		if samples[want] == 0 {
 			t.Errorf("received no sample of %s, only %v", want, samples)
 		}
@@ -120,8 +121,8 @@ func TestDetector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := r.Set().Value(stall.AttrProcessPID); !ok {
-		t.Errorf("got %v, want a %s in it", r, stall.AttrProcessPID)
+	if _, ok := r.Set().Value(semconv.AttrProcessPID); !ok {
+		t.Errorf("got %v, want a %s in it", r, semconv.AttrProcessPID)
 	}
 }
 

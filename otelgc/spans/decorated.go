@@ -8,6 +8,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -67,20 +68,20 @@ type names struct {
 
 func newNames() (n names) {
 	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		n.cause[c] = attribute.Key(stall.AttrStallPrefix + c.String())
+		n.cause[c] = attribute.Key(semconv.AttrStallPrefix + c.String())
 	}
 	for i, name := range restNames {
-		n.rest[i] = attribute.Key(stall.AttrStallPrefix + name)
+		n.rest[i] = attribute.Key(semconv.AttrStallPrefix + name)
 	}
 	if id, err := stall.BootID(); err == nil {
-		n.identity = append(n.identity, attribute.String(stall.AttrBootID, id))
+		n.identity = append(n.identity, attribute.String(semconv.AttrBootID, id))
 	}
-	n.identity = append(n.identity, attribute.Int(stall.AttrProcessPID, os.Getpid()))
+	n.identity = append(n.identity, attribute.Int(semconv.AttrProcessPID, os.Getpid()))
 	for i, name := range telemetry.Overlaps() {
-		n.overlap[i] = attribute.String(stall.AttrGCOverlap, name)
+		n.overlap[i] = attribute.String(semconv.AttrGCOverlap, name)
 	}
 	for _, f := range []stall.Fidelity{stall.Cycle, stall.Exact} {
-		n.fidelity[f] = attribute.String(stall.AttrFidelity, f.String())
+		n.fidelity[f] = attribute.String(semconv.AttrFidelity, f.String())
 	}
 	return n
 }
@@ -96,8 +97,8 @@ func (n *names) append(a []attribute.KeyValue, d *decorated) []attribute.KeyValu
 		}
 	}
 	a = append(a,
-		attribute.Float64(stall.AttrStallPrefix+"unseen", d.unseen.Seconds()),
-		attribute.Float64(stall.AttrCoverage, d.covered),
+		attribute.Float64(semconv.AttrStallPrefix+"unseen", d.unseen.Seconds()),
+		attribute.Float64(semconv.AttrCoverage, d.covered),
 		n.overlap[d.overlap],
 		n.fidelity[d.exact],
 	)

@@ -12,7 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 func start(t testing.TB, opts ...otelgc.Option) *otelgc.Monitor {
@@ -77,10 +77,10 @@ func dropped(t *testing.T, reader sdkmetric.Reader, item, why string) (n int64) 
 	if err := reader.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
-	want := attribute.NewSet(attribute.String(stall.AttrItem, item), attribute.String(stall.AttrErrorType, why))
+	want := attribute.NewSet(attribute.String(semconv.AttrItem, item), attribute.String(semconv.AttrErrorType, why))
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == stall.MetricDropped {
+			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == semconv.MetricDropped {
 				for _, p := range d.DataPoints {
 					if p.Attributes.Equals(&want) {
 						n += p.Value

@@ -17,7 +17,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestDecorates: spans come out of an ordinary exporter with their own
@@ -59,7 +59,7 @@ func TestDecorates(t *testing.T) {
 			waitUntil(t, func() bool { // a slice may begin late, or end in the midst of them
 				got = turn().Snapshots()
 				return budget == 0 || !slices.ContainsFunc(got, func(s sdktrace.ReadOnlySpan) bool {
-					f, _ := valueOf(s, stall.AttrFidelity)
+					f, _ := valueOf(s, semconv.AttrFidelity)
 					return f.AsString() != "exact"
 				})
 			})
@@ -68,7 +68,7 @@ func TestDecorates(t *testing.T) {
 			}
 			for _, s := range got {
 				checkSpan(t, s)
-				if n, _ := valueOf(s, stall.AttrGCOverlap); budget > 0 && n.AsString() != "several_collections" {
+				if n, _ := valueOf(s, semconv.AttrGCOverlap); budget > 0 && n.AsString() != "several_collections" {
 					t.Errorf("%s: overlap %s, want several: %v", s.Name(), n.AsString(), s.Attributes())
 				}
 			}
@@ -88,7 +88,7 @@ func TestDecorates(t *testing.T) {
 func checkSpan(t *testing.T, s sdktrace.ReadOnlySpan) {
 	t.Helper()
 	for _, key := range []string{
-		stall.AttrStallPrefix + "unseen", stall.AttrCoverage, stall.AttrGCOverlap, stall.AttrFidelity, stall.AttrProcessPID,
+		semconv.AttrStallPrefix + "unseen", semconv.AttrCoverage, semconv.AttrGCOverlap, semconv.AttrFidelity, semconv.AttrProcessPID,
 	} {
 		if _, ok := valueOf(s, key); !ok {
 			t.Errorf("%s has no %s: %v", s.Name(), key, s.Attributes())
@@ -96,7 +96,7 @@ func checkSpan(t *testing.T, s sdktrace.ReadOnlySpan) {
 	}
 	var sum float64
 	for _, kv := range s.Attributes() {
-		if key := string(kv.Key); strings.HasPrefix(key, stall.AttrStallPrefix) && key != stall.AttrCoverage {
+		if key := string(kv.Key); strings.HasPrefix(key, semconv.AttrStallPrefix) && key != semconv.AttrCoverage {
 			sum += kv.Value.AsFloat64()
 		}
 	}

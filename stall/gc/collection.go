@@ -67,7 +67,7 @@ type Collection struct {
 	SlowedBy   SlowedBy
 	// Estimated names the fields whose value is an estimate.
 	Estimated Fields
-	Source    stall.Source
+	Origin    stall.Origin
 	Fidelity  stall.Fidelity
 }
 

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -46,12 +47,12 @@ func (p place) come(t *testing.T, service string, want int) (got map[string]said
 }
 
 // hear waits until a source of a service has said that it saw all up to an instant.
-func (p place) hear(t *testing.T, service string, source stall.Source, upTo int64, ps ...*process) {
+func (p place) hear(t *testing.T, service string, source stall.Origin, upTo int64, ps ...*process) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("what %s of %s saw", source, service), func() error {
 		for _, e := range p.events() {
-			mark, _ := e.attrs[stall.AttrWatermark].(int64)
-			if e.service == service && e.name == stall.EventSourceStatus && e.attrs[stall.AttrSource] == source.String() && mark >= upTo {
+			mark, _ := e.attrs[semconv.AttrWatermark].(int64)
+			if e.service == service && e.name == semconv.EventSourceStatus && e.attrs[semconv.AttrSource] == source.String() && mark >= upTo {
 				return nil
 			}
 		}

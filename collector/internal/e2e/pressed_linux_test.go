@@ -24,7 +24,7 @@ type pressure struct {
 }
 
 // source is who tells what the machine did.
-func (by *pressure) source() stall.Source {
+func (by *pressure) source() stall.Origin {
 	if by.follow {
 		return stall.TargetWatch
 	}

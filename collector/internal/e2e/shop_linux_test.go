@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -60,7 +61,7 @@ func (s *shop) work(t *testing.T) {
 	}, append(s.ps, s.process)...)
 	eventually(t, "the last status of "+s.service, func() error {
 		for _, e := range s.events() {
-			if end, _ := e.attrs[stall.AttrEnd].(int64); e.service == s.service && e.name == stall.EventSourceStatus && end >= until {
+			if end, _ := e.attrs[semconv.AttrEnd].(int64); e.service == s.service && e.name == semconv.EventSourceStatus && end >= until {
 				return nil
 			}
 		}

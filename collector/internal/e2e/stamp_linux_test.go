@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/grpc"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestStamp: what comes to an agent as it is shipped is of its machine, whatever it
@@ -22,12 +22,12 @@ func TestStamp(t *testing.T) {
 		rl := ld.ResourceLogs().AppendEmpty()
 		a := rl.Resource().Attributes()
 		a.PutStr("service.name", service)
-		a.PutStr(stall.AttrBootID, "another")
-		a.PutStr(stall.AttrStamp, stall.StampSidecar)
-		rl.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetEventName(stall.EventGap)
+		a.PutStr(semconv.AttrBootID, "another")
+		a.PutStr(semconv.AttrStamp, semconv.StampSidecar)
+		rl.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetEventName(semconv.EventGap)
 		n.tellBy(t, port, ld)
 	}
-	want := map[string]any{"by any port": nil, "by the sidecar's": stall.StampSidecar}
+	want := map[string]any{"by any port": nil, "by the sidecar's": semconv.StampSidecar}
 	eventually(t, "both events", func() error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func TestStamp(t *testing.T) {
 	}, agent)
 	agent.end(t)
 	for _, e := range b.all {
-		if got := e.resource[stall.AttrStamp]; got != want[e.service] || e.resource[stall.AttrBootID] != bootID(t) {
+		if got := e.resource[semconv.AttrStamp]; got != want[e.service] || e.resource[semconv.AttrBootID] != bootID(t) {
 			t.Errorf("what came %s is %v, want the stamp %v and this boot", e.service, e.resource, want[e.service])
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -36,8 +37,8 @@ func paused(start, end int64) (d int64) {
 
 func (p *process) resource(m pcommon.Map) {
 	m.PutStr("service.name", p.service)
-	m.PutStr(stall.AttrBootID, p.boot)
-	m.PutInt(stall.AttrProcessPID, p.pid)
+	m.PutStr(semconv.AttrBootID, p.boot)
+	m.PutInt(semconv.AttrProcessPID, p.pid)
 	m.PutStr("host.name", "node-of-"+p.boot)
 	m.PutStr("telemetry.sdk.language", "go")
 }
@@ -48,28 +49,28 @@ func (p *process) events(ld plog.Logs, now int64) {
 	rl := ld.ResourceLogs().AppendEmpty()
 	p.resource(rl.Resource().Attributes())
 	records := rl.ScopeLogs().AppendEmpty().LogRecords()
-	add := func(name string, source stall.Source, start, end int64) pcommon.Map {
+	add := func(name string, source stall.Origin, start, end int64) pcommon.Map {
 		r := records.AppendEmpty()
 		r.SetEventName(name)
 		m := r.Attributes()
-		m.PutStr(stall.AttrBootID, p.boot)
-		m.PutInt(stall.AttrProcessPID, p.pid)
-		m.PutStr(stall.AttrSource, source.String())
-		m.PutInt(stall.AttrStart, start)
-		m.PutInt(stall.AttrEnd, end)
+		m.PutStr(semconv.AttrBootID, p.boot)
+		m.PutInt(semconv.AttrProcessPID, p.pid)
+		m.PutStr(semconv.AttrSource, source.String())
+		m.PutInt(semconv.AttrStart, start)
+		m.PutInt(semconv.AttrEnd, end)
 		return m
 	}
 	for at := (p.told + pauseEvery - 1) / pauseEvery * pauseEvery; at < now; at += pauseEvery {
-		m := add(stall.EventCollection, stall.GCWatch, at, at+pauseLength)
-		m.PutInt(stall.AttrGCIndex, at/pauseEvery)
-		m.PutStr(stall.AttrGCKind, "background")
-		m.PutEmptySlice(stall.AttrPauseStart).AppendEmpty().SetInt(at)
-		m.PutEmptySlice(stall.AttrPauseEnd).AppendEmpty().SetInt(at + pauseLength)
+		m := add(semconv.EventCollection, stall.GCWatch, at, at+pauseLength)
+		m.PutInt(semconv.AttrGCIndex, at/pauseEvery)
+		m.PutStr(semconv.AttrGCKind, "background")
+		m.PutEmptySlice(semconv.AttrPauseStart).AppendEmpty().SetInt(at)
+		m.PutEmptySlice(semconv.AttrPauseEnd).AppendEmpty().SetInt(at + pauseLength)
 	}
-	m := add(stall.EventSourceStatus, stall.GCWatch, p.told, now)
-	m.PutInt(stall.AttrWatermark, now)
-	m.PutInt(stall.AttrWallOffset, p.offset)
-	m.PutInt(stall.AttrWallError, 100)
+	m := add(semconv.EventSourceStatus, stall.GCWatch, p.told, now)
+	m.PutInt(semconv.AttrWatermark, now)
+	m.PutInt(semconv.AttrWallOffset, p.offset)
+	m.PutInt(semconv.AttrWallError, 100)
 	p.told = now
 }
 
@@ -79,14 +80,14 @@ func (p *process) gaps(ld plog.Logs, from, to int64) {
 	records := rl.ScopeLogs().AppendEmpty().LogRecords()
 	for at := from / pauseEvery * pauseEvery; at < to; at += pauseEvery {
 		r := records.AppendEmpty()
-		r.SetEventName(stall.EventGap)
+		r.SetEventName(semconv.EventGap)
 		m := r.Attributes()
-		m.PutStr(stall.AttrBootID, p.boot)
-		m.PutStr(stall.AttrSource, stall.ProbePeriodic.String())
-		m.PutStr(stall.AttrCause, stall.HostSteal.String())
-		m.PutStr(stall.AttrScope, stall.ScopeMachine.String())
-		m.PutInt(stall.AttrStart, at+pauseEvery/2)
-		m.PutInt(stall.AttrEnd, at+pauseEvery/2+pauseLength)
+		m.PutStr(semconv.AttrBootID, p.boot)
+		m.PutStr(semconv.AttrSource, stall.ProbePeriodic.String())
+		m.PutStr(semconv.AttrCause, stall.HostSteal.String())
+		m.PutStr(semconv.AttrScope, stall.ScopeMachine.String())
+		m.PutInt(semconv.AttrStart, at+pauseEvery/2)
+		m.PutInt(semconv.AttrEnd, at+pauseEvery/2+pauseLength)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // tally counts what comes out, and holds the charges against what was sent.
@@ -39,7 +39,7 @@ func (r *tally) spans(td ptrace.Traces) {
 func (r *tally) span(s ptrace.Span) {
 	r.received.Add(1)
 	m := s.Attributes()
-	coverage, ok := m.Get(stall.AttrCoverage)
+	coverage, ok := m.Get(semconv.AttrCoverage)
 	switch {
 	case !ok:
 		r.bare.Add(1)
@@ -55,7 +55,7 @@ func (r *tally) span(s ptrace.Span) {
 		}
 		return 0
 	}
-	if off := math.Abs(figure(stall.AttrStallPrefix+"gc.pause") - figure(attrWant)); off > within+figure(stall.AttrStallPrefix+"uncertain") {
+	if off := math.Abs(figure(semconv.AttrStallPrefix+"gc.pause") - figure(attrWant)); off > within+figure(semconv.AttrStallPrefix+"uncertain") {
 		r.wrong.Add(1)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // callers counts who stopped the world, as the events say that the monitor sends.
@@ -31,11 +31,11 @@ func (c *callers) Enabled(context.Context, sdklog.EnabledParameters) bool { retu
 
 // OnEmit takes one event.
 func (c *callers) OnEmit(_ context.Context, r *sdklog.Record) error {
-	if r.EventName() != stall.EventSuspension {
+	if r.EventName() != semconv.EventSuspension {
 		return nil
 	}
 	r.WalkAttributes(func(v attribute.KeyValue) bool {
-		if v.Key == stall.AttrCodeFunction {
+		if v.Key == semconv.AttrCodeFunction {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.by[v.Value.AsString()]++

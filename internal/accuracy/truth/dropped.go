@@ -10,7 +10,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // dropped reads what the monitor says that it lost.
@@ -38,12 +38,12 @@ func (d *dropped) read(ctx context.Context) (string, error) {
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			s, ok := m.Data.(metricdata.Sum[int64])
-			if m.Name != stall.MetricDropped || !ok {
+			if m.Name != semconv.MetricDropped || !ok {
 				continue
 			}
 			for _, p := range s.DataPoints {
-				if item := value(p.Attributes, stall.AttrItem); p.Value > 0 && !slices.Contains(harmless, item) {
-					lost = append(lost, fmt.Sprintf("%s %s %d", item, value(p.Attributes, stall.AttrErrorType), p.Value))
+				if item := value(p.Attributes, semconv.AttrItem); p.Value > 0 && !slices.Contains(harmless, item) {
+					lost = append(lost, fmt.Sprintf("%s %s %d", item, value(p.Attributes, semconv.AttrErrorType), p.Value))
 				}
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 func TestGapAttribution(t *testing.T) {
 	gap := func(start, end stall.Instant) *stall.Interval {
-		return &stall.Interval{Start: start, End: end, Cause: stall.HostUnknown, Source: stall.ProbePeriodic}
+		return &stall.Interval{Start: start, End: end, Cause: stall.HostUnknown, Origin: stall.ProbePeriodic}
 	}
 	a := tell(t, func(out *wire.Writer) []error {
 		return []error{

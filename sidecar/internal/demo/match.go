@@ -53,7 +53,7 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	var stops []stall.Interval
 	for _, p := range a.pauses {
 		m.blocking = m.blocking || p.kind == gc.FullBlocking
-		stops = append(stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Source: stall.GoTrace})
+		stops = append(stops, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: stall.GoTrace})
 	}
 	m.stops, m.others, m.denied = sorted(stops), sorted(a.others), sorted(f.denied)
 	m.active = stall.Union(a.active)

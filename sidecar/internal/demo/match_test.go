@@ -19,7 +19,7 @@ func TestStopsOnTheWayBack(t *testing.T) {
 	w := stall.Window{Arrival: 100 * us, Start: 100 * us, End: 150 * us}
 	s := stall.Share{Total: 50_000, AppOrHost: 50_000, Covered: 50_000, Fidelity: stall.Exact}
 	stop := func(from, to stall.Instant, slack time.Duration) *stall.Interval {
-		return &stall.Interval{Start: from * us, End: to * us, Slack: slack, Cause: stall.RuntimeSuspension, Source: stall.GoTrace}
+		return &stall.Interval{Start: from * us, End: to * us, Slack: slack, Cause: stall.RuntimeSuspension, Origin: stall.GoTrace}
 	}
 	a := tell(t, func(out *wire.Writer) []error {
 		return []error{
@@ -73,7 +73,7 @@ func TestGenerator(t *testing.T) {
 	})
 	owner := stall.Owner{PID: 7, Created: 9}
 	preempted := func(from, to stall.Instant) stall.Interval {
-		return stall.Interval{Start: from * us, End: to * us, Cause: stall.HostPreempted, Scope: stall.ScopeTarget, Source: stall.TargetWatch, Owner: owner}
+		return stall.Interval{Start: from * us, End: to * us, Cause: stall.HostPreempted, Scope: stall.ScopeTarget, Origin: stall.TargetWatch, Owner: owner}
 	}
 	f := &followed{
 		place:  &stall.Place{PID: 7, Created: 9},

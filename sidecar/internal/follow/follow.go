@@ -62,6 +62,6 @@ func (p *Process) batch(b *hostwatch.Batch) {
 // watched says on the board that the process was watched in s.
 func (p *Process) watched(s stall.Span) stall.Interval {
 	return stall.Interval{
-		Start: s.Start, End: s.End, Source: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: p.owner,
+		Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: p.owner,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -160,8 +161,8 @@ func (h *honest) collections() (all []int64) {
 func (h *honest) exported(r *otlptest.Receiver) map[int64]int {
 	all := make(map[int64]int)
 	for _, l := range r.Logs() {
-		if l.GetEventName() == stall.EventCollection && pidOf(l.Resource) == h.PID() {
-			all[integer(l, stall.AttrGCIndex)]++
+		if l.GetEventName() == semconv.EventCollection && pidOf(l.Resource) == h.PID() {
+			all[integer(l, semconv.AttrGCIndex)]++
 		}
 	}
 	return all

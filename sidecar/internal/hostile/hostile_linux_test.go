@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 const (
@@ -189,10 +189,10 @@ func judgeHonest(t *testing.T, r *running, h *honest, want []int64, s []summary)
 		if pidOf(l.Resource) != h.PID() {
 			continue
 		}
-		if lacks := otlptest.Attribute(l.GetAttributes(), stall.AttrGCIncomplete); lacks != nil && integer(l, stall.AttrStart) >= int64(h.watched) {
-			t.Errorf("collection %d is incomplete: %v", integer(l, stall.AttrGCIndex), lacks)
+		if lacks := otlptest.Attribute(l.GetAttributes(), semconv.AttrGCIncomplete); lacks != nil && integer(l, semconv.AttrStart) >= int64(h.watched) {
+			t.Errorf("collection %d is incomplete: %v", integer(l, semconv.AttrGCIndex), lacks)
 		}
-		starts, ends := integers(l, stall.AttrUnseenStart), integers(l, stall.AttrUnseenEnd)
+		starts, ends := integers(l, semconv.AttrUnseenStart), integers(l, semconv.AttrUnseenEnd)
 		for i := range min(len(starts), len(ends)) {
 			if from, to := max(starts[i], int64(h.watched)), min(ends[i], int64(h.until)); from < to {
 				t.Errorf("%v of its work were not seen, from %d", time.Duration(to-from), from)
@@ -231,20 +231,20 @@ var checks = map[string]func(*testing.T, *running, teller){
 		}
 		for _, l := range seen {
 			for key, want := range map[string]string{
-				stall.AttrProcessPID: fmt.Sprintf("int_value:%d", x.pids[0]), "container.id": realContainer,
+				semconv.AttrProcessPID: fmt.Sprintf("int_value:%d", x.pids[0]), "container.id": realContainer,
 			} {
 				if got := strings.Trim(l.Resource[key], `"`); got != want {
 					t.Fatalf("%s: %s, want %s", key, got, want)
 				}
 			}
-			if got := l.Resource[stall.AttrBootID]; got == claimedBoot {
-				t.Fatalf("%s: %s, which is what it claims", stall.AttrBootID, got)
+			if got := l.Resource[semconv.AttrBootID]; got == claimedBoot {
+				t.Fatalf("%s: %s, which is what it claims", semconv.AttrBootID, got)
 			}
-			if got := l.Resource[stall.AttrProcessCreation]; strings.HasPrefix(got, "2001") {
-				t.Fatalf("%s: %s, which is what it claims", stall.AttrProcessCreation, got)
+			if got := l.Resource[semconv.AttrProcessCreation]; strings.HasPrefix(got, "2001") {
+				t.Fatalf("%s: %s, which is what it claims", semconv.AttrProcessCreation, got)
 			}
-			if got := otlptest.Attribute(l.GetAttributes(), stall.AttrProcessPID).GetIntValue(); got != int64(x.pids[0]) {
-				t.Fatalf("%s of an event: %d, want %d", stall.AttrProcessPID, got, x.pids[0])
+			if got := otlptest.Attribute(l.GetAttributes(), semconv.AttrProcessPID).GetIntValue(); got != int64(x.pids[0]) {
+				t.Fatalf("%s of an event: %d, want %d", semconv.AttrProcessPID, got, x.pids[0])
 			}
 		}
 	},
@@ -291,7 +291,7 @@ func checkTimes(t *testing.T, r *running, service string) {
 	}
 	latest := int64(now())
 	for _, l := range seen {
-		for _, key := range []string{stall.AttrWatermark, stall.AttrEnd} {
+		for _, key := range []string{semconv.AttrWatermark, semconv.AttrEnd} {
 			if got := integer(l, key); got > latest {
 				t.Fatalf("%s of %s is %v in the future", key, l.GetEventName(), time.Duration(got-latest))
 			}
@@ -312,7 +312,7 @@ func integers(l otlptest.Log, key string) (all []int64) {
 
 // pidOf returns the process of a resource, 0 for none.
 func pidOf(resource map[string]string) (pid int) {
-	_, _ = fmt.Sscanf(resource[stall.AttrProcessPID], "int_value:%d", &pid)
+	_, _ = fmt.Sscanf(resource[semconv.AttrProcessPID], "int_value:%d", &pid)
 	return pid
 }
 

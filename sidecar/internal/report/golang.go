@@ -133,7 +133,7 @@ func (b *goBuilder) collect(c *gotrace.Cycle) {
 		Cycles: 1, Kind: gc.Background, Trigger: c.Trigger, TriggerSite: c.TriggerSite,
 		Start: known(c.Begin), End: known(c.End), Pauses: append([]gc.Pause(nil), b.stops...),
 		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
-		CPU: b.cpu, Source: stall.GoTrace, Fidelity: stall.Exact,
+		CPU: b.cpu, Origin: stall.GoTrace, Fidelity: stall.Exact,
 	}
 	b.addCollection(Collection{Collection: record})
 	b.stops, b.cpu = b.stops[:0], gc.CPU{}

@@ -72,7 +72,7 @@ func detailsOf(list []Stop) (all []detail) {
 // longer returns by how much the pause may have been longer. A Go trace has
 // goroutines run by the end: that the runtime stamps its own later says nothing.
 func (s *Stop) longer() time.Duration {
-	if s.Source == stall.GoTrace {
+	if s.Origin == stall.GoTrace {
 		return 0
 	}
 	return max(0, s.EndMax.Sub(s.Pause.End))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestAzmcpExport watches a real process from its start to its end: what goes
@@ -61,8 +61,8 @@ func TestAzmcpExport(t *testing.T) {
 // exported reports whether there are events of collections of all the kinds.
 func (r *rig) exported(kinds []string) bool {
 	seen := make(map[string]bool)
-	for _, e := range r.events(stall.EventCollection) {
-		seen[text(e.GetAttributes(), stall.AttrGCKind)] = true
+	for _, e := range r.events(semconv.EventCollection) {
+		seen[text(e.GetAttributes(), semconv.AttrGCKind)] = true
 	}
 	return !slices.ContainsFunc(kinds, func(kind string) bool { return !seen[kind] })
 }
@@ -70,33 +70,33 @@ func (r *rig) exported(kinds []string) bool {
 func checkEvents(t *testing.T, r *rig, pid int, s Summary) {
 	t.Helper()
 	var sum, last int64
-	events := r.events(stall.EventCollection)
+	events := r.events(semconv.EventCollection)
 	seen := make(map[int64]bool)
 	counted := 0
 	for _, e := range events {
-		if otlptest.Attribute(e.GetAttributes(), stall.AttrHostThrottled) != nil {
+		if otlptest.Attribute(e.GetAttributes(), semconv.AttrHostThrottled) != nil {
 			counted++
 		}
-		index := integer(e, stall.AttrGCIndex)
+		index := integer(e, semconv.AttrGCIndex)
 		if seen[index] {
 			t.Errorf("collection %d was sent twice", index)
 		}
 		seen[index] = true
 		for key, want := range map[string]string{
-			"service.name": "shop", "deployment.environment.name": "test bed", stall.AttrRuntimeName: ".NET",
+			"service.name": "shop", "deployment.environment.name": "test bed", semconv.AttrRuntimeName: ".NET",
 		} {
 			if e.Resource[key] != want {
 				t.Fatalf("resource %s: got %q, want %q", key, e.Resource[key], want)
 			}
 		}
-		if got := integer(e, stall.AttrProcessPID); got != int64(pid) || e.Resource[stall.AttrProcessPID] != fmt.Sprintf("int_value:%d", pid) {
-			t.Fatalf("process.pid of the event %d, of the resource %s, want %d", got, e.Resource[stall.AttrProcessPID], pid)
+		if got := integer(e, semconv.AttrProcessPID); got != int64(pid) || e.Resource[semconv.AttrProcessPID] != fmt.Sprintf("int_value:%d", pid) {
+			t.Fatalf("process.pid of the event %d, of the resource %s, want %d", got, e.Resource[semconv.AttrProcessPID], pid)
 		}
-		starts, ends := integers(e, stall.AttrPauseStart), integers(e, stall.AttrPauseEnd)
+		starts, ends := integers(e, semconv.AttrPauseStart), integers(e, semconv.AttrPauseEnd)
 		for i := range starts {
 			sum += ends[i] - starts[i]
 		}
-		last = max(last, integer(e, stall.AttrEnd))
+		last = max(last, integer(e, semconv.AttrEnd))
 	}
 	// The counters are read ten times a second: of the last collection, and
 	// where a reading came late, nothing is known.
@@ -116,19 +116,19 @@ func checkEvents(t *testing.T, r *rig, pid int, s Summary) {
 func checkMetrics(t *testing.T, r *rig, s Summary) {
 	t.Helper()
 	var count int64
-	for _, p := range sum(t, r, stall.MetricDotnetCollections) {
+	for _, p := range sum(t, r, semconv.MetricDotnetCollections) {
 		count += p.GetAsInt()
 	}
 	if uint64(count) != s.Collections.Total {
-		t.Errorf("%s: %d, want %d", stall.MetricDotnetCollections, count, s.Collections.Total)
+		t.Errorf("%s: %d, want %d", semconv.MetricDotnetCollections, count, s.Collections.Total)
 	}
-	paused := time.Duration(sum(t, r, stall.MetricDotnetPauseTime)[0].GetAsDouble() * 1e9)
+	paused := time.Duration(sum(t, r, semconv.MetricDotnetPauseTime)[0].GetAsDouble() * 1e9)
 	if d := paused - time.Duration(s.PauseTotal); d > time.Microsecond || d < -time.Microsecond {
-		t.Errorf("%s: %v, want %v", stall.MetricDotnetPauseTime, paused, time.Duration(s.PauseTotal))
+		t.Errorf("%s: %v, want %v", semconv.MetricDotnetPauseTime, paused, time.Duration(s.PauseTotal))
 	}
 	for _, name := range []string{
-		stall.MetricDotnetPauseDuration, stall.MetricPauseDuration, stall.MetricSuspendDuration, stall.MetricDotnetAllocated,
-		stall.MetricDotnetHeapSize, stall.MetricDotnetFragmentation, stall.MetricCoverage, stall.MetricPauseUtilization,
+		semconv.MetricDotnetPauseDuration, semconv.MetricPauseDuration, semconv.MetricSuspendDuration, semconv.MetricDotnetAllocated,
+		semconv.MetricDotnetHeapSize, semconv.MetricDotnetFragmentation, semconv.MetricCoverage, semconv.MetricPauseUtilization,
 	} {
 		if r.metric(name) == nil {
 			t.Errorf("%s was not exported", name)
@@ -149,27 +149,27 @@ func sum(t *testing.T, r *rig, name string) []*metrics.NumberDataPoint {
 // unseen, and nothing after it is.
 func checkStatuses(t *testing.T, r *rig, pid int) {
 	t.Helper()
-	statuses := r.events(stall.EventSourceStatus)
+	statuses := r.events(semconv.EventSourceStatus)
 	if len(statuses) < 2 {
 		t.Fatalf("%d statuses", len(statuses))
 	}
 	var mark int64
 	var unseen int
 	for _, e := range statuses {
-		if text(e.GetAttributes(), stall.AttrSource) != "dotnet" || integer(e, stall.AttrTargetPID) != int64(pid) {
-			t.Errorf("status of %s about process %d", text(e.GetAttributes(), stall.AttrSource), integer(e, stall.AttrTargetPID))
+		if text(e.GetAttributes(), semconv.AttrSource) != "dotnet" || integer(e, semconv.AttrTargetPID) != int64(pid) {
+			t.Errorf("status of %s about process %d", text(e.GetAttributes(), semconv.AttrSource), integer(e, semconv.AttrTargetPID))
 		}
-		if now := integer(e, stall.AttrWatermark); now < mark {
+		if now := integer(e, semconv.AttrWatermark); now < mark {
 			t.Errorf("watermark %d after %d", now, mark)
 		} else {
 			mark = now
 		}
-		unseen += len(integers(e, stall.AttrUnseenStart))
-		if integer(e, stall.AttrWallOffset) == 0 {
+		unseen += len(integers(e, semconv.AttrUnseenStart))
+		if integer(e, semconv.AttrWallOffset) == 0 {
 			t.Error("a status without the offset of wall time")
 		}
 	}
-	if got := integers(statuses[0], stall.AttrUnseenEnd); len(got) != 1 || got[0] > mark {
+	if got := integers(statuses[0], semconv.AttrUnseenEnd); len(got) != 1 || got[0] > mark {
 		t.Errorf("unseen in the first status: got %v, want what came before the session", got)
 	}
 }

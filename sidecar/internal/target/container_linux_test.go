@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // TestAzmcpContainer puts a real process into a cgroup as Docker names it: its
@@ -28,7 +28,7 @@ func TestAzmcpContainer(t *testing.T) {
 	r.await("watching a .NET process", 1)
 	r.stop()
 	server.Kill() // it is in the cgroup
-	statuses := r.events(stall.EventSourceStatus)
+	statuses := r.events(semconv.EventSourceStatus)
 	if len(statuses) == 0 {
 		t.Fatal("no status was sent")
 	}

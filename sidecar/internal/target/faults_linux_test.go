@@ -15,7 +15,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // asClient makes the test's binary a client that attaches to the process it
@@ -79,9 +79,9 @@ func TestAzmcpFollow(t *testing.T) {
 	}
 	second.Ping() // it goes on
 	// The telemetry of the one has nothing of the other.
-	for _, e := range r.events(stall.EventSourceStatus) {
-		if want := fmt.Sprintf("int_value:%d", integer(e, stall.AttrTargetPID)); e.Resource[stall.AttrProcessPID] != want {
-			t.Errorf("status about process %s with the resource of %s", want, e.Resource[stall.AttrProcessPID])
+	for _, e := range r.events(semconv.EventSourceStatus) {
+		if want := fmt.Sprintf("int_value:%d", integer(e, semconv.AttrTargetPID)); e.Resource[semconv.AttrProcessPID] != want {
+			t.Errorf("status about process %s with the resource of %s", want, e.Resource[semconv.AttrProcessPID])
 		}
 	}
 }
@@ -124,12 +124,12 @@ func TestAzmcpOtherClock(t *testing.T) {
 	}
 	all := r.stop()
 	after := r.o.Clock.Now()
-	events := r.events(stall.EventCollection)
+	events := r.events(semconv.EventCollection)
 	if len(all) != 1 || len(events) == 0 {
 		t.Fatalf("%d events, summaries %+v", len(events), all)
 	}
 	for _, e := range events {
-		if start, end := integer(e, stall.AttrStart), integer(e, stall.AttrEnd); start < int64(before) || end > int64(after) {
+		if start, end := integer(e, semconv.AttrStart), integer(e, semconv.AttrEnd); start < int64(before) || end > int64(after) {
 			t.Errorf("collection from %d to %d, want it between %d and %d", start, end, before, after)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // endsSoon fails if the watcher does not end, for which it has a few seconds: a
@@ -65,17 +65,17 @@ func TestGreedy(t *testing.T) {
 			}
 			counted := int64(0)
 			for _, m := range r.receiver.Metrics() {
-				if m.GetName() != stall.MetricDropped {
+				if m.GetName() != semconv.MetricDropped {
 					continue
 				}
 				for _, p := range m.GetSum().GetDataPoints() {
-					if text(p.GetAttributes(), stall.AttrItem) == "dotnet_session" && text(p.GetAttributes(), stall.AttrErrorType) == "limit" {
+					if text(p.GetAttributes(), semconv.AttrItem) == "dotnet_session" && text(p.GetAttributes(), semconv.AttrErrorType) == "limit" {
 						counted = max(counted, p.GetAsInt())
 					}
 				}
 			}
 			if counted != int64(fake.Detached) {
-				t.Errorf("%s of dotnet_session: got %d, want %d", stall.MetricDropped, counted, fake.Detached)
+				t.Errorf("%s of dotnet_session: got %d, want %d", semconv.MetricDropped, counted, fake.Detached)
 			}
 		})
 	}

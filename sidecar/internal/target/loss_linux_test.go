@@ -10,6 +10,7 @@ import (
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/internal/nettrace/nettracetest"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,20 +54,20 @@ func TestLossIsSaid(t *testing.T) {
 	}
 	dropped := int64(0)
 	for _, m := range r.receiver.Metrics() { // two scopes have one of that name
-		if m.GetName() != stall.MetricDropped {
+		if m.GetName() != semconv.MetricDropped {
 			continue
 		}
 		for _, p := range m.GetSum().GetDataPoints() {
-			if text(p.GetAttributes(), stall.AttrItem) == "dotnet_event" {
+			if text(p.GetAttributes(), semconv.AttrItem) == "dotnet_event" {
 				dropped = p.GetAsInt()
 			}
 		}
 	}
 	if dropped != 37 {
-		t.Errorf("%s: got %d, want 37", stall.MetricDropped, dropped)
+		t.Errorf("%s: got %d, want 37", semconv.MetricDropped, dropped)
 	}
-	statuses := r.events(stall.EventSourceStatus)
-	if len(statuses) == 0 || otlptest.Attribute(statuses[len(statuses)-1].GetAttributes(), stall.AttrDroppedCount).GetIntValue() != 37 {
+	statuses := r.events(semconv.EventSourceStatus)
+	if len(statuses) == 0 || otlptest.Attribute(statuses[len(statuses)-1].GetAttributes(), semconv.AttrDroppedCount).GetIntValue() != 37 {
 		t.Errorf("statuses: got %v, want 37 dropped in the last", statuses)
 	}
 }

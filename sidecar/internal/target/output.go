@@ -76,7 +76,7 @@ func orphan(s *dotnetgc.Stop) *gc.Collection {
 	return &gc.Collection{
 		Pauses:     []gc.Pause{{Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd)}},
 		Incomplete: whyOrphan(s.Reason),
-		Source:     stall.Dotnet, Fidelity: stall.Exact,
+		Origin:     stall.Dotnet, Fidelity: stall.Exact,
 	}
 }
 

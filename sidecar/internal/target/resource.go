@@ -13,7 +13,7 @@ import (
 	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // Names and values of the semantic conventions.
@@ -114,14 +114,14 @@ func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attrib
 // [podUnknown]. A claim that says what the kernel says is none.
 func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyValue, env map[string]string, info dotnetipc.ProcessInfo) (a []attribute.KeyValue, refused []string) {
 	seen := append(slices.Clone(container),
-		attribute.Int64(stall.AttrProcessPID, int64(info.PID)),
-		attribute.String(stall.AttrRuntimeName, runtimeName))
+		attribute.Int64(semconv.AttrProcessPID, int64(info.PID)),
+		attribute.String(semconv.AttrRuntimeName, runtimeName))
 	if v := clean(info.Version); v != "" && len(v) <= maxValue {
-		seen = append(seen, attribute.String(stall.AttrRuntimeVersion, v))
+		seen = append(seen, attribute.String(semconv.AttrRuntimeVersion, v))
 	}
 	if id.Created != 0 {
 		if made, err := otelenv.CreationTime(id.Created); err == nil {
-			seen = append(seen, attribute.String(stall.AttrProcessCreation, made))
+			seen = append(seen, attribute.String(semconv.AttrProcessCreation, made))
 		}
 	}
 	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
@@ -134,7 +134,7 @@ func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyVal
 		same := func(kv attribute.KeyValue) bool {
 			return kv.Key == claim.Key && kv.Value.String() == claim.Value.AsString()
 		}
-		if !slices.ContainsFunc(seen, same) && (claim.Key != stall.AttrBootID || claim.Value.AsString() != boot) {
+		if !slices.ContainsFunc(seen, same) && (claim.Key != semconv.AttrBootID || claim.Value.AsString() != boot) {
 			refused = append(refused, string(claim.Key))
 		}
 	}
@@ -165,7 +165,7 @@ func podUnknown(container []attribute.KeyValue) bool {
 // pass its stops off as another's.
 func identifies(key string) bool {
 	switch key {
-	case attrContainerID, attrPodUID, stall.AttrHostID:
+	case attrContainerID, attrPodUID, semconv.AttrHostID:
 		return true
 	}
 	for _, prefix := range []string{"otelgc.", "process.", "telemetry."} {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // newView returns a view of a process that nobody can see, with an output.
@@ -36,8 +36,8 @@ func TestStopWithoutItsLastEvent(t *testing.T) {
 	if err := v.output.close(); err != nil {
 		t.Fatal(err)
 	}
-	events := r.events(stall.EventSuspension)
-	if len(events) != 1 || integer(events[0], stall.AttrEnd) != int64(at+50_000) {
+	events := r.events(semconv.EventSuspension)
+	if len(events) != 1 || integer(events[0], semconv.AttrEnd) != int64(at+50_000) {
 		t.Errorf("suspensions: got %v, want one to %d", events, at+50_000)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -52,8 +53,8 @@ func newSlowedRig(t *testing.T) slowedRig {
 	s.rig = newRig(t, Options{Selector: selector(t, strconv.Itoa(s.pid)), Followed: w})
 	s.await("watching a .NET process", 1)
 	stop := s.induce()
-	if !s.until(func(e otlptest.Log) bool { return number(e, stall.AttrPauseUsual) > 0 }) {
-		t.Fatalf("the usual length of a pause is not known of %d collections", len(s.events(stall.EventCollection)))
+	if !s.until(func(e otlptest.Log) bool { return number(e, semconv.AttrPauseUsual) > 0 }) {
+		t.Fatalf("the usual length of a pause is not known of %d collections", len(s.events(semconv.EventCollection)))
 	}
 	stop()
 	return s
@@ -90,8 +91,8 @@ func pin(t *testing.T, pid int) (cpu int) {
 func (s slowedRig) until(is func(otlptest.Log) bool) bool {
 	s.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		for _, e := range s.events(stall.EventCollection) {
-			if integer(e, stall.AttrProcessPID) == int64(s.pid) && is(e) {
+		for _, e := range s.events(semconv.EventCollection) {
+			if integer(e, semconv.AttrProcessPID) == int64(s.pid) && is(e) {
 				return true
 			}
 		}
@@ -105,13 +106,13 @@ func (s slowedRig) until(is func(otlptest.Log) bool) bool {
 // time, waiting for pages makes few pauses long.
 func (s slowedRig) untilSlowed(by string) {
 	s.t.Helper()
-	begin, waited, faults, collections := time.Now(), runDelay(s.t, s.pid), s.watch.Totals().MajorFaults, len(s.events(stall.EventCollection))
-	if s.until(func(e otlptest.Log) bool { return text(e.GetAttributes(), stall.AttrSlowedBy) == by }) {
+	begin, waited, faults, collections := time.Now(), runDelay(s.t, s.pid), s.watch.Totals().MajorFaults, len(s.events(semconv.EventCollection))
+	if s.until(func(e otlptest.Log) bool { return text(e.GetAttributes(), semconv.AttrSlowedBy) == by }) {
 		return
 	}
 	took := time.Since(begin)
 	waited, faults = runDelay(s.t, s.pid)-waited, s.watch.Totals().MajorFaults-faults
-	collections = len(s.events(stall.EventCollection)) - collections
+	collections = len(s.events(semconv.EventCollection)) - collections
 	switch said := fmt.Sprintf("no collection of %d slowed by %s: the process waited %v for CPUs in %v, and had %d major faults",
 		collections, by, waited, took, faults); {
 	case by == "paging" && (faults < uint64(collections) || 2*waited > took):
@@ -147,7 +148,7 @@ func spin(ctx context.Context, cpu int) {
 func TestAzmcpSlowed(t *testing.T) {
 	s := newSlowedRig(t)
 	defer func() {
-		for _, e := range s.events(stall.EventCollection) {
+		for _, e := range s.events(semconv.EventCollection) {
 			checkSlowed(t, e)
 		}
 	}()
@@ -172,7 +173,7 @@ func TestAzmcpSlowed(t *testing.T) {
 // checkSlowed holds what a collection is said to be slowed by to the rule.
 func checkSlowed(t *testing.T, e otlptest.Log) {
 	t.Helper()
-	by := text(e.GetAttributes(), stall.AttrSlowedBy)
+	by := text(e.GetAttributes(), semconv.AttrSlowedBy)
 	if by == "" {
 		return
 	}
@@ -182,13 +183,13 @@ func checkSlowed(t *testing.T, e otlptest.Log) {
 		}
 		return sum
 	}
-	paused := total(stall.AttrPauseEnd) - total(stall.AttrPauseStart)
-	usual := time.Duration(number(e, stall.AttrPauseUsual) * 1e9)
-	cpu, page := total(stall.AttrPauseHostPrefix+"cpu_wait"), total(stall.AttrPauseHostPrefix+"page_wait")
+	paused := total(semconv.AttrPauseEnd) - total(semconv.AttrPauseStart)
+	usual := time.Duration(number(e, semconv.AttrPauseUsual) * 1e9)
+	cpu, page := total(semconv.AttrPauseHostPrefix+"cpu_wait"), total(semconv.AttrPauseHostPrefix+"page_wait")
 	t.Logf("collection %d: %s: paused %v, usual %v, without a CPU %v, without a page %v, run delay %v, faults %v",
-		integer(e, stall.AttrGCIndex), by, paused, usual, cpu, page,
-		total(stall.AttrPauseHostPrefix+"run_delay"), integers(e, stall.AttrPauseHostPrefix+"major_faults"))
+		integer(e, semconv.AttrGCIndex), by, paused, usual, cpu, page,
+		total(semconv.AttrPauseHostPrefix+"run_delay"), integers(e, semconv.AttrPauseHostPrefix+"major_faults"))
 	if cpu+page > paused+time.Microsecond || paused < 2*usual || cpu+page < (paused-usual)/2 || (by == "paging") != (page > cpu) {
-		t.Errorf("collection %d is called %s", integer(e, stall.AttrGCIndex), by)
+		t.Errorf("collection %d is called %s", integer(e, semconv.AttrGCIndex), by)
 	}
 }

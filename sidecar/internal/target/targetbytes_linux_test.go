@@ -38,7 +38,7 @@ func TestTargetBytes(t *testing.T) {
 			at := stall.Instant(1000 * n)
 			all[i].output.collection(&gc.Collection{
 				Index: uint64(n + 1), Cycles: 1, Kind: gc.Ephemeral, Trigger: gc.Trigger("AllocSmall" + strconv.Itoa(n%5)),
-				Start: gc.Known(at), End: gc.Known(at + 100), Source: stall.Dotnet, Fidelity: stall.Exact,
+				Start: gc.Known(at), End: gc.Known(at + 100), Origin: stall.Dotnet, Fidelity: stall.Exact,
 				Pauses: []gc.Pause{{Start: at, End: at + 50, EndMax: at + 60}},
 			})
 		}

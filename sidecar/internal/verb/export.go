@@ -35,7 +35,7 @@ type export struct {
 
 // probing is one source of gaps.
 type probing struct {
-	source   stall.Source
+	source   stall.Origin
 	cpus     []int
 	snapshot jitterprobe.Snapshot // the newest of which every gap was told
 	told     jitterprobe.Snapshot // what the instruments know of
@@ -118,7 +118,7 @@ func (x *export) tell(now stall.Instant) {
 
 // count brings the instruments up to date.
 func (p *probing) count(t *telemetry.Telemetry) {
-	if p.source == stall.NoSource {
+	if p.source == stall.NoOrigin {
 		return
 	}
 	s, before := p.snapshot, p.told
@@ -135,7 +135,7 @@ func (p *probing) count(t *telemetry.Telemetry) {
 
 // status says how far the source is.
 func (p *probing) status(x *export, now stall.Instant) {
-	if p.source == stall.NoSource {
+	if p.source == stall.NoOrigin {
 		return
 	}
 	s := &p.snapshot

@@ -11,12 +11,12 @@ const maxPending = 1 << 12
 // machine finds the stretches in which every CPU stood still: what a gap of each
 // has in common. Only such a stretch holds for a thread wherever it runs.
 type machine struct {
-	source  stall.Source
+	source  stall.Origin
 	pending [][]jitterprobe.Gap // by probe, in order of time; they do not overlap
 	lost    uint64              // gaps for which there was no room
 }
 
-func newMachine(source stall.Source, probes int) machine {
+func newMachine(source stall.Origin, probes int) machine {
 	return machine{source: source, pending: make([][]jitterprobe.Gap, probes)}
 }
 

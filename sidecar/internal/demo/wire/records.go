@@ -94,7 +94,7 @@ func (w *Writer) interval(k Kind, v *stall.Interval) error {
 		b = binary.AppendUvarint(b, uint64(max(0, v.Slack)))
 		b = binary.AppendUvarint(b, uint64(v.Cause))
 		b = binary.AppendUvarint(b, uint64(v.Scope))
-		return binary.AppendUvarint(b, uint64(v.Source))
+		return binary.AppendUvarint(b, uint64(v.Origin))
 	})
 }
 
@@ -118,7 +118,7 @@ func decodeInterval(k Kind, b []byte) (stall.Interval, error) {
 	v.Slack = p.duration()
 	v.Cause = stall.Cause(p.limit("cause", uint64(stall.NumCauses)))
 	v.Scope = stall.Scope(p.limit("scope", uint64(stall.NumScopes)))
-	v.Source = stall.Source(p.limit("source", uint64(stall.NumSources)))
+	v.Origin = stall.Origin(p.limit("source", uint64(stall.NumOrigins)))
 	if v.End < v.Start {
 		p.fail(fmt.Errorf("%s ends %v before it starts", intervalName(k), v.Start.Sub(v.End)))
 	}

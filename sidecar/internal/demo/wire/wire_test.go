@@ -32,8 +32,8 @@ func sample() (stall.Window, stall.Share) {
 func TestStream(t *testing.T) {
 	w, s := sample()
 	c := gc.Collection{Index: 7, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(stall.Instant(5)), End: gc.Known(stall.Instant(200)), Pauses: []gc.Pause{{Start: 5, End: 9}, {Start: 100, End: 200, Slack: 3}}}
-	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Source: stall.ProbePeriodic}
-	stop := stall.Interval{Start: 300, End: 340, Cause: stall.RuntimeSuspension, Source: stall.GoTrace}
+	gap := stall.Interval{Start: 40, End: 90, Slack: 2, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, Origin: stall.ProbePeriodic}
+	stop := stall.Interval{Start: 300, End: 340, Cause: stall.RuntimeSuspension, Origin: stall.GoTrace}
 	hello := Hello{Address: "127.0.0.1:1", GoVersion: "go1.26", GOMAXPROCS: 3, ProbeMode: "periodic", LiveHeap: 64}
 	farewell := Farewell{RuntimeCycles: 3, Collections: 3, PauseNanos: 12, Slowed: slowed.Tally{Paging: 2, Longest: "y"}, Notes: []string{"x"}}
 

@@ -1,4 +1,4 @@
-package stall
+package semconv
 
 // Units and meanings of the metrics that both a process with otelgc and a
 // Collector behind it have: one name means one thing.

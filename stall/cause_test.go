@@ -34,7 +34,7 @@ func TestNamesAreComplete(t *testing.T) {
 	for c := range NumCauses {
 		check("cause", c.String())
 	}
-	for s := range NumSources {
+	for s := range NumOrigins {
 		check("source", s.String())
 	}
 	for s := range NumScopes {
@@ -46,7 +46,7 @@ func TestNamesAreComplete(t *testing.T) {
 }
 
 func TestNamesOfWhatDoesNotExist(t *testing.T) {
-	got := []string{NumCauses.String(), NumSources.String(), NumScopes.String(), Cause(255).String()}
+	got := []string{NumCauses.String(), NumOrigins.String(), NumScopes.String(), Cause(255).String()}
 	want := []string{"cause(18)", "source(9)", "scope(5)", "cause(255)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)

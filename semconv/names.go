@@ -1,7 +1,6 @@
-package stall
-
-// The names of the telemetry contract: the one place in the code that holds
-// them. docs/telemetry.md is generated from it.
+// Package semconv holds the names of otelgc's telemetry: metrics, events and
+// attributes. docs/telemetry.md lists them with their meanings.
+package semconv
 
 // Resource and identity attributes.
 const (

@@ -2,11 +2,11 @@ package stall
 
 import "fmt"
 
-// Source names who saw an interval. The list is closed.
-type Source uint8
+// Origin names who saw an interval. The list is closed.
+type Origin uint8
 
 const (
-	NoSource      Source = iota // the zero value
+	NoOrigin      Origin = iota // the zero value
 	GCWatch                     // internal/gcwatch: per cycle, this process
 	GoTrace                     // internal/gotrace: the execution trace, exact
 	GoUprobe                    // internal/gouprobe: any Go process, from outside
@@ -15,11 +15,11 @@ const (
 	ProbeRuntime                // jitterprobe, mode runtime
 	ProbePeriodic               // jitterprobe, mode periodic
 	TargetWatch                 // what the machine did to one process's own threads
-	NumSources
+	NumOrigins
 )
 
-var sourceNames = [NumSources]string{
-	NoSource:      "none",
+var originNames = [NumOrigins]string{
+	NoOrigin:      "none",
 	GCWatch:       "gcwatch",
 	GoTrace:       "gotrace",
 	GoUprobe:      "gouprobe",
@@ -31,9 +31,9 @@ var sourceNames = [NumSources]string{
 }
 
 // String returns the name of s in the telemetry contract, such as "gotrace".
-func (s Source) String() string {
-	if s < NumSources {
-		return sourceNames[s]
+func (s Origin) String() string {
+	if s < NumOrigins {
+		return originNames[s]
 	}
 	return fmt.Sprintf("source(%d)", uint8(s))
 }
