@@ -21,7 +21,7 @@ func (f *forgone) add(n uint64, s stall.Span) {
 func (m *Monitor) tellForgone() {
 	for item, f := range map[string]forgone{"collection": m.reconciler.takeLost(), "suspension": m.suspensions.takeLost()} {
 		if f.n > 0 {
-			m.tel.Dropped(item, "held_limit", f.n, 0)
+			m.tel.Dropped(item, "held_limit", f.n)
 			m.tel.Untold(stall.GCWatch, f.Span)
 		}
 	}

@@ -37,7 +37,7 @@ func (p *inProbe) tell(m *Monitor) (jitterprobe.Snapshot, bool) {
 	}
 	s := p.probe.Snapshot()
 	m.tel.Observed(p.source, s.Observed()-p.observed)
-	m.tel.Dropped("gap", "ring_full", s.Dropped-p.dropped, 0)
+	m.tel.Dropped("gap", "ring_full", s.Dropped-p.dropped)
 	m.tel.Coverage(p.source, s.Covered())
 	p.observed, p.dropped = s.Observed(), s.Dropped
 	return s, true

@@ -52,7 +52,7 @@ func TestLastEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range c.sent {
-					m.tel.Status(telemetry.Status{Source: stall.GoTrace})
+					m.tel.Status(semconv.Status{Origin: stall.GoTrace})
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				if c.within != 0 {

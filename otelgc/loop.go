@@ -90,7 +90,7 @@ func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.wall.Load(
 // goroutine.
 func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
 	others, unfollow, lost := m.book.learn(g, pace)
-	m.tel.Dropped("track", "limit", lost, 0)
+	m.tel.Dropped("track", "limit", lost)
 	for i := range others {
 		s := &others[i]
 		m.tellSuspended(Suspension{Interval: s.interval(), Reason: s.reason, Caller: s.caller, Fidelity: stall.Exact})

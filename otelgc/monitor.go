@@ -164,7 +164,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since, m.status.every = m, now, statusEvery
 	m.wall.Store(int64(clock.Wall().Offset))
-	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n, 0) }
+	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n) }
 	m.host.report, m.exact.report = lost, lost
 	m.host.fail = m.tellOperator
 	m.exact.fail = m.host.fail

@@ -41,7 +41,7 @@ func (m *Monitor) onNotice(n *gcwatch.Notice) {
 		c.log.Add(v)
 	}
 	m.suspensions.hold(n.Suspensions)
-	m.tel.Dropped("suspension", "limit", n.SuspensionsDropped, 0)
+	m.tel.Dropped("suspension", "limit", n.SuspensionsDropped)
 	c.log.Advance(n.Watermark)
 	for _, b := range n.GCPauses {
 		m.tel.GoPauses(b.Middle, b.Count)
@@ -89,7 +89,7 @@ func known(d time.Duration) gc.Maybe[time.Duration] { return gc.Known(d) }
 func (m *Monitor) settled(h *held) {
 	c := &h.Collection
 	if c.Cycles > 1 {
-		m.tel.Dropped("collection", "overrun", uint64(c.Cycles), 0)
+		m.tel.Dropped("collection", "overrun", uint64(c.Cycles))
 	}
 	for _, b := range h.notice.settle(c) {
 		m.tel.CyclePauses(c.Kind, b.Middle, b.Count)
@@ -101,6 +101,6 @@ func (m *Monitor) settled(h *held) {
 		m.tel.PauseUtilization("process", f)
 	}
 	if !m.pause.offer(c) {
-		m.tel.Dropped("on_pause", "limit", 1, 0)
+		m.tel.Dropped("on_pause", "limit", 1)
 	}
 }

@@ -20,12 +20,12 @@ func (m *Monitor) tellOperator(err error) {
 	if !m.operator.Put(func(context.Context) {
 		defer func() {
 			if recover() != nil { // there is nobody else to tell
-				m.tel.Dropped("error", "panic", 1, 0)
+				m.tel.Dropped("error", "panic", 1)
 			}
 		}()
 		otel.Handle(fmt.Errorf("otelgc: %w", err))
 	}) {
-		m.tel.Dropped("error", "queue_full", 1, 0)
+		m.tel.Dropped("error", "queue_full", 1)
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *panics) safely(item, what string, f func()) {
 
 // count counts one item that the panic of a function has cost.
 func (p *panics) count(item, what string, value any) {
-	p.m.tel.Dropped(item, "panic", 1, 0)
+	p.m.tel.Dropped(item, "panic", 1)
 	p.tell(what, value)
 }
 

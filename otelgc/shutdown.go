@@ -125,7 +125,7 @@ func (m *Monitor) finishEvents(ctx context.Context) {
 func (m *Monitor) finishErrors(ctx context.Context) {
 	enough, cancel := timeToFinish(ctx, 0)
 	defer cancel()
-	m.tel.Dropped("error", "shutdown", uint64(m.operator.Close(enough)), 0)
+	m.tel.Dropped("error", "shutdown", uint64(m.operator.Close(enough)))
 }
 
 // timeToFinish returns a context that ends with ctx, or before its deadline by what
@@ -150,6 +150,6 @@ func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, con
 func (m *Monitor) finishCalls(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
 	defer cancel()
-	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx), 0)
-	m.tel.Dropped("slow_request", "shutdown", m.slow.stop(ctx), 0)
+	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx))
+	m.tel.Dropped("slow_request", "shutdown", m.slow.stop(ctx))
 }

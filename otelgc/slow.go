@@ -69,7 +69,7 @@ func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 	}
 	m.tel.Slow(q, w, source, sentence)
 	if m.slow.started() && !m.slow.offer(q, sentence) {
-		m.tel.Dropped("slow_request", "rate_limit", 1, 0)
+		m.tel.Dropped("slow_request", "rate_limit", 1)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -37,9 +37,9 @@ func (t *statusTeller) tell(now stall.Instant) {
 	t.source(now, wall, m.cycle.log)
 	t.source(now, wall, m.book.log)
 	if s, ok := m.inner.tell(m); ok {
-		m.tel.Status(telemetry.Status{
-			Source: m.inner.source, Since: t.since, At: now, Watermark: s.Watermark, Wall: wall,
-			Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
+		m.tel.Status(semconv.Status{
+			Origin: m.inner.source, Since: t.since, At: now, Watermark: s.Watermark, Wall: wall,
+			Dropped: s.Dropped, DroppedTime: s.DroppedTime,
 			ProbedCPUs: probedCPUs(m.inner.probe.CPU()),
 		})
 	}
@@ -64,10 +64,10 @@ func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall
 	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
 	t.m.tel.Coverage(l.Origin(), l.Coverage(recent))
 	n, d := l.Dropped()
-	t.m.tel.Status(telemetry.Status{
-		Source: l.Origin(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
+	t.m.tel.Status(semconv.Status{
+		Origin: l.Origin(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
 		Unseen:  t.unseen(l, stall.Span{Start: from, End: watermark}),
-		Dropped: telemetry.Loss{Count: n, Duration: d},
+		Dropped: n, DroppedTime: d,
 		Cgroups: t.m.place.Cgroups,
 	})
 }
@@ -92,16 +92,16 @@ func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
 // losses counts what was lost since the last time.
 func (t *statusTeller) losses() {
 	m := t.m
-	m.tel.Dropped("window", "queue_full", m.pending.lost(), 0)
-	m.tel.Dropped("window", "span_queue_full", m.watched.lost(), 0)
-	m.tel.Dropped("arrival", "several", m.ignored[notOne].Swap(0), 0)
-	m.tel.Dropped("arrival", "parse", m.ignored[notParsed].Swap(0), 0)
-	m.tel.Dropped("arrival", "out_of_range", m.ignored[notPlausible].Swap(0), 0)
-	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()), 0)
-	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0), 0)
-	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0), 0)
-	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0), 0)
-	m.tel.Dropped("child", "limit", m.book.takeCrowded(), 0)
+	m.tel.Dropped("window", "queue_full", m.pending.lost())
+	m.tel.Dropped("window", "span_queue_full", m.watched.lost())
+	m.tel.Dropped("arrival", "several", m.ignored[notOne].Swap(0))
+	m.tel.Dropped("arrival", "parse", m.ignored[notParsed].Swap(0))
+	m.tel.Dropped("arrival", "out_of_range", m.ignored[notPlausible].Swap(0))
+	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()))
+	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0))
+	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
+	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))
+	m.tel.Dropped("child", "limit", m.book.takeCrowded())
 	t.disagreement(m.reconciler.disagreed())
 }
 
@@ -112,7 +112,7 @@ const disagreeEvery = time.Minute
 // disagreement counts collections on whose pauses the two fidelities disagree,
 // and says so.
 func (t *statusTeller) disagreement(d disagreement) {
-	t.m.tel.Dropped("cross_check", "disagreement", d.count(), 0)
+	t.m.tel.Dropped("cross_check", "disagreement", d.count())
 	t.unsaid.add(d)
 	now := t.m.clock.Now()
 	if t.unsaid.count() == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
@@ -124,10 +124,10 @@ func (t *statusTeller) disagreement(d disagreement) {
 
 // tellLost counts what a generation held over a limit.
 func (m *Monitor) tellLost(l *gotrace.Lost) {
-	m.tel.Dropped("generation", "missing", l.Generations, 0)
-	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Handoffs+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples, 0)
-	m.tel.Dropped("goroutine", "limit", l.Followed, 0)
-	m.tel.Dropped("track", "thinned", l.Tracks, 0)
+	m.tel.Dropped("generation", "missing", l.Generations)
+	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Handoffs+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples)
+	m.tel.Dropped("goroutine", "limit", l.Followed)
+	m.tel.Dropped("track", "thinned", l.Tracks)
 }
 
 func probedCPUs(cpu int) []int {

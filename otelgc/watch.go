@@ -134,6 +134,6 @@ func (m *Monitor) Instant(t time.Time) stall.Instant {
 // such as a span processor, did not keep: n of item, and why.
 func (m *Monitor) CountDropped(item, why string, n uint64) {
 	if m != nil {
-		m.tel.Dropped(item, why, n, 0)
+		m.tel.Dropped(item, why, n)
 	}
 }

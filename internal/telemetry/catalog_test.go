@@ -70,8 +70,8 @@ func TestCatalogEvents(t *testing.T) {
 			got[record.EventName()][string(kv.Key)] = true
 		}
 	}
-	for _, want := range Events() {
-		if diff := cmp.Diff(sorted(set(EventAttributes(), want.Attributes)), sorted(got[want.Name])); diff != "" {
+	for _, want := range semconv.Events() {
+		if diff := cmp.Diff(sorted(set(eventKeys(), want.Attributes)), sorted(got[want.Name])); diff != "" {
 			t.Errorf("%s attributes (-catalog +sent):\n%s", want.Name, diff)
 		}
 		delete(got, want.Name)
@@ -82,19 +82,19 @@ func TestCatalogEvents(t *testing.T) {
 }
 
 func TestCatalogAttributes(t *testing.T) {
-	used := set(EventAttributes(), []string{semconv.AttrStamp}) // which no process sends: agents put it on its resource
+	used := set(eventKeys(), []string{semconv.AttrStamp}) // which no process sends: agents put it on its resource
 	for _, m := range Metrics() {
 		maps.Copy(used, set(m.Attributes))
 	}
-	for _, e := range Events() {
+	for _, e := range semconv.Events() {
 		maps.Copy(used, set(e.Attributes))
 	}
 	described := make(map[string]bool)
-	for _, a := range Attributes() {
-		if described[a.Name] {
-			t.Errorf("%s is described twice", a.Name)
+	for _, a := range attributes() {
+		if described[a.name] {
+			t.Errorf("%s is described twice", a.name)
 		}
-		described[a.Name] = true
+		described[a.name] = true
 	}
 	if diff := cmp.Diff(sorted(used), sorted(described)); diff != "" {
 		t.Errorf("attributes (-used +described):\n%s", diff)

@@ -2,42 +2,20 @@ package telemetry
 
 import (
 	"context"
-	"math"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	metricnoop "go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-var (
-	pauseDuration = Metric{
-		semconv.MetricPauseDuration, Histogram, "s",
-		[]string{semconv.AttrGCKind, semconv.AttrPausePhase, semconv.AttrFidelity},
-		"Stop-the-world pauses for garbage collection, one sample per pause, from the better fidelity; in cycle fidelity the geometric middle of the runtime's bucket.",
-	}
-	pauseTime = Metric{
-		semconv.MetricPauseTime, Counter, "s", []string{semconv.AttrGCKind},
-		"Time stopped for garbage collection; of a .NET process dotnet.gc.pause.time says it.",
-	}
-	suspendDuration = Metric{
-		semconv.MetricSuspendDuration, Histogram, "s", []string{semconv.AttrGCKind},
-		"Time it took to stop the threads for a pause; of a Go process the geometric middle of the runtime's bucket.",
-	}
-	promotedSize = Metric{
-		semconv.MetricPromoted, Histogram, "By", []string{semconv.AttrGCKind, semconv.AttrGCTrigger},
-		"Bytes that survived a collection, one sample per collection; in Go the bytes marked live.",
-	}
-	heapBefore = Metric{
-		semconv.MetricHeapBefore, Histogram, "By", []string{semconv.AttrGCKind, semconv.AttrGCTrigger, semconv.AttrEstimated},
-		"Heap when a collection began, one sample per collection.",
-	}
-
-	collectionMetrics = []Metric{pauseDuration, pauseTime, suspendDuration, promotedSize, heapBefore}
-)
+// maxSamples bounds the samples of one bucket of one reading: a histogram of the
+// API takes them one by one. What is above is counted as dropped.
+const maxSamples = 1 << 14
 
 type (
 	pauseSeries struct {
@@ -50,46 +28,71 @@ type (
 		trigger   gc.Trigger
 		estimated bool
 	}
+	dotnetSeries struct {
+		generation int
+		blocking   bool
+	}
+	none struct{} // of a metric without attributes
 )
 
-type collectionInstruments struct {
-	pause            metric.Float64Histogram
-	pauseTime        metric.Float64Counter
-	suspend          metric.Float64Histogram
-	promoted, before metric.Int64Histogram
+// collections are the instruments of collections.
+type collections struct {
+	pause            *instrument[pauseSeries]
+	pauseTime        *instrument[gc.Kind] // nil for .NET
+	suspend          *instrument[gc.Kind]
+	promoted, before *instrument[triggerSeries]
 
-	byPause   *series[pauseSeries]
-	byKind    *series[gc.Kind]
-	byTrigger *series[triggerSeries]
-	byBefore  *series[triggerSeries]
+	// Nil where the options leave the metrics of the runtime out.
+	goPause           *instrument[none]
+	goCycles          *instrument[triggerSeries]
+	dotnetPause       *instrument[dotnetSeries]
+	dotnetCollections *instrument[gc.GenerationID]
+	dotnetAllocated   *instrument[none]
+	dotnetPauseTime   *instrument[none]
+
+	mu     sync.Mutex
+	last   [gc.NumKinds]gc.Collection // what the gauges say; Cycles is 0 if there was none
+	heap   []gc.Generation            // of the latest collection
+	totals GoTotals
 }
 
-func newCollectionInstruments(m *maker, withPauseTime bool) collectionInstruments {
-	var total metric.Float64Counter = metricnoop.Float64Counter{}
-	if withPauseTime {
-		total = m.seconds(pauseTime)
+func (i *collections) make(m *maker, o *Options) {
+	trigger := func(k triggerSeries) []attribute.KeyValue {
+		return append(kindAttribute(k.kind), attribute.String(semconv.AttrGCTrigger, string(k.trigger)))
 	}
-	return collectionInstruments{
-		pause:     m.durations(pauseDuration),
-		pauseTime: total,
-		suspend:   m.durations(suspendDuration),
-		promoted:  m.sizes(promotedSize),
-		before:    m.sizes(heapBefore),
-		byPause: newSeries(func(k pauseSeries) []attribute.KeyValue {
-			return append(kindAttribute(k.kind),
-				attribute.String(semconv.AttrPausePhase, k.phase.String()),
-				attribute.String(semconv.AttrFidelity, k.fidelity.String()))
-		}),
-		byKind: newSeries(kindAttribute),
-		byTrigger: newSeries(func(k triggerSeries) []attribute.KeyValue {
-			return append(kindAttribute(k.kind), attribute.String(semconv.AttrGCTrigger, string(k.trigger)))
-		}),
-		byBefore: newSeries(func(k triggerSeries) []attribute.KeyValue {
-			return append(kindAttribute(k.kind),
-				attribute.String(semconv.AttrGCTrigger, string(k.trigger)),
-				attribute.Bool(semconv.AttrEstimated, k.estimated))
-		}),
+	i.pause = newInstrument(m, pauseDuration, func(k pauseSeries) []attribute.KeyValue {
+		return append(kindAttribute(k.kind),
+			attribute.String(semconv.AttrPausePhase, k.phase.String()), attribute.String(semconv.AttrFidelity, k.fidelity.String()))
+	})
+	i.suspend = newInstrument(m, suspendDuration, kindAttribute)
+	i.promoted = newInstrument(m, promotedSize, trigger)
+	i.before = newInstrument(m, heapBefore, func(k triggerSeries) []attribute.KeyValue {
+		return append(trigger(k), attribute.Bool(semconv.AttrEstimated, k.estimated))
+	})
+	i.observeLast(m)
+	if o.GoMetrics {
+		i.goPause = newInstrument[none](m, goPause, nil)
+		i.goCycles = newInstrument(m, goCycles, trigger)
+		i.observeTotals(m)
 	}
+	if !o.DotnetMetrics {
+		i.pauseTime = newInstrument(m, pauseTime, kindAttribute)
+		return
+	}
+	i.dotnetPause = newInstrument(m, dotnetPause, func(k dotnetSeries) []attribute.KeyValue {
+		kind := "background"
+		if k.blocking {
+			kind = "blocking"
+		}
+		return []attribute.KeyValue{
+			attribute.String(semconv.AttrPauseGeneration, gc.GenerationID(k.generation).String()),
+			attribute.String(semconv.AttrPauseType, kind),
+		}
+	})
+	i.dotnetCollections = newInstrument(m, dotnetCollections, generationAttribute)
+	i.dotnetAllocated = newInstrument[none](m, dotnetAllocated, nil)
+	i.dotnetPauseTime = newInstrument[none](m, dotnetPauseTime, nil)
+	i.observeHeap(m)
 }
 
 // kindAttribute returns the attribute of k, none if k is not known.
@@ -98,6 +101,10 @@ func kindAttribute(k gc.Kind) []attribute.KeyValue {
 		return nil
 	}
 	return []attribute.KeyValue{attribute.String(semconv.AttrGCKind, k.String())}
+}
+
+func generationAttribute(g gc.GenerationID) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String(semconv.AttrDotnetGeneration, g.String())}
 }
 
 // Collection records c in the metrics, as the last collection of its kind and
@@ -109,73 +116,206 @@ func kindAttribute(k gc.Kind) []attribute.KeyValue {
 func (t *Telemetry) Collection(c *gc.Collection) {
 	ctx := context.Background()
 	t.gc.record(ctx, c)
-	t.goSelf.cycles(ctx, c)
-	t.dotnet.record(ctx, c)
-	t.last.put(c)
-	t.collectionEvent(ctx, c)
+	if t.o.DotnetMetrics {
+		t.gc.recordDotnet(ctx, c)
+	}
+	t.gc.keep(c)
+	t.collectionEvent(c)
 }
 
-func (i *collectionInstruments) record(ctx context.Context, c *gc.Collection) {
-	if i.pause.Enabled(ctx) && !pausesMerged(c) {
+func (i *collections) record(ctx context.Context, c *gc.Collection) {
+	if c.Fidelity != stall.Cycle || !c.Estimated.Has(gc.FieldPauses) {
 		for _, p := range c.Pauses {
-			i.pause.Record(ctx, p.Duration().Seconds(), i.byPause.record(pauseSeries{c.Kind, p.Phase, c.Fidelity})...)
+			i.pause.record(ctx, p.Duration().Seconds(), pauseSeries{c.Kind, p.Phase, c.Fidelity})
 		}
 	}
-	if len(c.Pauses) > 0 && i.pauseTime.Enabled(ctx) {
-		i.pauseTime.Add(ctx, c.PauseTotal().Seconds(), i.byKind.add(c.Kind)...)
+	if len(c.Pauses) > 0 {
+		i.pauseTime.record(ctx, c.PauseTotal().Seconds(), c.Kind)
 	}
-	if i.suspend.Enabled(ctx) {
+	for _, p := range c.Pauses {
+		if d, ok := p.Suspend.Get(); ok {
+			i.suspend.record(ctx, d.Seconds(), c.Kind)
+		}
+	}
+	key := triggerSeries{kind: c.Kind, trigger: semconv.Trigger(c)}
+	if n, ok := c.Promoted.Get(); ok {
+		i.promoted.record(ctx, float64(n), key)
+	}
+	if c.Cycles > 0 {
+		i.goCycles.record(ctx, float64(c.Cycles), key)
+	}
+	if n, ok := c.HeapBefore.Get(); ok {
+		key.estimated = c.Estimated.Has(gc.FieldHeapBefore)
+		i.before.record(ctx, float64(n), key)
+	}
+}
+
+func (i *collections) recordDotnet(ctx context.Context, c *gc.Collection) {
+	if generation, ok := c.Generation.Get(); ok {
 		for _, p := range c.Pauses {
-			if d, ok := p.Suspend.Get(); ok {
-				i.suspend.Record(ctx, d.Seconds(), i.byKind.record(c.Kind)...)
+			i.dotnetPause.record(ctx, p.Duration().Seconds(), dotnetSeries{generation, c.Kind != gc.Background})
+		}
+		if c.Cycles > 0 && generation >= 0 && generation < int(gc.NumGenerations) {
+			i.dotnetCollections.record(ctx, float64(c.Cycles), gc.GenerationID(generation))
+		}
+	}
+	if n, ok := c.Allocated.Get(); ok {
+		i.dotnetAllocated.record(ctx, float64(n), none{})
+	}
+	if len(c.Pauses) > 0 {
+		i.dotnetPauseTime.record(ctx, c.PauseTotal().Seconds(), none{})
+	}
+}
+
+// keep keeps what the gauges say of c, unless it is of an earlier collection than
+// what is there: a better fidelity may report late.
+func (i *collections) keep(c *gc.Collection) {
+	if c.Kind >= gc.NumKinds {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(c.Generations) > 0 {
+		i.heap = append(i.heap[:0], c.Generations...)
+	}
+	if last := &i.last[c.Kind]; c.Index == 0 || c.Index >= last.Index {
+		pauses := append(last.Pauses[:0], c.Pauses...)
+		*last = *c
+		last.Cycles = max(1, c.Cycles)
+		last.Pauses, last.Generations = pauses, nil
+	}
+}
+
+// observeLast makes the gauges of the last collections. One callback reads one
+// record whole, so that the gauges are never of two collections.
+func (i *collections) observeLast(m *maker) {
+	index, pause := m.observable(lastIndex), m.observable(lastPause)
+	sizes := []struct {
+		observable
+		of func(*gc.Collection) gc.Maybe[gc.Bytes]
+	}{
+		{m.observable(lastPromoted), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.Promoted }},
+		{m.observable(lastBefore), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.HeapBefore }},
+		{m.observable(lastAfter), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.HeapAfter }},
+		{m.observable(lastFragBefore), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.FragmentationBefore }},
+		{m.observable(lastFragAfter), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.FragmentationAfter }},
+	}
+	all := []observable{index, pause}
+	for _, s := range sizes {
+		all = append(all, s.observable)
+	}
+	var of [gc.NumKinds]metric.ObserveOption
+	for kind := range of {
+		of[kind] = metric.WithAttributeSet(attribute.NewSet(kindAttribute(gc.Kind(kind))...))
+	}
+	m.observe(func(o metric.Observer) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for kind := range i.last {
+			c := &i.last[kind]
+			if c.Cycles == 0 {
+				continue
+			}
+			if c.Index > 0 {
+				index.observe(o, semconv.Int64(c.Index), of[kind])
+			}
+			for _, s := range sizes {
+				s.observe(o, semconv.Known(s.of(c)), of[kind])
+			}
+			if len(c.Pauses) > 0 {
+				pause.observe(o, c.PauseTotal().Seconds(), of[kind])
 			}
 		}
-	}
-	key := triggerSeries{kind: c.Kind, trigger: triggerOf(c)}
-	if n, ok := c.Promoted.Get(); ok && i.promoted.Enabled(ctx) {
-		i.promoted.Record(ctx, asInt64(n), i.byTrigger.record(key)...)
-	}
-	if n, ok := c.HeapBefore.Get(); ok && i.before.Enabled(ctx) {
-		key.estimated = c.Estimated.Has(gc.FieldHeapBefore)
-		i.before.Record(ctx, asInt64(n), i.byBefore.record(key)...)
-	}
+	}, all...)
+}
+
+func (i *collections) observeHeap(m *maker) {
+	size, fragmentation := m.observable(dotnetHeapSize), m.observable(dotnetFragmentation)
+	m.observe(func(o metric.Observer) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for _, g := range i.heap {
+			of := metric.WithAttributes(generationAttribute(g.ID)...)
+			size.observe(o, semconv.Known(g.SizeAfter), of)
+			fragmentation.observe(o, semconv.Known(g.FragmentationAfter), of)
+		}
+	}, size, fragmentation)
 }
 
 // CyclePauses records count pauses for collections of kind that the runtime
 // counted in the bucket whose geometric middle is given, in seconds. It is for
 // the cycles that no exact source saw.
 func (t *Telemetry) CyclePauses(kind gc.Kind, middle float64, count uint64) {
-	ctx := context.Background()
-	if !t.gc.pause.Enabled(ctx) {
-		return
-	}
-	t.repeat(ctx, count, func() {
-		t.gc.pause.Record(ctx, middle, t.gc.byPause.record(pauseSeries{kind, gc.PhaseUnknown, stall.Cycle})...)
-	})
+	repeat(t, t.gc.pause, middle, count, pauseSeries{kind, gc.PhaseUnknown, stall.Cycle})
 }
 
 // Suspends records count stops for collections of kind whose threads took as
 // long to stop as the geometric middle of the runtime's bucket, in seconds. It
 // is for Go: the runtime counts these times, and does not say whose they are.
 func (t *Telemetry) Suspends(kind gc.Kind, middle float64, count uint64) {
-	ctx := context.Background()
-	if !t.gc.suspend.Enabled(ctx) {
-		return
+	repeat(t, t.gc.suspend, middle, count, kind)
+}
+
+// GoPauses records count pauses that the runtime counted in the bucket whose
+// geometric middle is given, in seconds, whatever the fidelity.
+func (t *Telemetry) GoPauses(middle float64, count uint64) {
+	repeat(t, t.gc.goPause, middle, count, none{})
+}
+
+func repeat[K comparable](t *Telemetry, i *instrument[K], v float64, count uint64, k K) {
+	for range min(count, maxSamples) {
+		i.record(context.Background(), v, k)
 	}
-	t.repeat(ctx, count, func() { t.gc.suspend.Record(ctx, middle, t.gc.byKind.record(kind)...) })
-}
-
-// pausesMerged reports whether c's pauses are a placement of the cycle's sum.
-func pausesMerged(c *gc.Collection) bool {
-	return c.Fidelity == stall.Cycle && c.Estimated.Has(gc.FieldPauses)
-}
-
-func triggerOf(c *gc.Collection) gc.Trigger {
-	if c.Trigger == "" {
-		return gc.TriggerUnknown
+	if count > maxSamples {
+		t.Dropped(itemPause, whyLimit, count-maxSamples)
 	}
-	return c.Trigger
 }
 
-// asInt64 returns n as OpenTelemetry can hold it.
-func asInt64[N ~uint64](n N) int64 { return int64(min(n, math.MaxInt64)) }
+// GoTotals is one reading of what the Go runtime counts since the process
+// began. What is not known is not exported.
+type GoTotals struct {
+	// CPU times by the classes of runtime/metrics, /cpu/classes/...
+	GCAssist, GCDedicated, GCIdle, GCPause gc.Maybe[time.Duration]
+	ScavengeAssist, ScavengeBackground     gc.Maybe[time.Duration]
+	User, Idle                             gc.Maybe[time.Duration]
+	// Allocated is /gc/heap/allocs:bytes.
+	Allocated gc.Maybe[gc.Bytes]
+}
+
+// GoTotals replaces the reading that the observable go.* counters export.
+func (t *Telemetry) GoTotals(g GoTotals) {
+	t.gc.mu.Lock()
+	defer t.gc.mu.Unlock()
+	t.gc.totals = g
+}
+
+// observeTotals makes the counters of the runtime's totals. Of the CPU time it
+// exports the leaves of /cpu/classes, so that their sum is the total.
+func (i *collections) observeTotals(m *maker) {
+	cpu, allocated := m.observable(goCPUTime), m.observable(goAllocated)
+	class := func(state, detail string) metric.ObserveOption {
+		return metric.WithAttributeSet(attribute.NewSet(
+			attribute.String(semconv.AttrGoCPUState, state), attribute.String(semconv.AttrGoCPUDetail, detail)))
+	}
+	classes := []struct {
+		metric.ObserveOption
+		of *gc.Maybe[time.Duration]
+	}{
+		{class("gc", "gc/mark/assist"), &i.totals.GCAssist},
+		{class("gc", "gc/mark/dedicated"), &i.totals.GCDedicated},
+		{class("gc", "gc/mark/idle"), &i.totals.GCIdle},
+		{class("gc", "gc/pause"), &i.totals.GCPause},
+		{class("scavenge", "scavenge/assist"), &i.totals.ScavengeAssist},
+		{class("scavenge", "scavenge/background"), &i.totals.ScavengeBackground},
+		{class("user", "user"), &i.totals.User},
+		{class("idle", "idle"), &i.totals.Idle},
+	}
+	m.observe(func(o metric.Observer) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for _, c := range classes {
+			cpu.observe(o, semconv.Known(*c.of), c.ObserveOption)
+		}
+		allocated.observe(o, semconv.Known(i.totals.Allocated))
+	}, cpu, allocated)
+}

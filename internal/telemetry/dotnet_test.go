@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -72,17 +70,5 @@ func TestDotnetOnly(t *testing.T) {
 		if strings.HasPrefix(m.Name, "dotnet.") {
 			t.Errorf("%s was recorded without DotnetMetrics", m.Name)
 		}
-	}
-}
-
-// TestGenerationColumns: what is not known of one generation is -1, and a
-// column of which nothing is known is not there.
-func TestGenerationColumns(t *testing.T) {
-	got := attribute.NewSet(generationAttributes([]gc.Generation{{ID: gc.Gen0, SizeAfter: gc.Known(gc.Bytes(5))}, {ID: gc.POH}})...)
-	if v, _ := got.Value(attrSizeAfter); v.String() != "[5,-1]" {
-		t.Errorf("sizes after: got %s, want [5,-1]", v.String())
-	}
-	if v, ok := got.Value(attrBudget); ok {
-		t.Errorf("budgets: got %s, want none", v.String())
 	}
 }

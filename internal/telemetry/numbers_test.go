@@ -32,10 +32,10 @@ type number struct {
 }
 
 func numberList() []number {
-	watched := func(metric string) sum { return sum{metric, semconv.AttrGCOverlap, overlaps[:]} }
+	watched := func(metric string) sum { return sum{metric, semconv.AttrGCOverlap, semconv.Overlaps[:]} }
 	all, time := watched(semconv.MetricRequests), watched(semconv.MetricRequestTime)
 	affected := func(s sum) sum {
-		s.values = overlaps[1:]
+		s.values = semconv.Overlaps[1:]
 		return s
 	}
 	var causes []string
@@ -50,8 +50,8 @@ func numberList() []number {
 		{"requests affected by garbage collection", affected(all), all},
 		{"its share of the time of those requests", collector, affected(time)},
 		{"its share of the time of all requests", collector, time},
-		{"requests hit by one collection", hit(semconv.AttrGCOverlap, overlaps[1]), all},
-		{"requests hit by several", hit(semconv.AttrGCOverlap, overlaps[2]), all},
+		{"requests hit by one collection", hit(semconv.AttrGCOverlap, semconv.Overlaps[1]), all},
+		{"requests hit by several", hit(semconv.AttrGCOverlap, semconv.Overlaps[2]), all},
 		{"requests hit by a full blocking one", hit(semconv.AttrGCKind, gc.FullBlocking.String()), all},
 	}
 }
@@ -61,7 +61,7 @@ func (s sum) String() string {
 	switch {
 	case s.attr == "":
 		return text
-	case s.attr == semconv.AttrGCOverlap && len(s.values) == len(overlaps):
+	case s.attr == semconv.AttrGCOverlap && len(s.values) == len(semconv.Overlaps):
 		return text + " with " + code(s.attr)
 	}
 	return text + " where " + code(s.attr) + " is " + strings.Join(s.values, " or ")
@@ -118,7 +118,7 @@ whether collections matter for the slowest requests and not for the others.
 	b.WriteString(`
 Two collections in one stop, as .NET has them, do not exist in Go: each cycle begins with a stop of its own.
 
-Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(semconv.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(latencyBuckets) + ` ranges of latency, two fidelities, and the owners that had time.
+Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(semconv.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(len(semconv.Buckets)) + ` ranges of latency, two fidelities, and the owners that had time.
 A service with many routes and long tails can have more than the SDK keeps of one instrument (2,000 by default,
 ` + code("WithCardinalityLimit") + `). The SDK sums up the others, those of the routes that came last, under ` + code("otel.metric.overflow") + `.
 `)

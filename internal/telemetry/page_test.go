@@ -1,12 +1,18 @@
 package telemetry
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 const pagePath = "../../docs/telemetry.md"
@@ -23,7 +29,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := gocmp.Diff(string(want), got); diff != "" {
 		t.Errorf("docs/telemetry.md is stale, go generate ./internal/telemetry writes it anew (-page +code):\n%s", diff)
 	}
 }
@@ -58,23 +64,98 @@ Log records with an EventName. The timestamp is the start of the occurrence.
 		"- A gap is an event from %v on. The longest gap of each second always is one.\n"+
 			"- At most %d events go out in a second by default. Over it the shortest gaps are dropped first, then gaps of WARN,\n"+
 			"  collections and suspensions last.\n",
-		DefaultGapEventThreshold, DefaultMaxEventsPerSecond) + `
-Every event has ` + codes(EventAttributes()) + `.
+		GapEventThreshold, DefaultMaxEventsPerSecond) + `
+Every event has ` + codes(eventKeys()) + `.
 An otelgc.request.slow of the connector has no source, and the others only where they are known.
 
 `)
 	row(&b, "event", "further attributes", "meaning")
 	row(&b, "---", "---", "---")
-	for _, e := range Events() {
+	for _, e := range semconv.Events() {
 		row(&b, code(e.Name), codes(e.Attributes), e.Meaning)
 	}
 	b.WriteString("\n## Attributes\n\n")
 	row(&b, "name", "type", "meaning")
 	row(&b, "---", "---", "---")
-	for _, a := range Attributes() {
-		row(&b, code(a.Name), a.Type, a.Meaning)
+	for _, a := range attributes() {
+		row(&b, code(a.name), a.typ, a.meaning)
 	}
 	return b.String()
+}
+
+func eventKeys() (names []string) {
+	for _, f := range semconv.EventFields {
+		names = append(names, f.Key)
+	}
+	return names
+}
+
+// attributeRow is a row of the page. Its type is int, float, string or bool, with []
+// before it for an array.
+type attributeRow struct{ name, typ, meaning string }
+
+// attributes lists the attributes of events, by a value that each has, then those of
+// metrics and resources alone.
+func attributes() (all []attributeRow) {
+	seen := map[string]bool{}
+	add := func(name, typ, meaning string) {
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, attributeRow{name, typ, meaning})
+		}
+	}
+	rows(add, semconv.EventFields, &semconv.Occurrence{Start: 1, End: 2, BootID: "b", PID: 1})
+	rows(add, semconv.CollectionFields, wholeCollection())
+	rows(add, semconv.SuspensionFields, &semconv.Suspension{Reason: "r", Caller: "c"})
+	rows(add, semconv.GapFields, &semconv.Gap{
+		Interval: stall.Interval{CPU: 1, Owner: stall.Owner{Cgroup: 1, PID: 1, Created: 1}}, Evidence: "e",
+	})
+	rows(add, semconv.SlowFields, &semconv.Slow{TraceID: "t", SpanID: "s", Route: "r", Sentence: "s", Share: new(stall.Share)})
+	rows(add, semconv.StatusFields, &semconv.Status{
+		Watermark: 1, Unseen: []stall.Span{{}}, ProbedCPUs: []int{1}, TargetPID: 1, Cgroups: []uint64{1},
+	})
+	add(semconv.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does")
+	add(semconv.AttrEstimated, "bool", "whether the value is an estimate")
+	add(semconv.AttrLatencyBucket, "string", "how long the request took: le_1ms, le_5ms, le_10ms, le_50ms, le_100ms, le_500ms, le_1s, gt_1s")
+	add(semconv.AttrWindow, "string", "since when the share counts: process or attach")
+	add(semconv.AttrItem, "string", "what was not kept")
+	add(semconv.AttrErrorType, "string", "why it was not kept")
+	add(semconv.AttrGoCPUState, "string", "user, gc, scavenge or idle")
+	add(semconv.AttrGoCPUDetail, "string", "tail of the runtime's metric name, such as gc/mark/assist")
+	add(semconv.AttrDotnetGeneration, "string", "gen0, gen1, gen2, loh or poh")
+	add(semconv.AttrPauseGeneration, "string", "the oldest generation that was collected: gen0, gen1 or gen2")
+	add(semconv.AttrPauseType, "string", "blocking or background")
+	for o := semconv.Owner(stall.GCPause); o < semconv.NumOwners; o++ {
+		add(o.Key(), "float", o.Meaning())
+	}
+	return all
+}
+
+func rows[T any](add func(name, typ, meaning string), fields []semconv.Field[T], whole *T) {
+	for _, f := range fields {
+		typ := map[string]string{"int64": "int", "float64": "float", "[]int64": "[]int"}[fmt.Sprintf("%T", f.Get(whole))]
+		add(f.Key, cmp.Or(typ, fmt.Sprintf("%T", f.Get(whole))), f.Meaning)
+	}
+}
+
+// wholeCollection returns a collection of which everything is known.
+func wholeCollection() *gc.Collection {
+	size, length := gc.Known(gc.Bytes(1)), gc.Known(time.Second)
+	during := gc.HostDuring{
+		MajorFaults: gc.Known(uint64(1)), RunDelay: length, Throttled: length, Stolen: length, Over: length, CPUWait: length, PageWait: length,
+	}
+	return &gc.Collection{
+		Index: 1, Kind: gc.Background, Generation: gc.Known(2), TriggerSite: "main.f",
+		Pauses:   []gc.Pause{{Suspend: length, HostDuring: during}},
+		Promoted: size, HeapBefore: size, HeapAfter: size, FragmentationBefore: size, FragmentationAfter: size, Goal: size,
+		CPU:              gc.CPU{Assist: length, Dedicated: length, Idle: length, Pause: length, Total: length},
+		PauseUtilization: gc.Known(.5), Compacting: gc.Known(true), Concurrent: gc.Known(true),
+		Generations: []gc.Generation{{
+			SizeBefore: size, SizeAfter: size, FragmentationBefore: size, FragmentationAfter: size, Promoted: size, Survived: size, Budget: size,
+		}},
+		Pinned: gc.Known(uint64(1)), Finalizable: gc.Known(uint64(1)), MemoryLoad: gc.Known(.5), Allocated: size, Incomplete: "cut",
+		HostDuring: during, UsualPause: length, SlowedBy: gc.Paging, Estimated: gc.FieldPauses,
+	}
 }
 
 func row(b *strings.Builder, cells ...string) {

@@ -108,7 +108,7 @@ func TestRequestsWithoutRoute(t *testing.T) {
 		r.Request(&Request{Share: &s, Route: want[len(want)-1]})
 	}
 	r.Request(&Request{Share: &s, Route: "/one too many"})
-	if diff := cmp.Diff(want, r.requests.sums.names); diff != "" {
+	if diff := cmp.Diff(want, r.requests.names); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 }
@@ -119,8 +119,8 @@ func TestRequestsWithoutRoute(t *testing.T) {
 func TestRequestSeriesStay(t *testing.T) {
 	r := newRig(t, Options{})
 	for route := range MaxRoutes {
-		for _, l := range latencyBounds {
-			s := stall.Share{Total: min(l.below, time.Minute)}
+		for _, l := range semconv.Buckets {
+			s := stall.Share{Total: min(l.Max, time.Minute)}
 			for c := range s.Charged {
 				s.Charged[c] = s.Total / time.Duration(len(s.Charged))
 			}
@@ -140,7 +140,7 @@ func TestRequestSeriesStay(t *testing.T) {
 		return series, sum
 	}
 	first, sum := told()
-	if all := MaxRoutes * len(latencyBounds) * (len(stall.Share{}.Charged) - 1); len(first) >= all {
+	if all := MaxRoutes * len(semconv.Buckets) * (len(stall.Share{}.Charged) - 1); len(first) >= all {
 		t.Fatalf("%d series of %d are told, so that the SDK folds none", len(first), all)
 	}
 	for range 10 {
@@ -182,7 +182,7 @@ func TestSlowIsNoStall(t *testing.T) {
 		w := stall.Window{Start: stall.Instant(i + 1), End: stall.Instant(time.Second)}
 		r.Slow(&Request{Share: &s}, &w, stall.GoTrace, "slow")
 	}
-	r.Status(Status{Source: stall.GoTrace, At: 9_000_000, Watermark: 8_000_000})
+	r.Status(semconv.Status{Origin: stall.GoTrace, At: 9_000_000, Watermark: 8_000_000})
 	w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 	if got, want := w.AsInt64(), int64(8_000_000); got != want {
 		t.Errorf("watermark: got %d, want %d", got, want)

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -93,7 +94,7 @@ func play(t *testing.T) *rig {
 	r.Observed(stall.ProbeSpin, 990*time.Millisecond)
 	r.Coverage(stall.ProbeSpin, 0.99)
 	r.PauseUtilization("process", 0.0125)
-	r.Dropped("gap", "ring_full", 4, time.Millisecond)
+	r.Dropped("gap", "ring_full", 4)
 	return r
 }
 
@@ -128,12 +129,12 @@ func spanContext() trace.SpanContext {
 }
 
 func playStatus(r *rig) {
-	r.Status(Status{
-		Source: stall.ProbeSpin, Since: 1, At: 1_000_000_000, Watermark: 999_000_000,
+	r.Status(semconv.Status{
+		Origin: stall.ProbeSpin, Since: 1, At: 1_000_000_000, Watermark: 999_000_000,
 		Unseen:  []stall.Span{{Start: 100, End: 200}, {Start: 300, End: 450}},
-		Dropped: Loss{4, time.Millisecond}, ProbedCPUs: []int{3}, TargetPID: 99, Cgroups: []uint64{30, 3},
+		Dropped: 4, DroppedTime: time.Millisecond, ProbedCPUs: []int{3}, TargetPID: 99, Cgroups: []uint64{30, 3},
 	})
-	r.Status(Status{Source: stall.GCWatch, Since: 1, At: 1_000_000_000})
+	r.Status(semconv.Status{Origin: stall.GCWatch, Since: 1, At: 1_000_000_000})
 }
 
 func TestMetrics(t *testing.T) {

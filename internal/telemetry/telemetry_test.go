@@ -85,7 +85,7 @@ func TestStatusWatermark(t *testing.T) {
 	r.Gap(gapAt(3000, 2*time.Millisecond, stall.ProbeSpin), nothing)
 	r.Gap(gapAt(200, 2*time.Millisecond, stall.ProbeRuntime), nothing)
 	watermark := func() int64 {
-		r.Status(Status{Source: stall.ProbeSpin, At: 9_000_000, Watermark: 8_000_000})
+		r.Status(semconv.Status{Origin: stall.ProbeSpin, At: 9_000_000, Watermark: 8_000_000})
 		w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 		return w.AsInt64()
 	}
@@ -103,7 +103,7 @@ func TestStatusWatermark(t *testing.T) {
 func TestWatermarkStands(t *testing.T) {
 	r := newRig(t, Options{})
 	for _, status := range []struct{ watermark, want int64 }{{8_000_000, 8_000_000}, {9_000_000, 8_000_000}} {
-		r.Status(Status{Source: stall.GCWatch, At: 9_500_000, Watermark: stall.Instant(status.watermark)})
+		r.Status(semconv.Status{Origin: stall.GCWatch, At: 9_500_000, Watermark: stall.Instant(status.watermark)})
 		w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)
 		if got := w.AsInt64(); got != status.want {
 			t.Errorf("watermark: got %d, want %d", got, status.want)
@@ -118,24 +118,24 @@ func TestStatusBounds(t *testing.T) {
 	for i := range stall.Instant(100) {
 		unseen = append(unseen, stall.Span{Start: 10 * i, End: 10*i + 5})
 	}
-	r.Status(Status{Source: stall.GoTrace, Unseen: unseen})
+	r.Status(semconv.Status{Origin: stall.GoTrace, Unseen: unseen})
 	record := r.events.taken()[0]
 	start, _ := attr(record, semconv.AttrUnseenStart)
 	end, _ := attr(record, semconv.AttrUnseenEnd)
-	if got := len(start.AsInt64Slice()); got != maxStatusSpans {
-		t.Fatalf("got %d spans, want %d", got, maxStatusSpans)
+	if got := len(start.AsInt64Slice()); got != semconv.MaxUnseen {
+		t.Fatalf("got %d spans, want %d", got, semconv.MaxUnseen)
 	}
-	if got, want := start.AsInt64Slice()[maxStatusSpans-1], int64(630); got != want {
+	if got, want := start.AsInt64Slice()[semconv.MaxUnseen-1], int64(630); got != want {
 		t.Errorf("last span starts at %d, want %d", got, want)
 	}
-	if got, want := end.AsInt64Slice()[maxStatusSpans-1], int64(995); got != want {
+	if got, want := end.AsInt64Slice()[semconv.MaxUnseen-1], int64(995); got != want {
 		t.Errorf("last span ends at %d, want %d", got, want)
 	}
 }
 
 func TestPauseBounds(t *testing.T) {
 	r := newRig(t, Options{GoMetrics: true})
-	c := gc.Collection{Cycles: 1, Origin: stall.Dotnet, Pauses: make([]gc.Pause, maxEventPauses+5)}
+	c := gc.Collection{Cycles: 1, Origin: stall.Dotnet, Pauses: make([]gc.Pause, semconv.MaxPauses+5)}
 	r.Collection(&c)
 	r.GoPauses(1e-5, maxSamples+7)
 	want := []string{"[error.type=limit otelgc.item=pause] = 12"}
@@ -143,8 +143,8 @@ func TestPauseBounds(t *testing.T) {
 		t.Errorf("dropped (-want +got):\n%s", diff)
 	}
 	record := r.nextSecond()[0]
-	if starts, _ := attr(record, semconv.AttrPauseStart); len(starts.AsInt64Slice()) != maxEventPauses {
-		t.Errorf("the event names %d pauses, want %d", len(starts.AsInt64Slice()), maxEventPauses)
+	if starts, _ := attr(record, semconv.AttrPauseStart); len(starts.AsInt64Slice()) != semconv.MaxPauses {
+		t.Errorf("the event names %d pauses, want %d", len(starts.AsInt64Slice()), semconv.MaxPauses)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestNobodyListens(t *testing.T) {
 	c := exactCollection()
 	tel.Collection(&c)
 	tel.Gap(gapAt(1, time.Second, stall.ProbeSpin), nothing)
-	tel.Status(Status{Source: stall.ProbeSpin})
-	if events, over := tel.events.close(); len(events) != 0 || over != 0 {
+	tel.Status(semconv.Status{Origin: stall.ProbeSpin})
+	if events, over := tel.events.flush(true); len(events) != 0 || over != 0 {
 		t.Errorf("held %d events, dropped %d, want none", len(events), over)
 	}
 	if err := tel.Close(); err != nil {
@@ -231,7 +231,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	for range 20 {
 		count(r.nextSecond())
-		r.Status(Status{Source: stall.ProbeSpin})
+		r.Status(semconv.Status{Origin: stall.ProbeSpin})
 		collect(t, r.reader)
 	}
 	for range 3 {

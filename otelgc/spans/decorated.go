@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -77,7 +76,7 @@ func newNames() (n names) {
 		n.identity = append(n.identity, attribute.String(semconv.AttrBootID, id))
 	}
 	n.identity = append(n.identity, attribute.Int(semconv.AttrProcessPID, os.Getpid()))
-	for i, name := range telemetry.Overlaps() {
+	for i, name := range semconv.Overlaps {
 		n.overlap[i] = attribute.String(semconv.AttrGCOverlap, name)
 	}
 	for _, f := range []stall.Fidelity{stall.Cycle, stall.Exact} {

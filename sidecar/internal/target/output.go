@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -87,11 +88,11 @@ func whyOrphan(r dotnetgc.SuspendReason) string {
 	return "no collection was seen to begin in it: events were lost, or the collector made none, as where a no-GC region begins"
 }
 
-func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n, 0) }
+func (o *output) lost(n uint64) { o.telemetry.Dropped("dotnet_event", "buffer_full", n) }
 
 // overLimit counts what a stream had too many of: records of the model, threads
 // whose numbers of events were forgotten, sessions that took more than their share.
-func (o *output) overLimit(item string, n uint64) { o.telemetry.Dropped(item, "limit", n, 0) }
+func (o *output) overLimit(item string, n uint64) { o.telemetry.Dropped(item, "limit", n) }
 
 const (
 	itemRecord  = "dotnet_record"
@@ -105,9 +106,9 @@ func (o *output) status(since, now, mark stall.Instant, unseen []stall.Span, cov
 		o.telemetry.PauseUtilization("attach", share)
 	}
 	o.telemetry.Tick(now)
-	o.telemetry.Status(telemetry.Status{
-		Source: stall.Dotnet, Since: since, At: now, Watermark: mark, Unseen: unseen,
-		Dropped: telemetry.Loss{Count: s.Lost}, TargetPID: o.pid,
+	o.telemetry.Status(semconv.Status{
+		Origin: stall.Dotnet, Since: since, At: now, Watermark: mark, Unseen: unseen,
+		Dropped: s.Lost, TargetPID: o.pid,
 	})
 }
 

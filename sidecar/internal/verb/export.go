@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -103,7 +104,7 @@ func (x *export) settled(s jitterprobe.Snapshot) {
 func (x *export) tell(now stall.Instant) {
 	unwritten := x.watch.Unwritten()
 	if n := unwritten - x.unwritten; n > 0 {
-		x.telemetry.Dropped("gap", "board_failed", n, 0)
+		x.telemetry.Dropped("gap", "board_failed", n)
 	}
 	sources := []*probing{&x.first, &x.beside}
 	for _, p := range sources {
@@ -124,10 +125,10 @@ func (p *probing) count(t *telemetry.Telemetry) {
 	s, before := p.snapshot, p.told
 	t.Observed(p.source, s.Observed()-before.Observed())
 	if n := s.Dropped - before.Dropped; n > 0 {
-		t.Dropped("gap", "ring_full", n, s.DroppedTime-before.DroppedTime)
+		t.Dropped("gap", "ring_full", n)
 	}
 	if n := s.Backward - before.Backward; n > 0 {
-		t.Dropped("gap", "clock_backward", n, 0)
+		t.Dropped("gap", "clock_backward", n)
 	}
 	t.Coverage(p.source, s.Covered())
 	p.told = s
@@ -139,9 +140,9 @@ func (p *probing) status(x *export, now stall.Instant) {
 		return
 	}
 	s := &p.snapshot
-	x.telemetry.Status(telemetry.Status{
-		Source: p.source, Since: max(x.status, s.Start), At: now, Watermark: s.Watermark,
-		Dropped:    telemetry.Loss{Count: s.Dropped, Duration: s.DroppedTime},
+	x.telemetry.Status(semconv.Status{
+		Origin: p.source, Since: max(x.status, s.Start), At: now, Watermark: s.Watermark,
+		Dropped: s.Dropped, DroppedTime: s.DroppedTime,
 		Wall:       x.clock.Wall(),
 		ProbedCPUs: p.cpus,
 	})

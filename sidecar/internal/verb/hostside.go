@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
@@ -136,11 +137,11 @@ func (h *hostSide) tell(upTo stall.Instant) {
 	h.telemetry.Observed(stall.TargetWatch, covered)
 	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, upTo.Sub(h.status))))
 	if n := now.Dropped - before.Dropped; n > 0 {
-		h.telemetry.Dropped("sched_event", "ring_full", n, 0)
+		h.telemetry.Dropped("sched_event", "ring_full", n)
 	}
-	h.telemetry.Status(telemetry.Status{
-		Source: stall.TargetWatch, Since: h.status, At: upTo, Watermark: upTo, Unseen: h.unseen,
-		Dropped: telemetry.Loss{Count: now.Dropped}, TargetPID: int(h.owner.PID),
+	h.telemetry.Status(semconv.Status{
+		Origin: stall.TargetWatch, Since: h.status, At: upTo, Watermark: upTo, Unseen: h.unseen,
+		Dropped: now.Dropped, TargetPID: int(h.owner.PID),
 	})
 	if h.record != nil {
 		h.record(h.seen())

@@ -20,18 +20,18 @@ import (
 // nothing is lost from the sums.
 func TestSeriesAreBounded(t *testing.T) {
 	r := newRig(t, Options{GoMetrics: true, DotnetMetrics: true})
-	const n = 3 * maxWords
+	const n = 3 * maxValues
 	for i := range n {
 		word := fmt.Sprintf("Reason(%d)", uint32(i)*0x9E3779B9)
 		switch i % 3 {
 		case 1:
 			word += "\xff"
 		case 2:
-			word += strings.Repeat("x", i*maxWordLength)
+			word += strings.Repeat("x", i*maxValueLength)
 		}
 		r.Suspension(stall.Interval{Start: 1, End: 1001, Origin: stall.GoTrace}, word, word, stall.Exact)
-		r.Dropped(word, "why", 1, 0)
-		r.Dropped("item", word, 1, 0)
+		r.Dropped(word, "why", 1)
+		r.Dropped("item", word, 1)
 		r.Collection(&gc.Collection{
 			Cycles: 1, Kind: gc.Background, Trigger: gc.Trigger(word), Origin: stall.Dotnet,
 			Promoted: gc.Known(gc.Bytes(1)), HeapBefore: gc.Known(gc.Bytes(1)), Generation: gc.Known(i),
@@ -53,11 +53,11 @@ func TestSeriesAreBounded(t *testing.T) {
 			}
 		})
 		for key, of := range values {
-			if len(of) > maxWords+1 {
-				t.Errorf("%s: %d values of %s, want %d at most", m.Name, len(of), key, maxWords+1)
+			if len(of) > maxValues+1 {
+				t.Errorf("%s: %d values of %s, want %d at most", m.Name, len(of), key, maxValues+1)
 			}
 			for v := range of {
-				if len(v) > maxWordLength || !utf8.ValidString(v) {
+				if len(v) > maxValueLength || !utf8.ValidString(v) {
 					t.Errorf("%s: %s is %.40q..., %d bytes", m.Name, key, v, len(v))
 				}
 			}
@@ -97,22 +97,12 @@ func each(m metricdata.Metrics, yield func(attribute.Set, int64)) {
 
 // TestOther: what is over the bound has the value that says so.
 func TestOther(t *testing.T) {
-	var w words
-	for i := range maxWords {
+	var w cardinalityLimit
+	for i := range maxValues {
 		w.bound([]attribute.KeyValue{attribute.Int("n", i), attribute.String(semconv.AttrErrorType, fmt.Sprint(i)), attribute.String(semconv.AttrReason, fmt.Sprint(i))})
 	}
 	got := w.bound([]attribute.KeyValue{attribute.Int("n", -1), attribute.String(semconv.AttrErrorType, "x"), attribute.String(semconv.AttrReason, "7")})
 	if got[0].Value.AsInt64() != -1 || got[1].Value.AsString() != "_OTHER" || got[2].Value.AsString() != "7" {
 		t.Errorf("got %v, want -1, _OTHER and 7", got)
-	}
-}
-
-// TestTextIsValid: a name that a stream got wrong does not keep the events of the
-// others from being sent.
-func TestTextIsValid(t *testing.T) {
-	var a attributes
-	a.text(semconv.AttrCodeFunction, "main\xff.f")
-	if got, want := a[0].Value.AsString(), "main\uFFFD.f"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

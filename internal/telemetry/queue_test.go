@@ -76,7 +76,7 @@ func stopAt(at stall.Instant) stall.Interval {
 // status that answers for them.
 func TestHangingProcessor(t *testing.T) {
 	const limit = 1
-	const room = queued*limit + others
+	const room = queuedSeconds*limit + queuedStatuses
 	for name, asks := range map[string]bool{"given": false, "asked": true} {
 		t.Run(name, func(t *testing.T) {
 			p := newHanging()
@@ -87,7 +87,7 @@ func TestHangingProcessor(t *testing.T) {
 				tel.Suspension(stopAt(now), "r", "", stall.Exact)
 				now = now.Add(time.Second)
 				tel.Tick(now)
-				tel.Status(Status{Source: stall.GoTrace, Since: now.Add(-time.Second), At: now, Watermark: now})
+				tel.Status(semconv.Status{Origin: stall.GoTrace, Since: now.Add(-time.Second), At: now, Watermark: now})
 			}
 			second()
 			<-p.in
@@ -115,7 +115,7 @@ func TestHangingProcessor(t *testing.T) {
 				t.Errorf("%d events were lost by their source, want some of %d", got, lost)
 			}
 			last := stopAt(now.Add(-time.Second)).Span()
-			if unseen := tel.events.blanksOf(stall.GoTrace, now.Add(-time.Second), now); len(unseen) == 0 || unseen[len(unseen)-1] != last {
+			if unseen := tel.events.unsentOf(stall.GoTrace, now.Add(-time.Second), now); len(unseen) == 0 || unseen[len(unseen)-1] != last {
 				t.Errorf("unseen: %v, want the stop %v", unseen, last)
 			}
 			if err := tel.Close(); err != nil {
@@ -132,22 +132,22 @@ func TestLostStatusIsMadeGood(t *testing.T) {
 	p := newHanging()
 	tel, _ := detached(t, p, 1)
 	status := func(at stall.Instant) {
-		tel.Status(Status{Source: stall.GoTrace, Since: at - second, At: at, Watermark: at})
+		tel.Status(semconv.Status{Origin: stall.GoTrace, Since: at - second, At: at, Watermark: at})
 	}
 	status(second)
 	<-p.in
-	for range queued + others { // there is no room from now on
+	for range queuedSeconds + queuedStatuses { // there is no room from now on
 		status(second)
 	}
 	stop := stopAt(second / 2).Span() // told late
-	tel.events.blank(stall.GoTrace, stop)
+	tel.Untold(stall.GoTrace, stop)
 	at := 2 * second
 	for range 10 {
 		status(at)
 		at += second
 	}
 	close(p.goOn)
-	quiet(tel.post.out)
+	quiet(tel.logs.out)
 	p.taken()
 	status(at)
 	tel.Finish(context.Background())
@@ -196,19 +196,19 @@ func TestDisabledLoggerIsAskedAgain(t *testing.T) {
 	for n, want := range []int{0, 0, 1} {
 		at := stall.Instant(n) * stall.Instant(time.Second)
 		p.yes = n == 2
-		tel.post.ask()
-		quiet(tel.post.out)
+		tel.logs.ask()
+		quiet(tel.logs.out)
 		tel.Suspension(stopAt(at+1), "r", "", stall.Exact)
 		tel.Tick(at.Add(time.Second))
-		quiet(tel.post.out)
+		quiet(tel.logs.out)
 		if got := len(p.taken()); got != want {
 			t.Errorf("second %d: %d events, want %d", n, got, want)
 		}
-		told := len(tel.events.blanksOf(stall.GoTrace, at, at.Add(time.Second))) == 0
+		told := len(tel.events.unsentOf(stall.GoTrace, at, at.Add(time.Second))) == 0
 		if told != (want == 1) {
 			t.Errorf("second %d: what nobody takes is seen", n)
 		}
-		tel.events.blanks = blanks{}
+		tel.events.unsent = unsent{}
 	}
 	if err := tel.Close(); err != nil {
 		t.Error(err)

@@ -164,7 +164,7 @@ func TestMinSeverity(t *testing.T) {
 	r.Gap(gapAt(5000, 10*time.Microsecond, stall.ProbePeriodic), nothing)
 	c := exactCollection()
 	r.Collection(&c)
-	r.Status(Status{Source: stall.ProbeSpin, At: 1})
+	r.Status(semconv.Status{Origin: stall.ProbeSpin, At: 1})
 	want := []string{"otelgc.source.status 0s", "otelgc.jitter.gap 2ms"}
 	if diff := cmp.Diff(want, lengths(r.nextSecond())); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -175,13 +175,5 @@ func TestMinSeverity(t *testing.T) {
 	wantDropped := []string{"[error.type=min_severity otelgc.item=event] = 2"}
 	if diff := cmp.Diff(wantDropped, series1(t, r, semconv.MetricDropped)); diff != "" {
 		t.Errorf("dropped (-want +got):\n%s", diff)
-	}
-}
-
-func TestSeverityFor(t *testing.T) {
-	r := newRig(t, Options{SeverityFor: func(time.Duration) log.Severity { return log.SeverityError }})
-	r.Gap(gapAt(1, time.Millisecond, stall.ProbeSpin), nothing)
-	if got := r.nextSecond(); len(got) != 1 || got[0].Severity() != log.SeverityError {
-		t.Errorf("got %v, want one event of ERROR", got)
 	}
 }

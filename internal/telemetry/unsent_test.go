@@ -33,12 +33,12 @@ func TestKeptBackIsUnseen(t *testing.T) {
 				r.Suspension(stall.Interval{Start: 17_000_000, End: 27_000_000, Origin: stall.GCWatch}, "", "", stall.Cycle)
 			}
 			for _, source := range []stall.Origin{stall.GCWatch, stall.GoTrace} {
-				s := Status{Source: source, Since: 1, At: 17_000_000, Watermark: 17_000_000, Unseen: want[:1]}
+				s := semconv.Status{Origin: source, Since: 1, At: 17_000_000, Watermark: 17_000_000, Unseen: want[:1]}
 				if diff := cmp.Diff(want, r.unseenOf(t, s)); diff != "" {
 					t.Errorf("%v: unseen (-want +got):\n%s", source, diff)
 				}
-				late := stall.Instant(17_000_000).Add(2 * blankReach)
-				if got := r.unseenOf(t, Status{Source: source, Since: late, At: late + 1, Watermark: late + 1}); got != nil {
+				late := stall.Instant(17_000_000).Add(2 * unsentReach)
+				if got := r.unseenOf(t, semconv.Status{Origin: source, Since: late, At: late + 1, Watermark: late + 1}); got != nil {
 					t.Errorf("%v: %v are unseen for ever", source, got)
 				}
 			}
@@ -47,7 +47,7 @@ func TestKeptBackIsUnseen(t *testing.T) {
 }
 
 // unseenOf sends s, and returns what it names as unseen.
-func (r *rig) unseenOf(t *testing.T, s Status) (spans []stall.Span) {
+func (r *rig) unseenOf(t *testing.T, s semconv.Status) (spans []stall.Span) {
 	t.Helper()
 	r.events.taken()
 	r.Status(s)
@@ -71,7 +71,7 @@ func TestToldLateIsUnseen(t *testing.T) {
 	r.Suspension(stall.Interval{Start: stop.Start, End: stop.End, Origin: stall.GCWatch}, "", "", stall.Cycle)
 	named := 0
 	for at := 6 * second; at < 16*second; at += second {
-		got := r.unseenOf(t, Status{Source: stall.GCWatch, Since: at - second, At: at, Watermark: at})
+		got := r.unseenOf(t, semconv.Status{Origin: stall.GCWatch, Since: at - second, At: at, Watermark: at})
 		if got == nil {
 			break
 		}
@@ -80,7 +80,7 @@ func TestToldLateIsUnseen(t *testing.T) {
 		}
 		named++
 	}
-	if want := int(stall.Instant(blankReach)/second) + 1; named != want {
+	if want := int(stall.Instant(unsentReach)/second) + 1; named != want {
 		t.Errorf("%d statuses name it, want %d", named, want)
 	}
 }

@@ -42,7 +42,7 @@ func TestProcessorPanics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tel.Status(Status{Source: stall.GCWatch, Since: 1, At: 2, Watermark: 2})
+			tel.Status(semconv.Status{Origin: stall.GCWatch, Since: 1, At: 2, Watermark: 2})
 			want := []string{"[error.type=panic otelgc.item=event] = 1"}
 			if diff := cmp.Diff(want, series1(t, &rig{reader: reader}, semconv.MetricDropped)); diff != "" {
 				t.Errorf("dropped (-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func TestMetricsPanic(t *testing.T) {
 				tel.Suspension(stopAt(1), "r", "", stall.Exact)
 				tel.Observed(stall.ProbeSpin, 1)
 				tel.Coverage(stall.GCWatch, 1)
-				tel.Dropped("window", "test", 1, 0)
+				tel.Dropped("window", "test", 1)
 			}
 			left = 0 // the reader's own goroutine is not ours
 			var got []string

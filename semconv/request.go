@@ -1,0 +1,200 @@
+package semconv
+
+import (
+	"math"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Owner is who had a part of a request's time: a [stall.Cause], or one of the
+// owners below, which follow on the causes.
+type Owner int
+
+// The owners besides the causes.
+const (
+	App Owner = iota + Owner(stall.NumCauses)
+	AppOrHost
+	Uncertain
+	Unseen
+	NumOwners
+)
+
+// String returns the value of [AttrCause] for o.
+func (o Owner) String() string {
+	if o < Owner(stall.NumCauses) {
+		return stall.Cause(o).String()
+	}
+	return [...]string{"app", "app_or_host", "uncertain", "unseen"}[o-App]
+}
+
+// Meaning returns what [AttrStallPrefix] and o mean as an attribute.
+func (o Owner) Meaning() string {
+	switch o {
+	case App:
+		return "seconds of the request that were the program's own: it waited by its own doing, or ran and the machine left it alone"
+	case AppOrHost:
+		return "seconds of the request in which it ran, and nobody watched the machine for this process"
+	case Uncertain:
+		return "seconds of the request that a stall covers only within its slack, or that it may not have delayed"
+	case Unseen:
+		return "seconds of the request in which nobody watched the runtime exactly"
+	default:
+		return "seconds of the request charged to this cause"
+	}
+}
+
+// Time returns what o had of s.
+func (o Owner) Time(s *stall.Share) time.Duration {
+	switch o {
+	case App:
+		return s.App
+	case AppOrHost:
+		return s.AppOrHost
+	case Uncertain:
+		return s.Uncertain
+	case Unseen:
+		return s.Unseen
+	default:
+		return s.Charged[o]
+	}
+}
+
+var ownerKeys = func() (keys [NumOwners]string) {
+	for o := range NumOwners {
+		keys[o] = AttrStallPrefix + o.String()
+	}
+	return keys
+}()
+
+// Key returns the attribute that holds the time of o, such as
+// "otelgc.stall.gc.pause".
+func (o Owner) Key() string { return ownerKeys[o] }
+
+// OwnerKeys returns the attributes of all owners.
+func OwnerKeys() []string { return ownerKeys[1:] }
+
+// Slow is a slow request.
+type Slow struct {
+	TraceID, SpanID, Route string // empty if not known
+	Share                  *stall.Share
+	Collections            int
+	Sentence               string
+}
+
+// SlowFields are the further attributes of [EventSlowRequest], besides those of
+// the owners.
+var SlowFields = []Field[Slow]{
+	{AttrTraceID, "trace of the request, in hex", func(s *Slow) any { return text(s.TraceID) }},
+	{AttrSpanID, "span of the request, in hex", func(s *Slow) any { return text(s.SpanID) }},
+	{AttrRoute, "route of the request, as the program's own function names it; bounded", func(s *Slow) any { return text(s.Route) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Slow) any { return s.Share.Fidelity.String() }},
+	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where nobody watched the process",
+		func(s *Slow) any { return Overlap(s.Collections) }},
+	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) any { return text(s.Sentence) }},
+	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) any { return s.Share.Coverage() }},
+}
+
+// AppendSlow appends the further attributes of s, and the time of each owner that
+// had some.
+func AppendSlow(dst []Attr, s *Slow) []Attr {
+	dst = appendFields(dst, s, SlowFields)
+	for o := Owner(stall.GCPause); o < NumOwners; o++ {
+		if d := o.Time(s.Share); d > 0 {
+			dst = append(dst, Attr{o.Key(), d.Seconds()})
+		}
+	}
+	return dst
+}
+
+// Overlaps are the values of [AttrGCOverlap]: for no collection, for one, and for
+// more.
+var Overlaps = [...]string{"none", "one_collection", "several_collections"}
+
+// Overlap returns the value of [AttrGCOverlap] for a request that so many
+// collections delayed.
+func Overlap(collections int) string { return Overlaps[overlapIndex(collections)] }
+
+func overlapIndex(collections int) int { return min(max(collections, 0), len(Overlaps)-1) }
+
+// Buckets are the values of [AttrLatencyBucket], and the longest request of each.
+// They are fixed: the value of an attribute must not move as percentiles do.
+var Buckets = [...]struct {
+	Name string
+	Max  time.Duration
+}{
+	{"le_1ms", time.Millisecond},
+	{"le_5ms", 5 * time.Millisecond},
+	{"le_10ms", 10 * time.Millisecond},
+	{"le_50ms", 50 * time.Millisecond},
+	{"le_100ms", 100 * time.Millisecond},
+	{"le_500ms", 500 * time.Millisecond},
+	{"le_1s", time.Second},
+	{"gt_1s", math.MaxInt64},
+}
+
+// Unwatched is the index of [Sums] for requests whose runtime nobody watched.
+const Unwatched = int(stall.Exact) + 1
+
+// Sums are the sums of requests by their bucket, and by fidelity or [Unwatched].
+// The zero value is ready.
+type Sums [len(Buckets)][Unwatched + 1]Sum
+
+// Sum is the sum of some requests.
+type Sum struct {
+	// Hits are the requests by how many collections delayed them, an index of
+	// [Overlaps], and by the gravest kind of these.
+	Hits [len(Overlaps)][gc.NumKinds]Hits
+	// Owned is the requests' time by its owner.
+	Owned [NumOwners]time.Duration
+}
+
+// Hits are a number of requests and their time.
+type Hits struct {
+	Requests uint64
+	Time     time.Duration
+}
+
+// Add adds one request that collections delayed, of which kind was the gravest.
+func (s *Sums) Add(share *stall.Share, collections int, kind gc.Kind, watched bool) {
+	fidelity := int(min(share.Fidelity, stall.Exact))
+	if !watched {
+		fidelity = Unwatched
+	}
+	if collections <= 0 || kind >= gc.NumKinds {
+		kind = gc.NoKind
+	}
+	bucket := 0
+	for share.Total > Buckets[bucket].Max {
+		bucket++
+	}
+	sum := &s[bucket][fidelity]
+	h := &sum.Hits[overlapIndex(collections)][kind]
+	h.Requests++
+	h.Time = plus(h.Time, share.Total)
+	for o := range NumOwners {
+		sum.Owned[o] = plus(sum.Owned[o], o.Time(share))
+	}
+}
+
+// IsZero reports whether no request was added.
+func (s *Sum) IsZero() bool { return s.Hits == [len(Overlaps)][gc.NumKinds]Hits{} }
+
+// Add adds the requests of more.
+func (s *Sum) Add(more *Sum) {
+	for n := range more.Hits {
+		for kind, h := range more.Hits[n] {
+			to := &s.Hits[n][kind]
+			to.Requests += h.Requests
+			to.Time = plus(to.Time, h.Time)
+		}
+	}
+	for o, d := range more.Owned {
+		s.Owned[o] = plus(s.Owned[o], d)
+	}
+}
+
+// plus adds what is not negative. It stays at the 292 years that a Duration holds:
+// spans may claim any length, and a counter must not fall.
+func plus(sum, more time.Duration) time.Duration { return sum + min(more, math.MaxInt64-sum) }
