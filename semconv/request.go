@@ -173,7 +173,10 @@ func (s *Sums) Add(share *stall.Share, collections int, kind gc.Kind, watched bo
 	h := &sum.Hits[overlapIndex(collections)][kind]
 	h.Requests++
 	h.Time = plus(h.Time, share.Total)
-	for o := range NumOwners {
+	for c, d := range share.Charged {
+		sum.Owned[c] = plus(sum.Owned[c], d)
+	}
+	for o := App; o < NumOwners; o++ {
 		sum.Owned[o] = plus(sum.Owned[o], o.Time(share))
 	}
 }
