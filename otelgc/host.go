@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/stall"
 )
 

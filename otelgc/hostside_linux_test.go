@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostwatch"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

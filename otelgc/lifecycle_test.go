@@ -18,8 +18,8 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

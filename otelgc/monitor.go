@@ -12,9 +12,9 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )

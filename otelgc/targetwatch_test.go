@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/stall"
 )
 

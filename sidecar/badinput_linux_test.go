@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/internal/board"
 )
 
 // TestProbeOnACPUThatIsNotAllowed: its CPU exists, and the affinity of the

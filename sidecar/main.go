@@ -7,8 +7,8 @@ package main
 import (
 	"os"
 
+	"github.com/otelgc/otelgc/sidecar/internal/cli"
 	"github.com/otelgc/otelgc/sidecar/internal/demo"
-	"github.com/otelgc/otelgc/sidecar/internal/verb"
 )
 
 func main() {
@@ -16,5 +16,5 @@ func main() {
 	if code, is := demo.Role(); is {
 		os.Exit(code)
 	}
-	os.Exit(verb.Main(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -7,7 +7,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 // Config is the configuration of the connector.

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 var errStopped = errors.New("take spans: the connector has stopped")

@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 // TestDueFor: spans are held for the time that their sender gives, less what it

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 	"github.com/otelgc/otelgc/collector/stallconnector/internal/metadata"
 	"github.com/otelgc/otelgc/semconv"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/board"
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/stall"
 )
 

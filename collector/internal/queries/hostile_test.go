@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 // wallOffset is what the wall clock shows more than CLOCK_MONOTONIC, ns.

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 // write writes the files of a Collector, and returns the names by span id.

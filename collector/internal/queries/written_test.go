@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelgc/otelgc/collector/attribution"
+	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
 // within is how far the SQL may be from the connector, in seconds: the offset of

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -25,8 +25,8 @@ func TestPrint(t *testing.T) {
 			}
 			goldentest.Check(t, name+".txt", got.Bytes(), *update)
 			for line := range strings.Lines(got.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
-					t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > textfmt.Width {
+					t.Errorf("line of %d columns, at most %d:\n%s", n, textfmt.Width, line)
 				}
 			}
 		})
@@ -62,10 +62,10 @@ func TestDocument(t *testing.T) {
 // TestPrintNarrow: in a terminal of 80 columns every line has its place.
 func TestPrintNarrow(t *testing.T) {
 	for name, r := range reports() {
-		if g := r.Judgement.shares(page.Narrow); g.Width() > page.Narrow {
+		if g := r.Judgement.shares(textfmt.Narrow); g.Width() > textfmt.Narrow {
 			t.Errorf("%s: the table of who had the time takes %d columns", name, g.Width())
 		}
-		if g := r.Judgement.delays(); g != nil && name != "every-cause" && g.Width() > page.Narrow {
+		if g := r.Judgement.delays(); g != nil && name != "every-cause" && g.Width() > textfmt.Narrow {
 			t.Errorf("%s: the table of what garbage collection cost takes %d columns", name, g.Width())
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -47,13 +47,13 @@ func (j *Judgement) delayed() (t Tally, f stall.Fidelity) {
 // delays returns the table of what garbage collection cost each band of which it
 // delayed a request; nil if there is none. What only other collectors than Go's of
 // today do has columns only if it was done.
-func (j *Judgement) delays() *page.Table {
+func (j *Judgement) delays() *textfmt.Table {
 	t, _ := j.delayed()
 	if t.Affected == 0 {
 		return nil
 	}
 	all := j.sum(func(*Row) bool { return true })
-	g := &page.Table{}
+	g := &textfmt.Table{}
 	row := func(cells []string, blocking, oneStop, first string) {
 		if all.FullBlocking > 0 {
 			cells = append(cells, blocking)
@@ -94,5 +94,5 @@ func number(n int) string {
 	if n == 0 {
 		return "·"
 	}
-	return page.Count(n)
+	return textfmt.Count(n)
 }

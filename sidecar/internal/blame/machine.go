@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -25,7 +25,7 @@ func (r *Report) machine() string {
 		where = fmt.Sprintf("on CPU %d", o.CPU)
 	}
 	none := o.Gaps+o.Dropped == 0
-	s := fmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", page.Many(o.Gaps, "gap"), where, percent(o.Lost()), page.Length(o.Longest), o.reasons())
+	s := fmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), textfmt.Length(o.Longest), o.reasons())
 	if none {
 		s = "The probe outside saw no gap " + where
 	}

@@ -8,35 +8,35 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Print writes the report as text, as wide as the terminal, or page.Width columns,
+// Print writes the report as text, as wide as the terminal, or textfmt.Width columns,
 // where no single word is wider.
 func (r *Report) Print(to io.Writer) error {
-	w := page.NewText(to)
+	w := textfmt.NewText(to)
 	fmt.Fprintln(w, "WHO IS TO BLAME FOR P99?")
 	for _, s := range r.Sentences() {
 		fmt.Fprintln(w)
-		page.Wrap(w, "  ", "  ", s)
+		textfmt.Wrap(w, "  ", "  ", s)
 	}
 	if notes := r.caveats(); len(notes) > 0 {
-		page.Heading(w, "BEFORE YOU BELIEVE IT", "")
+		textfmt.Heading(w, "BEFORE YOU BELIEVE IT", "")
 		for _, n := range notes {
-			page.Wrap(w, "  - ", "    ", n)
+			textfmt.Wrap(w, "  - ", "    ", n)
 		}
 	}
-	page.Heading(w, "WHAT RAN", "")
+	textfmt.Heading(w, "WHAT RAN", "")
 	for _, l := range r.Setup {
-		page.Wrap(w, fmt.Sprintf("  %-10s", l.Title), strings.Repeat(" ", 12), l.Text)
+		textfmt.Wrap(w, fmt.Sprintf("  %-10s", l.Title), strings.Repeat(" ", 12), l.Text)
 	}
 	if r.Requests > 0 {
 		r.printLatency(w)
-		page.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
+		textfmt.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
 		r.Judgement.shares(w.Columns()).Print(w)
 		if g := r.Judgement.delays(); g != nil {
-			page.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
+			textfmt.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
 			g.Print(w)
 		}
 		r.printSlowest(w)
@@ -73,18 +73,18 @@ func (r *Report) caveats() []string {
 
 func (r *Report) printLatency(w io.Writer) {
 	l := r.Judgement.Latency
-	remark := fmt.Sprintf("%s, %s; counted from the intended start", page.Many(r.Requests, "request"), page.Many(r.Errors, "error"))
-	page.Heading(w, "LATENCY", remark)
+	remark := fmt.Sprintf("%s, %s; counted from the intended start", textfmt.Many(r.Requests, "request"), textfmt.Many(r.Errors, "error"))
+	textfmt.Heading(w, "LATENCY", remark)
 	p999 := "n/a"
 	if l.HasP999 {
-		p999 = page.Length(l.P999)
+		p999 = textfmt.Length(l.P999)
 	}
-	var g page.Table
+	var g textfmt.Table
 	g.Row("p50", "p90", "p99", "p99.9", "max")
-	g.Row(page.Length(l.P50), page.Length(l.P90), page.Length(l.P99), p999, page.Length(l.Max))
+	g.Row(textfmt.Length(l.P50), textfmt.Length(l.P90), textfmt.Length(l.P99), p999, textfmt.Length(l.Max))
 	g.Print(w)
 	if !l.HasP999 {
-		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", page.Count(MinForP999))
+		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", textfmt.Count(MinForP999))
 	}
 }
 
@@ -92,11 +92,11 @@ func (r *Report) printSlowest(w io.Writer) {
 	if len(r.Judgement.Slowest) == 0 {
 		return
 	}
-	page.Heading(w, "THE SLOWEST", "when it was to start, and who had its time")
+	textfmt.Heading(w, "THE SLOWEST", "when it was to start, and who had its time")
 	for i := range r.Judgement.Slowest {
 		c := &r.Judgement.Slowest[i]
-		first := fmt.Sprintf("  %9s  at +%.3f s   ", page.Length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
-		page.Wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
+		first := fmt.Sprintf("  %9s  at +%.3f s   ", textfmt.Length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
+		textfmt.Wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *Case) describe() string {
 	var words []string
 	for _, p := range parts {
 		if p.d > 0 {
-			words = append(words, p.name+" "+page.Length(p.d))
+			words = append(words, p.name+" "+textfmt.Length(p.d))
 		}
 	}
 	text := strings.Join(words, " · ")
@@ -127,13 +127,13 @@ func (c *Case) describe() string {
 
 func (r *Report) printGaps(w io.Writer) {
 	in, out := &r.Inside, &r.Outside
-	page.Heading(w, "GAPS", "when a probe could not run")
+	textfmt.Heading(w, "GAPS", "when a probe could not run")
 	inside := "no gap above 50 us"
 	if in.Over50us > 0 {
 		inside = fmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other",
-			page.Many(in.Over50us, "gap"), page.Count(in.GC), percent(fraction(in.GC, in.Over50us)), page.Count(in.Coincident), page.Count(in.Other))
+			textfmt.Many(in.Over50us, "gap"), textfmt.Count(in.GC), percent(fraction(in.GC, in.Over50us)), textfmt.Count(in.Coincident), textfmt.Count(in.Other))
 	}
-	page.Wrap(w, "  inside    ", strings.Repeat(" ", 12), fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
+	textfmt.Wrap(w, "  inside    ", strings.Repeat(" ", 12), fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
 	if out.Observed <= 0 {
 		return
 	}
@@ -142,13 +142,13 @@ func (r *Report) printGaps(w io.Writer) {
 	if out.CPU >= 0 {
 		text += fmt.Sprintf(" on CPU %d", out.CPU)
 	}
-	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", page.Many(out.Gaps, "gap"), page.Length(out.GapTime), page.Length(out.Observed), percent(out.Lost()), page.Length(out.Longest))
+	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", textfmt.Many(out.Gaps, "gap"), textfmt.Length(out.GapTime), textfmt.Length(out.Observed), percent(out.Lost()), textfmt.Length(out.Longest))
 	if out.Dropped > 0 {
-		text += fmt.Sprintf("; %s more were dropped", page.Count(out.Dropped))
+		text += fmt.Sprintf("; %s more were dropped", textfmt.Count(out.Dropped))
 	}
-	page.Wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
+	textfmt.Wrap(w, "  outside   ", strings.Repeat(" ", 12), text)
 	if out.Board {
-		page.Wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
+		textfmt.Wrap(w, strings.Repeat(" ", 12), strings.Repeat(" ", 12),
 			fmt.Sprintf("of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
 				percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost())))
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -29,7 +29,7 @@ const (
 
 func (r *Report) blame() string {
 	t, cycle := r.tail()
-	whose := fmt.Sprintf("the %s above p99 (%s and longer)", page.Many(t.Requests, "request"), page.Length(r.Judgement.Latency.P99))
+	whose := fmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), textfmt.Length(r.Judgement.Latency.P99))
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	had := func(p *party) string { return bound(t.Of(p.of(&t)), p.bounded(&cycle)) }
@@ -97,7 +97,7 @@ func (r *Report) collector() string {
 		return "The garbage collector did not run, so it is not to blame for anything."
 	}
 	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s",
-		page.Many(r.GC.Cycles, "time"), page.Length(r.GC.Pause), page.Length(r.GC.LongestPause),
+		textfmt.Many(r.GC.Cycles, "time"), textfmt.Length(r.GC.Pause), textfmt.Length(r.GC.LongestPause),
 		r.Judgement.reached(), r.Judgement.mattersFor()+r.Judgement.queued())
 }
 
@@ -115,10 +115,10 @@ func (j *Judgement) reached() string {
 	case seen.Requests == all.Requests:
 		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&tail))
 	case tailSeen.Requests == 0:
-		return fmt.Sprintf("It cost time in %s of the %s watched exactly; none of them is above p99.", of(&seen), page.Many(seen.Requests, "request"))
+		return fmt.Sprintf("It cost time in %s of the %s watched exactly; none of them is above p99.", of(&seen), textfmt.Many(seen.Requests, "request"))
 	}
 	return fmt.Sprintf("It cost time in %s of the %s watched exactly; above p99 in %s of %s.",
-		of(&seen), page.Many(seen.Requests, "request"), of(&tailSeen), page.Count(tailSeen.Requests))
+		of(&seen), textfmt.Many(seen.Requests, "request"), of(&tailSeen), textfmt.Count(tailSeen.Requests))
 }
 
 // muchQueue is the share of the slow requests' time from which on it is said

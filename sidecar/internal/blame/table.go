@@ -1,13 +1,13 @@
 package blame
 
 import (
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // shares returns the table of bands: who had the time of each row. If it gets wider
 // than so many columns, those that have little in every row share one; what was unseen
 // never does.
-func (j *Judgement) shares(columns int) *page.Table {
+func (j *Judgement) shares(columns int) *textfmt.Table {
 	all := j.sum(func(*Row) bool { return true })
 	var shown []*party
 	folded := map[*party]bool{}
@@ -43,8 +43,8 @@ func (j *Judgement) peak(p *party) (most float64) {
 	return most
 }
 
-func (j *Judgement) table(shown []*party, folded map[*party]bool) *page.Table {
-	g := &page.Table{}
+func (j *Judgement) table(shown []*party, folded map[*party]bool) *textfmt.Table {
+	g := &textfmt.Table{}
 	top := []string{"", "fide-", "", "", "cover-"}
 	head := []string{"latency", "lity", "requests", "time", "age %"}
 	for _, p := range shown {
@@ -65,8 +65,8 @@ func (j *Judgement) table(shown []*party, folded map[*party]bool) *page.Table {
 
 func (row *Row) cells(shown []*party, folded map[*party]bool) []string {
 	cells := []string{
-		bandTitles[row.Band], row.Fidelity.String(), page.Count(row.Requests),
-		page.Length(row.Share.Total), cell(row.Coverage()),
+		bandTitles[row.Band], row.Fidelity.String(), textfmt.Count(row.Requests),
+		textfmt.Length(row.Share.Total), cell(row.Coverage()),
 	}
 	other := 0.0
 	for _, p := range shown {

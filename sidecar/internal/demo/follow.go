@@ -8,7 +8,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -74,7 +74,7 @@ func (f *followed) waited() string {
 	if f.over <= 0 || f.totals.RunDelay <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", page.Length(f.totals.RunDelay), page.Length(f.over))
+	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", textfmt.Length(f.totals.RunDelay), textfmt.Length(f.over))
 }
 
 // says tells how well the machine was watched for the service.

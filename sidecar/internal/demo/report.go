@@ -7,7 +7,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // slowest is how many of the slowest requests are told one by one.
@@ -86,7 +86,7 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	return []blame.Line{
 		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
 		{Title: "injected", Text: r.injection()},
-		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", page.Many(len(r.Schedule), "request"), page.Length(span))},
+		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", textfmt.Many(len(r.Schedule), "request"), textfmt.Length(span))},
 		{Title: "machine", Text: r.sharing(s) + r.followed.says()},
 	}
 }
@@ -103,11 +103,11 @@ func (r *runner) injection() string {
 	i := r.injected()
 	switch r.Inject {
 	case InjectForcedGC:
-		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, page.Many(i.Times, "collection"), i.PerSecond())
+		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, textfmt.Many(i.Times, "collection"), i.PerSecond())
 	case InjectSTW:
-		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, page.Many(i.Times, "time"), i.PerSecond())
+		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, textfmt.Many(i.Times, "time"), i.PerSecond())
 	case InjectHog:
-		return fmt.Sprintf("%s: another process wants the service's CPUs, with %s for each", i.What, page.Many(hogsPerCPU, "thread"))
+		return fmt.Sprintf("%s: another process wants the service's CPUs, with %s for each", i.What, textfmt.Many(hogsPerCPU, "thread"))
 	}
 	return "nothing"
 }
@@ -141,22 +141,22 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, wa
 		add("The probe in the service does not run as it should: %s.", n)
 	}
 	if n := b.Requests; n > 0 && n < minForP99 {
-		add("p99 of %s is the luck of a few: it wants %s or more.", page.Many(n, "request"), page.Count(minForP99))
+		add("p99 of %s is the luck of a few: it wants %s or more.", textfmt.Many(n, "request"), textfmt.Count(minForP99))
 	}
 	if unsent > 0 {
-		add("%s of %s were not sent, since the service did not keep up; their latency would be above all others.", page.Count(unsent), page.Many(len(r.Schedule), "request"))
+		add("%s of %s were not sent, since the service did not keep up; their latency would be above all others.", textfmt.Count(unsent), textfmt.Many(len(r.Schedule), "request"))
 	}
 	if n := b.Errors - unsent; n > 0 {
-		add("%s failed, such as by: %v.", page.Many(n, "request"), r.outcome.Failure)
+		add("%s failed, such as by: %v.", textfmt.Many(n, "request"), r.outcome.Failure)
 	}
 	if b.Unmatched > 0 {
-		add("The service gave no account of %s that it answered: all their time is unseen.", page.Many(b.Unmatched, "request"))
+		add("The service gave no account of %s that it answered: all their time is unseen.", textfmt.Many(b.Unmatched, "request"))
 	}
 	if waited > 10*time.Millisecond {
-		add("One request waited %s for a free connection: it is part of its latency, as queue.", page.Length(waited))
+		add("One request waited %s for a free connection: it is part of its latency, as queue.", textfmt.Length(waited))
 	}
 	if b.GC.Cycles != b.GC.RuntimeCycles {
-		add("The monitor counted %s, the runtime %s.", page.Many(b.GC.Cycles, "collection"), page.Count(b.GC.RuntimeCycles))
+		add("The monitor counted %s, the runtime %s.", textfmt.Many(b.GC.Cycles, "collection"), textfmt.Count(b.GC.RuntimeCycles))
 	}
 	if per := b.Injected.PerSecond(); r.Inject == InjectForcedGC && per < enoughForces {
 		why := r.followed.waited()
@@ -166,7 +166,7 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, wa
 		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, per, why)
 	}
 	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
-		add("%s of the service could not be kept.", page.Many(n, "record"))
+		add("%s of the service could not be kept.", textfmt.Many(n, "record"))
 	}
 	for _, n := range r.account.farewell.Notes {
 		add("The service says: %s.", n)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"

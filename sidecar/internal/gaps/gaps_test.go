@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -57,8 +57,8 @@ func TestReport(t *testing.T) {
 			}
 			goldentest.Check(t, name+".txt", text.Bytes(), *update)
 			for line := range strings.Lines(text.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
-					t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > textfmt.Width {
+					t.Errorf("line of %d columns, at most %d:\n%s", n, textfmt.Width, line)
 				}
 			}
 			d := r.Document()

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // Print writes the report as text, at most as wide as the terminal or 100 columns.
 func (r *Report) Print(to io.Writer) error {
-	w := page.NewText(to)
+	w := textfmt.NewText(to)
 	r.printHead(w)
 	r.printCounts(w)
 	r.printCauses(w)
@@ -31,7 +31,7 @@ const nameWidth = 13
 
 // line writes a named line of the head, wrapped.
 func line(w io.Writer, name, format string, args ...any) {
-	page.Wrap(w, fmt.Sprintf("  %-*s", nameWidth-2, name), strings.Repeat(" ", nameWidth), fmt.Sprintf(format, args...))
+	textfmt.Wrap(w, fmt.Sprintf("  %-*s", nameWidth-2, name), strings.Repeat(" ", nameWidth), fmt.Sprintf(format, args...))
 }
 
 func (r *Report) printHead(w io.Writer) {
@@ -39,7 +39,7 @@ func (r *Report) printHead(w io.Writer) {
 	if r.CPU >= 0 {
 		where = fmt.Sprintf("CPU %d", r.CPU)
 	}
-	fmt.Fprintf(w, "GAPS OF THIS MACHINE, %s\n\n", page.Length(r.Observed()))
+	fmt.Fprintf(w, "GAPS OF THIS MACHINE, %s\n\n", textfmt.Length(r.Observed()))
 	line(w, "mode", "%s, %s, threshold %s, clock %s", r.Mode, where, bound(r.Threshold), clockName)
 	if r.Note != "" {
 		line(w, "", "%s", r.Note)
@@ -47,17 +47,17 @@ func (r *Report) printHead(w io.Writer) {
 	if r.Loop > 0 {
 		line(w, "loop", "%.2f ns; looks and gaps make up %.2f %% of the time", r.Loop, 100*r.Balance)
 	}
-	line(w, "covered", "%.3f %%; %s dropped (%s)", 100*r.Covered(), page.Many(r.Dropped, "gap"), page.Length(r.DroppedTime))
-	line(w, "lost", "%s in %s, %.3f %% of the time", page.Length(r.GapTime), page.Many(r.Gaps, "gap"), share(r.GapTime, r.Observed()))
+	line(w, "covered", "%.3f %%; %s dropped (%s)", 100*r.Covered(), textfmt.Many(r.Dropped, "gap"), textfmt.Length(r.DroppedTime))
+	line(w, "lost", "%s in %s, %.3f %% of the time", textfmt.Length(r.GapTime), textfmt.Many(r.Gaps, "gap"), share(r.GapTime, r.Observed()))
 	if r.Gaps > 0 {
 		line(w, "longest", "%s, %.3f s after the start, %s",
-			page.Length(r.Longest.Duration()), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
+			textfmt.Length(r.Longest.Duration()), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
 		if e := r.Longest.Evidence.String(); e != "" {
 			line(w, "", "%s", e)
 		}
 	}
 	if r.Backward > 0 {
-		line(w, "backward", "%s lost, in which the counter ran backward", page.Many(r.Backward, "gap"))
+		line(w, "backward", "%s lost, in which the counter ran backward", textfmt.Many(r.Backward, "gap"))
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *Report) printCounts(w io.Writer) {
 	}
 	if r.Mode == jitterprobe.Periodic {
 		fmt.Fprintln(w)
-		page.Wrap(w, "  ", "  ", "Late wake-ups are counted here and in the histogram: a gap counts once for each wake-up that it swallowed, with the lateness of that one.")
+		textfmt.Wrap(w, "  ", "  ", "Late wake-ups are counted here and in the histogram: a gap counts once for each wake-up that it swallowed, with the lateness of that one.")
 	}
 }
 
@@ -102,11 +102,11 @@ func (r *Report) printCauses(w io.Writer) {
 	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(r.Causes[b].Time, r.Causes[a].Time) })
 	for _, c := range causes {
 		t := r.Causes[c]
-		fmt.Fprintf(w, "  %-20s%12d%12s%9.2f%%\n", c, t.N, page.Length(t.Time), share(t.Time, r.GapTime))
+		fmt.Fprintf(w, "  %-20s%12d%12s%9.2f%%\n", c, t.N, textfmt.Length(t.Time), share(t.Time, r.GapTime))
 	}
 	for _, l := range r.Limits {
 		fmt.Fprintln(w)
-		page.Wrap(w, "  ", "  ", l.String())
+		textfmt.Wrap(w, "  ", "  ", l.String())
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -54,8 +54,8 @@ func (r *Report) printAllocations(w io.Writer) {
 	if d == nil {
 		return
 	}
-	page.Heading(w, "WHO ALLOCATED", "sampled: an event about every 100 kB, put down to the thread that fired it")
-	var g page.Table
+	textfmt.Heading(w, "WHO ALLOCATED", "sampled: an event about every 100 kB, put down to the thread that fired it")
+	var g textfmt.Table
 	g.Row("thread", "events", "small", "large", "pinned", "of all")
 	for i := range d.Threads[:min(shownAllocators, len(d.Threads))] {
 		t := &d.Threads[i]
@@ -63,11 +63,11 @@ func (r *Report) printAllocations(w io.Writer) {
 		if t.Thread == 0 {
 			name = "others"
 		}
-		g.Row(name, page.Count(t.Samples), size(gc.Bytes(t.SOH)), size(gc.Bytes(t.LOH)), size(gc.Bytes(t.POH)),
+		g.Row(name, textfmt.Count(t.Samples), size(gc.Bytes(t.SOH)), size(gc.Bytes(t.LOH)), size(gc.Bytes(t.POH)),
 			percent(float64(t.bytes())/float64(max(1, d.Bytes))))
 	}
 	g.Print(w)
 	if more := len(d.Threads) - shownAllocators; more > 0 {
-		fmt.Fprintf(w, "  and %s more (all of them with --json)\n", page.Many(more, "thread"))
+		fmt.Fprintf(w, "  and %s more (all of them with --json)\n", textfmt.Many(more, "thread"))
 	}
 }

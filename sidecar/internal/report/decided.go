@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -64,7 +64,7 @@ func (c *GapCounts) printDecided(w io.Writer) {
 	all := slices.SortedFunc(maps.Keys(c.Decided), func(a, b Decision) int {
 		return cmp.Or(cmp.Compare(c.Decided[b].Time, c.Decided[a].Time), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Witness, b.Witness))
 	})
-	t := page.Table{Left: map[int]bool{1: true}}
+	t := textfmt.Table{Left: map[int]bool{1: true}}
 	t.Row("cause", "decided by", "gaps", "in all")
 	for _, d := range all {
 		s := c.Decided[d]
@@ -72,7 +72,7 @@ func (c *GapCounts) printDecided(w io.Writer) {
 		if !d.Bare && d.Witness == jitterprobe.NoWitness {
 			by = "nothing"
 		}
-		t.Row(d.Cause.String(), by, page.Count(s.Gaps), page.Length(s.Time))
+		t.Row(d.Cause.String(), by, textfmt.Count(s.Gaps), textfmt.Length(s.Time))
 	}
 	t.Print(w)
 }
@@ -86,8 +86,8 @@ func (c *GapCounts) printWorst(w io.Writer, since stall.Instant) {
 		if e := g.Evidence.String(); e != "" {
 			text += ": " + printable(e)
 		}
-		first := fmt.Sprintf("  %-8s%8s  at +%s  ", name, page.Length(g.Duration()), seconds(g.Start.Sub(since)))
-		page.Wrap(w, first, strings.Repeat(" ", len(first)), text)
+		first := fmt.Sprintf("  %-8s%8s  at +%s  ", name, textfmt.Length(g.Duration()), seconds(g.Start.Sub(since)))
+		textfmt.Wrap(w, first, strings.Repeat(" ", len(first)), text)
 		name = ""
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // Warning is a check of the doctor that warned, and what it found.
@@ -82,14 +82,14 @@ func (b *experimentBuilder) settleDoctor() {
 }
 
 func (x *Experiment) printDoctor(w io.Writer) {
-	page.Heading(w, "THE DOCTOR", "")
+	textfmt.Heading(w, "THE DOCTOR", "")
 	switch {
 	case !x.Examined:
 		fmt.Fprintln(w, "  was not asked")
 	case len(x.Failed) == 0:
 		fmt.Fprintln(w, "  found nothing that makes these numbers unbelievable")
 	default:
-		page.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
+		textfmt.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
 	}
 	for i := range x.Warned {
 		v := &x.Warned[i]
@@ -98,7 +98,7 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		if v.PID != 0 && len(x.Targets) > 1 {
 			text = fmt.Sprintf("process %d: %s", v.PID, text)
 		}
-		page.Wrap(w, first, strings.Repeat(" ", len(first)), text)
+		textfmt.Wrap(w, first, strings.Repeat(" ", len(first)), text)
 	}
 	if n := len(x.Unexamined); n > 0 {
 		const most = 8
@@ -109,6 +109,6 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		if n > most {
 			words = append(words, fmt.Sprintf("%d more", n-most))
 		}
-		page.Wrap(w, "  ", "  ", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
+		textfmt.Wrap(w, "  ", "  ", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
 	}
 }

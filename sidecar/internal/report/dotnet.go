@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -96,7 +96,7 @@ func (b *dotnetBuilder) take() {
 	for _, h := range out.Incomplete {
 		why := h.Why
 		if h.Lost > 0 {
-			why = fmt.Sprintf("%s were lost: the runtime's buffers were full", page.Many(h.Lost, "event"))
+			why = fmt.Sprintf("%s were lost: the runtime's buffers were full", textfmt.Many(h.Lost, "event"))
 		}
 		b.addHole(Hole{h.Start, h.End, why})
 	}
@@ -155,7 +155,7 @@ func (b *dotnetBuilder) sayStats(stream nettrace.Stats, model dotnetgc.Stats) {
 		if s.n == 0 {
 			continue
 		}
-		b.addHole(Hole{Why: page.Many(s.n, "event") + " " + s.what})
+		b.addHole(Hole{Why: textfmt.Many(s.n, "event") + " " + s.what})
 	}
 }
 

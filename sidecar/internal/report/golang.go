@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -166,7 +166,7 @@ func (b *goBuilder) end(err error) error {
 	}
 	b.Requests = latenciesOf(b.log.settle(b.Report))
 	if b.log.left > 0 {
-		b.addHole(Hole{Why: page.Many(b.log.left, "request or assist") + " more than a report holds"})
+		b.addHole(Hole{Why: textfmt.Many(b.log.left, "request or assist") + " more than a report holds"})
 	}
 	switch {
 	case err == nil:

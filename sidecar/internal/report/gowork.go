@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -53,7 +53,7 @@ func (b *goBuilder) learnRanges(ranges []gotrace.Range) {
 func (b *goBuilder) learnLost(g *gotrace.Generation) {
 	l := &g.Lost
 	if l.Generations > 0 {
-		b.addHole(Hole{b.End, g.Start, page.Many(l.Generations, "generation") + " missing"})
+		b.addHole(Hole{b.End, g.Start, textfmt.Many(l.Generations, "generation") + " missing"})
 	}
 	for _, lost := range []struct {
 		n    uint64
@@ -64,7 +64,7 @@ func (b *goBuilder) learnLost(g *gotrace.Generation) {
 		{l.Strings, "reasons"}, {l.Stacks, "callers"},
 	} {
 		if lost.n > 0 {
-			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, page.Count(lost.n))})
+			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, textfmt.Count(lost.n))})
 		}
 	}
 }

@@ -3,13 +3,13 @@ package report
 import (
 	"io"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // printHeap writes what each generation held.
 func (r *Report) printHeap(w io.Writer) {
-	var g page.Table
+	var g textfmt.Table
 	g.Row("", "", "size", "largest", "free", "mean", "mean")
 	g.Row("", "collected", "at last", "after", "at last", "free", "survival")
 	rows := 0
@@ -19,13 +19,13 @@ func (r *Report) printHeap(w io.Writer) {
 			continue
 		}
 		rows++
-		g.Row(id.String(), page.Many(h.collected, "time"), maybeSize(h.last.SizeAfter), maybeSize(h.largest),
+		g.Row(id.String(), textfmt.Many(h.collected, "time"), maybeSize(h.last.SizeAfter), maybeSize(h.largest),
 			maybePercent(ratio(h.last.FragmentationAfter, h.last.SizeAfter)), maybePercent(h.free.value()), maybePercent(h.survival.value()))
 	}
 	if rows == 0 {
 		return
 	}
-	page.Heading(w, "THE HEAP", "sizes after a collection; poh: the pinned object heap")
+	textfmt.Heading(w, "THE HEAP", "sizes after a collection; poh: the pinned object heap")
 	g.Print(w)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -73,10 +73,10 @@ func (h *Hosted) print(w io.Writer) {
 	if !h.Followed {
 		how = "its threads were counted, not followed"
 	}
-	page.Heading(w, fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), fmt.Sprintf("%s, %s", page.Length(h.Over), how))
-	t := page.Table{Left: map[int]bool{2: true}}
+	textfmt.Heading(w, fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), fmt.Sprintf("%s, %s", textfmt.Length(h.Over), how))
+	t := textfmt.Table{Left: map[int]bool{2: true}}
 	share := func(name string, d time.Duration, what string) {
-		t.Row(name, page.Length(d), fmt.Sprintf("%s: %s", percent(float64(d)/float64(h.Over)), what))
+		t.Row(name, textfmt.Length(d), fmt.Sprintf("%s: %s", percent(float64(d)/float64(h.Over)), what))
 	}
 	if h.Followed {
 		share("held up", h.Denied, "a thread was ready, and none of the process ran")
@@ -84,25 +84,25 @@ func (h *Hosted) print(w io.Writer) {
 		share("not decided", h.Undecided, "one was ready while others ran")
 		share("covered", h.Covered, "held up, paging, or left alone for certain")
 	}
-	t.Row("run delay", page.Length(h.RunDelay), "threads were ready without a CPU, summed over them")
+	t.Row("run delay", textfmt.Length(h.RunDelay), "threads were ready without a CPU, summed over them")
 	if d, known := h.Throttled.Get(); known {
-		t.Row("throttled", page.Length(d), "by a quota of its cgroups, summed over CPUs")
+		t.Row("throttled", textfmt.Length(d), "by a quota of its cgroups, summed over CPUs")
 	} else {
 		t.Row("throttled", "", "not known: its cgroups could not be seen")
 	}
-	t.Row("stolen", page.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
-	t.Row("faults", page.Count(h.MajorFaults), "pages came from disk")
+	t.Row("stolen", textfmt.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
+	t.Row("faults", textfmt.Count(h.MajorFaults), "pages came from disk")
 	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
 	if p, known := h.CgroupPressure.Get(); known {
 		t.Row("", "", "of its cgroup: "+waited(p))
 	}
 	t.Print(w)
 	if h.Dropped > 0 {
-		fmt.Fprintf(w, "  %s of the scheduler were lost: that time is not covered\n", page.Many(h.Dropped, "event"))
+		fmt.Fprintf(w, "  %s of the scheduler were lost: that time is not covered\n", textfmt.Many(h.Dropped, "event"))
 	}
 }
 
 // waited says for how long somebody waited, and for what.
 func waited(p hostcount.Pressure) string {
-	return fmt.Sprintf("for a CPU %s, for memory %s, for disks %s", page.Length(p.CPU), page.Length(p.Memory), page.Length(p.IO))
+	return fmt.Sprintf("for a CPU %s, for memory %s, for disks %s", textfmt.Length(p.CPU), textfmt.Length(p.Memory), textfmt.Length(p.IO))
 }

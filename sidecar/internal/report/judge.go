@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -55,17 +55,17 @@ func (x *Experiment) judgeWhole(r *Report) {
 		x.not("the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first %v is missing", r.Duration().Round(time.Second))
 	}
 	if x.Unrecorded > 0 {
-		x.not("%s did not get into the recording", page.Many(x.Unrecorded, "record"))
+		x.not("%s did not get into the recording", textfmt.Many(x.Unrecorded, "record"))
 	}
 	if n := r.Left.Collections + r.Left.Suspensions; n > 0 {
-		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", page.Count(n))
+		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", textfmt.Count(n))
 	}
 	dropped := uint64(0)
 	for _, p := range x.Probes {
 		dropped += p.Gaps.Dropped
 	}
 	if dropped > 0 {
-		x.not("the probes had no room for %s", page.Many(dropped, "gap"))
+		x.not("the probes had no room for %s", textfmt.Many(dropped, "gap"))
 	}
 }
 
@@ -134,7 +134,7 @@ func (x *Experiment) judgePauses(t *recording.Target, r *Report, claimed []gc.Ki
 		case s.Count == 0 && wanted[kind]:
 			x.not("no collection of kind %s occurred in process %d", kind, t.PID)
 		case s.Count > 0 && s.P999.IsZero():
-			x.not("%s of kind %s in process %d are too few for p99.9, which needs 10,000", page.Many(s.Count, "pause"), kind, t.PID)
+			x.not("%s of kind %s in process %d are too few for p99.9, which needs 10,000", textfmt.Many(s.Count, "pause"), kind, t.PID)
 		}
 	}
 	if !any && len(claimed) == 0 {

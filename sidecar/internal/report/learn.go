@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -108,7 +108,7 @@ func (b *experimentBuilder) end(o Options, err error) error {
 		}
 	}
 	if b.Skipped > 0 {
-		b.addHole(Hole{Why: page.Many(b.Skipped, "record") + " of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more"})
+		b.addHole(Hole{Why: textfmt.Many(b.Skipped, "record") + " of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more"})
 	}
 	var damage error
 	switch {

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // ErrUnknown says that a file is none that a report can be made of.
@@ -94,7 +94,7 @@ func nothingBehind(end int64, in io.Reader, counted *counter) error {
 		return &Damaged{fmt.Errorf("read on at byte %d: %w", end, err)}
 	}
 	if behind := counted.n - end; behind > 0 {
-		return &Damaged{fmt.Errorf("byte %d: the stream ends here, and %s follow: report on each recording by itself", end, page.Many(behind, "byte"))}
+		return &Damaged{fmt.Errorf("byte %d: the stream ends here, and %s follow: report on each recording by itself", end, textfmt.Many(behind, "byte"))}
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -39,9 +39,9 @@ func (r *Report) printPerfView(w io.Writer, name string) {
 		fmt.Fprintln(w, "  "+r.Sentence())
 		return
 	}
-	page.Wrap(w, "  ", "  ", whyPerfView)
+	textfmt.Wrap(w, "  ", "  ", whyPerfView)
 	fmt.Fprintln(w)
-	g := page.Table{Left: map[int]bool{1: true}}
+	g := textfmt.Table{Left: map[int]bool{1: true}}
 	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
 	var theirs, ours time.Duration
 	compared := 0
@@ -60,7 +60,7 @@ func (r *Report) printPerfView(w io.Writer, name string) {
 	g.Print(w)
 	fmt.Fprintf(w, "\n  milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced\n")
 	if left := len(r.Collections) - compared; left > 0 {
-		fmt.Fprintf(w, "  %s without all events of its stops: %s, and not in the sums\n", page.Many(left, "collection"), none)
+		fmt.Fprintf(w, "  %s without all events of its stops: %s, and not in the sums\n", textfmt.Many(left, "collection"), none)
 	}
 }
 

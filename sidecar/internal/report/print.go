@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Print writes the report as text, at most page.Width columns wide where no single
+// Print writes the report as text, at most textfmt.Width columns wide where no single
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := bufio.NewWriter(to)
@@ -27,7 +27,7 @@ func (r *Report) Print(to io.Writer) error {
 
 // PrintHTML writes the same as a page for a browser.
 func (r *Report) PrintHTML(to io.Writer) error {
-	h := page.NewHTML(to, printable(filepath.Base(r.Source.File))+" - otelgc-sidecar report")
+	h := textfmt.NewHTML(to, printable(filepath.Base(r.Source.File))+" - otelgc-sidecar report")
 	r.print(h)
 	if err := h.Close(); err != nil {
 		return fmt.Errorf("print report: %w", err)
@@ -45,7 +45,7 @@ func (r *Report) print(w io.Writer) {
 
 func (r *Report) printTrace(w io.Writer) {
 	fmt.Fprintf(w, "WHAT %s STOPPED FOR\n\n", printable(filepath.Base(r.Source.File)))
-	page.Wrap(w, "  ", "  ", r.Sentence())
+	textfmt.Wrap(w, "  ", "  ", r.Sentence())
 	if len(r.Incomplete) > 0 {
 		r.printIncomplete(w)
 	}
@@ -65,12 +65,12 @@ func (r *Report) Sentence() string {
 	if len(r.Collections) == 0 {
 		return "No garbage collection is in this file."
 	}
-	text := fmt.Sprintf("%s stopped the program for %s in all", page.Many(len(r.Collections), "garbage collection"), page.Length(r.PauseTotal()))
+	text := fmt.Sprintf("%s stopped the program for %s in all", textfmt.Many(len(r.Collections), "garbage collection"), textfmt.Length(r.PauseTotal()))
 	if share, ok := r.PauseShare().Get(); ok {
-		text += fmt.Sprintf(", %s of the %s in this file", percent(share), page.Length(r.Duration()))
+		text += fmt.Sprintf(", %s of the %s in this file", percent(share), textfmt.Length(r.Duration()))
 	}
 	if worst := r.LongestPauses(1); len(worst) > 0 {
-		text += fmt.Sprintf("; the longest pause was %s, at +%s", page.Length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
+		text += fmt.Sprintf("; the longest pause was %s, at +%s", textfmt.Length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
 	}
 	return text + "."
 }
@@ -86,8 +86,8 @@ const (
 )
 
 func (r *Report) printKinds(w io.Writer) {
-	page.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, beyond))
-	var g page.Table
+	textfmt.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, beyond))
+	var g textfmt.Table
 	g.Row("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
 	rows := 0
 	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
@@ -96,11 +96,11 @@ func (r *Report) printKinds(w io.Writer) {
 			continue
 		}
 		rows++
-		cells := []string{kind.String(), page.Count(s.Count)}
+		cells := []string{kind.String(), textfmt.Count(s.Count)}
 		for _, q := range s.all() {
 			cells = append(cells, maybeLength(q))
 		}
-		g.Row(append(cells, page.Length(s.Max), page.Length(s.Total))...)
+		g.Row(append(cells, textfmt.Length(s.Max), textfmt.Length(s.Total))...)
 	}
 	if rows == 0 {
 		fmt.Fprintln(w, "  none")
@@ -120,8 +120,8 @@ func (r *Report) printEstimated(w io.Writer) {
 		}
 	}
 	if n > 0 {
-		page.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced. The sum of a collection's pauses is exact; "+
-			"how long each of them took is not: the last one has what it took at least.", page.Count(n)))
+		textfmt.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced. The sum of a collection's pauses is exact; "+
+			"how long each of them took is not: the last one has what it took at least.", textfmt.Count(n)))
 	}
 }
 
@@ -129,9 +129,9 @@ func (r *Report) printRollup(w io.Writer) {
 	if len(r.Collections) == 0 {
 		return
 	}
-	page.Heading(w, "COLLECTIONS", "pauses are sums per collection")
+	textfmt.Heading(w, "COLLECTIONS", "pauses are sums per collection")
 	rows := r.Rollup()
-	var g page.Table
+	var g textfmt.Table
 	if r.Source.dotnet {
 		g.Row("", "", "", "max", "mean", "total", "", "mean", "mean free")
 		g.Row("", "count", "induced", "pause", "pause", "pause", "promoted", "survival", "after")
@@ -148,11 +148,11 @@ func (r *Report) printRollup(w io.Writer) {
 }
 
 func (r *Row) cells(dotnet bool) []string {
-	pauses := []string{page.Length(r.MaxPause), page.Length(r.MeanPause()), page.Length(r.Pause)}
+	pauses := []string{textfmt.Length(r.MaxPause), textfmt.Length(r.MeanPause()), textfmt.Length(r.Pause)}
 	if !dotnet {
-		return slices.Concat([]string{r.Title, page.Count(r.Count)}, pauses, []string{maybeSize(r.HeapBefore), maybeSize(r.HeapAfter)})
+		return slices.Concat([]string{r.Title, textfmt.Count(r.Count)}, pauses, []string{maybeSize(r.HeapBefore), maybeSize(r.HeapAfter)})
 	}
-	return slices.Concat([]string{r.Title, page.Count(r.Count), page.Count(r.Induced)}, pauses,
+	return slices.Concat([]string{r.Title, textfmt.Count(r.Count), textfmt.Count(r.Induced)}, pauses,
 		[]string{maybeSize(r.Promoted), maybePercent(r.Survival), maybePercent(r.Fragmentation)})
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // printExperiment writes a recording in the reporting format: machine, system,
@@ -17,7 +17,7 @@ func (r *Report) printExperiment(w io.Writer) {
 	x := r.Experiment
 	fmt.Fprintf(w, "A RECORDING WITH %s OF RESULTS\n\n", x.Results.Duration().Round(time.Second))
 	for _, why := range x.NotReproducible {
-		page.Wrap(w, "  NOT REPRODUCIBLE: ", "    ", printable(why))
+		textfmt.Wrap(w, "  NOT REPRODUCIBLE: ", "    ", printable(why))
 	}
 	if len(x.NotReproducible) == 0 {
 		fmt.Fprintln(w, "  Nothing that is needed to do it again is missing.")
@@ -25,28 +25,28 @@ func (r *Report) printExperiment(w io.Writer) {
 	if len(r.Incomplete) > 0 {
 		r.printIncomplete(w)
 	}
-	page.Heading(w, "WHAT RAN", "")
-	page.Item(w, "machine", orMissing(printable(x.Machine)))
-	page.Item(w, "os", orMissing(printable(x.OS)))
+	textfmt.Heading(w, "WHAT RAN", "")
+	textfmt.Item(w, "machine", orMissing(printable(x.Machine)))
+	textfmt.Item(w, "os", orMissing(printable(x.OS)))
 	for i := range x.Targets {
-		page.Item(w, "runtime", runtimeLine(&x.Targets[i]))
+		textfmt.Item(w, "runtime", runtimeLine(&x.Targets[i]))
 	}
 	if len(x.Targets) == 0 {
-		page.Item(w, "runtime", orMissing(""))
+		textfmt.Item(w, "runtime", orMissing(""))
 	}
-	page.Item(w, "workload", orMissing(printable(x.Workload)))
+	textfmt.Item(w, "workload", orMissing(printable(x.Workload)))
 	for _, text := range x.probeTexts() {
-		page.Item(w, "probe", text)
+		textfmt.Item(w, "probe", text)
 	}
-	page.Item(w, "warm-up", fmt.Sprintf("%v, discarded", x.Warmup))
-	page.Item(w, "results", fmt.Sprintf("%s, from %d to %d ns of %s", page.Length(x.Results.Duration()), x.Results.Start, x.Results.End, clockMonotonic))
-	page.Item(w, "recorded", x.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
+	textfmt.Item(w, "warm-up", fmt.Sprintf("%v, discarded", x.Warmup))
+	textfmt.Item(w, "results", fmt.Sprintf("%s, from %d to %d ns of %s", textfmt.Length(x.Results.Duration()), x.Results.Start, x.Results.End, clockMonotonic))
+	textfmt.Item(w, "recorded", x.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
 	for i := range x.Targets {
 		t := &x.Targets[i]
 		one := r.only(t.ID)
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))))
 		if t.Unwatched != "" {
-			page.Wrap(w, "  ", "  ", "its collections were not watched: "+printable(t.Unwatched))
+			textfmt.Wrap(w, "  ", "  ", "its collections were not watched: "+printable(t.Unwatched))
 			continue
 		}
 		x.printWatched(w, t)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,7 +28,7 @@ func (x *Experiment) probeTexts() []string {
 	}
 	var texts []string
 	for _, k := range ways {
-		text := fmt.Sprintf("%s, %s, %s, gaps of %s and longer", printable(orMissing(k.mode)), x.place(k.target), cpuText(cpus[k]), page.Length(k.floor))
+		text := fmt.Sprintf("%s, %s, %s, gaps of %s and longer", printable(orMissing(k.mode)), x.place(k.target), cpuText(cpus[k]), textfmt.Length(k.floor))
 		if k.note != "" {
 			text += "; " + printable(k.note)
 		}
@@ -88,7 +88,7 @@ func (x *Experiment) printProbes(w io.Writer) {
 		p.Gaps.print(w, title, x.At)
 	}
 	x.printOthers(w, rows)
-	page.Heading(w, "GAPS AND GARBAGE COLLECTION", "")
+	textfmt.Heading(w, "GAPS AND GARBAGE COLLECTION", "")
 	for _, p := range full {
 		x.printGC(w, p)
 	}
@@ -99,40 +99,40 @@ func (x *Experiment) printOthers(w io.Writer, rows []*Probed) {
 	if len(rows) == 0 {
 		return
 	}
-	page.Heading(w, "GAPS ON OTHER CPUS", "")
-	var t page.Table
+	textfmt.Heading(w, "GAPS ON OTHER CPUS", "")
+	var t textfmt.Table
 	long := longGapFrom
 	for _, p := range rows {
 		long = max(long, p.Gaps.longFrom())
 	}
-	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", page.Length(long)+" or more")
+	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", textfmt.Length(long)+" or more")
 	for _, p := range rows {
 		g := &p.Gaps
-		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), page.Length(g.Observed), page.Count(g.Total), page.Length(g.Time), page.Length(g.Longest), page.Count(g.Long))
+		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), textfmt.Length(g.Observed), textfmt.Count(g.Total), textfmt.Length(g.Time), textfmt.Length(g.Longest), textfmt.Count(g.Long))
 	}
 	t.Print(w)
 	text := "There was no time in which every CPU stood still."
 	if c := &x.Common; c.Total > 0 {
 		text = fmt.Sprintf("Every CPU stood still %s, %s in all, the longest %s: that is in the gaps above.",
-			page.Many(c.Total, "time"), page.Length(c.Time), page.Length(c.Longest))
+			textfmt.Many(c.Total, "time"), textfmt.Length(c.Time), textfmt.Length(c.Longest))
 	}
-	page.Wrap(w, "  ", "  ", text)
+	textfmt.Wrap(w, "  ", "  ", text)
 }
 
 func (c *GapCounts) print(w io.Writer, title string, since stall.Instant) {
-	page.Heading(w, title, fmt.Sprintf("%s observed, %s dropped", page.Length(c.Observed), page.Many(c.Dropped, "gap")))
+	textfmt.Heading(w, title, fmt.Sprintf("%s observed, %s dropped", textfmt.Length(c.Observed), textfmt.Many(c.Dropped, "gap")))
 	if c.Total == 0 {
 		fmt.Fprintln(w, "  none")
 		return
 	}
-	fmt.Fprintf(w, "  %s, %s in all, the longest %s\n\n", page.Many(c.Total, "gap"), page.Length(c.Time), page.Length(c.Longest))
-	var bounds page.Table
+	fmt.Fprintf(w, "  %s, %s in all, the longest %s\n\n", textfmt.Many(c.Total, "gap"), textfmt.Length(c.Time), textfmt.Length(c.Longest))
+	var bounds textfmt.Table
 	bounds.Row("at least", "gaps", "per second")
 	for i, bound := range gapBounds {
 		if bound < c.floor {
 			continue
 		}
-		bounds.Row(page.Length(bound), page.Count(c.AtLeast[i]), fmt.Sprintf("%.3f", float64(c.AtLeast[i])/max(c.Observed.Seconds(), 1e-9)))
+		bounds.Row(textfmt.Length(bound), textfmt.Count(c.AtLeast[i]), fmt.Sprintf("%.3f", float64(c.AtLeast[i])/max(c.Observed.Seconds(), 1e-9)))
 	}
 	bounds.Print(w)
 	fmt.Fprintln(w)
@@ -147,7 +147,7 @@ func (c *GapCounts) print(w io.Writer, title string, since stall.Instant) {
 const barWidth = 50
 
 func (c *GapCounts) printHistogram(w io.Writer) {
-	t := page.Table{Left: map[int]bool{2: true}}
+	t := textfmt.Table{Left: map[int]bool{2: true}}
 	t.Row("from", "gaps", "")
 	first, last, most := len(c.Histogram), 0, uint64(1)
 	for i, n := range c.Histogram {
@@ -157,7 +157,7 @@ func (c *GapCounts) printHistogram(w io.Writer) {
 	}
 	for i := first; i <= last; i++ {
 		n := c.Histogram[i]
-		t.Row(page.Length(time.Duration(1)<<i), page.Count(n), strings.Repeat("#", int((float64(n)*barWidth+float64(most)-1)/float64(most))))
+		t.Row(textfmt.Length(time.Duration(1)<<i), textfmt.Count(n), strings.Repeat("#", int((float64(n)*barWidth+float64(most)-1)/float64(most))))
 	}
 	t.Print(w)
 }
@@ -165,30 +165,30 @@ func (c *GapCounts) printHistogram(w io.Writer) {
 // printGC says what garbage collection has to do with the long gaps of a probe.
 func (x *Experiment) printGC(w io.Writer, p *Probed) {
 	c := &p.Gaps
-	text, long := "", page.Length(c.longFrom())
+	text, long := "", textfmt.Length(c.longFrom())
 	switch {
 	case c.Long == 0:
 		text = "no gap of " + long + " or more"
 	case c.pauses == 0:
-		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", page.Many(c.Long, "gap"), long)
+		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", textfmt.Many(c.Long, "gap"), long)
 	case p.Inside():
 		bound := ""
 		if c.AtMost {
 			bound = "At most "
 		}
 		text = fmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.",
-			bound, page.Count(c.GC), page.Many(c.Long, "gap"), long, percent(float64(c.GC)/float64(c.Long)), page.Count(c.Overlapping), c.Expected)
+			bound, textfmt.Count(c.GC), textfmt.Many(c.Long, "gap"), long, percent(float64(c.GC)/float64(c.Long)), textfmt.Count(c.Overlapping), c.Expected)
 	default:
 		text = fmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
 			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.",
-			page.Many(c.Long, "gap"), long, none, page.Count(c.Overlapping), c.Expected)
+			textfmt.Many(c.Long, "gap"), long, none, textfmt.Count(c.Overlapping), c.Expected)
 	}
 	first, indent := "  ", "  "
 	if len(x.Probes) > 1 {
 		first, indent = fmt.Sprintf("  %-10s", printable(p.Mode)), strings.Repeat(" ", 12)
 	}
-	page.Wrap(w, first, indent, text)
+	textfmt.Wrap(w, first, indent, text)
 	if c.longLeft > 0 {
-		fmt.Fprintf(w, "  %s more were not compared\n", page.Many(c.longLeft, "gap"))
+		fmt.Fprintf(w, "  %s more were not compared\n", textfmt.Many(c.longLeft, "gap"))
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 func (r *Report) printSource(w io.Writer) {
 	s := &r.Source
-	page.Heading(w, "THE FILE", "")
-	page.Item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, page.Count(s.Bytes)))
+	textfmt.Heading(w, "THE FILE", "")
+	textfmt.Item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, textfmt.Count(s.Bytes)))
 	facts := []string{s.Runtime}
 	if s.PID > 0 {
 		facts = append(facts, fmt.Sprintf("pid %d", s.PID))
@@ -20,21 +20,21 @@ func (r *Report) printSource(w io.Writer) {
 		facts = append(facts, strings.TrimSpace(s.OS+" "+s.Arch))
 	}
 	if s.CPUs > 0 {
-		facts = append(facts, page.Many(s.CPUs, "CPU"))
+		facts = append(facts, textfmt.Many(s.CPUs, "CPU"))
 	}
 	if s.PointerSize > 0 {
 		facts = append(facts, fmt.Sprintf("%d-bit", 8*s.PointerSize))
 	}
-	page.Item(w, "runtime", printable(strings.Join(facts, ", ")))
+	textfmt.Item(w, "runtime", printable(strings.Join(facts, ", ")))
 	if s.Command != "" {
-		page.Item(w, "command", printable(s.Command))
+		textfmt.Item(w, "command", printable(s.Command))
 	}
-	covers := fmt.Sprintf("%s, from %d to %d ns", page.Length(r.Duration()), r.Start, r.End)
+	covers := fmt.Sprintf("%s, from %d to %d ns", textfmt.Length(r.Duration()), r.Start, r.End)
 	if !s.Recorded.IsZero() {
 		covers += "; recorded " + s.Recorded.UTC().Format("2006-01-02 15:04:05.000 MST")
 	}
-	page.Item(w, "covers", covers)
-	page.Item(w, "clock", s.clockText())
+	textfmt.Item(w, "covers", covers)
+	textfmt.Item(w, "clock", s.clockText())
 }
 
 func (s *Source) clockText() string {
@@ -47,19 +47,19 @@ func (s *Source) clockText() string {
 		text = clockMonotonic + " of the machine's boot"
 	}
 	if s.Tick > 0 && s.Tick != monotonicHz {
-		text += fmt.Sprintf("; %s ticks a second, scaled to ns", page.Count(s.Tick))
+		text += fmt.Sprintf("; %s ticks a second, scaled to ns", textfmt.Count(s.Tick))
 	}
 	return text
 }
 
 func (r *Report) printIncomplete(w io.Writer) {
-	page.Heading(w, "NOT IN THIS FILE", "")
+	textfmt.Heading(w, "NOT IN THIS FILE", "")
 	for i, h := range r.Incomplete {
 		if i == shownHoles {
-			page.Item(w, "", fmt.Sprintf("and %s more (all of them with --json)", page.Count(len(r.Incomplete)-i)))
+			textfmt.Item(w, "", fmt.Sprintf("and %s more (all of them with --json)", textfmt.Count(len(r.Incomplete)-i)))
 			break
 		}
-		page.Item(w, r.place(h), printable(h.Why))
+		textfmt.Item(w, r.place(h), printable(h.Why))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -134,7 +134,7 @@ func (r *Report) sayLeft() {
 		{r.Left.Incomplete, "hole"},
 	} {
 		if l.n > 0 {
-			r.Incomplete = append(r.Incomplete, Hole{Why: page.Many(l.n, l.what) + " more than a report holds"})
+			r.Incomplete = append(r.Incomplete, Hole{Why: textfmt.Many(l.n, l.what) + " more than a report holds"})
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -58,8 +58,8 @@ func checkGolden(t *testing.T, path, name string) {
 func checkWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > page.Width {
-			t.Errorf("line of %d columns, at most %d:\n%s", n, page.Width, line)
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > textfmt.Width {
+			t.Errorf("line of %d columns, at most %d:\n%s", n, textfmt.Width, line)
 		}
 	}
 }
@@ -162,10 +162,10 @@ func TestWhatIsOverALimitIsNamed(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for want, got := range map[string]string{
-		"999 ns": page.Length(999), "1.00 us": page.Length(1000), "1.92 ms": page.Length(1_920_000), "-2.00 s": page.Length(-2 * time.Second),
+		"999 ns": textfmt.Length(999), "1.00 us": textfmt.Length(1000), "1.92 ms": textfmt.Length(1_920_000), "-2.00 s": textfmt.Length(-2 * time.Second),
 		"0 B": size(0), "1023 B": size(1023), "1.00 KiB": size(1024), "4.00 MiB": size(4 << 20), "1.00 TiB": size(1 << 40),
 		"0 %": percent(0), "<0.01 %": percent(0.00001), "0.32 %": percent(0.0032), "100 %": percent(1),
-		"1,234,567": page.Count(1_234_567), "1 stop": page.Many(1, "stop"), "2 stops": page.Many(2, "stop"),
+		"1,234,567": textfmt.Count(1_234_567), "1 stop": textfmt.Many(1, "stop"), "2 stops": textfmt.Many(2, "stop"),
 		"n/a": maybeSize(gc.Maybe[gc.Bytes]{}),
 	} {
 		if got != want {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -143,12 +143,12 @@ func (r *Report) printRequests(w io.Writer) {
 	if len(r.Requests) == 0 {
 		return
 	}
-	page.Heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
-	var g page.Table
+	textfmt.Heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
+	var g textfmt.Table
 	g.Row("", "", "", "", "hit by", "hit by", "GC of", "GC of")
 	g.Row("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
 	for _, b := range r.Requests {
-		g.Row(b.Title, page.Length(b.UpTo), page.Count(b.Count), page.Length(b.Time), percent(of(b.Hit, b.Count)), percent(of(b.Several, b.Count)),
+		g.Row(b.Title, textfmt.Length(b.UpTo), textfmt.Count(b.Count), textfmt.Length(b.Time), percent(of(b.Hit, b.Count)), percent(of(b.Several, b.Count)),
 			percent(of(b.GC, b.HitTime)), percent(of(b.GC, b.Time)))
 	}
 	g.Print(w)

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -32,17 +32,17 @@ func (r *Report) printSlowed(w io.Writer) {
 	if len(all) == 0 {
 		return
 	}
-	page.Heading(w, "MADE LONG BY THE MACHINE", "")
+	textfmt.Heading(w, "MADE LONG BY THE MACHINE", "")
 	paging := 0
 	for _, c := range all {
 		if c.SlowedBy == gc.Paging {
 			paging++
 		}
 	}
-	page.Wrap(w, "  ", "  ", fmt.Sprintf("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.",
-		len(all), page.Many(len(r.Collections), "collection"), len(all)-paging, paging))
+	textfmt.Wrap(w, "  ", "  ", fmt.Sprintf("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.",
+		len(all), textfmt.Many(len(r.Collections), "collection"), len(all)-paging, paging))
 	for _, c := range all[:min(slowedShown, len(all))] {
 		start, _, _ := pausesOf(c)
-		page.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.Slowed()))
+		textfmt.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.Slowed()))
 	}
 }

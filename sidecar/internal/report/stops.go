@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -18,8 +18,8 @@ func (r *Report) printLongest(w io.Writer) {
 	if len(list) == 0 {
 		return
 	}
-	page.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
-	g := page.Table{Left: map[int]bool{2: true, 3: true}}
+	textfmt.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
+	g := textfmt.Table{Left: map[int]bool{2: true, 3: true}}
 	details := detailsOf(list)
 	if len(details) > 0 {
 		upper, lower := make([]string, 4), make([]string, 4)
@@ -31,7 +31,7 @@ func (r *Report) printLongest(w io.Writer) {
 	}
 	for i := range list {
 		s := &list[i]
-		cells := []string{page.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
+		cells := []string{textfmt.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
 		for _, d := range details {
 			cells = append(cells, d.of(s))
 		}
@@ -64,7 +64,7 @@ func detailsOf(list []Stop) (all []detail) {
 		all = append(all, detail{"for pages", "from disk", func(s *Stop) string { return maybeLength(s.Pause.HostDuring.PageWait) }})
 	}
 	if placed {
-		all = append(all, detail{"perhaps", "longer by", func(s *Stop) string { return page.Length(s.longer()) }})
+		all = append(all, detail{"perhaps", "longer by", func(s *Stop) string { return textfmt.Length(s.longer()) }})
 	}
 	return all
 }
@@ -147,17 +147,17 @@ func byCount(n map[string]int) []string {
 }
 
 func (r *Report) printSuspensions(w io.Writer) {
-	page.Heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
+	textfmt.Heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
 	list := r.Reasons()
 	if len(list) == 0 {
 		fmt.Fprintln(w, "  none")
 		return
 	}
-	g := page.Table{Left: map[int]bool{5: true}}
+	g := textfmt.Table{Left: map[int]bool{5: true}}
 	g.Row("reason", "stops", "p50", "max", "total", "by")
 	for i := range list {
 		s := &list[i]
-		g.Row(printable(s.Reason), page.Count(s.Count), maybeLength(s.P50), page.Length(s.Max), page.Length(s.Total), s.by())
+		g.Row(printable(s.Reason), textfmt.Count(s.Count), maybeLength(s.P50), textfmt.Length(s.Max), textfmt.Length(s.Total), s.by())
 	}
 	g.Print(w)
 }
@@ -167,7 +167,7 @@ func (s *Reason) by() string {
 	shown := s.Callers[:min(len(s.Callers), shownCallers)]
 	text := printable(strings.Join(shown, ", "))
 	if more := len(s.Callers) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %s more", page.Count(more))
+		text += fmt.Sprintf(" and %s more", textfmt.Count(more))
 	}
 	return text
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -13,7 +13,7 @@ const none = "n/a"
 
 func maybeLength(d gc.Maybe[time.Duration]) string {
 	if v, ok := d.Get(); ok {
-		return page.Length(v)
+		return textfmt.Length(v)
 	}
 	return none
 }
@@ -28,7 +28,7 @@ func size(b gc.Bytes) string {
 	for len(units) > 1 && v >= 1023.5 {
 		v, units = v/1024, units[1:]
 	}
-	return page.Digits(v) + " " + units[0]
+	return textfmt.Digits(v) + " " + units[0]
 }
 
 func maybeSize(b gc.Maybe[gc.Bytes]) string {
@@ -46,7 +46,7 @@ func percent(f float64) string {
 	case f < 0.0001:
 		return "<0.01 %"
 	}
-	return page.Digits(100*f) + " %"
+	return textfmt.Digits(100*f) + " %"
 }
 
 func maybePercent(f gc.Maybe[float64]) string {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -59,10 +59,10 @@ func (x *Experiment) judgeWatched(t *recording.Target) {
 		return
 	}
 	if w.Lost > 0 {
-		x.not("%s of process %d were lost: pauses may be missing, the longest too", page.Many(w.Lost, "event"), t.PID)
+		x.not("%s of process %d were lost: pauses may be missing, the longest too", textfmt.Many(w.Lost, "event"), t.PID)
 	}
 	if w.Unseen > 0 {
-		x.not("process %d was not watched for %s of the results", t.PID, page.Length(w.Unseen))
+		x.not("process %d was not watched for %s of the results", t.PID, textfmt.Length(w.Unseen))
 	}
 	if early := x.Results.End.Sub(w.Until); early > lateTarget {
 		x.not("process %d was watched until %v before the end only: it ended, or was lost sight of", t.PID, early.Round(time.Second))
@@ -80,7 +80,7 @@ func (x *Experiment) printWatched(w io.Writer, t *recording.Target) {
 		return
 	}
 	fmt.Fprintf(w, "  watched for %s of %s, %s lost\n",
-		page.Length(x.watchedFor(t)), page.Length(x.Results.Duration()), page.Many(seen.Lost, "event"))
+		textfmt.Length(x.watchedFor(t)), textfmt.Length(x.Results.Duration()), textfmt.Many(seen.Lost, "event"))
 }
 
 // watchedFor returns for how much of the results a process was watched.

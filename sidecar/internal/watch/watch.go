@@ -1,7 +1,7 @@
 // Package watch runs a probe, and others beside it, and shows their gaps to the
 // services of this host on the board. It makes no probe itself ([Options.Start]),
 // and does not know who is told beside the board. The file is that of package
-// jitterprobe/board.
+// internal/board.
 package watch
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/jitterprobe/board"
 	"github.com/otelgc/otelgc/stall"
 )
 

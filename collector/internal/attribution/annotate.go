@@ -1,0 +1,176 @@
+package attribution
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// The owners of time beside the causes.
+const (
+	attrApp       = semconv.AttrStallPrefix + "app"
+	attrAppOrHost = semconv.AttrStallPrefix + "app_or_host"
+	attrUncertain = semconv.AttrStallPrefix + "uncertain"
+	attrUnseen    = semconv.AttrStallPrefix + "unseen"
+)
+
+// names are the attributes of the causes, made once.
+type names [stall.NumCauses]string
+
+func newNames() (n names) {
+	for c := stall.GCPause; c < stall.NumCauses; c++ {
+		n[c] = semconv.AttrStallPrefix + c.String()
+	}
+	return n
+}
+
+var overlaps = [...]string{"none", "one_collection", "several_collections"}
+
+func overlap(collections int) string { return overlaps[min(max(collections, 0), len(overlaps)-1)] }
+
+// each yields what is not zero of a share, by attribute.
+func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
+	for c := stall.GCPause; c < stall.NumCauses; c++ {
+		if s.Charged[c] > 0 {
+			yield(n[c], s.Charged[c])
+		}
+	}
+	for _, rest := range [...]struct {
+		name string
+		d    time.Duration
+	}{{attrApp, s.App}, {attrAppOrHost, s.AppOrHost}, {attrUncertain, s.Uncertain}} {
+		if rest.d > 0 {
+			yield(rest.name, rest.d)
+		}
+	}
+}
+
+// write puts an outcome into attributes. What a span says of its time without being
+// believed does not stay beside it.
+func (n *names) write(m pcommon.Map, o *outcome) {
+	m.RemoveIf(func(k string, _ pcommon.Value) bool {
+		return strings.HasPrefix(k, semconv.AttrStallPrefix) || k == semconv.AttrGCOverlap || k == semconv.AttrFidelity
+	})
+	size := 5 // and the boot id
+	n.each(o.share, func(string, time.Duration) { size++ })
+	m.EnsureCapacity(m.Len() + size)
+	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
+	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
+	m.PutDouble(semconv.AttrCoverage, o.coverage)
+	if o.watched() {
+		m.PutStr(semconv.AttrGCOverlap, overlap(o.share.Collections))
+		m.PutStr(semconv.AttrFidelity, o.share.Fidelity.String())
+	}
+}
+
+// writer writes down what becomes of the spans of one resource.
+type writer struct {
+	a      *Attributor
+	j      *joiner
+	h      *held
+	told   plog.Logs
+	inside bool   // otelgc is in the process
+	boot   string // of the host, where the resource does not say it
+	pid    int32  // of the process: by the resource, else as it was found; 0 if neither
+}
+
+// counts reports whether the connector is to count a span that is a request.
+func (w *writer) counts(o *outcome) bool {
+	return w.h.sink.Count && !(w.a.config.Count == CountAttached && (w.inside || o.own != nil))
+}
+
+// count counts a span if it is a request.
+func (w *writer) count(s ptrace.Span, o *outcome) {
+	if o.odd {
+		w.a.lost.odd.Add(1) // a request of unknown length is in no bucket
+	} else if kind := s.Kind(); w.counts(o) && (kind == ptrace.SpanKindServer || kind == ptrace.SpanKindConsumer) {
+		w.j.sums.add(o)
+	}
+}
+
+// conclude writes down what becomes of one span.
+func (w *writer) conclude(win *window, o *outcome) {
+	w.count(win.span, o)
+	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
+		w.tell(win, o)
+	}
+	if !w.h.written() {
+		return
+	}
+	m := win.span.Attributes()
+	if o.own != nil {
+		o.own.write(&w.a.names, m)
+		return
+	}
+	w.a.names.write(m, o)
+	if w.boot != "" {
+		m.PutStr(semconv.AttrBootID, w.boot)
+	}
+}
+
+// tell appends the event of a slow span.
+func (w *writer) tell(win *window, o *outcome) {
+	if w.told.ResourceLogs().Len() == 0 {
+		rl := w.told.ResourceLogs().AppendEmpty()
+		w.h.spans.Resource().CopyTo(rl.Resource())
+		rl.ScopeLogs().AppendEmpty().Scope().SetName(scopeName)
+	}
+	r := w.told.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
+	r.SetEventName(semconv.EventSlowRequest)
+	r.SetTimestamp(win.span.StartTimestamp())
+	r.SetObservedTimestamp(win.span.EndTimestamp())
+	r.SetSeverityNumber(severity(o.share.Total))
+	r.SetTraceID(win.span.TraceID())
+	r.SetSpanID(win.span.SpanID())
+	sentence := o.share.Explain()
+	r.Body().SetStr(short(win.span.Name()) + ": " + sentence)
+	m := r.Attributes()
+	m.PutStr(semconv.AttrSentence, sentence)
+	if boot := cmp.Or(w.h.id.boot, w.boot); boot != "" {
+		m.PutStr(semconv.AttrBootID, boot)
+		if w.pid != 0 {
+			m.PutInt(semconv.AttrProcessPID, int64(w.pid))
+		}
+		if win.Start > 0 {
+			m.PutInt(semconv.AttrStart, int64(win.Start))
+			m.PutInt(semconv.AttrEnd, int64(win.End))
+			m.PutInt(semconv.AttrSlack, int64(win.off))
+		}
+	}
+	if route := text(win.span.Attributes(), semconv.AttrRoute); route != "" {
+		m.PutStr(semconv.AttrRoute, route)
+	}
+	m.PutDouble(semconv.AttrDuration, o.share.Total.Seconds())
+	m.PutStr(semconv.AttrTraceID, win.span.TraceID().String())
+	m.PutStr(semconv.AttrSpanID, win.span.SpanID().String())
+	w.a.names.write(m, o)
+}
+
+// short returns no more of a name than names are kept of.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…"
+}
+
+// severity is that of an event of so long a time, as in process.
+func severity(d time.Duration) plog.SeverityNumber {
+	switch {
+	case d < time.Millisecond:
+		return plog.SeverityNumberDebug
+	case d < 10*time.Millisecond:
+		return plog.SeverityNumberInfo
+	}
+	return plog.SeverityNumberWarn
+}
+
+// scopeName is the instrumentation scope of what is made here.
+const scopeName = "github.com/otelgc/otelgc/collector/internal/attribution"

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseSize(t *testing.T) {
+	tests := []struct {
+		in   string
+		want uint64
+		ok   bool
+	}{
+		{"1", 1, true}, {"64MiB", 64 << 20, true}, {"64M", 64 << 20, true}, {"64mb", 64 << 20, true}, {"2GiB", 2 << 30, true},
+		{"3k", 3 << 10, true}, {"10 MiB", 10 << 20, true},
+		{"", 0, false}, {"MiB", 0, false}, {"-1", 0, false}, {"1.5GiB", 0, false}, {"1TiB", 0, false}, {"99999999999GiB", 0, false}, {"1iB", 0, false},
+	}
+	for _, tt := range tests {
+		got, err := parseSize(tt.in)
+		if got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("parseSize(%q) = %d, %v, want %d and ok: %v", tt.in, got, err, tt.want, tt.ok)
+		}
+	}
+}
+
+// TestHelpNamesFlagsAsTheyAreWritten: with two dashes, and no number of a CPU that
+// is none.
+func TestHelpNamesFlagsAsTheyAreWritten(t *testing.T) {
+	for name, verb := range verbs {
+		var out bytes.Buffer
+		if err := verb(env{stdout: &out}, []string{"--help"}); !errors.Is(err, errHelp) {
+			t.Fatalf("%s --help: %v", name, err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if strings.HasPrefix(line, "  -") && !strings.HasPrefix(line, "  --") || strings.Contains(line, "default -1") {
+				t.Errorf("%s --help has the line %q", name, line)
+			}
+		}
+	}
+}

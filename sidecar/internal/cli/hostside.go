@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+
+	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/sidecar/internal/follow"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// hostSide tells the services of this host, and who collects, what the machine
+// does to the threads of one process. A nil hostSide does nothing.
+type hostSide struct {
+	log       *slog.Logger
+	process   *follow.Process
+	telemetry *telemetry.Telemetry
+	record    func(recording.Record) // nil: nothing is recorded
+	clock     stall.Clock
+	ready     chan struct{} // closed when process is there
+	over      chan struct{} // closed when nobody watches any more
+
+	// Of the goroutine that watches, and of those after it.
+	owner  stall.Owner
+	unseen []stall.Span // since the last status
+	status stall.Instant
+	at     stall.Instant // end of the last batch
+	told   hostwatch.Totals
+	totals hostwatch.Totals
+}
+
+// startHostSide watches the process pid, and tells record of it once a second; 0 is
+// none, and so is a nil record.
+func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Watch, t *telemetry.Telemetry, record func(recording.Record)) (*hostSide, error) {
+	if pid == 0 {
+		return nil, nil
+	}
+	h := &hostSide{log: log, telemetry: t, record: record, clock: clock, ready: make(chan struct{}), over: make(chan struct{})}
+	p, err := follow.Start(follow.Options{PID: pid, Clock: clock, Board: board, OnBatch: h.batch})
+	if errors.Is(err, hostwatch.ErrTarget) {
+		return nil, wrong("--target %d: %w", pid, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watch target: %w", err)
+	}
+	h.process = p
+	close(h.ready)
+	go h.await()
+	switch ok, why := p.Exact(); {
+	case ok:
+		log.Info("following the target's threads", "pid", pid)
+	case errors.Is(why, fs.ErrPermission):
+		log.Warn("the target's threads are counted, not followed: add CAP_BPF and CAP_PERFMON", "pid", pid, "why", why)
+	default:
+		log.Warn("the target's threads are counted, not followed", "pid", pid, "why", why)
+	}
+	return h, nil
+}
+
+// followed returns the watch, nil for none.
+func (h *hostSide) followed() *hostwatch.Watch {
+	if h == nil {
+		return nil
+	}
+	return h.process.Watch
+}
+
+// batch tells what happened since the last one.
+func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
+	<-h.ready
+	h.owner = owner
+	for _, v := range b.Denied {
+		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
+	}
+	first := h.status == 0
+	if first {
+		h.status = b.Span.Start
+	}
+	at := b.Span.Start
+	for _, s := range append(b.Covered, stall.Span{Start: b.Span.End, End: b.Span.End}) {
+		if s.Start > at {
+			h.unseen = append(h.unseen, stall.Span{Start: at, End: s.Start})
+		}
+		at = s.End
+	}
+	h.totals, h.at = b.Totals, b.Span.End
+	if first && b.Totals.Throttled.IsZero() {
+		h.log.Warn("whether the target is throttled cannot be seen from here: its cgroup is not below the one that is mounted", "pid", owner.PID)
+	}
+	if first && h.record != nil {
+		h.record(h.seen()) // what a report counts from
+	}
+	if h.at.Sub(h.status) >= statusEvery {
+		h.tell(h.at)
+	}
+}
+
+// await says when the target has ended: nobody follows its threads from then on,
+// nor those of the process that is started in its place.
+func (h *hostSide) await() {
+	defer close(h.over)
+	<-h.process.Done()
+	if err := h.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
+		return // we have stopped it
+	}
+	h.log.Warn("the target has ended: its threads are watched no longer, nor those of a process that takes its place", "pid", h.process.Owner().PID, "mend", "run with --target and the new PID")
+	if now := h.clock.Now(); h.at != 0 && now > h.at {
+		h.unseen = append(h.unseen, stall.Span{Start: h.at, End: now})
+		h.tell(now)
+	}
+	h.telemetry.Coverage(stall.TargetWatch, 0)
+}
+
+// evidenceOf says what decided the cause.
+func evidenceOf(v *stall.Interval) string {
+	switch v.Cause {
+	case stall.HostThrottled:
+		return "cpu.stat"
+	case stall.HostUnknown:
+		return "sched_switch; no cpu.stat"
+	case stall.HostFault:
+		return "sched_switch, major faults"
+	}
+	return "sched_switch"
+}
+
+// tell sends a status of the source up to now.
+func (h *hostSide) tell(upTo stall.Instant) {
+	now, before := &h.totals, &h.told
+	covered := now.Covered - before.Covered
+	h.telemetry.Observed(stall.TargetWatch, covered)
+	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, upTo.Sub(h.status))))
+	if n := now.Dropped - before.Dropped; n > 0 {
+		h.telemetry.Dropped("sched_event", "ring_full", n)
+	}
+	h.telemetry.Status(semconv.Status{
+		Origin: stall.TargetWatch, Since: h.status, At: upTo, Watermark: upTo, Unseen: h.unseen,
+		Dropped: now.Dropped, TargetPID: int(h.owner.PID),
+	})
+	if h.record != nil {
+		h.record(h.seen())
+	}
+	h.told, h.status, h.unseen = *now, upTo, h.unseen[:0]
+}
+
+// abandon ends the watch without a word.
+func (h *hostSide) abandon() {
+	if h != nil {
+		_ = h.process.Stop() // what is wrong with it is no news
+		<-h.over
+	}
+}
+
+// stop ends the watch and says what it saw.
+func (h *hostSide) stop() {
+	if h == nil {
+		return
+	}
+	err := h.process.Stop()
+	<-h.over
+	if err != nil && !errors.Is(err, hostwatch.ErrTarget) {
+		h.log.Warn("the watch of the target did not end in good order", "error", err)
+	}
+	if h.at > h.status {
+		h.tell(h.at)
+	}
+	h.log.Info("what the machine did to the target", hostFacts(h.seen())...)
+}

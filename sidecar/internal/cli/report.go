@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/otelgc/otelgc/sidecar/internal/report"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// runReport prints what recorded files know of stops.
+func runReport(e env, args []string) error {
+	set := flag.NewFlagSet("report", flag.ContinueOnError)
+	asJSON := set.Bool("json", false, "print one JSON document; of one file")
+	asCSV := set.Bool("csv", false, "print one row for each collection, with the columns of PerfView's GCStats; of one file")
+	asHTML := set.Bool("html", false, "print the report as a page for a browser, with nothing outside of it; of one file")
+	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule beside ours")
+	warmup := set.Duration("warmup", report.DefaultWarmup, "of a recording: its beginning, which is no part of the results")
+	kinds := set.String("kinds", "", "of a recording: the `kinds` of collection that results are claimed of, such as\nephemeral,background,full_blocking: each must have occurred")
+	workload := set.String("workload", "", "of a recording: what ran, if it does not say")
+	files, err := parseFiles(e, set, args)
+	if err != nil {
+		return err
+	}
+	o := report.Options{Warmup: *warmup, Workload: *workload}
+	if o.Kinds, err = parseKinds(*kinds); err != nil {
+		return wrong("--kinds: %w", err)
+	}
+	if *warmup < 0 {
+		return wrong("--warmup %v: want 0s or more", *warmup)
+	}
+	switch chosen := btoi(*asJSON) + btoi(*asCSV) + btoi(*asHTML) + btoi(*perfview); {
+	case chosen > 1:
+		return wrong("--json, --csv, --html and --perfview: want one of them")
+	case (*asJSON || *asCSV || *asHTML) && len(files) > 1:
+		return wrong("--json, --csv and --html: want one file, got %d", len(files))
+	}
+	show := func(r *report.Report) error { return r.Print(e.stdout) }
+	switch {
+	case *asJSON:
+		show = func(r *report.Report) error { return printJSON(e, r.Document()) }
+	case *asCSV:
+		show = func(r *report.Report) error { return r.PrintCSV(e.stdout) }
+	case *asHTML:
+		show = func(r *report.Report) error { return r.PrintHTML(e.stdout) }
+	case *perfview:
+		show = func(r *report.Report) error { return r.PrintPerfView(e.stdout) }
+	}
+	var worst error
+	for i, file := range files {
+		if i > 0 {
+			if _, err := fmt.Fprintln(e.stdout); err != nil {
+				return fmt.Errorf("print report: %w", err)
+			}
+		}
+		worst = worse(e, worst, reportOn(file, o, show))
+	}
+	return worst
+}
+
+// worse returns the one of two errors that the exit code is to tell of, and says the
+// other: each file has its line.
+func worse(e env, a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	if severity(b) > severity(a) {
+		a, b = b, a
+	}
+	complain(e.stderr, fmt.Errorf("report: %w", b))
+	return a
+}
+
+// severity orders what is wrong with a file: it is none, it is damaged, or what it
+// says is not to be believed.
+func severity(err error) int {
+	switch exitCode(err) {
+	case Wrong:
+		return 2
+	case Failed:
+		return 1
+	}
+	return 0
+}
+
+// reportOn shows the report of one file. What was whole of a damaged one is
+// shown, too.
+func reportOn(file string, o report.Options, show func(*report.Report) error) error {
+	r, err := report.ReadFile(file, o)
+	if r != nil {
+		if err := show(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case errors.Is(err, report.ErrUnknown) || errors.Is(err, report.ErrOpen):
+		return wrongArgument{err}
+	case err != nil:
+		return err
+	case r.Experiment != nil && len(r.Experiment.NotReproducible) > 0:
+		return unbelievable{fmt.Errorf("%s: NOT REPRODUCIBLE: %s", file, strings.Join(r.Experiment.NotReproducible, "; "))}
+	}
+	return nil
+}
+
+// parseKinds parses names of kinds with commas between them.
+func parseKinds(s string) (kinds []gc.Kind, err error) {
+	for name := range strings.SplitSeq(s, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		kind := gc.NoKind + 1
+		for kind < gc.NumKinds && kind.String() != name {
+			kind++
+		}
+		if kind == gc.NumKinds {
+			return nil, fmt.Errorf("parse kind %q: want ephemeral, background or full_blocking", name)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

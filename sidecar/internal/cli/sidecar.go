@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/internal/hungcall"
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// stopLimit bounds the end of run, whatever the Collector does, and however long the
+// kernel takes to end its tracing: a second where the machine is busy. What is held
+// has flushAtLeast to go out in any case.
+const (
+	stopLimit    = 4 * time.Second
+	flushAtLeast = time.Second
+)
+
+// sidecar is a run.
+type sidecar struct {
+	env
+	log       *slog.Logger
+	probe     jitterprobe.Options
+	beside    []int    // CPUs that have a probe of their own
+	boards    []string // where the board may be; none for no board
+	needBoard bool     // it was asked for by name
+	gaps      gaps.Log
+	keep      bool // the gaps, for the document
+	gapCPU    bool // on the metric of gaps, too
+	targets   targetFlags
+
+	complaints *otelenv.Complaints
+	side       *hostSide
+	dotnet     *dotnet.Watcher // nil for none
+	calls      hungcall.Limiter
+	seen       []dotnet.Summary
+	recordTo   string // a path, empty for none
+	workload   string
+	unexported *otelenv.Unexported // nil for nothing
+}
+
+func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		return nil, fmt.Errorf("start clock: %w", err)
+	}
+	s.probe.Clock = clock
+	s.complaints = otelenv.NewComplaints(s.log)
+	otel.SetErrorHandler(s.complaints)
+	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
+	if err != nil {
+		return nil, fmt.Errorf("start export: %w", err)
+	}
+	x, err := newExport(providers, clock, s.gapCPU)
+	if err != nil {
+		providers.Discard()
+		return nil, err
+	}
+	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
+	w, err := watch.Start(s.watching(x, record))
+	if err != nil {
+		err = errors.Join(err, x.close())
+		providers.Discard()                   // of what did not start nobody need hear
+		if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
+			return nil, wrong("--board: %w", err)
+		}
+		return nil, err
+	}
+	s.relax(w.Probe().Mode())
+	s.sayStart(w)
+	x.begin(w)
+	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry, record.adder()); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	wait(s.env, duration)
+	return s.end(w, x, providers, record)
+}
+
+// watching says what is watched, and who is told of it.
+func (s *sidecar) watching(x *export, record *recorder) watch.Options {
+	return watch.Options{
+		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+			o := s.probe
+			o.OnGap = onGap
+			return start(o)
+		},
+		Beside:      s.beside,
+		StartBeside: s.startBeside,
+		Boards:      s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
+		OnGap: func(g jitterprobe.Gap) {
+			if s.keep {
+				s.gaps.Add(g)
+			}
+			x.gap(g)
+			record.gap(g)
+		},
+		OnTick: func(snapshot jitterprobe.Snapshot) {
+			x.settled(snapshot)
+			record.settled(snapshot)
+		},
+		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
+			x.settledBeside(together)
+			record.settledBeside(each)
+		},
+	}
+}
+
+// startBeside starts the probe of a CPU that does not have the first one. Its
+// threshold is that of its mode.
+func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
+	return start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock, OnGap: onGap})
+}
+
+// end stops everything, and does not wait for a Collector that is dead. The error
+// is of the recording: what it was made for was not reached.
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
+	told := time.Now()
+	s.side.stop()
+	var others sync.WaitGroup
+	if s.dotnet != nil {
+		others.Go(func() { s.seen = s.dotnet.Stop() })
+	}
+	summary, err := w.Stop()
+	if err != nil {
+		s.log.Warn("the probe did not end in good order", "error", err)
+	}
+	if err := x.close(); err != nil {
+		s.log.Warn("not all events were sent", "error", err)
+	}
+	if s.unexported = p.Unexported(s.shutdown(p, flushFor(time.Since(told)))); s.unexported != nil {
+		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
+	}
+	others.Wait()
+	if n := s.calls.Left(); n > 0 {
+		s.log.Warn("looks at files of processes were given up: their file system or memory did not answer", "looks", n)
+	}
+	err = record.close(summary.Snapshot)
+	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
+	r.Limits = w.Probe().Limits()
+	s.log.Info("done", "probed", textfmt.Length(r.Observed()), "gaps", r.Gaps, "gap_time", textfmt.Length(r.GapTime),
+		"longest_gap", textfmt.Length(r.Longest.Duration()), "gaps_dropped", r.Dropped)
+	return r, err
+}
+
+// abandon stops what has started when something else did not. Nobody need hear of it.
+func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
+	s.complaints.End()
+	s.side.abandon()
+	if s.dotnet != nil {
+		s.dotnet.Stop()
+	}
+	_, err := w.Stop()
+	err = errors.Join(err, x.close())
+	p.Discard()
+	return err
+}
+
+// flushFor returns how long the providers have to end, when ending all else took so
+// long.
+func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
+
+func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
+	s.complaints.End()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return p.Shutdown(ctx)
+}
+
+func (s *sidecar) sayStart(w *watch.Watch) {
+	p := w.Probe()
+	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
+	if n := p.Note(); n != "" {
+		s.log.Warn("the probe does not run as asked", "why", n)
+	}
+	for _, l := range p.Limits() {
+		s.log.Info("causes", "limit", l.String())
+	}
+	if cpus, all := w.Beside(); len(cpus) > 0 {
+		s.log.Info("probing beside", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
+		if !all {
+			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
+		}
+	}
+	switch path, why := w.Board(); {
+	case path != "":
+		s.log.Info("writing the board", "path", path)
+	case len(s.boards) > 0:
+		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// targetFlags say which processes are watched from outside.
+type targetFlags struct {
+	target, listen, uids string
+	allocations          bool
+
+	selector dotnet.Selector // the zero one for none
+	port     dotnetipc.ListenOptions
+}
+
+func (f *targetFlags) add(set *flag.FlagSet) {
+	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes;\na Go program has its settings recorded (--record), its collections it exports itself (otelgc)")
+	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
+	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users`, too, dial that socket: numbers with commas between them, or any;\nthe mode of the socket is 0666 then, and the kernel is asked who dials; without it the mode is 0600,\nand only those of root and of the sidecar's own user may")
+	set.BoolVar(&f.allocations, "allocations", false, "sample who allocates in .NET processes, by thread: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
+}
+
+func (f *targetFlags) check() (err error) {
+	if f.allocations && f.target == "" && f.listen == "" {
+		return wrong("--allocations: want --target or --listen-diagnostics, too")
+	}
+	if f.port, err = parseUIDs(f.uids); err != nil {
+		return wrong("--listen-diagnostics-uids %s: %w", f.uids, err)
+	}
+	if f.uids != "" && f.listen == "" {
+		return wrong("--listen-diagnostics-uids: want --listen-diagnostics, too")
+	}
+	if f.target == "" {
+		return nil
+	}
+	if f.selector, err = dotnet.Parse(f.target); err != nil {
+		return wrong("--target %s: %w", f.target, err)
+	}
+	if pid := f.selector.PID(); pid != 0 {
+		if err := missing(pid); err != nil {
+			return wrong("--target %s: %w: give the PID of a running process, the name of a program, or auto", f.target, err)
+		}
+	}
+	return nil
+}
+
+// parseUIDs reads who may dial the reverse port.
+func parseUIDs(s string) (o dotnetipc.ListenOptions, err error) {
+	if s == "any" {
+		return dotnetipc.ListenOptions{AnyUser: true}, nil
+	}
+	for text := range strings.SplitSeq(s, ",") {
+		if text == "" {
+			continue
+		}
+		uid, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return o, errors.New("want numbers of users with commas between them, or any")
+		}
+		o.UIDs = append(o.UIDs, int(uid))
+	}
+	return o, nil
+}
+
+// missing says that there is certainly no process of that number.
+func missing(pid int) error {
+	if _, err := os.Stat("/proc/self"); err != nil {
+		return nil // nobody can tell
+	}
+	p, err := hostcount.Open(os.DirFS("/"), pid)
+	if err == nil {
+		p.Close()
+	}
+	if !errors.Is(err, hostcount.ErrProcess) {
+		return nil // what else is wrong is seen when it is watched
+	}
+	return err
+}
+
+// start attaches to the .NET processes; it returns nil if none is to be.
+func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*dotnet.Watcher, error) {
+	if f.target == "" && f.listen == "" {
+		return nil, nil
+	}
+	w, err := dotnet.Start(dotnet.Options{
+		Selector: f.selector, Listen: f.listen, Port: f.port, Allocations: f.allocations, Clock: clock, Log: s.log,
+		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: record.adder(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch .NET processes: %w", err)
+	}
+	return w, nil
+}
+
+// runDocument is the JSON document of run: that of its probe, what the machine
+// did to the target, the .NET processes it attached to, and what of its own telemetry
+// never reached a Collector.
+type runDocument struct {
+	gaps.Document
+	Host       *recording.Host     `json:"target_host,omitempty"`
+	Targets    []dotnet.Summary    `json:"targets,omitempty"`
+	Unexported *otelenv.Unexported `json:"not_exported,omitempty"`
+}

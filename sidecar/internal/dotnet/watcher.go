@@ -1,0 +1,214 @@
+package dotnet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Options configure a [Watcher].
+type Options struct {
+	// Selector picks among the processes of the machine; none if zero.
+	Selector Selector
+	// Listen is the path of a reverse port; none if empty. A runtime that is
+	// started with DOTNET_DiagnosticPorts=PATH,nosuspend dials it.
+	Listen string
+	// Port says whose runtimes may dial it.
+	Port dotnetipc.ListenOptions
+	// Allocations asks for who allocates, too: a sample, that costs the process
+	// an event about every 100 kB.
+	Allocations bool
+
+	Clock stall.Clock
+	Log   *slog.Logger
+	Proc  dotnetipc.Proc
+	// Followed is a watch of one of the processes that somebody else keeps; nil
+	// for none. Without it what the machine does to a process is only counted.
+	Followed *hostwatch.Watch
+	// Record is given what a recording keeps, from many goroutines, until Stop
+	// returns; nil for none. It must not block, nor call the Watcher.
+	Record func(recording.Record)
+}
+
+// Watcher watches processes.
+type Watcher struct {
+	o      Options
+	cancel context.CancelFunc
+	port   *dotnetipc.Listener
+	budget *budget
+	work   sync.WaitGroup
+	// recorder is Options.Record as it was given.
+	recorder func(recording.Record)
+
+	mu        sync.Mutex
+	known     map[dotnetipc.Identity]*process
+	named     dotnetipc.Identity // the process that was named by its number, or is it, started again
+	again     []string           // its command line
+	lived     stall.Instant      // when it was last seen alive
+	summaries []Summary
+	begun     int                            // processes so far
+	left      map[dotnetipc.Identity]Summary // over the limit, and not watched since
+	unlisted  int                            // processes without a summary
+	unnamed   bool                           // there were too many for left, which was said
+	stopped   bool                           // Stop returns: nothing is recorded any more
+}
+
+// Start begins to watch. A process that was named by its number must be there;
+// that it has no runtime yet, or does not let us in, is said in the log and
+// tried again.
+func Start(o Options) (*Watcher, error) {
+	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: newBudget(o.Clock.Now, memoryLimit())}
+	if w.recorder = o.Record; w.recorder != nil {
+		w.o.Record = w.record
+	}
+	var first dotnetipc.Identity
+	if pid := o.Selector.pid; pid != 0 {
+		var err error
+		if first, err = o.Proc.Identify(pid); err != nil {
+			return nil, err
+		}
+	}
+	if o.Listen != "" {
+		var err error
+		if w.port, err = dotnetipc.Listen(o.Listen, o.Port); err != nil {
+			return nil, err
+		}
+		o.Log.Info("listening for .NET processes", "path", o.Listen, "start_them_with", "DOTNET_DiagnosticPorts="+o.Listen+",nosuspend")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	if first.PID != 0 {
+		w.follow(ctx, first)
+	}
+	if o.Selector != (Selector{}) {
+		w.work.Go(func() { w.scan(ctx) })
+	}
+	if w.port != nil {
+		w.work.Go(func() { w.accept(ctx) })
+		w.work.Go(func() { w.tellRefused(ctx) })
+	}
+	return w, nil
+}
+
+// Stop ends all sessions in good order, exports what is held, and returns what
+// was seen, the processes that were first seen first. It takes stopWithin at
+// most: what has not ended by then is left, and named in the log.
+func (w *Watcher) Stop() []Summary {
+	w.cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.work.Wait()
+		if w.port != nil {
+			if err := w.port.Close(); err != nil {
+				w.o.Log.Warn("close the reverse port", "error", err)
+			}
+		}
+	}()
+	limit := time.NewTimer(stopWithin)
+	defer limit.Stop()
+	inTime := true
+	select {
+	case <-ended:
+	case <-limit.C:
+		inTime = false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	if !inTime {
+		w.abandon()
+	}
+	all := w.summaries
+	w.summaries = nil // what was left may still add its own
+	for _, s := range w.left {
+		all = append(all, s)
+	}
+	w.left = nil
+	if w.unlisted > 0 {
+		w.o.Log.Warn("the summary does not list all processes", "at_most", maxSummaries, "left_out", w.unlisted)
+	}
+	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Compare(a.order, b.order) })
+	return all
+}
+
+// abandon says what has not ended in time. A read of a file or a socket that the
+// kernel does not return from ends with this program only. The mutex is held.
+func (w *Watcher) abandon() {
+	var pids []int
+	for _, p := range w.known {
+		pids = append(pids, p.id.PID)
+		w.keep(Summary{PID: p.id.PID, order: p.order, Why: fmt.Sprintf("it did not let go of the sidecar within %v: what was seen of it is lost", stopWithin)})
+	}
+	slices.Sort(pids)
+	w.o.Log.Warn("not all has ended in time, and is left", "within", stopWithin.String(), "pids", pids)
+}
+
+// record hands a record on until Stop returns.
+func (w *Watcher) record(r recording.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.recorder(r)
+	}
+}
+
+// begin runs p, and end after it. It reports false if the process is watched
+// already, when end is called after that, or if there are too many.
+func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return false // a look that was under way when we were told to end
+	}
+	key := p.id
+	if key.Created == 0 {
+		key.Created = p.order // not to be told from others by its number
+	}
+	if same, known := w.known[key]; known {
+		same.after = append(same.after, end)
+		return false
+	}
+	if !w.admit(p) {
+		w.leave(key, p)
+		return false
+	}
+	if s, left := w.left[key]; left && s.Sessions > 0 {
+		w.keep(s) // it was watched before, too
+	}
+	delete(w.left, key)
+	p.after = append(p.after, end)
+	p.budget = w.budget
+	w.begun++
+	p.tape.id = w.begun
+	w.known[key] = p
+	ctx, p.cancel = context.WithCancelCause(ctx)
+	w.work.Go(func() {
+		p.run(ctx)
+		p.cancel(nil)
+		w.end(key, p)
+	})
+	return true
+}
+
+func (w *Watcher) end(key dotnetipc.Identity, p *process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.known, key)
+	for _, f := range p.after {
+		f()
+	}
+	if p.displaced && p.summary.Why == errDisplaced.Error() && w.remember(key, p.summary) {
+		return
+	}
+	w.keep(p.summary)
+}

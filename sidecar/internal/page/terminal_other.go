@@ -1,8 +1,0 @@
-//go:build !linux
-
-package page
-
-import "io"
-
-// terminal knows no terminals here.
-func terminal(io.Writer) int { return 0 }

@@ -1,0 +1,57 @@
+package textfmt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHTML(t *testing.T) {
+	var out strings.Builder
+	h := NewHTML(&out, "a <b>")
+	table := Table{Left: map[int]bool{2: true}}
+	table.Row("from", "gaps", "")
+	table.Row("<1 us", "2", "###")
+	_, _ = fmt.Fprintf(h, "WHAT %s STOPPED FOR\n\n  nothing", "x&y")
+	_, _ = fmt.Fprintln(h, " at all")
+	Heading(h, "GAPS", "10 s <observed>")
+	Item(h, "machine", "one  of\nmany")
+	Wrap(h, "  - ", "    ", "a note")
+	table.Print(h)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(out.String(), "<body>\n")
+	want := `<h2>WHAT x&amp;y STOPPED FOR</h2>
+<p>nothing at all</p>
+<h2>GAPS<small>10 s &lt;observed&gt;</small></h2>
+<p class="n"><b>machine</b> one of many</p>
+<p>a note</p>
+<table>
+<tr><td class="l">from</td><td>gaps</td><td class="l"></td></tr>
+<tr><td class="l">&lt;1 us</td><td>2</td><td class="l"><i style="width:18px"></i></td></tr>
+</table>
+</body></html>
+`
+	if d := cmp.Diff(want, body); d != "" {
+		t.Errorf("body (-want +got):\n%s", d)
+	}
+	if !strings.Contains(out.String(), "<title>a &lt;b&gt;</title>") {
+		t.Errorf("head of:\n%s", out.String())
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestHTMLToABrokenPipe(t *testing.T) {
+	h := NewHTML(broken{}, "")
+	Heading(h, strings.Repeat("x", 1<<16), "")
+	if err := h.Close(); err == nil {
+		t.Error("no error")
+	}
+}
