@@ -3,6 +3,7 @@ package otelenv
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	otelsemconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -60,7 +62,7 @@ func otherResource(ctx context.Context, other []attribute.KeyValue) (*resource.R
 // system does not tell is left out.
 func Detector() resource.Detector { return detector{root: "/"} }
 
-// detector reads the files of a machine under root.
+// detector reads the files of a machine under root, with a slash at its end.
 type detector struct{ root string }
 
 func (d detector) Detect(context.Context) (*resource.Resource, error) {
@@ -69,8 +71,10 @@ func (d detector) Detect(context.Context) (*resource.Resource, error) {
 		attribute.String(semconv.AttrRuntimeName, runtimeName()),
 		attribute.String(semconv.AttrRuntimeVersion, runtime.Version()),
 	)
-	if made, err := d.creationTime(); err == nil {
-		a = append(a, attribute.String(semconv.AttrProcessCreation, formatCreation(made)))
+	if ticks, err := proc.StartTicks(os.DirFS(d.root), "self"); err == nil {
+		if created, err := creationTime(os.DirFS(d.root), ticks); err == nil {
+			a = append(a, attribute.String(semconv.AttrProcessCreation, created))
+		}
 	}
 	return resource.NewSchemaless(a...), nil
 }
@@ -91,7 +95,17 @@ func (d detector) host() (a []attribute.KeyValue) {
 	return a
 }
 
-func formatCreation(made time.Time) string { return made.UTC().Format(time.RFC3339Nano) }
+// CreationTime returns process.creation.time of a process of this host that was
+// created that many clock ticks after the boot.
+func CreationTime(ticks uint64) (string, error) { return creationTime(os.DirFS("/"), ticks) }
+
+func creationTime(root fs.FS, ticks uint64) (string, error) {
+	at, err := proc.StartTime(root, ticks)
+	if err != nil {
+		return "", err
+	}
+	return at.UTC().Format(time.RFC3339Nano), nil
+}
 
 // runtimeName is process.runtime.name by its semantic convention: go for the
 // gc compiler, else the compiler's name.

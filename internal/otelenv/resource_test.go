@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -71,51 +70,12 @@ func TestDetectNothing(t *testing.T) {
 	}
 }
 
-func TestCreationTimeRefuses(t *testing.T) {
-	for name, c := range map[string]struct{ self, stat string }{
-		"short":     {"42 (a) S 1", procStat},
-		"empty":     {"", procStat},
-		"no number": {selfStat("soon"), procStat},
-		"negative":  {selfStat("-1"), procStat},
-		"too large": {selfStat("9223372036854775807"), procStat},
-		"no btime":  {selfStat("1"), "cpu 1\n"},
-		"bad btime": {selfStat("1"), "btime x\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := machine(t, map[string]string{"proc/self/stat": c.self, "proc/stat": c.stat})
-			if got, err := d.creationTime(); err == nil || !got.IsZero() {
-				t.Errorf("got %v, %v, want an error", got, err)
-			}
-		})
-	}
-}
-
-// TestCreationTimeSelf: this process was made before now and after the boot.
-func TestCreationTimeSelf(t *testing.T) {
-	d := detector{root: "/"}
-	made, err := d.creationTime()
-	if err != nil {
-		t.Skipf("this system does not tell: %v", err)
-	}
-	boot, err := d.bootTime()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The boot time is in whole seconds.
-	if made.Before(boot) || made.After(time.Now().Add(2*time.Second)) {
-		t.Errorf("created %v, want between the boot %v and now", made, boot)
-	}
-}
-
 // TestOther: nothing of this process gets into the telemetry of another.
 func TestOther(t *testing.T) {
 	t.Setenv("OTEL_SERVICE_NAME", "the-sidecar")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=mine")
 	t.Setenv("OTEL_SDK_DISABLED", "true")
-	created, err := CreationTime(12345)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const created = "2023-11-14T22:15:23.45Z"
 	p, err := Start(t.Context(), Options{ServiceName: "x", Other: []attribute.KeyValue{
 		attribute.String("service.name", "shop"), attribute.Int(semconv.AttrProcessPID, 7),
 		attribute.String(semconv.AttrProcessCreation, created),

@@ -1,11 +1,8 @@
 package record
 
 import (
-	"encoding/json"
-	"os"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
@@ -16,7 +13,6 @@ const lookEvery = time.Second
 
 func (r *Recorder) run() {
 	defer close(r.done)
-	r.ask()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -26,17 +22,6 @@ func (r *Recorder) run() {
 		case <-tick.C:
 			r.look(r.probe.Snapshot())
 		}
-	}
-}
-
-// ask records what the doctor says. Elsewhere than on Linux there is none.
-func (r *Recorder) ask() {
-	report, err := doctor.Run(doctor.Options{Probe: r.probe, Target: os.Getpid()})
-	if err != nil {
-		return
-	}
-	if document, err := json.Marshal(report); err == nil {
-		r.file.Add(recording.Doctor{RawMessage: document})
 	}
 }
 

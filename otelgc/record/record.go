@@ -1,8 +1,11 @@
 // Package record has a service write down what is known of it, for
 // otelgc-sidecar report: its garbage collections and other stops of the world,
-// the gaps of a probe in its own process, the settings of its runtime, the
-// machine, and what the doctor says of that. A sidecar sees the machine; what
-// share of its gaps a runtime makes itself only a probe inside of it can tell.
+// the gaps of a probe in its own process, the settings of its runtime, and the
+// machine. A sidecar sees the machine; what share of its gaps a runtime makes itself
+// only a probe inside of it can tell.
+//
+// Whether numbers of the machine can be believed, otelgc-sidecar report asks the
+// doctor: make the report on that machine, before it boots again.
 //
 // The file survives a crash up to its last second. It is that of
 // otelgc-sidecar run --record, which records what is outside.

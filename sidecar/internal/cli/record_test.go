@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,5 +162,35 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "the doctor is not asked about any more processes"); n != 1 {
 		t.Errorf("the log says %d times that there are too many, want once", n)
+	}
+}
+
+// TestDoctorOfAServicesRecording: a service cannot ask the doctor, so the report does,
+// about the machine and about the process that recorded, but about no other that has its
+// PID by now.
+func TestDoctorOfAServicesRecording(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	probe := recording.Probe{Mode: "periodic", CPU: -1}
+	for name, test := range map[string]struct {
+		began time.Time
+		pid   int
+		want  string // a check; none: an error
+	}{
+		"machine":         {time.Now(), 0, "clocksource"},
+		"process":         {time.Now(), os.Getpid(), "target.cpus"},
+		"another process": {time.Unix(0, 0), os.Getpid(), ""},
+		"no process":      {time.Now(), 1 << 22, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document, err := askForReport(recording.Environment{Started: test.began}, probe, test.pid)
+			if (err != nil) != (test.want == "") {
+				t.Fatalf("%s, %v", document, err)
+			}
+			if test.want != "" && !strings.Contains(string(document), `"`+test.want+`"`) {
+				t.Errorf("no check %s in %s", test.want, document)
+			}
+		})
 	}
 }

@@ -3,11 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/hungcall"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
@@ -122,4 +126,44 @@ func (r *recorder) answer(file *recording.Writer, target int, report *doctor.Rep
 		return
 	}
 	file.Add(recording.Doctor{RawMessage: document})
+}
+
+// askForReport asks the doctor, for the report on a recording, about this machine or
+// about a process that ran when the recording began.
+func askForReport(made recording.Environment, probe recording.Probe, pid int) (json.RawMessage, error) {
+	o := doctor.Options{Target: pid, TargetOnly: pid != 0, SelfTest: -1}
+	o.Mode, _ = jitterprobe.ParseMode(probe.Mode) // without one, as for one that spins
+	if probe.CPU >= 0 {
+		o.CPU = &probe.CPU
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), examinedIn)
+	defer cancel()
+	report, err := hungcall.Do(ctx, nil, pid, func() (*doctor.Report, error) {
+		if err := ranAt(pid, made.Started); err != nil {
+			return nil, err
+		}
+		return doctor.Run(o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(report)
+}
+
+// ranAt returns an error if the process with this PID was created after at, and is
+// another one than had the PID then.
+func ranAt(pid int, at time.Time) error {
+	if pid == 0 {
+		return nil
+	}
+	root := os.DirFS("/")
+	ticks, err := proc.StartTicks(root, strconv.Itoa(pid))
+	if err != nil {
+		return err
+	}
+	const rounding = 2 * time.Second // of the boot time, and of the tick
+	if created, err := proc.StartTime(root, ticks); err != nil || created.After(at.Add(rounding)) {
+		return fmt.Errorf("process %d: %w", pid, doctor.ErrTarget)
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func runReport(e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := report.Options{Warmup: *warmup, Workload: *workload}
+	o := report.Options{Warmup: *warmup, Workload: *workload, Doctor: askForReport}
 	if o.Kinds, err = parseKinds(*kinds); err != nil {
 		return wrong("--kinds: %w", err)
 	}

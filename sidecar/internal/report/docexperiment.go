@@ -24,6 +24,7 @@ type DocExperiment struct {
 	Summaries       map[int]Summary     `json:"summaries"`                  // by id of the runtime, of the results
 	Common          *DocGaps            `json:"gaps_of_all_cpus,omitempty"` // at once
 	Examined        bool                `json:"doctor_asked"`
+	ExaminedLater   bool                `json:"doctor_asked_later,omitempty"` // by the report: the recording has no answers
 	Failed          []string            `json:"doctor_failed,omitempty"`
 	Warned          []Warning           `json:"doctor_warned,omitempty"`
 	Unexamined      []int               `json:"doctor_not_asked_about,omitempty"` // PIDs
@@ -100,7 +101,7 @@ func (r *Report) docExperiment() *DocExperiment {
 		NotReproducible: append([]string{}, x.NotReproducible...), Machine: x.Machine, OS: x.OS,
 		Runtimes: append([]recording.Target{}, x.Targets...), Workload: x.Workload,
 		Probes: []DocProbe{}, BootID: x.BootID, Warmup: x.Warmup, Start: x.Results.Start, End: x.Results.End,
-		Pauses: map[int]DocPausesOf{}, Summaries: map[int]Summary{}, Examined: x.Examined, Failed: x.Failed, Warned: x.Warned, Unexamined: x.Unexamined,
+		Pauses: map[int]DocPausesOf{}, Summaries: map[int]Summary{}, Examined: x.Examined, ExaminedLater: x.ExaminedLater, Failed: x.Failed, Warned: x.Warned, Unexamined: x.Unexamined,
 	}
 	for _, h := range x.Hosts {
 		d.Hosts = append(d.Hosts, DocHost{h.Host, h.Over})

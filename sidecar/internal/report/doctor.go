@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // Warning is a check of the doctor that warned, and what it found.
@@ -68,6 +70,30 @@ func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
 	b.Examined = true
 }
 
+// askDoctor asks the doctor for a recording without answers, where it was made since
+// this machine booted.
+func (b *experimentBuilder) askDoctor(o Options) {
+	if boot, err := stall.BootID(); b.Examined || o.Doctor == nil || err != nil || boot != b.BootID {
+		return
+	}
+	var probe recording.Probe
+	if len(b.Probes) > 0 {
+		probe = b.Probes[0].Probe
+	}
+	document, err := o.Doctor(b.Environment, probe, 0)
+	if err != nil {
+		return
+	}
+	b.learnDoctor(document)
+	b.ExaminedLater = b.Examined
+	for i := range b.Targets {
+		b.named = true
+		if document, err := o.Doctor(b.Environment, probe, b.Targets[i].PID); err == nil {
+			b.learnDoctor(document)
+		}
+	}
+}
+
 // settleDoctor puts the answers about the machine and all processes together.
 func (b *experimentBuilder) settleDoctor() {
 	for _, pid := range slices.Sorted(maps.Keys(b.answers)) {
@@ -90,6 +116,9 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		fmt.Fprintln(w, "  found nothing that makes these numbers unbelievable")
 	default:
 		textfmt.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
+	}
+	if x.ExaminedLater {
+		fmt.Fprintln(w, "  was asked for this report, since the recording has no answers")
 	}
 	for i := range x.Warned {
 		v := &x.Warned[i]

@@ -3,12 +3,15 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestAnswersOfTheDoctor: the later of two about the machine counts, or about one
@@ -69,6 +72,52 @@ func TestAnswersOfTheDoctor(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.unexamined, x.Unexamined); diff != "" {
 				t.Errorf("not asked about (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAskedByTheReport: for a recording without answers the report asks, if the machine
+// has not booted since.
+func TestAskedByTheReport(t *testing.T) {
+	boot, err := stall.BootID()
+	if err != nil {
+		t.Skipf("needs a boot ID: %v", err)
+	}
+	list := slices.DeleteFunc(experiment(5), func(r recording.Record) bool { _, is := r.(recording.Doctor); return is })
+	here := slices.Clone(list)
+	e := here[0].(recording.Environment)
+	e.BootID = boot
+	here[0] = e
+	for name, test := range map[string]struct {
+		list  []recording.Record
+		ended bool
+		want  string
+	}{
+		"this machine":         {here, false, "was asked for this report"},
+		"a process that ended": {here, true, "was not asked about process 42"},
+		"another boot":         {list, false, "was not asked\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ask := func(made recording.Environment, probe recording.Probe, pid int) (json.RawMessage, error) {
+				if made != e || probe != spinner() {
+					t.Errorf("asked for %+v by %+v", made, probe)
+				}
+				if pid != 0 && test.ended {
+					return nil, fs.ErrNotExist
+				}
+				return json.RawMessage(fmt.Sprintf(`{"target":%d,"checks":[{"id":"swap","status":"ok"}]}`, pid)), nil
+			}
+			r := readExperiment(t, test.list, Options{Doctor: ask})
+			var text strings.Builder
+			if err := r.Print(&text); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text.String(), test.want) {
+				t.Errorf("the report lacks %q:\n%s", test.want, text.String())
+			}
+			if d := r.Document().Experiment; d.ExaminedLater != (name != "another boot") || d.Examined != d.ExaminedLater {
+				t.Errorf("examined %v, later %v", d.Examined, d.ExaminedLater)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,10 @@ type Options struct {
 	Kinds []gc.Kind
 	// Workload says what ran, if the recording does not.
 	Workload string
+	// Doctor, if not nil, returns the doctor's document about the process with a PID,
+	// or about the machine (0), for numbers of probe. It is asked for a recording that
+	// has none, as a service's has not, if the machine has not booted since.
+	Doctor func(made recording.Environment, probe recording.Probe, pid int) (json.RawMessage, error)
 }
 
 // DefaultWarmup is how long a program runs before its figures are taken for
@@ -42,10 +47,11 @@ type Experiment struct {
 	// gaps of the probes.
 	Common GapCounts
 	// Failed names the doctor's checks that failed, Warned holds those that
-	// warned; Examined says that there are answers of the doctor at all.
-	Examined bool
-	Failed   []string
-	Warned   []Warning
+	// warned; Examined says that there are answers of the doctor at all, and
+	// ExaminedLater that they are of the time of the report.
+	Examined, ExaminedLater bool
+	Failed                  []string
+	Warned                  []Warning
 	// Unexamined are the PIDs of targets that the doctor was not asked about.
 	Unexamined []int
 	// Ended says that the recorder closed the file: else it was cut off, or goes on.

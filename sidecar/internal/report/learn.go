@@ -101,6 +101,7 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	b.settleGaps()
 	b.settleWatched()
 	b.settleHosts()
+	b.askDoctor(o)
 	b.settleDoctor()
 	for _, c := range b.Collections {
 		if c.Incomplete != "" {
