@@ -21,7 +21,8 @@ func TestHeldIsBounded(t *testing.T) {
 			{Index: each * i, Cycles: 1, Start: gc.Known(at), End: gc.Known(at)},
 			{Index: each*i + 1, Cycles: 1, Start: gc.Known(at), End: gc.Known(at)},
 		}, []gcwatch.Bucket{{Count: 1}})
-		s.hold([]stall.Interval{{Start: at, End: at}, {Start: at, End: at}})
+		v := stall.Interval{Start: at, End: at, Cause: stall.RuntimeSuspension}
+		s.hold([]stall.Interval{v, v})
 	}
 	if diff := cmp.Diff([]int{mostHeld, mostHeld}, []int{len(r.held), len(s.held)}); diff != "" {
 		t.Errorf("collections and stops that are held (-want +got):\n%s", diff)

@@ -21,7 +21,7 @@ func (m *Monitor) loop() {
 		case <-m.kicked:
 		}
 		m.turn(m.clock.Now())
-		m.turns.End()
+		m.turns.end()
 		if now := m.pace(); now != every {
 			every = now
 			tick.Reset(every)
@@ -41,7 +41,7 @@ func (m *Monitor) pace() time.Duration {
 // turned waits for one whole turn of the loop.
 func (m *Monitor) turned(ctx context.Context) error {
 	for range 2 { // one under way may be past what is meant
-		over := m.turns.Over()
+		over := m.turns.over()
 		m.kick()
 		if err := m.wait(ctx, over); err != nil {
 			return err

@@ -46,6 +46,8 @@ type Monitor struct {
 	kind      gc.Kind // of every collection of this process
 
 	watcher     *gcwatch.Watcher
+	watching    chan struct{} // closed when the watcher has nothing more to say
+	batches     *turns        // of the watcher
 	cycle       cycleSource
 	book        *book
 	exact       *exact
@@ -74,9 +76,9 @@ type Monitor struct {
 	wall     atomic.Int64 // offset of wall time, ns
 
 	kicked  chan struct{}
-	turns   *gcwatch.Turns // of the loop
-	lately  atomic.Int64   // Instant of the last of them
-	waiting atomic.Int32   // who wait in Flush
+	turns   *turns       // of the loop
+	lately  atomic.Int64 // Instant of the last of them
+	waiting atomic.Int32 // who wait in Flush
 	quit    chan struct{}
 	wg      sync.WaitGroup
 	once    sync.Once
@@ -144,8 +146,8 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.boards, clock),
 		kicked: make(chan struct{}, 1),
-		turns:  gcwatch.NewTurns(),
-		quit:   make(chan struct{}),
+		turns:  newTurns(), batches: newTurns(),
+		quit: make(chan struct{}),
 	}
 	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
 	m.outside = home{m: m, slot: noSlot}
@@ -183,12 +185,9 @@ func (m *Monitor) run(c config) error {
 			return err
 		}
 	}
-	watcher, err := gcwatch.Start(gcwatch.Options{Clock: m.clock, OnNotice: m.onNotice})
-	if err != nil {
+	if err := m.watch(); err != nil {
 		return err
 	}
-	m.watcher = watcher
-	m.watcher.Flush() // sums count from here
 	m.pause.start(m.panics)
 	m.slow.start(m.panics)
 	m.wg.Go(m.loop)

@@ -1,12 +1,14 @@
 package otelgc
 
 import (
+	"context"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // cycleSource is what cycle fidelity knows, in the form the join takes.
@@ -14,57 +16,83 @@ type cycleSource struct {
 	log     *stall.Log
 	buckets []gcwatch.Bucket // pauses counted since the newest collection
 	base    gcwatch.Totals   // at Start
-	begun   bool
 }
 
-// onNotice takes in what the watcher saw. It runs on the watcher's goroutine. The
-// first notice, of Start, says what sums count from: what is in it was before.
-func (m *Monitor) onNotice(n *gcwatch.Notice) {
-	c := &m.cycle
-	if !c.begun {
-		c.begun, c.base = true, n.Totals
-		m.first = n.Totals.Cycles
-		c.log.Advance(n.Watermark)
-		m.totals(&n.Totals)
-		return
+// watch begins to watch the collections of this process. The first batch is the
+// baseline that sums count from.
+func (m *Monitor) watch() error {
+	watcher, err := gcwatch.New(gcwatch.Options{Clock: m.clock})
+	if err != nil {
+		return err
 	}
-	for _, s := range n.Unseen {
-		c.log.MarkUnseen(s)
+	watcher.Flush()
+	b, err := watcher.Next(context.Background())
+	if err != nil {
+		return err
 	}
-	for i := range n.Collections {
-		m.begins.addCycle(n.Collections[i].Pauses)
-		for _, p := range n.Collections[i].Pauses {
-			c.log.Add(pauseInterval(p))
+	m.watcher, m.watching = watcher, make(chan struct{})
+	totals := &watcher.Observations().Totals
+	m.cycle.base, m.first = *totals, totals.Cycles
+	m.cycle.log.Advance(b.Watermark)
+	m.totals(totals)
+	go func() {
+		defer close(m.watching)
+		for {
+			b, err := watcher.Next(context.Background())
+			if err != nil {
+				return // io.EOF: it is closed
+			}
+			m.learnCycles(&b, watcher.Observations())
+			m.batches.end()
+		}
+	}()
+	return nil
+}
+
+// flushCycles waits until all collections that have ended by now are known.
+func (m *Monitor) flushCycles(ctx context.Context) error {
+	for range 2 { // a batch under way may have been read before
+		over := m.batches.over()
+		m.watcher.Flush()
+		select {
+		case <-over:
+		case <-m.watching:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	for _, v := range n.Suspensions {
-		c.log.Add(v)
-	}
-	m.suspensions.hold(n.Suspensions)
-	m.tel.Dropped("suspension", "limit", n.SuspensionsDropped)
-	c.log.Advance(n.Watermark)
-	for _, b := range n.GCPauses {
-		m.tel.GoPauses(b.Middle, b.Count)
-	}
-	for _, b := range n.GCStopping {
-		m.tel.Suspends(n.Kind, b.Middle, b.Count)
-	}
-	c.buckets = append(c.buckets, n.GCPauses...)
-	if len(n.Collections) > 0 {
-		m.reconciler.hold(n.Collections, c.buckets)
-		c.buckets = c.buckets[:0]
-	}
-	m.totals(&n.Totals)
-	m.kick()
+	return nil
 }
 
-// pauseInterval spreads a pause to where it may lie: in fidelity cycle that is
-// its slack.
-func pauseInterval(p gc.Pause) stall.Interval {
-	return stall.Interval{
-		Start: p.Start, End: p.End, Slack: p.Slack,
-		Cause: stall.GCPause, Origin: stall.GCWatch, CPU: -1,
+// learnCycles takes in what the watcher saw. It runs on the watcher's goroutine.
+func (m *Monitor) learnCycles(b *source.Batch, o *gcwatch.Observations) {
+	c := &m.cycle
+	for _, s := range b.Unseen {
+		c.log.MarkUnseen(s)
 	}
+	for i := range b.Collections {
+		m.begins.addCycle(b.Collections[i].Pauses)
+	}
+	for _, v := range b.Intervals {
+		c.log.Add(v)
+	}
+	m.suspensions.hold(b.Intervals)
+	m.tel.Dropped("suspension", "limit", b.Lost.Count)
+	c.log.Advance(b.Watermark)
+	for _, h := range o.GCPauses {
+		m.tel.GoPauses(h.Middle, h.Count)
+	}
+	for _, h := range o.GCStopping {
+		m.tel.Suspends(o.Kind, h.Middle, h.Count)
+	}
+	c.buckets = append(c.buckets, o.GCPauses...)
+	if len(b.Collections) > 0 {
+		m.reconciler.hold(b.Collections, c.buckets)
+		c.buckets = c.buckets[:0]
+	}
+	m.totals(&o.Totals)
+	m.kick()
 }
 
 // totals replaces what the observable counters read.

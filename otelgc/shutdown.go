@@ -13,7 +13,9 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	m.watcher.Flush()
+	if err := m.flushCycles(ctx); err != nil {
+		return err
+	}
 	m.waiting.Add(1)
 	defer m.waiting.Add(-1)
 	came := m.came()
@@ -23,7 +25,7 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	// The time is the loop's: who calls may be in a bubble, with a time of its own.
 	now := stall.Instant(m.lately.Load())
 	for !m.took(came) || m.reconciler.waiting(now) {
-		if err := m.wait(ctx, m.turns.Over()); err != nil || isClosed(m.quit) {
+		if err := m.wait(ctx, m.turns.over()); err != nil || isClosed(m.quit) {
 			return err
 		}
 	}
@@ -74,7 +76,8 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 func (m *Monitor) stop(ctx context.Context) {
 	if m.watcher != nil {
 		m.exact.stop()
-		m.watcher.Stop()
+		_ = m.watcher.Close() // it has no error
+		<-m.watching
 	}
 	if m.inner.probe != nil {
 		m.inner.probe.Stop()

@@ -21,12 +21,16 @@ type suspensions struct {
 	lost    forgone       // over mostHeld, not yet told
 }
 
-// hold keeps what the watcher saw. Where a stop lies it knows only within the
-// slack.
+// hold keeps the stops that the watcher saw. Where one lies it knows only within
+// the slack.
 func (s *suspensions) hold(list []stall.Interval) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = append(s.held, list...)
+	for _, v := range list {
+		if v.Cause == stall.RuntimeSuspension {
+			s.held = append(s.held, v)
+		}
+	}
 	if over := len(s.held) - mostHeld; over > 0 {
 		for i := range s.held[:over] {
 			s.lost.add(1, reachOf(&s.held[i]))

@@ -185,7 +185,9 @@ func TestSuspensionWithoutTheTracer(t *testing.T) {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
 	}
-	m.watcher.Flush()
+	if err := m.flushCycles(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	shutdown(t, m)
 	count := uint64(0)
 	h, _ := r.metrics(t)[semconv.MetricSuspensionDuration].(metricdata.Histogram[float64])

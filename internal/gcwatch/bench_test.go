@@ -13,17 +13,17 @@ import (
 // an exporter of runtime metrics does. The ratios are peer to notice of a poll.
 func BenchmarkNotice(b *testing.B) {
 	settle(b)
-	w := steady(b, func(*Notice) {})
+	w := steady(b)
 	for range 3 {
 		runtime.GC()
-		w.deliver()
+		w.look()
 	}
 	var peer, cycle time.Duration
 	const cycles = 100
 	for range cycles {
 		runtime.GC()
 		start := time.Now()
-		w.deliver()
+		w.look()
 		cycle += time.Since(start)
 	}
 	start := time.Now()
@@ -44,7 +44,7 @@ func BenchmarkNotice(b *testing.B) {
 	every := time.Since(start) / 1000
 	b.ReportAllocs()
 	for b.Loop() {
-		w.deliver()
+		w.look()
 	}
 	b.ReportMetric(float64(cycle.Nanoseconds())/cycles, "ns/cycle-notice")
 	own := float64(b.Elapsed().Nanoseconds()) / float64(b.N)

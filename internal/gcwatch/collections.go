@@ -8,36 +8,35 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// deliver takes a reading and hands out what is new in it.
-func (w *Watcher) deliver() {
+// look takes a reading, and makes a batch and observations of what is new in it.
+func (w *Watcher) look() {
 	w.prev, w.cur = w.cur, w.prev
 	w.reader.read(w.cur)
-	n, now, old := &w.notice, w.cur, w.prev
-	n.reset()
-	n.Kind = w.kind
-	n.Cycles = uint64(now.cycles - old.cycles)
+	now, old := w.cur, w.prev
+	w.reset()
+	w.seen.Kind = w.kind
+	w.seen.Cycles = uint64(now.cycles - old.cycles)
 
 	v := w.ledger.judge(now, old)
 	ended := w.collect(v)
 	w.advance(v, ended)
-	n.Watermark = w.mark.at
+	w.batch.Watermark = w.mark.at
 	if v == balanced {
 		w.ledger.rebase(now, true)
 	}
 
-	if n.Cycles > 0 {
+	if w.seen.Cycles > 0 {
 		w.left = heapLeft{now.live, now.allocBytes, w.lastEnd}
 	}
 	w.differences()
 	w.totals()
-	w.onNotice(n)
 }
 
 // collect makes the records of the cycles that ended since the last reading.
 // It returns the earliest at which the newest of them can have ended, zero if
 // there was none.
 func (w *Watcher) collect(v verdict) (ended stall.Instant) {
-	k := w.notice.Cycles
+	k := w.seen.Cycles
 	if k == 0 {
 		return 0
 	}
@@ -62,7 +61,7 @@ func (w *Watcher) overflow(n uint64, trigger gc.Trigger) {
 	}
 	w.index += n
 	w.missed += n
-	w.notice.Collections = append(w.notice.Collections, gc.Collection{
+	w.batch.Collections = append(w.batch.Collections, gc.Collection{
 		Index: w.index, Cycles: int(n), Kind: w.kind, Trigger: trigger,
 		Origin: stall.GCWatch, Fidelity: stall.Cycle,
 	})
@@ -71,7 +70,7 @@ func (w *Watcher) overflow(n uint64, trigger gc.Trigger) {
 	if p := w.reader.stats.PauseEnd; len(p) > 0 {
 		end, _ = w.reader.wall.instant(p[len(p)-1].UnixNano(), stall.Span{Start: w.lastEnd, End: end})
 	}
-	w.notice.unseen(stall.Span{Start: w.mark.at, End: end})
+	w.unseen(stall.Span{Start: w.mark.at, End: end})
 }
 
 // record makes the record of one cycle, age cycles before the newest. alone
@@ -93,7 +92,12 @@ func (w *Watcher) record(age int, trigger gc.Trigger, alone bool) (ended stall.I
 		w.pauses = c.whole(w.pauses)
 	}
 	w.index++
-	w.notice.Collections = append(w.notice.Collections, gc.Collection{
+	for _, p := range w.pauses[mine:] {
+		w.batch.Intervals = append(w.batch.Intervals, stall.Interval{
+			Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: stall.GCWatch, CPU: -1, Ref: w.index,
+		})
+	}
+	w.batch.Collections = append(w.batch.Collections, gc.Collection{
 		Index: w.index, Cycles: 1, Kind: w.kind, Trigger: trigger,
 		End:       gc.Known(end),
 		Pauses:    w.pauses[mine:len(w.pauses):len(w.pauses)],
@@ -136,9 +140,9 @@ func (w *Watcher) trigger(k uint64) gc.Trigger {
 // newest adds what the runtime keeps of the newest cycle only. It is left out
 // where the reading mixes it with another cycle's.
 func (w *Watcher) newest(v verdict, k uint64) {
-	c := &w.notice.Collections[len(w.notice.Collections)-1]
-	if w.bornKnown {
-		if lived := c.End.Or(0).Sub(w.born); lived > 0 {
+	c := &w.batch.Collections[len(w.batch.Collections)-1]
+	if w.startKnown {
+		if lived := c.End.Or(0).Sub(w.started); lived > 0 {
 			c.PauseUtilization = gc.Known(min(1, float64(w.cur.pauseTotal)/float64(lived)))
 		}
 	}
@@ -156,7 +160,7 @@ func (w *Watcher) newest(v verdict, k uint64) {
 	c.Estimated |= gc.FieldHeapBefore
 	c.CPU = w.cur.cpu.since(&w.prev.cpu)
 	// Assist, dedicated and idle time are counted when a cycle ends, pauses
-	// when they are over: the first one may have been in an earlier notice, or
+	// when they are over: the first one may have been in an earlier batch, or
 	// be the next cycle's.
 	if v == balanced && w.ledger.sound && w.ledger.cycles == 1 {
 		c.CPU = w.cur.cpu.since(&w.ledger.base.cpu)

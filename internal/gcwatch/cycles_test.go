@@ -15,19 +15,14 @@ func TestNoCycleIsMissed(t *testing.T) {
 	clock := newClock(t)
 	runtime.GC()
 	var j journal
-	w, err := Start(Options{Clock: clock, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+	w := start(t, Options{Clock: clock})
 	from := clock.Now()
-	w.Flush()
+	j.look(t, w)
 	var before, after debug.GCStats
 	debug.ReadGCStats(&before)
-	j.mu.Lock()
 	first := j.last.Cycles
 	seen := len(j.collections)
-	j.mu.Unlock()
+	stop := follow(t, w, 0, j.note)
 	if uint64(before.NumGC) != first {
 		t.Skipf("a cycle ended between a reading of the watcher (%d) and one of the test (%d)", first, before.NumGC)
 	}
@@ -36,12 +31,12 @@ func TestNoCycleIsMissed(t *testing.T) {
 		runtime.GC()
 	}
 	allocate(automatic)
-	w.Stop()
+	stop()
 	debug.ReadGCStats(&after)
 	to := clock.Now()
 
 	if got := uint64(after.NumGC) - j.last.Cycles; got > 1 {
-		t.Fatalf("cycles that ended after Stop: got %d, want at most one that the storm left behind", got)
+		t.Fatalf("cycles that ended after Close: got %d, want at most one that the storm left behind", got)
 	}
 	checkCollections(t, j.collections[seen:], first, j.last.Cycles, stall.Span{Start: from, End: to})
 	var sum time.Duration
@@ -55,7 +50,7 @@ func TestNoCycleIsMissed(t *testing.T) {
 	if sum != want && j.last.Missed == 0 {
 		t.Errorf("sum of the pauses: got %v, want %v", sum, want)
 	}
-	t.Logf("%d cycles in %d notices, %d spans unseen", len(j.collections)-seen, j.notices, len(j.unseen))
+	t.Logf("%d cycles in %d batches, %d spans unseen", len(j.collections)-seen, j.batches, len(j.unseen))
 }
 
 func checkCollections(t *testing.T, list []gc.Collection, first, last uint64, run stall.Span) {
@@ -93,30 +88,30 @@ func checkCollections(t *testing.T, list []gc.Collection, first, last uint64, ru
 	t.Logf("%d of %d cycles with both pauses", split, len(list))
 }
 
-// steady is a watcher without its goroutine, so that a test can drive it.
-func steady(t testing.TB, note func(*Notice)) *Watcher {
-	w, err := newWatcher(Options{Clock: newClock(t), OnNotice: note})
+// steady is a watcher whose looks a test takes itself.
+func steady(t testing.TB) *Watcher {
+	w, err := newWatcher(Options{Clock: newClock(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.begin()
-	w.deliver()
+	w.look()
 	return w
 }
 
-func TestNoticeDoesNotAllocate(t *testing.T) {
+func TestLookDoesNotAllocate(t *testing.T) {
 	settle(t)
 	var cycles uint64
-	w := steady(t, func(n *Notice) { cycles += n.Cycles })
-	cycle := func() { runtime.GC(); w.deliver() }
+	w := steady(t)
+	cycle := func() { runtime.GC(); w.look(); cycles += w.seen.Cycles }
 	for range 20 {
 		cycle() // grows what it keeps
 	}
 	// runtime.GC and the tests' own goroutines may allocate now and then.
 	if got := testing.AllocsPerRun(50, cycle); got != 0 {
-		t.Errorf("allocations per notice of a cycle: got %v, want 0", got)
+		t.Errorf("allocations per look at a cycle: got %v, want 0", got)
 	}
-	if got := testing.AllocsPerRun(50, w.deliver); got != 0 {
+	if got := testing.AllocsPerRun(50, w.look); got != 0 {
 		t.Errorf("allocations per poll: got %v, want 0", got)
 	}
 	if cycles < 70 {
@@ -127,12 +122,13 @@ func TestNoticeDoesNotAllocate(t *testing.T) {
 func TestOverflowOfTheRing(t *testing.T) {
 	settle(t)
 	var j journal
-	w := steady(t, j.note)
+	w := steady(t)
 	const k = ringSize + 10
 	for range k {
 		runtime.GC()
 	}
-	w.deliver()
+	w.look()
+	j.note(&w.batch, &w.seen)
 	if j.cycles != k || len(j.collections) != ringSize+1 {
 		t.Fatalf("got %d cycles in %d records, want %d in %d", j.cycles, len(j.collections), k, ringSize+1)
 	}

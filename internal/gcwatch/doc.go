@@ -1,4 +1,4 @@
-// Package gcwatch watches the garbage collections of this process: one notice
+// Package gcwatch watches the garbage collections of this process: one batch
 // per cycle, or per few cycles that came too fast, and none is missed.
 //
 // # What it reads

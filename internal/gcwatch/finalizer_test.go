@@ -13,11 +13,7 @@ import (
 func TestFinalizersAreHeldUp(t *testing.T) {
 	settle(t)
 	var j journal
-	w, err := Start(Options{Clock: newClock(t), Poll: time.Millisecond, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+	stop := follow(t, start(t, Options{Clock: newClock(t), Poll: time.Millisecond}), 0, j.note)
 	first := cyclesTotal()
 	entered, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
@@ -38,9 +34,7 @@ func TestFinalizersAreHeldUp(t *testing.T) {
 		runtime.GC()
 	}
 	want := cyclesTotal() - first
-	w.Flush()
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	stop()
 	if j.cycles != want {
 		t.Errorf("got %d cycles, want %d", j.cycles, want)
 	}
@@ -52,23 +46,23 @@ func TestCountersWrap(t *testing.T) {
 	settle(t)
 	runtime.GC()
 	runtime.GC()
-	w := steady(t, func(*Notice) {})
+	w := steady(t)
 	w.prev.cycles, w.cur.cycles = math.MaxUint32-1, 2
 	w.prev.forced, w.cur.forced = math.MaxUint32, 1
 	w.index, w.automatic = math.MaxUint32-1, math.MaxUint32-1-1000
 	w.reader.later, w.reader.stats.Pause = 0, w.reader.stats.Pause[:2]
-	w.notice.reset()
-	w.notice.Cycles = uint64(w.cur.cycles - w.prev.cycles)
+	w.reset()
+	w.seen.Cycles = uint64(w.cur.cycles - w.prev.cycles)
 	w.collect(pending)
 	w.totals()
-	list, sum := w.notice.Collections, 0
+	list, sum := w.batch.Collections, 0
 	for _, c := range list {
 		sum += c.Cycles
 	}
 	if len(list) != 3 || sum != 4 || list[0].Cycles != 2 || list[2].Index != math.MaxUint32+3 {
 		t.Errorf("got %+v, want two cycles in one record and two of their own", list)
 	}
-	got := w.notice.Totals
+	got := w.seen.Totals
 	if got.Cycles != math.MaxUint32+3 || got.Forced != 1002 || got.Automatic+got.Forced != got.Cycles || got.Missed != 2 {
 		t.Errorf("totals: got %+v", got)
 	}

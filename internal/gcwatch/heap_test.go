@@ -17,20 +17,19 @@ var kept [][]byte
 func TestHeapBeforeAForcedCycle(t *testing.T) {
 	settle(t) // GOGC=off: there is no goal, and no goal may be told
 	t.Cleanup(func() { kept = nil })
-	var j journal
-	w := steady(t, j.note)
+	w := steady(t)
 	grow := func(n int) {
 		for range n {
 			kept = append(kept, make([]byte, 1<<20))
-			w.deliver()
+			w.look()
 		}
 	}
-	for _, first := range []string{"the first after Start", "one that followed a cycle"} {
+	for _, first := range []string{"the first after New", "one that followed a cycle"} {
 		grow(32)
 		want := objectsNow()
 		runtime.GC()
-		w.deliver()
-		c := j.collections[len(j.collections)-1]
+		w.look()
+		c := w.batch.Collections[len(w.batch.Collections)-1]
 		if got, ok := c.HeapBefore.Get(); !ok || got < want*9/10 || got > want*11/10 {
 			t.Errorf("%s: heap before %d, known %v, want about %d", first, got, ok, want)
 		}
@@ -71,12 +70,11 @@ func TestHeapBeforeByTrigger(t *testing.T) {
 // TestGoalThatIsTakenAway turns the collector off and on while it is watched.
 func TestGoalThatIsTakenAway(t *testing.T) {
 	settle(t)
-	var j journal
-	w := steady(t, j.note)
+	w := steady(t)
 	debug.SetGCPercent(100)
 	allocate(1)
-	w.deliver()
-	for _, c := range j.collections {
+	w.look()
+	for _, c := range w.batch.Collections {
 		if before := c.HeapBefore.Or(0); before >= noGoal {
 			t.Errorf("heap before: %d bytes", before)
 		}

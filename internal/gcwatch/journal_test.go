@@ -1,15 +1,19 @@
 package gcwatch
 
 import (
+	"context"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 func TestMain(m *testing.M) { noleak.Main(m) }
@@ -37,7 +41,7 @@ func settle(t testing.TB) {
 	t.Cleanup(func() { debug.SetGCPercent(old) })
 }
 
-// journal keeps what notices said.
+// journal keeps what batches said.
 type journal struct {
 	mu          sync.Mutex
 	cycles      uint64
@@ -45,26 +49,77 @@ type journal struct {
 	suspensions []stall.Interval
 	unseen      []stall.Span
 	marks       []stall.Instant
-	notices     int
+	batches     int
 	gcPauses    uint64
 	last        Totals
 }
 
-func (j *journal) note(n *Notice) {
+func (j *journal) note(b *source.Batch, o *Observations) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.notices++
-	j.cycles += n.Cycles
-	for i := range n.Collections {
-		j.collections = append(j.collections, n.Collections[i].Clone())
+	j.batches++
+	j.cycles += o.Cycles
+	for i := range b.Collections {
+		j.collections = append(j.collections, b.Collections[i].Clone())
 	}
-	j.suspensions = append(j.suspensions, n.Suspensions...)
-	j.unseen = append(j.unseen, n.Unseen...)
-	j.marks = append(j.marks, n.Watermark)
-	for _, b := range n.GCPauses {
+	for _, v := range b.Intervals {
+		if v.Cause == stall.RuntimeSuspension {
+			j.suspensions = append(j.suspensions, v)
+		}
+	}
+	j.unseen = append(j.unseen, b.Unseen...)
+	j.marks = append(j.marks, b.Watermark)
+	for _, b := range o.GCPauses {
 		j.gcPauses += b.Count
 	}
-	j.last = n.Totals
+	j.last = o.Totals
+}
+
+// look notes what is known now. It is for who calls Next himself.
+func (j *journal) look(t testing.TB, w *Watcher) {
+	t.Helper()
+	w.Flush()
+	b, err := w.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.note(&b, w.Observations())
+}
+
+// follow notes all that w yields, with a rest after each batch. What it returns
+// closes w, and waits until that is over.
+func follow(t testing.TB, w *Watcher, rest time.Duration, note func(*source.Batch, *Observations)) (stop func()) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			b, err := w.Next(context.Background())
+			if err != nil {
+				if err != io.EOF {
+					t.Errorf("next: %v", err)
+				}
+				return
+			}
+			note(&b, w.Observations())
+			time.Sleep(rest)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		if err := w.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		done.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func start(t testing.TB, o Options) *Watcher {
+	t.Helper()
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 var garbage [64][]byte

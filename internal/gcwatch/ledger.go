@@ -21,7 +21,7 @@ import (
 type ledger struct {
 	base   reading
 	sound  bool // no cycle was in progress at the base, for all that is known
-	hidden bool // a stop before the base may belong to a cycle that no notice reported
+	hidden bool // a stop before the base may belong to a cycle that no batch reported
 	edges  []Bucket
 	cycles uint32 // ended since the base, at the newest reading
 	// first is where the one stop of a cycle in progress lies, if a reading
@@ -69,7 +69,7 @@ func (l *ledger) judge(now, prev *reading) verdict {
 	}
 	// With a base that was wrong, a hidden stop may stand for a left over one
 	// of the same length: the sum cannot tell, and the watermark then passes
-	// one stop that the next notice reports.
+	// one stop that the next batch reports.
 	paused := now.pauseTotal - l.base.pauseTotal
 	least, most := l.leftOver(now, paused, stops-need)
 	switch {

@@ -96,18 +96,20 @@ func somewhere(s stall.Span, d time.Duration) (start stall.Instant, slack time.D
 	return s.End.Add(-d - room/2), room - room/2
 }
 
-// maxSuspensions bounds the stops not for the collector that one notice places.
+// maxSuspensions bounds the stops not for the collector that one batch places.
 const maxSuspensions = 64
 
 // suspensions appends stops that lie somewhere in s, and returns the number of
 // those that found no room.
 func suspensions(of []Bucket, s stall.Span, to []stall.Interval) (list []stall.Interval, dropped uint64) {
+	room := maxSuspensions
 	for _, b := range of {
 		for n := b.Count; n > 0; n-- {
-			if len(to) == maxSuspensions {
+			if room == 0 {
 				dropped += n
 				break
 			}
+			room--
 			d := min(time.Duration(b.Middle*1e9), s.Duration())
 			start, slack := somewhere(s, d)
 			to = append(to, stall.Interval{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // TestPausesLieInTheirCycle encloses each forced cycle by two instants. What a
@@ -18,22 +19,18 @@ func TestPausesLieInTheirCycle(t *testing.T) {
 	clock := newClock(t)
 	type told struct {
 		c    gc.Collection
-		mark stall.Instant // of the notice before
+		mark stall.Instant // of the batch before
 	}
 	var list []told
 	var unseen []stall.Span
 	var mark stall.Instant
-	w, err := Start(Options{Clock: clock, Poll: time.Millisecond, OnNotice: func(n *Notice) {
-		for i := range n.Collections {
-			list = append(list, told{n.Collections[i].Clone(), mark})
+	stop := follow(t, start(t, Options{Clock: clock, Poll: time.Millisecond}), 0, func(b *source.Batch, _ *Observations) {
+		for i := range b.Collections {
+			list = append(list, told{b.Collections[i].Clone(), mark})
 		}
-		unseen = append(unseen, n.Unseen...)
-		mark = n.Watermark
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+		unseen = append(unseen, b.Unseen...)
+		mark = b.Watermark
+	})
 	const cycles = 200
 	var bounds [cycles]stall.Span
 	for i := range bounds {
@@ -44,7 +41,7 @@ func TestPausesLieInTheirCycle(t *testing.T) {
 			time.Sleep(2 * time.Millisecond) // lets polls come between
 		}
 	}
-	w.Stop()
+	stop()
 	if len(list) != cycles {
 		t.Fatalf("collections: got %d, want %d", len(list), cycles)
 	}

@@ -39,13 +39,13 @@ func (c *CPUTotals) since(old *CPUTotals) gc.CPU {
 	}
 }
 
-// totals fills the notice's absolute figures. The runtime's 32-bit counts of
+// totals fills in the absolute figures. The runtime's 32-bit counts of
 // cycles wrap; these do not.
 func (w *Watcher) totals() {
 	now := w.cur
 	forced := uint64(now.forced - w.prev.forced)
-	w.automatic += w.notice.Cycles - forced
-	w.notice.Totals = Totals{
+	w.automatic += w.seen.Cycles - forced
+	w.seen.Totals = Totals{
 		Cycles: w.index, Automatic: w.automatic, Forced: w.index - w.automatic,
 		PauseTotal: now.pauseTotal, AllocatedBytes: now.allocBytes, CPU: now.cpu,
 		Missed: w.missed,
@@ -54,15 +54,15 @@ func (w *Watcher) totals() {
 
 // differences fills what happened between the two readings.
 func (w *Watcher) differences() {
-	n, now, old, edges := &w.notice, w.cur, w.prev, w.ledger.edges
-	n.GCPauses = now.gcTotal.since(&old.gcTotal, edges, n.GCPauses)
-	n.GCStopping = now.gcStopping.since(&old.gcStopping, edges, n.GCStopping)
-	n.OtherPauses = now.otherTotal.since(&old.otherTotal, edges, n.OtherPauses)
+	o, now, old, edges := &w.seen, w.cur, w.prev, w.ledger.edges
+	o.GCPauses = now.gcTotal.since(&old.gcTotal, edges, o.GCPauses)
+	o.GCStopping = now.gcStopping.since(&old.gcStopping, edges, o.GCStopping)
+	o.OtherPauses = now.otherTotal.since(&old.otherTotal, edges, o.OtherPauses)
 
 	span := stall.Span{Start: w.otherFrom, End: now.end}
-	n.Suspensions, n.SuspensionsDropped = suspensions(n.OtherPauses, span, n.Suspensions)
-	if n.SuspensionsDropped > 0 {
-		n.unseen(span)
+	w.batch.Intervals, w.batch.Lost.Count = suspensions(o.OtherPauses, span, w.batch.Intervals)
+	if w.batch.Lost.Count > 0 {
+		w.unseen(span)
 	}
 	if now.otherSettled {
 		w.otherFrom = now.begin

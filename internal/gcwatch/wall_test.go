@@ -16,7 +16,8 @@ func TestWallStep(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -3 * time.Millisecond} {
 		t.Run(step.String(), func(t *testing.T) {
 			var j journal
-			w := steady(t, j.note)
+			w := steady(t)
+			look := func() { w.look(); j.note(&w.batch, &w.seen) }
 			var at stall.Instant // of the step
 			measure, read := w.reader.wall.measure, w.reader.readGC
 			offset := measure().Offset
@@ -35,7 +36,7 @@ func TestWallStep(t *testing.T) {
 					}
 				}
 			}
-			w.deliver()
+			look()
 			var bounds []stall.Span
 			collect := func() {
 				from := w.reader.now()
@@ -48,9 +49,9 @@ func TestWallStep(t *testing.T) {
 			at = w.reader.now()
 			collect()
 			collect()
-			w.deliver()
+			look()
 			collect()
-			w.deliver()
+			look()
 			if got := len(j.collections) - before; got != len(bounds) {
 				t.Fatalf("collections: got %d, want %d", got, len(bounds))
 			}

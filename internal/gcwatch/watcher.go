@@ -1,14 +1,17 @@
 package gcwatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // DefaultPoll is the default of [Options.Poll].
@@ -20,50 +23,55 @@ type Options struct {
 	// Poll is how often, without a GC cycle, the watermark advances and what
 	// the finalizer missed is caught. Default [DefaultPoll].
 	Poll time.Duration
-	// OnNotice gets every notice, in order, on the watcher's one goroutine.
-	// The notice is used again after it returns. It must not block long, and
-	// must not call Stop or Flush. Required.
-	OnNotice func(*Notice)
 }
 
-// Watcher watches the GC cycles of this process.
+// Watcher watches the GC cycles of this process. It is a [source.Source] whose
+// intervals have the index of their collection as Ref. Next and Observations
+// belong to one goroutine.
 type Watcher struct {
-	onNotice func(*Notice)
-	bell     *bell
-	flush    chan struct{} // capacity 1
-	turns    *Turns
-	stop     chan struct{}
-	done     chan struct{}
-	once     sync.Once
+	bell   *bell
+	flush  chan struct{} // capacity 1
+	closed chan struct{}
+	once   sync.Once
 
-	// Of the watcher's goroutine alone:
-	reader    *reader
-	cur, prev *reading
-	ledger    ledger
-	mark      watermark
-	notice    Notice
-	kind      gc.Kind
-	pauses    []gc.Pause    // memory of the notice's collections
-	index     uint64        // cycles counted, of the process
-	automatic uint64        // of index
-	missed    uint64        // cycles of which only the count is known
-	left      heapLeft      // of the newest cycle counted
-	lastEnd   stall.Instant // no cycle counted ended after it, and no later one began before it
-	otherFrom stall.Instant // begin of the last reading in which every other stop was settled
-	born      stall.Instant // when the process began, if bornKnown
-	bornKnown bool
+	// Of the caller of Next alone:
+	ticker     *time.Ticker
+	over       bool
+	reader     *reader
+	cur, prev  *reading
+	ledger     ledger
+	mark       watermark
+	batch      source.Batch
+	seen       Observations
+	kind       gc.Kind
+	pauses     []gc.Pause    // memory of the batch's collections
+	index      uint64        // cycles counted, of the process
+	automatic  uint64        // of index
+	missed     uint64        // cycles of which only the count is known
+	left       heapLeft      // of the newest cycle counted
+	lastEnd    stall.Instant // no cycle counted ended after it, and no later one began before it
+	otherFrom  stall.Instant // begin of the last reading in which every other stop was settled
+	started    stall.Instant // when the process began, if startKnown
+	startKnown bool
 }
 
-// Start watches from now on. The cycle in progress, if there is one, is the
-// first to be seen. The error is [stall.ErrNotSupported] if this runtime lacks
-// a metric.
-func Start(o Options) (*Watcher, error) {
+var (
+	_ source.Source  = (*Watcher)(nil)
+	_ source.Flusher = (*Watcher)(nil)
+)
+
+// New watches from now on. The cycle in progress, if there is one, is the first to
+// be seen. The error is [stall.ErrNotSupported] if this runtime lacks a metric.
+func New(o Options) (*Watcher, error) {
 	w, err := newWatcher(o)
 	if err != nil {
 		return nil, err
 	}
 	w.begin()
-	w.listen(o.Poll)
+	if o.Poll == 0 {
+		o.Poll = DefaultPoll
+	}
+	w.ticker, w.bell = time.NewTicker(o.Poll), startBell()
 	return w, nil
 }
 
@@ -72,8 +80,6 @@ func newWatcher(o Options) (*Watcher, error) {
 	switch {
 	case o.Clock == stall.Clock{}:
 		return nil, errors.New("start gc watcher: no clock")
-	case o.OnNotice == nil:
-		return nil, errors.New("start gc watcher: no function to notify")
 	case o.Poll < 0:
 		return nil, fmt.Errorf("start gc watcher: poll interval %v is negative", o.Poll)
 	}
@@ -82,15 +88,12 @@ func newWatcher(o Options) (*Watcher, error) {
 		return nil, fmt.Errorf("start gc watcher: %w", err)
 	}
 	return &Watcher{
-		onNotice: o.OnNotice,
-		flush:    make(chan struct{}, 1),
-		turns:    NewTurns(),
-		stop:     make(chan struct{}),
-		done:     make(chan struct{}),
-		reader:   r,
-		cur:      new(reading),
-		prev:     new(reading),
-		kind:     KindOf(os.Getenv("GODEBUG")),
+		flush:  make(chan struct{}, 1),
+		closed: make(chan struct{}),
+		reader: r,
+		cur:    new(reading),
+		prev:   new(reading),
+		kind:   KindOf(os.Getenv("GODEBUG")),
 	}, nil
 }
 
@@ -106,62 +109,47 @@ func (w *Watcher) begin() {
 	w.left = heapLeft{heap: objectsNow(), allocated: w.cur.allocBytes}
 	w.lastEnd, w.otherFrom, w.mark.at = w.cur.begin, w.cur.begin, w.cur.begin
 	if age, ok := processAge(); ok {
-		w.born, w.bornKnown = w.reader.now().Add(-age), true
+		w.started, w.startKnown = w.reader.now().Add(-age), true
 	}
 }
 
-// listen starts the watcher's goroutine.
-func (w *Watcher) listen(poll time.Duration) {
-	if poll == 0 {
-		poll = DefaultPoll
+// Next waits for a cycle to end, for the next poll, or for Flush. After Close it
+// returns one more batch, so that no cycle is missed, and then io.EOF.
+func (w *Watcher) Next(ctx context.Context) (source.Batch, error) {
+	if w.over {
+		return source.Batch{}, io.EOF
 	}
-	w.bell = startBell()
-	go w.run(poll)
+	select {
+	case <-w.bell.rung:
+	case <-w.ticker.C:
+	case <-w.flush:
+	case <-w.closed:
+		w.over = true
+		w.ticker.Stop()
+	case <-ctx.Done():
+		return source.Batch{}, ctx.Err()
+	}
+	w.look()
+	return w.batch, nil
 }
 
-func (w *Watcher) run(poll time.Duration) {
-	defer close(w.done)
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-w.bell.rung:
-			w.deliver()
-		case <-ticker.C:
-			w.deliver()
-		case <-w.flush:
-			w.deliver()
-		case <-w.stop:
-			w.deliver()
-			return
-		}
-		w.turns.End()
-	}
-}
+// Observations returns what metrics need beside the last batch. It is valid until
+// the next call of Next.
+func (w *Watcher) Observations() *Observations { return &w.seen }
 
-// Flush delivers a notice now and returns when it was delivered. After Stop it
-// does nothing.
+// Flush has Next return at once with what is known by then.
 func (w *Watcher) Flush() {
-	for range 2 { // what is being delivered may have been read before
-		over := w.turns.Over()
-		select {
-		case w.flush <- struct{}{}:
-		default: // somebody else's is to come
-		}
-		select {
-		case <-over:
-		case <-w.done:
-			return
-		}
+	select {
+	case w.flush <- struct{}{}:
+	default: // somebody else's is to come
 	}
 }
 
-// Stop delivers one last notice, so that no cycle is missed, and returns when
-// the watcher's goroutine is gone. It may be called more than once.
-func (w *Watcher) Stop() {
+// Close ends the watch. It does not wait for Next.
+func (w *Watcher) Close() error {
 	w.once.Do(func() {
 		w.bell.off.Store(true)
-		close(w.stop)
+		close(w.closed)
 	})
-	<-w.done
+	return nil
 }

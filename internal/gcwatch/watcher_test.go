@@ -1,6 +1,9 @@
 package gcwatch
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
 	"runtime"
 	"testing"
@@ -13,16 +16,11 @@ import (
 func TestFlushKnowsForcedCycle(t *testing.T) {
 	settle(t)
 	var j journal
-	w, err := Start(Options{Clock: newClock(t), Poll: time.Hour, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
-	w.Flush()
+	w := start(t, Options{Clock: newClock(t), Poll: time.Hour})
+	defer w.Close()
+	j.look(t, w)
 	runtime.GC()
-	w.Flush()
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.look(t, w)
 	if len(j.collections) != 1 {
 		t.Fatalf("collections: got %d, want 1", len(j.collections))
 	}
@@ -51,12 +49,9 @@ func TestSuspensionIsEnclosed(t *testing.T) {
 	settle(t)
 	clock := newClock(t)
 	var j journal
-	w, err := Start(Options{Clock: clock, Poll: time.Hour, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
-	w.Flush()
+	w := start(t, Options{Clock: clock, Poll: time.Hour})
+	defer w.Close()
+	j.look(t, w)
 	from := clock.Now()
 	const stops = 5
 	for range stops {
@@ -64,7 +59,7 @@ func TestSuspensionIsEnclosed(t *testing.T) {
 		runtime.ReadMemStats(&m)
 	}
 	to := clock.Now()
-	w.Stop()
+	j.look(t, w)
 	if len(j.suspensions) != stops {
 		t.Fatalf("suspensions: got %d, want %d", len(j.suspensions), stops)
 	}
@@ -75,39 +70,56 @@ func TestSuspensionIsEnclosed(t *testing.T) {
 	}
 }
 
-func TestStop(t *testing.T) {
+// TestClose: what came before Close is in the batches after it, and then it is over.
+func TestClose(t *testing.T) {
 	settle(t)
 	var j journal
-	w, err := Start(Options{Clock: newClock(t), Poll: time.Hour, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := start(t, Options{Clock: newClock(t), Poll: time.Hour})
 	first := cyclesTotal()
 	runtime.GC()
-	w.Stop()
+	follow(t, w, 0, j.note)()
 	if got, want := j.cycles, cyclesTotal()-first; got != want {
 		t.Errorf("cycles: got %d, want %d", got, want)
 	}
-	n := j.notices
-	w.Stop()
+	if err := w.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
 	w.Flush()
 	for range 3 {
 		runtime.GC()
 	}
-	if j.notices != n {
-		t.Errorf("notices after Stop: got %d, want none", j.notices-n)
+	if _, err := w.Next(t.Context()); err != io.EOF {
+		t.Errorf("next after the end: got %v, want io.EOF", err)
 	}
 	if got := len(w.bell.rung); got > 1 {
 		t.Errorf("rings: got %d", got)
 	}
 }
 
-func TestStartRefuses(t *testing.T) {
-	note := func(*Notice) {}
-	for _, o := range []Options{{}, {OnNotice: note}, {Clock: newClock(t)}, {Clock: newClock(t), OnNotice: note, Poll: -1}} {
-		if w, err := Start(o); err == nil {
-			w.Stop()
-			t.Errorf("Start(%+v): no error", o)
+// TestNextIsCancelled: whoever gives up loses nothing by it.
+func TestNextIsCancelled(t *testing.T) {
+	settle(t)
+	var j journal
+	w := start(t, Options{Clock: newClock(t), Poll: time.Hour})
+	defer w.Close()
+	j.look(t, w)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("next: got %v, want %v", err, context.Canceled)
+	}
+	runtime.GC()
+	j.look(t, w)
+	if len(j.collections) != 1 {
+		t.Errorf("collections: got %d, want 1", len(j.collections))
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, o := range []Options{{}, {Clock: newClock(t), Poll: -1}} {
+		if w, err := New(o); err == nil {
+			w.Close()
+			t.Errorf("New(%+v): no error", o)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const maxHold = 2 * time.Second
 // watermark is how far everything is known, and why it goes no further.
 type watermark struct {
 	at stall.Instant
-	// held is about the stops that no notice has reported.
+	// held is about the stops that no batch has reported.
 	held struct {
 		stops uint64        // stops counted when the newest of them was seen
 		since stall.Instant // when that was, or the cycle before ended
@@ -60,11 +60,11 @@ func (w *Watcher) advance(v verdict, ended stall.Instant) {
 	}
 }
 
-// forsake names unseen where the stops lie that no notice has reported. The
+// forsake names unseen where the stops lie that no batch has reported. The
 // account begins anew, unless it merely waits for the end of one cycle.
 func (w *Watcher) forsake() {
 	m := &w.mark
-	w.notice.unseen(stall.Span{Start: m.at, End: m.held.until})
+	w.unseen(stall.Span{Start: m.at, End: m.held.until})
 	m.held.given = true
 	w.ledger.hidden = false
 	if w.ledger.cycles > 0 {

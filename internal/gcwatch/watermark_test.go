@@ -11,21 +11,15 @@ func TestWatermarkAdvancesWithoutCycles(t *testing.T) {
 	settle(t)
 	clock := newClock(t)
 	var j journal
-	w, err := Start(Options{Clock: clock, Poll: time.Hour, OnNotice: j.note})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+	w := start(t, Options{Clock: clock, Poll: time.Hour})
+	defer w.Close()
 	for range 10 {
 		from := clock.Now()
-		w.Flush()
-		j.mu.Lock()
+		j.look(t, w)
 		if mark := j.marks[len(j.marks)-1]; mark < from {
 			t.Errorf("watermark: got %v before the flush began", from.Sub(mark))
 		}
-		j.mu.Unlock()
 	}
-	w.Stop()
 	for i := 1; i < len(j.marks); i++ {
 		if j.marks[i] < j.marks[i-1] {
 			t.Errorf("watermark %d went back", i)
@@ -42,7 +36,7 @@ func TestWatermarkHold(t *testing.T) {
 	read := func(d time.Duration, ended stall.Instant) stall.Instant {
 		s.tick(d)
 		w.prev, w.cur = w.cur, s.reading()
-		w.notice.reset()
+		w.reset()
 		v := w.ledger.judge(w.cur, w.prev)
 		w.advance(v, ended)
 		if v == balanced {
@@ -59,15 +53,15 @@ func TestWatermarkHold(t *testing.T) {
 		t.Errorf("cycle in progress: watermark %d, want it to stay at %d", got, clean)
 	}
 	sawEnd := w.cur.end
-	if got := read(maxHold, 0); got != clean || len(w.notice.Unseen) != 0 {
-		t.Errorf("after the longest hold: watermark %d, unseen %v", got, w.notice.Unseen)
+	if got := read(maxHold, 0); got != clean || len(w.batch.Unseen) != 0 {
+		t.Errorf("after the longest hold: watermark %d, unseen %v", got, w.batch.Unseen)
 	}
 	got := read(time.Millisecond, 0)
-	if want := (stall.Span{Start: clean, End: sawEnd}); got != w.cur.begin || len(w.notice.Unseen) != 1 || w.notice.Unseen[0] != want {
-		t.Errorf("beyond it: watermark %d, unseen %v, want %d and %v", got, w.notice.Unseen, w.cur.begin, want)
+	if want := (stall.Span{Start: clean, End: sawEnd}); got != w.cur.begin || len(w.batch.Unseen) != 1 || w.batch.Unseen[0] != want {
+		t.Errorf("beyond it: watermark %d, unseen %v, want %d and %v", got, w.batch.Unseen, w.cur.begin, want)
 	}
-	if got := read(time.Millisecond, 0); got != w.cur.begin || len(w.notice.Unseen) != 0 {
-		t.Errorf("later: watermark %d, unseen %v", got, w.notice.Unseen)
+	if got := read(time.Millisecond, 0); got != w.cur.begin || len(w.batch.Unseen) != 0 {
+		t.Errorf("later: watermark %d, unseen %v", got, w.batch.Unseen)
 	}
 	s.stops(30 * us).cycle(40 * us).stops(20 * us)
 	ended := s.r.begin.Add(time.Millisecond)

@@ -20,8 +20,8 @@ type Source interface {
 	// until the next call. The error is io.EOF when the source is over, and the
 	// context's when ctx is done; after any other error Next may be called again.
 	Next(ctx context.Context) (Batch, error)
-	// Close ends the source and frees what it holds. A Next under way returns
-	// io.EOF. A second Close does nothing.
+	// Close ends the source and frees what it holds. Next returns what is left, and
+	// then io.EOF. A second Close does nothing.
 	Close() error
 }
 
@@ -30,7 +30,7 @@ type Batch struct {
 	// Epoch differs between any two batches in which a [stall.Interval.Ref], or
 	// the Index of a collection, counts from another beginning.
 	Epoch uint64
-	// Watermark is how far the source has seen: every interval that ended before
+	// Watermark is how far the source has seen: every interval that began before
 	// it is in this batch or an earlier one, but for those in Unseen.
 	Watermark stall.Instant
 	// Unseen holds the spans in which stalls may be missing.
