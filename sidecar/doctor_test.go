@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelgc/otelgc/internal/doctor"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 )
 
 func TestDoctor(t *testing.T) {

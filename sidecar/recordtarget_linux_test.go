@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/report"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 )
 
 // TestRecordTarget records a real .NET process: the report has its runtime

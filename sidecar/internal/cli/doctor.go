@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 )
 
 // maxSelfTest bounds the self-test.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 	"github.com/otelgc/otelgc/stall"
 )
 

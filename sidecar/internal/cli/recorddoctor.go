@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/doctor"
 	"github.com/otelgc/otelgc/internal/hungcall"
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
 )
 
 const (
