@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -29,7 +30,7 @@ func TestInABubble(t *testing.T) {
 		if err := m.Flush(ctx); err != nil {
 			t.Errorf("Flush: %v", err)
 		}
-		if err := m.ResolveNow(ctx); err != nil {
+		if err := entry.Of(m).ResolveNow(ctx); err != nil {
 			t.Errorf("ResolveNow: %v", err)
 		}
 		if resume, err := m.PauseExact(ctx); err != nil {
@@ -37,7 +38,7 @@ func TestInABubble(t *testing.T) {
 		} else {
 			resume()
 		}
-		if m.Resolve(m.Mark(), stall.Window{Start: 1, End: 2}, func(*stall.Window, *stall.Share) {}) {
+		if entry.Of(m).Resolve(entry.Of(m).Mark(0), stall.Window{Start: 1, End: 2}, func(*stall.Window, *stall.Share) {}) {
 			t.Error("Resolve took a window by the bubble's clock")
 		}
 		got := httptest.NewRecorder()

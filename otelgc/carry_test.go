@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -78,7 +79,7 @@ func TestEndsAreMarkedForOthers(t *testing.T) {
 		for range 100 {
 			w := m.Begin(t.Context())
 			w.End()
-			m.Release(m.Mark())
+			entry.Of(m).Release(entry.Of(m).Mark(0))
 		}
 		turnover(t, m)
 	}

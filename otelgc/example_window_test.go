@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/stall"
 )
 
 // One line around the handlers. Inside of the middleware that makes the spans, such
@@ -108,23 +107,4 @@ func ExampleWithSlowRequest() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /orders/{id}", func(http.ResponseWriter, *http.Request) {})
 	_ = http.Server{Addr: "127.0.0.1:8080", Handler: m.Middleware(mux)}
-}
-
-// Who keeps the times of his work himself asks for its share.
-func ExampleMonitor_Resolve() {
-	m, err := otelgc.Start(otelgc.WithExactBudget(0))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = m.Shutdown(context.Background()) }()
-
-	mark, begin := m.Mark(), time.Now()
-	time.Sleep(time.Millisecond) // the work
-	w := stall.Window{Start: m.Instant(begin), End: m.Instant(time.Now())}
-	m.Resolve(mark, w, func(_ *stall.Window, s *stall.Share) {
-		fmt.Println("watched:", s.Coverage())
-	})
-	_ = m.Flush(context.Background())
-	// Output: watched: 0
 }

@@ -47,12 +47,3 @@ func short(value any) string {
 	text = strings.ToValidUTF8(text[:min(len(text), maxPanicText)], "\uFFFD")
 	return strings.Join(strings.Fields(text), " ")
 }
-
-// CountPanic counts, as [Monitor.CountDropped] does, an item that a panic of the
-// program's code has cost a companion of the monitor, and tells the handler of
-// OpenTelemetry's errors of the first panic of what panicked.
-func (m *Monitor) CountPanic(item, what string, value any) {
-	if m != nil {
-		m.panics.count(item, what, value)
-	}
-}

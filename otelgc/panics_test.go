@@ -16,6 +16,7 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -68,7 +69,10 @@ func TestPanicsOfTheProgram(t *testing.T) {
 		"WithSlowRequest":     {item: "slow_request", least: 3, opts: []Option{WithSlowRequest(0, slog.New(panickyLogger{}))}},
 		"Monitor.Resolve":     {item: "window", least: 3, do: resolvePanicking},
 		"provider of loggers": {item: "event", least: 1, opts: []Option{WithLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(panickyRecords{})))}},
-		"companion":           {item: "span", least: 2, do: func(m *Monitor) { m.CountPanic("span", "companion", mine); m.CountPanic("span", "companion", mine) }},
+		"companion": {item: "span", least: 2, do: func(m *Monitor) {
+			entry.Of(m).CountPanic("span", "companion", mine)
+			entry.Of(m).CountPanic("span", "companion", mine)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan string, 100)
@@ -103,7 +107,7 @@ func TestPanicsOfTheProgram(t *testing.T) {
 func resolvePanicking(m *Monitor) {
 	for range 3 {
 		now := m.clock.Now()
-		m.Resolve(Mark{}, stall.Window{Start: now.Add(-1), End: now}, func(*stall.Window, *stall.Share) { panic(mine) })
+		entry.Of(m).Resolve(entry.Mark{}, stall.Window{Start: now.Add(-1), End: now}, func(*stall.Window, *stall.Share) { panic(mine) })
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"testing"
+
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 )
 
 func TestSlotsAreHeldByOne(t *testing.T) {
@@ -102,9 +104,9 @@ func TestReclaim(t *testing.T) {
 	if n := m.slots.reclaim(later); n != 0 {
 		t.Errorf("reclaimed %d slots though there are plenty", n)
 	}
-	var marks []Mark
+	var marks []entry.Mark
 	for range slotCount - 1 {
-		marks = append(marks, m.Mark())
+		marks = append(marks, entry.Of(m).Mark(0))
 	}
 	if w := m.Begin(context.Background()); w.w.home.slot != noSlot {
 		t.Error("a slot too many")
@@ -116,7 +118,7 @@ func TestReclaim(t *testing.T) {
 		t.Errorf("reclaimed %d slots, want all %d", n, slotCount)
 	}
 	for _, k := range marks {
-		m.Release(k)
+		entry.Of(m).Release(k)
 	}
 	old.End()
 	seen := make(map[int16]bool)

@@ -5,89 +5,51 @@ import (
 	"runtime/trace"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Mark says on which goroutine a window's work is done, for who keeps the times
-// of windows himself, such as a span processor. The zero Mark says nothing.
-type Mark struct {
-	at   stall.Instant
-	slot int16
-	ok   bool
+// keeper is a Monitor for who keeps the times of windows himself. It is an
+// [entry.Monitor], whose methods are documented there.
+type keeper struct{ *Monitor }
+
+func init() {
+	entry.Of = func(monitor any) entry.Monitor { return keeper{monitor.(*Monitor)} }
 }
 
-// OK reports whether the mark says something.
-func (k Mark) OK() bool { return k.ok }
-
-// Since returns when the mark was made.
-func (k Mark) Since() stall.Instant { return k.at }
-
-// Mark marks the calling goroutine, in a slice of exact tracing; outside of one,
-// and when 4096 windows are followed already, it returns the zero Mark. A Mark
-// that is OK has to be given to [Monitor.Resolve] or [Monitor.Release].
-func (m *Monitor) Mark() Mark {
-	if m == nil {
-		return Mark{}
-	}
-	return m.MarkFrom(0)
-}
-
-// MarkFrom is [Monitor.Mark] for a window that began at start, a little ago. One
-// that lasts is settled piece by piece, and that begins there: give Resolve the
-// same start. Zero means now.
-func (m *Monitor) MarkFrom(start stall.Instant) Mark {
-	if m == nil || !m.exact.marking() {
-		return Mark{}
+func (m keeper) Mark(start stall.Instant) entry.Mark {
+	if !m.exact.marking() {
+		return entry.Mark{}
 	}
 	slot := m.slots.take()
 	if slot == noSlot {
 		m.unmarked.Add(1)
-		return Mark{}
+		return entry.Mark{}
 	}
-	k := Mark{at: m.now(), slot: slot, ok: true}
-	if start > k.at || start < k.at.Add(-maxArrivalAge) {
-		start = k.at
+	k := entry.Mark{At: m.now(), Slot: slot, OK: true}
+	if start > k.At || start < k.At.Add(-maxArrivalAge) {
+		start = k.At
 	}
-	m.slots.publish(openWindow{slot: slot, held: k.at, start: start})
+	m.slots.publish(openWindow{slot: slot, held: k.At, start: start})
 	trace.Log(context.Background(), m.slots.begin[slot], "")
 	return k
 }
 
-// Release gives up a mark whose window will not be resolved. Any goroutine may
-// call it, and more than once.
-func (m *Monitor) Release(k Mark) {
-	if m != nil && k.ok {
-		m.release(k, m.now())
-	}
-}
+func (m keeper) Release(k entry.Mark) { m.release(k, m.now()) }
 
 // release reports whether the mark was still in force.
-func (m *Monitor) release(k Mark, at stall.Instant) bool {
-	if !k.ok || !m.slots.claim(k.slot, k.at) {
+func (m keeper) release(k entry.Mark, at stall.Instant) bool {
+	if !k.OK || !m.slots.claim(k.Slot, k.At) {
 		return false
 	}
 	if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.slots.over[k.slot], "")
+		trace.Log(context.Background(), m.slots.over[k.Slot], "")
 	}
-	m.slots.give(k.slot, at)
+	m.slots.give(k.Slot, at)
 	return true
 }
 
-// Resolve has tell called when it is known who owns the time of w, up to a few
-// seconds from now, on one goroutine off anybody's path: tell must not block, call
-// Flush, ResolveNow or Shutdown, nor keep its arguments. The window counts as no request, in no metric. It is
-// over: what of it lies after now is cut off, and before the machine was booted,
-// and one that ends before it begins is empty. k is released; a window without
-// a mark has no goroutine, and of fidelity exact only what covers all of the
-// process. The window's Place is filled in.
-//
-// Resolve reports false if the window is not taken, since too many wait, the monitor
-// has been shut down, or the caller is in a bubble of testing/synctest, with a time of
-// its own: then tell is never called.
-func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
-	if m == nil || tell == nil {
-		return false
-	}
+func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
 	now := m.now()
 	inForce := m.release(k, now)
 	if now <= 0 {
@@ -97,43 +59,28 @@ func (m *Monitor) Resolve(k Mark, w stall.Window, tell func(*stall.Window, *stal
 	e := ended{
 		start: start, end: clamp(w.End, start, now),
 		arrival: clamp(w.Arrival, 0, now), receipt: clamp(w.Receipt, 0, now),
-		held: k.at, slot: noSlot, tell: tell,
+		held: k.At, slot: noSlot, tell: tell,
 	}
 	if inForce {
-		e.slot = k.slot
+		e.slot = k.Slot
 	}
 	return m.watched.push(e)
 }
 
 func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }
 
-// ResolveNow resolves the windows of [Monitor.Resolve] that have ended with what
-// is known by now; what the sources have not passed is unseen. It returns when
-// their tell functions have returned, or with ctx's error.
-func (m *Monitor) ResolveNow(ctx context.Context) error {
-	if m == nil {
-		return nil
-	}
+func (m keeper) ResolveNow(ctx context.Context) error {
 	m.hasten.Store(true)
 	return m.turned(ctx)
 }
 
-// Instant returns t on the monitor's clock: exactly where t has a monotonic
-// reading, by the offset of wall time in force where it has none.
-func (m *Monitor) Instant(t time.Time) stall.Instant {
-	if m == nil {
-		return 0
-	}
+func (m keeper) Instant(t time.Time) stall.Instant {
 	if at, ok := m.clock.At(t); ok {
 		return at
 	}
 	return stall.Instant(t.UnixNano()) - stall.Instant(m.wallOffset())
 }
 
-// CountDropped counts in otelgc.monitor.dropped what a companion of the monitor,
-// such as a span processor, did not keep: n of item, and why.
-func (m *Monitor) CountDropped(item, why string, n uint64) {
-	if m != nil {
-		m.tel.Dropped(item, why, n)
-	}
-}
+func (m keeper) CountDropped(item, why string, n uint64) { m.tel.Dropped(item, why, n) }
+
+func (m keeper) CountPanic(item, what string, value any) { m.panics.count(item, what, value) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -16,11 +17,11 @@ func TestResolve(t *testing.T) {
 	metrics, provider := newSums()
 	m := startTest(t, provider, WithExactBudget(1))
 	waitMarking(t, m)
-	mark, begin := m.Mark(), time.Now()
+	mark, begin := entry.Of(m).Mark(0), time.Now()
 	runtime.GC()
-	end := m.Instant(time.Now())
+	end := entry.Of(m).Instant(time.Now())
 	told := make(chan stall.Share, 1)
-	ok := m.Resolve(mark, stall.Window{Start: m.Instant(begin), End: end}, func(w *stall.Window, s *stall.Share) {
+	ok := entry.Of(m).Resolve(mark, stall.Window{Start: entry.Of(m).Instant(begin), End: end}, func(w *stall.Window, s *stall.Share) {
 		if w.End != end || w.Place == nil && runtime.GOOS == "linux" {
 			t.Errorf("got window %+v, want end %d and a place", w, end)
 		}
@@ -47,12 +48,12 @@ func TestResolve(t *testing.T) {
 func TestResolveNow(t *testing.T) {
 	m := startTest(t, WithExactBudget(1))
 	waitMarking(t, m)
-	now := m.Instant(time.Now())
+	now := entry.Of(m).Instant(time.Now())
 	told := false
-	m.Resolve(Mark{}, stall.Window{Start: now - 1000, End: now + stall.Instant(time.Hour)}, func(_ *stall.Window, s *stall.Share) {
+	entry.Of(m).Resolve(entry.Mark{}, stall.Window{Start: now - 1000, End: now + stall.Instant(time.Hour)}, func(_ *stall.Window, s *stall.Share) {
 		told = s.Total < time.Hour
 	})
-	if err := m.ResolveNow(context.Background()); err != nil {
+	if err := entry.Of(m).ResolveNow(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if !told {
@@ -63,7 +64,7 @@ func TestResolveNow(t *testing.T) {
 func TestResolveAfterShutdown(t *testing.T) {
 	m := startTest(t)
 	shutdown(t, m)
-	if m.Resolve(Mark{}, stall.Window{}, func(*stall.Window, *stall.Share) {}) {
+	if entry.Of(m).Resolve(entry.Mark{}, stall.Window{}, func(*stall.Window, *stall.Share) {}) {
 		t.Error("a window was taken that nobody will resolve")
 	}
 }

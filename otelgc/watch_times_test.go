@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -19,14 +20,14 @@ func TestResolveAnyTimes(t *testing.T) {
 		for _, end := range times {
 			for _, other := range times {
 				w := stall.Window{Start: start, End: end, Arrival: other, Receipt: other}
-				if !m.Resolve(Mark{}, w, func(_ *stall.Window, s *stall.Share) { got <- *s }) {
+				if !entry.Of(m).Resolve(entry.Mark{}, w, func(_ *stall.Window, s *stall.Share) { got <- *s }) {
 					t.Fatal("not taken")
 				}
 				want++
 			}
 		}
 	}
-	if err := m.ResolveNow(t.Context()); err != nil {
+	if err := entry.Of(m).ResolveNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != want {

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestSameSpanAgain: spans that cannot be told apart, as of a processor that is
@@ -18,14 +19,14 @@ import (
 func TestSameSpanAgain(t *testing.T) {
 	m := start(t, otelgc.WithExactBudget(1))
 	p := NewProcessor(m, &counter{})
-	waitUntil(t, func() bool { k := m.Mark(); m.Release(k); return k.OK() })
+	entry.Of(m).Release(waitFollowed(t, m))
 	_, span := sdktrace.NewTracerProvider().Tracer("test").Start(context.Background(), "s")
 	s := span.(sdktrace.ReadWriteSpan)
 	const more = 5000 // than there are marks
 	for range more {
 		p.OnStart(context.Background(), s)
 	}
-	waitUntil(t, func() bool { k := m.Mark(); m.Release(k); return k.OK() })
+	entry.Of(m).Release(waitFollowed(t, m))
 	p.OnEnd(s)
 	if err := p.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
@@ -34,24 +35,18 @@ func TestSameSpanAgain(t *testing.T) {
 
 // TestOldMarks: the mark of a span that nobody ends is given up, and counted.
 func TestOldMarks(t *testing.T) {
-	reader := sdkmetric.NewManualReader()
-	m := start(t, otelgc.WithExactBudget(1), otelgc.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
-	var mark otelgc.Mark
-	waitUntil(t, func() bool { mark = m.Mark(); return mark.OK() })
+	var m atOnce
 	var all marks
-	id := trace.SpanID{1}
-	all.put(m, id, mark)
-	s := all.shardOf(id)
-	s.sweep(m, mark.Since())
-	if len(s.of) != 1 {
+	id := func(i byte) trace.SpanID { return trace.SpanID{i, 7: 1} } // of one shard
+	mark := func(at time.Duration) entry.Mark { return entry.Mark{At: stall.Instant(at), OK: true} }
+	all.put(&m, id(1), mark(time.Hour))
+	all.put(&m, id(2), mark(time.Hour+time.Second))
+	all.put(&m, id(3), mark(time.Hour+maxMarkAge+time.Second))
+	if all.take(id(1)).OK || m.dropped != 1 || len(m.released) != 1 {
+		t.Errorf("an old mark is kept; %d are counted, %d released", m.dropped, len(m.released))
+	}
+	if !all.take(id(2)).OK || !all.take(id(3)).OK {
 		t.Error("a mark that is not old is given up")
-	}
-	s.sweep(m, mark.Since()+1)
-	if k := all.take(id); k.OK() {
-		t.Error("an old mark is kept")
-	}
-	if got := dropped(t, reader, "span", "mark_reclaimed"); got != 1 {
-		t.Errorf("%d old marks counted, want 1", got)
 	}
 }
 

@@ -37,8 +37,8 @@ func BenchmarkProcessor(b *testing.B) {
 			var out counter
 			p := NewProcessor(m, &out)
 			s := capture()
-			for mark := m.Mark(); budget > 0 && !mark.OK(); mark = m.Mark() {
-				time.Sleep(time.Millisecond)
+			if budget > 0 {
+				waitFollowed(b, m)
 			}
 			ctx, n, begin := context.Background(), 0, cpuTime(b)
 			b.ReportAllocs()

@@ -10,9 +10,13 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/stall"
 )
 
 func start(t testing.TB, opts ...otelgc.Option) *otelgc.Monitor {
@@ -38,7 +42,7 @@ func valueOf(s sdktrace.ReadOnlySpan, key string) (attribute.Value, bool) {
 	return attribute.Value{}, false
 }
 
-func waitUntil(t *testing.T, done func() bool) {
+func waitUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -90,4 +94,48 @@ func dropped(t *testing.T, reader sdkmetric.Reader, item, why string) (n int64) 
 		}
 	}
 	return n
+}
+
+// atOnce is a monitor that resolves each window at once, and follows none.
+type atOnce struct {
+	released []entry.Mark
+	dropped  int
+}
+
+func (*atOnce) Instant(t time.Time) stall.Instant { return stall.Instant(t.UnixNano()) }
+
+func (*atOnce) Mark(stall.Instant) (none entry.Mark) { return none }
+
+func (m *atOnce) Release(k entry.Mark) {
+	if k.OK {
+		m.released = append(m.released, k)
+	}
+}
+
+func (*atOnce) Resolve(_ entry.Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
+	tell(&w, &stall.Share{Total: w.End.Sub(w.Start)})
+	return true
+}
+
+func (*atOnce) ResolveNow(context.Context) error { return nil }
+
+func (m *atOnce) CountDropped(string, string, uint64) { m.dropped++ }
+
+func (*atOnce) CountPanic(string, string, any) {}
+
+// end has n spans end in p.
+func end(p *processor, n int) {
+	s := tracetest.SpanStub{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled,
+	})}.Snapshot()
+	for range n {
+		p.OnEnd(s)
+	}
+}
+
+// waitFollowed waits until goroutines are followed.
+func waitFollowed(t testing.TB, m *otelgc.Monitor) (k entry.Mark) {
+	t.Helper()
+	waitUntil(t, func() bool { k = entry.Of(m).Mark(0); return k.OK })
+	return k
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 )
 
 // TestBlockedNext: a next processor that hangs holds a bounded number of spans;
@@ -66,7 +67,7 @@ func TestShutdownOutOfTime(t *testing.T) {
 	// Were the monitor's goroutine in next, this would never return.
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	if err := m.ResolveNow(ctx); err != nil {
+	if err := entry.Of(m).ResolveNow(ctx); err != nil {
 		t.Errorf("the monitor after that: %v", err)
 	}
 	close(out.block)

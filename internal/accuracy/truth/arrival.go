@@ -26,18 +26,18 @@ type requestKey struct{}
 func (b *bench) call(until time.Time) {
 	inner := http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		r := q.Context().Value(requestKey{}).(*request)
-		r.begin[1] = b.now()
+		r.begin[1] = b.now() + clockSlack
 		b.work(r)
-		r.end[0] = b.now()
+		r.end[0] = b.now() - clockSlack
 	})
 	next := b.m.Middleware(inner)
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
 		var r request
 		at, _ := strconv.ParseInt(q.Header.Get(arrivalHeader), 10, 64)
 		r.arrival = stall.Instant(at)
-		r.begin[0] = b.now()
+		r.begin[0] = b.now() - clockSlack
 		next.ServeHTTP(rw, q.WithContext(context.WithValue(q.Context(), requestKey{}, &r)))
-		r.end[1] = b.now()
+		r.end[1] = b.now() + clockSlack
 		b.log(&r)
 	}))
 	defer s.Close()
@@ -51,7 +51,8 @@ func (b *bench) call(until time.Time) {
 					return
 				}
 				time.Sleep(time.Until(due))
-				get(s, b.m.Instant(due))
+				arrival, _ := clock.At(due)
+				get(s, arrival)
 			}
 		})
 	}

@@ -100,7 +100,18 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 	return t, nil
 }
 
-func (b *bench) now() stall.Instant { return b.m.Instant(time.Now()) }
+// clock is that of the monitors, within clockSlack.
+var clock = func() stall.Clock {
+	c, err := stall.NewClock()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}()
+
+var clockSlack = stall.Instant(4 * clock.Error())
+
+func (b *bench) now() stall.Instant { return clock.Now() }
 
 func (b *bench) start() (err error) {
 	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -127,8 +138,7 @@ func (b *bench) stop() error {
 // traced waits until windows are followed.
 func (b *bench) traced(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if k := b.m.Mark(); k.OK() {
-			b.m.Release(k)
+		if w := b.m.Begin(ctx); w.Context(ctx) != ctx { // it never ends, and is none
 			return nil
 		}
 		time.Sleep(time.Millisecond)

@@ -32,13 +32,13 @@ func (b *bench) request() {
 		runtime.Gosched() // its turn on the P begins with it
 		r.worked = -threadTime()
 	}
-	r.begin[0] = b.now()
+	r.begin[0] = b.now() - clockSlack
 	w := b.m.Begin(context.Background())
-	r.begin[1] = b.now()
+	r.begin[1] = b.now() + clockSlack
 	b.work(&r)
-	r.end[0] = b.now()
+	r.end[0] = b.now() - clockSlack
 	w.End()
-	r.end[1] = b.now()
+	r.end[1] = b.now() + clockSlack
 	if b.class.thread {
 		r.worked += threadTime()
 	}

@@ -24,7 +24,8 @@ import (
 // program is a busy service that keeps a log of its own windows: by which the
 // test knows what the monitor's windows are.
 type program struct {
-	m *otelgc.Monitor
+	m     *otelgc.Monitor
+	clock stall.Clock
 
 	mu  sync.Mutex
 	log []logged // by number
@@ -50,6 +51,9 @@ func newProgram(t *testing.T, m *otelgc.Monitor) *program {
 	}
 	t.Cleanup(func(percent int) func() { return func() { debug.SetGCPercent(percent) } }(debug.SetGCPercent(15)))
 	var err error
+	if p.clock, err = stall.NewClock(); err != nil {
+		t.Fatal(err)
+	}
 	if p.echo, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +61,10 @@ func newProgram(t *testing.T, m *otelgc.Monitor) *program {
 	return p
 }
 
-func (p *program) now() stall.Instant { return p.m.Instant(time.Now()) }
+func (p *program) now() stall.Instant { return p.clock.Now() }
+
+// slack bounds how far the clock is from that of the monitor.
+func (p *program) slack() stall.Instant { return stall.Instant(4 * p.clock.Error()) }
 
 // open gives a window its number.
 func (p *program) open() int {
@@ -84,14 +91,14 @@ func (p *program) work(t *testing.T, windows, seed int) {
 	for i := range windows {
 		n := p.open()
 		var l logged
-		l.begin[0] = p.now()
+		l.begin[0] = p.now() - p.slack()
 		w := p.m.Begin(context.Background())
-		l.begin[1] = p.now()
+		l.begin[1] = p.now() + p.slack()
 		trace.Log(context.Background(), windowLog, strconv.Itoa(n))
 		p.request(i*7+seed, c)
-		l.end[0] = p.now()
+		l.end[0] = p.now() - p.slack()
 		w.End()
-		l.end[1] = p.now()
+		l.end[1] = p.now() + p.slack()
 		p.close(n, l)
 	}
 }
@@ -167,11 +174,11 @@ func (p *program) serve() *httptest.Server {
 	}
 	inner := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(key{}).(*call)
-		c.l.begin[1] = p.now()
+		c.l.begin[1] = p.now() + p.slack()
 		trace.Log(context.Background(), windowLog, strconv.Itoa(c.n))
 		p.live[c.n%len(p.live)].Store(chain(1 << 8))
 		burn(50 * time.Microsecond)
-		c.l.end[0] = p.now()
+		c.l.end[0] = p.now() - p.slack()
 	})
 	next := p.m.Middleware(inner)
 	return httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -179,9 +186,9 @@ func (p *program) serve() *httptest.Server {
 		at, _ := strconv.ParseInt(r.Header.Get(arrivalHeader), 10, 64)
 		c.l.arrival = stall.Instant(at)
 		r = r.WithContext(context.WithValue(r.Context(), key{}, c))
-		c.l.begin[0] = p.now()
+		c.l.begin[0] = p.now() - p.slack()
 		next.ServeHTTP(rw, r)
-		c.l.end[1] = p.now()
+		c.l.end[1] = p.now() + p.slack()
 		p.close(c.n, c.l)
 	}))
 }

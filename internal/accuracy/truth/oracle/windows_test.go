@@ -82,8 +82,9 @@ func record(t *testing.T, procs int) *run {
 	}
 	defer shutdown(t, m)
 	tee := startTee(m)
-	for !m.Mark().OK() { // until a slice has begun; the mark goes with the monitor
-		time.Sleep(time.Millisecond)
+	for followed := false; !followed; time.Sleep(time.Millisecond) {
+		w := m.Begin(t.Context()) // it never ends, and is none
+		followed = w.Context(t.Context()) != t.Context()
 	}
 	p := newProgram(t, m)
 	p.drive(t)
