@@ -101,10 +101,17 @@ step_laws() {
 }
 
 # step_api_only: a service that imports otelgc gets no SDK, exporter, gRPC,
-# protobuf or BPF with it, not even through another package.
+# protobuf or BPF with it, not even through another package, and of our own packages
+# none with perf events, assembly or go:linkname.
 step_api_only() {
 	local bad
 	[ -d otelgc ] || { skip "api_only: there is no package otelgc"; return; }
 	bad=$(go list -deps ./otelgc | grep -E '^(go\.opentelemetry\.io/otel/(sdk|exporters)|go\.opentelemetry\.io/(proto|contrib|collector)|google\.golang\.org/|github\.com/cilium/)' || true)
+	bad+=$(go list -deps -f '{{if .Module}}{{if eq .Module.Path "github.com/otelgc/otelgc"}}{{$d := .Dir}}{{range .SFiles}}{{$d}}/{{.}}
+{{end}}{{range .GoFiles}}{{$d}}/{{.}}
+{{end}}{{end}}{{end}}' ./otelgc | sed '/^$/d' | while read -r file; do
+		case $file in *.s) echo "$file" ;; esac
+		grep -lE '^//go:linkname|PerfEventOpen|SYS_BPF' "$file" || true
+	done)
 	[ -z "$bad" ] || { printf 'otelgc depends on:\n%s\n' "$bad"; return 1; }
 }

@@ -78,14 +78,14 @@ func TestMovedThread(t *testing.T) {
 		t.Skip("one CPU: nowhere to move to")
 	}
 	moved := make(chan Gap, 1)
-	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Spin, Force: true}, func(g Gap) {
 		if g.Evidence.Moved {
 			select {
 			case moved <- g:
 			default:
 			}
 		}
-	}})
+	})
 	if l := p.Limits(); len(l) > 0 && l[0].Causes[0] == stall.HostFault {
 		t.Skip(l[0])
 	}

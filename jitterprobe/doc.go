@@ -24,7 +24,7 @@
 // Without the rights to that, causes are called by what is left of them, and
 // never guessed: [Probe.Limits] says which, and the mend.
 //
-// Gaps come by [Options.OnGap] or by the iterator [Probe.Gaps]; [Probe.Snapshot]
+// A Probe is a [source.Source]; [Probe.All] yields its gaps; [Probe.Snapshot]
 // counts them in histograms, which merge and have quantiles.
 //
 // Every gap has its true start and end on the clock of package stall. A probe

@@ -9,7 +9,7 @@ import (
 )
 
 // The gaps as they come to light, with their causes, until there were ten.
-func ExampleProbe_Gaps() {
+func ExampleProbe_All() {
 	p, err := jitterprobe.Start(jitterprobe.Options{Interrupts: true})
 	if err != nil {
 		log.Fatal(err)
@@ -19,7 +19,7 @@ func ExampleProbe_Gaps() {
 		fmt.Println(l)
 	}
 	n := 0
-	for g := range p.Gaps() {
+	for g := range p.All() {
 		fmt.Println(g.Duration(), g.Cause, g.Evidence)
 		if n++; n == 10 {
 			break
@@ -31,13 +31,7 @@ func ExampleProbe_Gaps() {
 
 // A probe of the last CPU for a second, and what it saw.
 func Example() {
-	p, err := jitterprobe.Start(jitterprobe.Options{
-		OnGap: func(g jitterprobe.Gap) {
-			if g.Duration() >= 50*time.Microsecond {
-				fmt.Println(g.Cause, g.Duration())
-			}
-		},
-	})
+	p, err := jitterprobe.Start(jitterprobe.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -51,9 +51,6 @@ type Options struct {
 	// CAP_PERFMON and tracefs, makes each interrupt about a microsecond longer,
 	// and has Stop wait for the kernel for up to a second.
 	Interrupts bool
-	// OnGap is called for each gap, in order of the gaps' ends, on the drain
-	// goroutine. It must not block, and not call Probe.Stop. It may be nil.
-	OnGap func(Gap)
 }
 
 // withDefaults fills in what is zero and refuses what is out of bounds.

@@ -76,7 +76,7 @@ func TestPeriodicSplitsTheMachineFromTheRuntime(t *testing.T) {
 	needSpin(t)
 	var last Gap
 	split, own := 0, 0
-	p := start(t, Options{Mode: Periodic, Threshold: time.Microsecond, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Periodic, Threshold: time.Microsecond}, func(g Gap) {
 		switch {
 		case g.Runtime:
 			own++
@@ -90,7 +90,7 @@ func TestPeriodicSplitsTheMachineFromTheRuntime(t *testing.T) {
 			t.Errorf("the machine's part: %v", g.Cause)
 		}
 		last = g
-	}})
+	})
 	defer busy()()
 	within(t, "a wait for a P of a millisecond", func() bool { return p.Snapshot().Causes[stall.RuntimeUnknown].Time >= time.Millisecond })
 	p.Stop()
@@ -111,14 +111,14 @@ func TestPeriodicFillsTheHistogramAlone(t *testing.T) {
 	var want Histogram
 	told := uint64(0)
 	var filled atomic.Uint64
-	p := start(t, Options{Mode: Periodic, Period: period, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Periodic, Period: period}, func(g Gap) {
 		told++
 		want.add(g.Duration())
 		for late := g.Duration() - period; late > 0 && !g.Runtime; late -= period {
 			want.add(late)
 			filled.Add(1)
 		}
-	}})
+	})
 	stop := compete(t, p.CPU())
 	within(t, "a gap longer than the period", func() bool { return filled.Load() >= 3 })
 	stop()

@@ -21,12 +21,12 @@ const (
 	beginPatience = 5 * time.Second
 )
 
-// Probe is a running probe. Its methods may be called from any goroutine.
+// Probe is a running probe, and a [source.Source]. Next, All, Gaps, Seen and Evidence belong to
+// one goroutine; its other methods may be called from any.
 type Probe struct {
 	mode   Mode
 	cpu    int
 	period time.Duration // of Periodic, else 0
-	onGap  func(Gap)
 	judge  *judge
 	engine engine
 
@@ -36,12 +36,18 @@ type Probe struct {
 
 	batch []Gap // of one drain; the drain goroutine's own
 
+	// Of the caller of Next:
+	gaps      []Gap // of the last batch
+	intervals []stall.Interval
+	seen      Snapshot
+	fetched   stall.Instant // watermark of the last batch
+	over      bool          // the last batch was that of the end
+
 	mu     sync.Mutex
 	reason Reason
 	note   string
 	snap   Snapshot
-	taps   []*tap // of iterators
-	ended  bool   // and there will be no more
+	queue  queue
 }
 
 // Start starts a probe. The errors are of the options: a CPU that may not be
@@ -60,10 +66,10 @@ func startBelow(root string, o Options) (*Probe, error) {
 		return nil, err
 	}
 	p := &Probe{
-		onGap: o.OnGap,
 		quit:  make(chan struct{}),
 		done:  make(chan struct{}),
 		snap:  newSnapshot(),
+		queue: queue{news: make(chan struct{}, 1)},
 	}
 	e, err := plan.start(o)
 	if err != nil {
@@ -116,8 +122,7 @@ func (p *Probe) Snapshot() Snapshot {
 }
 
 // Stop stops the probe and returns all that it has seen. When it returns no
-// goroutine or thread of the probe is left, and OnGap will not be called any
-// more. Stopping again returns the same.
+// goroutine or thread of the probe is left. Stopping again returns the same.
 func (p *Probe) Stop() Summary {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
@@ -128,7 +133,12 @@ func (p *Probe) run() {
 	e := p.engine
 	defer close(p.done)
 	defer p.judge.close()
-	defer p.hangUp()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.queue.ended = true
+		p.queue.tell()
+	}()
 	ticker := time.NewTicker(p.judge.every())
 	defer ticker.Stop()
 	for {
@@ -150,8 +160,7 @@ func (p *Probe) run() {
 	}
 }
 
-// drain brings the snapshot up to date and then tells of each gap, so that who
-// asks for a snapshot from OnGap finds the gap in it.
+// drain brings the snapshot and the queue up to date.
 func (p *Probe) drain(f *feed) {
 	p.batch = p.batch[:0]
 	snap := p.Snapshot()
@@ -168,15 +177,9 @@ func (p *Probe) drain(f *feed) {
 		snap.keep(g, period)
 	}
 	p.mu.Lock()
-	p.pass(&snap)
+	defer p.mu.Unlock()
+	p.queue.put(p.batch, snap.Dropped-p.snap.Dropped, snap.DroppedTime-p.snap.DroppedTime, &snap)
 	p.snap = snap
-	p.mu.Unlock()
-	if p.onGap == nil {
-		return
-	}
-	for _, g := range p.batch {
-		p.onGap(g)
-	}
 }
 
 // gap gives s the cause that needs no evidence.

@@ -21,14 +21,40 @@ func needSpin(t *testing.T) {
 	}
 }
 
-func start(t *testing.T, o Options) *Probe {
+// followed is a probe whose gaps go to functions of a test.
+type followed struct {
+	*Probe
+	done chan struct{}
+}
+
+// Stop returns when the functions have had all gaps.
+func (f *followed) Stop() Summary {
+	s := f.Probe.Stop()
+	<-f.done
+	return s
+}
+
+func start(t *testing.T, o Options, each ...func(Gap)) *followed {
 	t.Helper()
 	p, err := Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Stop() })
-	return p
+	return follow(t, p, each...)
+}
+
+func follow(t *testing.T, p *Probe, each ...func(Gap)) *followed {
+	f := &followed{p, make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for g := range p.All() {
+			for _, do := range each {
+				do(g)
+			}
+		}
+	}()
+	t.Cleanup(func() { f.Stop() })
+	return f
 }
 
 // within waits for what a machine of any speed does some day.
@@ -55,10 +81,8 @@ func TestGapsAreOrderedAndWithinTheRun(t *testing.T) {
 			}
 			var gaps []Gap
 			before := clock.Now()
-			p := start(t, Options{
-				Mode: mode, Force: true, Clock: clock, Threshold: time.Microsecond,
-				OnGap: func(g Gap) { gaps = append(gaps, g) },
-			})
+			o := Options{Mode: mode, Force: true, Clock: clock, Threshold: time.Microsecond}
+			p := start(t, o, func(g Gap) { gaps = append(gaps, g) })
 			within(t, "ten gaps", func() bool { return p.Snapshot().Gaps >= 10 })
 			s := p.Stop()
 			after := clock.Now()
@@ -149,7 +173,7 @@ func TestAnotherThreadOnTheCPUIsSeen(t *testing.T) {
 func TestRuntimeModeSeesTheWorldStop(t *testing.T) {
 	needSpin(t)
 	var own, runtimes int
-	p := start(t, Options{Mode: Runtime, Force: true, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Runtime, Force: true}, func(g Gap) {
 		own++
 		if !g.Runtime {
 			return
@@ -158,7 +182,7 @@ func TestRuntimeModeSeesTheWorldStop(t *testing.T) {
 		if g.Cause != stall.RuntimeUnknown || g.Scope != stall.ScopeProcess {
 			t.Errorf("gap of the runtime: got cause %v, scope %v", g.Cause, g.Scope)
 		}
-	}})
+	})
 	var mem runtime.MemStats
 	for range 200 {
 		runtime.ReadMemStats(&mem) // stops the world
@@ -173,11 +197,11 @@ func TestRuntimeModeSeesTheWorldStop(t *testing.T) {
 // A raw thread is none of the runtime's: its stops are not seen.
 func TestSpinModeSeesNoRuntime(t *testing.T) {
 	needSpin(t)
-	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Spin, Force: true}, func(g Gap) {
 		if g.Runtime || !g.Cause.IsHost() {
 			t.Errorf("gap %+v", g)
 		}
-	}})
+	})
 	for range 20 {
 		runtime.GC()
 	}

@@ -24,14 +24,14 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 		t.Skip("the kernel keeps no time for threads without real-time priority")
 	}
 	limited := make(chan Gap, 1)
-	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) {
+	p := start(t, Options{Mode: Spin, Force: true}, func(g Gap) {
 		if g.Evidence.Witness == RealtimeLimit {
 			select {
 			case limited <- g:
 			default:
 			}
 		}
-	}})
+	})
 	tid := p.engine.thread()
 	err := unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 	if errors.Is(err, unix.EPERM) {

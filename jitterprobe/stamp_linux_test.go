@@ -11,7 +11,7 @@ import (
 // stamped is a probe whose own thread stamps stalls.
 type stamped struct {
 	*testing.T
-	probe *Probe
+	probe *followed
 	gaps  []Gap
 }
 
@@ -26,7 +26,7 @@ func startStamped(t *testing.T) *stamped {
 		t.Skip("in a time namespace the thread reads another clock")
 	}
 	s := &stamped{T: t}
-	s.probe = start(t, Options{Mode: Spin, Force: true, Clock: clock, OnGap: func(g Gap) { s.gaps = append(s.gaps, g) }})
+	s.probe = start(t, Options{Mode: Spin, Force: true, Clock: clock}, func(g Gap) { s.gaps = append(s.gaps, g) })
 	return s
 }
 

@@ -45,7 +45,7 @@ func TestGapContainsItsSwitch(t *testing.T) {
 		t.Skip("one CPU: the competitor would keep the test itself from running")
 	}
 	var gaps []Gap
-	p := start(t, Options{Mode: Spin, Force: true, OnGap: func(g Gap) { gaps = append(gaps, g) }})
+	p := start(t, Options{Mode: Spin, Force: true}, func(g Gap) { gaps = append(gaps, g) })
 	if l := p.Limits(); len(l) > 0 && l[0].Causes[0] == stall.HostFault {
 		t.Skip(l[0])
 	}

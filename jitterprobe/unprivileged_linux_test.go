@@ -45,17 +45,17 @@ func TestWithoutRightsSwitchesAreSeen(t *testing.T) {
 	if runtime.NumCPU() == 1 {
 		t.Skip("one CPU: the competitor would keep the test itself from running")
 	}
-	var p *Probe
+	var own *Probe
 	var preempted []Gap
 	asNobody(t, func() (err error) {
-		p, err = Start(Options{Mode: Spin, Force: true, Interrupts: true, OnGap: func(g Gap) {
-			if g.Cause == stall.HostPreempted && g.Evidence.Witness == SwitchRecord {
-				preempted = append(preempted, g)
-			}
-		}})
+		own, err = Start(Options{Mode: Spin, Force: true, Interrupts: true})
 		return err
 	})
-	t.Cleanup(func() { p.Stop() })
+	p := follow(t, own, func(g Gap) {
+		if g.Cause == stall.HostPreempted && g.Evidence.Witness == SwitchRecord {
+			preempted = append(preempted, g)
+		}
+	})
 	if p.Mode() != Spin {
 		t.Skipf("a thread without rights cannot spin here: %s", p.Note())
 	}

@@ -19,7 +19,6 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/internal/board"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -58,12 +57,12 @@ func TestStartAfterShutdown(t *testing.T) {
 	}
 }
 
-// TestFailedStartLeavesNothing: a probe that cannot run is an error, and the
-// next Start is not refused.
+// TestFailedStartLeavesNothing: a source that is none is an error, and the next
+// Start is not refused.
 func TestFailedStartLeavesNothing(t *testing.T) {
-	if m, err := Start(WithBoard(""), WithProbe(jitterprobe.Mode(99))); err == nil {
+	if m, err := Start(WithBoard(""), WithSource(nil)); err == nil {
 		shutdown(t, m)
-		t.Fatal("no error for a mode that does not exist")
+		t.Fatal("no error for a source that is nil")
 	}
 	startTest(t, WithExactBudget(0))
 }

@@ -56,7 +56,7 @@ type Monitor struct {
 	suspended   suspended
 	host        *hostSource
 	hosts       *hostSide
-	inner       inProbe
+	added       []*added // by WithSource
 	records     records
 
 	outside  home // of windows without a slot
@@ -180,16 +180,14 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 
 // run starts everything that has a goroutine.
 func (m *Monitor) run(c config) error {
-	if c.withProbe {
-		if err := m.startProbe(c.probe); err != nil {
-			return err
-		}
-	}
 	if err := m.watch(); err != nil {
 		return err
 	}
 	m.pause.start(m.panics)
 	m.slow.start(m.panics)
+	for _, s := range c.sources {
+		m.add(s)
+	}
 	m.wg.Go(m.loop)
 	if c.budget > 0 {
 		go m.exact.run()

@@ -1,9 +1,11 @@
 package otelgc
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,9 +14,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelgc/otelgc/internal/board"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // Option configures [Start].
@@ -35,8 +37,7 @@ type config struct {
 	minSeverity log.Severity
 	goMetrics   bool
 	boards      []string // where the board may be
-	probe       jitterprobe.Mode
-	withProbe   bool
+	sources     []source.Source
 	arrival     arrivalHeader
 	pause       pauseHook
 	joinable    bool
@@ -76,6 +77,9 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if !(c.budget >= 0 && c.budget <= 1) {
 		return c, fmt.Errorf("exact budget %v: want a fraction from 0 to 1", c.budget)
+	}
+	if slices.Contains(c.sources, nil) {
+		return c, errors.New("add source: it is nil")
 	}
 	return c, c.arrival.check()
 }
@@ -155,11 +159,14 @@ func WithBoard(path string) Option {
 	})
 }
 
-// WithProbe runs a jitter probe inside the process. Mode Runtime costs a whole
-// CPU, Periodic a few percent of one. Without it no probe runs here. A probe that
-// was asked for and cannot run is an error of [Start].
-func WithProbe(mode jitterprobe.Mode) Option {
-	return optionFunc(func(c config) config { c.probe, c.withProbe = mode, true; return c })
+// WithSource reports what another source sees, such as a [jitterprobe.Probe] inside
+// the process: its intervals are events and metrics of gaps, and charged to nobody.
+// The monitor reads s, and [Monitor.Shutdown] closes it. The option may be given more
+// than once.
+//
+// [jitterprobe.Probe]: https://pkg.go.dev/github.com/otelgc/otelgc/jitterprobe#Probe
+func WithSource(s source.Source) Option {
+	return optionFunc(func(c config) config { c.sources = append(c.sources, s); return c })
 }
 
 // WithOnPause calls f for each collection whose pauses sum to at least

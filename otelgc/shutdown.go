@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -79,8 +80,10 @@ func (m *Monitor) stop(ctx context.Context) {
 		_ = m.watcher.Close() // it has no error
 		<-m.watching
 	}
-	if m.inner.probe != nil {
-		m.inner.probe.Stop()
+	for _, a := range m.added {
+		if err := a.close(); err != nil {
+			m.tellOperator(fmt.Errorf("close source: %w", err))
+		}
 	}
 	close(m.quit)
 	m.wg.Wait()

@@ -36,12 +36,8 @@ func (t *statusTeller) tell(now stall.Instant) {
 	m.tel.Tick(now)
 	t.source(now, wall, m.cycle.log)
 	t.source(now, wall, m.book.log)
-	if s, ok := m.inner.tell(m); ok {
-		m.tel.Status(semconv.Status{
-			Origin: m.inner.source, Since: t.since, At: now, Watermark: s.Watermark, Wall: wall,
-			Dropped: s.Dropped, DroppedTime: s.DroppedTime,
-			ProbedCPUs: probedCPUs(m.inner.probe.CPU()),
-		})
+	for _, a := range m.added {
+		a.report(m, t.since, now, wall)
 	}
 	t.losses()
 	t.since, t.next = now, now.Add(t.every)
@@ -128,11 +124,4 @@ func (m *Monitor) tellLost(l *gotrace.Lost) {
 	m.tel.Dropped("trace_record", "limit", l.Strings+l.Stacks+l.Transitions+l.Stops+l.Handoffs+l.Cycles+l.Ranges+l.Workers+l.Marks+l.Samples)
 	m.tel.Dropped("goroutine", "limit", l.Followed)
 	m.tel.Dropped("track", "thinned", l.Tracks)
-}
-
-func probedCPUs(cpu int) []int {
-	if cpu < 0 {
-		return nil
-	}
-	return []int{cpu}
 }

@@ -98,7 +98,11 @@ func (r *rig) metrics(t *testing.T) map[string]metricdata.Aggregation {
 // one, everything that the contract names for a Go process is there.
 func TestTelemetryOfAGoProcess(t *testing.T) {
 	r := newRig()
-	m := startTest(t, WithExactBudget(1), r, WithProbe(jitterprobe.Periodic), seam(talkative))
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := startTest(t, WithExactBudget(1), r, WithSource(probe), seam(talkative))
 	waitMarking(t, m)
 	for range 5 {
 		runtime.GC()

@@ -13,8 +13,8 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/report"
 	"github.com/otelgc/otelgc/sidecar/internal/doctor"
+	"github.com/otelgc/otelgc/sidecar/internal/report"
 )
 
 // TestRecordTarget records a real .NET process: the report has its runtime

@@ -36,7 +36,7 @@ type Options struct {
 	// Probe is the mode of the probe inside. Auto is Periodic, which costs a few
 	// percent of a CPU. Runtime tells more, and costs a CPU; in slices of exact
 	// fidelity it also fills the trace with megabytes a second. A monitor that has
-	// a probe of its own (otelgc.WithProbe) does not record that one's gaps.
+	// a probe of its own (otelgc.WithSource) does not record that one's gaps.
 	Probe jitterprobe.Mode
 }
 
@@ -58,9 +58,9 @@ type Recorder struct {
 	collection, suspension uint64 // the last of each that was recorded
 	lost                   uint64 // that the monitor kept no longer
 
-	quit, done chan struct{}
-	once       sync.Once
-	err        error
+	quit, done, read chan struct{}
+	once             sync.Once
+	err              error
 }
 
 // Start begins to record what m sees into a file that must not exist.
@@ -81,7 +81,7 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{monitor: m, clock: clock, since: e.At, file: file, quit: make(chan struct{}), done: make(chan struct{})}
+	r := &Recorder{monitor: m, clock: clock, since: e.At, file: file, quit: make(chan struct{}), done: make(chan struct{}), read: make(chan struct{})}
 	// What was known before is no part of it; look leaves out what becomes known.
 	if list, _ := m.Collections(0); len(list) > 0 {
 		r.collection = list[len(list)-1].Index
@@ -93,6 +93,12 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	if err := r.startProbe(o.Probe); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(path))
 	}
+	go func() {
+		defer close(r.read)
+		for g := range r.probe.All() {
+			r.file.Gap(inside, recording.GapOf(g))
+		}
+	}()
 	go r.run()
 	return r, nil
 }
@@ -108,9 +114,7 @@ func nameOf(name string) string {
 }
 
 func (r *Recorder) startProbe(mode jitterprobe.Mode) error {
-	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Clock: r.clock, OnGap: func(g jitterprobe.Gap) {
-		r.file.Gap(inside, recording.GapOf(g))
-	}})
+	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Clock: r.clock})
 	if err != nil {
 		return fmt.Errorf("start recording: %w", err)
 	}
@@ -134,6 +138,7 @@ func (r *Recorder) Close() error {
 		close(r.quit)
 		<-r.done
 		summary := r.probe.Stop()
+		<-r.read
 		at := r.clock.Now() // what is later nobody watched for
 		ctx, cancel := context.WithTimeout(context.Background(), flushPatience)
 		defer cancel()

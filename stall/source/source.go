@@ -52,3 +52,23 @@ type Flusher interface {
 	// Flush has Next return what is known by now, and does not wait for it.
 	Flush()
 }
+
+// Explainer is a [Source] that knows what decided the cause of an interval.
+type Explainer interface {
+	// Evidence says it of interval i of the last batch; empty if nothing did.
+	Evidence(i int) string
+}
+
+// Reporter is a [Source] that says how much of the time it watches.
+type Reporter interface {
+	Status() Status
+}
+
+// Status is what a source has watched since it began.
+type Status struct {
+	Origin   stall.Origin
+	CPUs     []int         // that it watches, if it watches CPUs
+	Observed time.Duration // from its first look to its last
+	Coverage float64       // the fraction of Observed of which it can say what happened
+	Lost     Loss
+}

@@ -124,14 +124,19 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 		return errors.Join(out.Encode(hello{Missing: err.Error()}), out.Encode(seen{}))
 	}
 	var s seen
-	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock, OnGap: func(g jitterprobe.Gap) {
-		if len(s.Gaps) < maxGaps {
-			s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
-		}
-	}})
+	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock})
 	if err != nil {
 		return err
 	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for g := range p.All() {
+			if len(s.Gaps) < maxGaps {
+				s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
+			}
+		}
+	}()
 	if mode == jitterprobe.Spin {
 		if _, err := jitterprobe.Reserve(p.CPU()); err != nil {
 			return err
@@ -151,6 +156,7 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 	}
 	truth, err := works[spec.Work](p.CPU(), clock, quit)
 	summary := p.Stop()
+	<-read
 	s.Observed = summary.Observed()
 	s.Truth = truth
 	var missing missingRights

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/accuracy/cpuclock"
@@ -44,15 +45,19 @@ func (e *experiment) measure(ctx context.Context, s *report.Section, log io.Writ
 		return err
 	}
 	var gaps []jitterprobe.Gap
-	p, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Spin, Force: true, Clock: clock, OnGap: func(g jitterprobe.Gap) {
-		gaps = append(gaps, g)
-	}})
+	p, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Spin, Force: true, Clock: clock})
 	if err != nil {
 		return err
 	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		gaps = slices.AppendSeq(gaps, p.All())
+	}()
 	e.cpu, e.mode = p.CPU(), p.Mode()
 	samples, err := e.sample(ctx)
 	p.Stop()
+	<-read
 	switch {
 	case err != nil:
 		return err

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/doctor"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // maxSelfTest bounds the self-test.

@@ -69,7 +69,7 @@ func (x *export) begin(w *watch.Watch) {
 	if cpu := w.Probe().CPU(); cpu >= 0 {
 		x.first.cpus = []int{cpu}
 	}
-	switch cpus, _ := w.Beside(); {
+	switch cpus, _ := w.Others(); {
 	case len(cpus) == 0:
 	case x.first.source == stall.ProbePeriodic:
 		x.first.cpus = append(x.first.cpus, cpus...)
@@ -78,18 +78,15 @@ func (x *export) begin(w *watch.Watch) {
 	}
 }
 
-// settledBeside takes what the probes of the other CPUs have seen together.
-func (x *export) settledBeside(s jitterprobe.Snapshot) {
+// settled takes snapshots of which every gap went through gap, and once a
+// second says how far the sources are.
+func (x *export) settled(s jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.beside.snapshot = s
-}
-
-// settled takes a snapshot of which every gap went through gap, and once a
-// second says how far the source is.
-func (x *export) settled(s jitterprobe.Snapshot) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.beside.snapshot = jitterprobe.Snapshot{}
+	for i := range others {
+		x.beside.snapshot.Merge(&others[i])
+	}
 	if x.first.source == stall.ProbePeriodic && x.beside.snapshot.Observed() > 0 {
 		s.Merge(&x.beside.snapshot) // one source, whichever CPU it is on
 	}

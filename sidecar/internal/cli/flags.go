@@ -146,8 +146,7 @@ func (p *probeFlags) options() (jitterprobe.Options, error) {
 }
 
 // start starts a probe. That it may not use its CPU is a wrong argument; that
-// it may not spin under a quota, as it was told to, is a failure: the probe that runs
-// instead is returned with it, for who reads its gaps to stop it.
+// it may not spin under a quota, as it was told to, is a failure.
 func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	p, err := jitterprobe.Start(o)
 	switch {
@@ -156,7 +155,8 @@ func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	case err != nil:
 		return nil, err
 	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && p.Reason() == jitterprobe.CPUQuota:
-		return p, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
+		p.Stop()
+		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
 	}
 	return p, nil
 }

@@ -49,9 +49,11 @@ func TestTargetEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	board, err := watch.Start(watch.Options{Clock: clock, Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-		return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock, OnGap: onGap})
-	}})
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	board, err := watch.Start(watch.Options{Clock: clock, Probe: probe})
 	if err != nil {
 		t.Fatal(err)
 	}

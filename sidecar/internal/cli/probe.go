@@ -29,20 +29,24 @@ func probe(e env, args []string) error {
 	if *duration <= 0 || *duration > maxDuration {
 		return wrong("--duration %v: want more than 0s and at most %v", *duration, maxDuration)
 	}
-	var kept gaps.Log
-	o.OnGap = kept.Add
 	p, err := start(o)
 	if err != nil {
-		if p != nil {
-			p.Stop()
-		}
 		return err
 	}
+	var kept gaps.Log
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for g := range p.All() {
+			kept.Add(g)
+		}
+	}()
 	if n := p.Note(); n != "" {
 		slog.New(slog.NewTextHandler(e.stderr, nil)).Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
 	}
 	wait(e, *duration)
 	summary := p.Stop()
+	<-read
 	report := gaps.NewReport(summary, &kept, threshold(o, p.Mode()))
 	report.Limits = p.Limits()
 	if *asJSON {

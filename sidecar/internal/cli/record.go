@@ -109,7 +109,7 @@ func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
 func (r *recorder) learn(w *watch.Watch, threshold time.Duration) {
 	p := w.Probe()
 	r.probes = []recording.Probe{{ID: 1, Mode: p.Mode().String(), CPU: p.CPU(), Floor: threshold, Note: p.Note()}}
-	cpus, _ := w.Beside()
+	cpus, _ := w.Others()
 	for i, cpu := range cpus {
 		r.probes = append(r.probes, recording.Probe{
 			ID: 2 + i, Mode: jitterprobe.Periodic.String(), CPU: cpu, Floor: jitterprobe.DefaultPeriodicThreshold,

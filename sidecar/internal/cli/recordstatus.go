@@ -20,26 +20,17 @@ func watchedBy(s *jitterprobe.Snapshot) watched {
 	return watched{s.Watermark, s.Dropped, s.DroppedTime}
 }
 
-// settledBeside keeps how far the probes beside are.
-func (r *recorder) settledBeside(each []jitterprobe.Snapshot) {
+// settled says once a second how far the probes are.
+func (r *recorder) settled(s jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.beside = r.beside[:0]
-	for i := range each {
-		r.beside = append(r.beside, watchedBy(&each[i]))
+	for i := range others {
+		r.beside = append(r.beside, watchedBy(&others[i]))
 	}
-}
-
-// settled says once a second how far the probes are.
-func (r *recorder) settled(s jitterprobe.Snapshot) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	now := r.clock.Now()
 	if r.file == nil || now.Sub(r.status) < statusEvery {
 		return

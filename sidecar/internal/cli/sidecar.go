@@ -70,7 +70,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, err
 	}
 	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
-	w, err := watch.Start(s.watching(x, record))
+	w, err := s.watch(x, record)
 	if err != nil {
 		err = errors.Join(err, x.close())
 		providers.Discard()                   // of what did not start nobody need hear
@@ -95,17 +95,30 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 	return s.end(w, x, providers, record)
 }
 
-// watching says what is watched, and who is told of it.
-func (s *sidecar) watching(x *export, record *recorder) watch.Options {
-	return watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			o := s.probe
-			o.OnGap = onGap
-			return start(o)
-		},
-		Beside:      s.beside,
-		StartBeside: s.startBeside,
-		Boards:      s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
+// watch starts the probes, and reads them.
+func (s *sidecar) watch(x *export, record *recorder) (*watch.Watch, error) {
+	first, err := start(s.probe)
+	if err != nil {
+		return nil, err
+	}
+	var others []*jitterprobe.Probe
+	for _, cpu := range s.beside {
+		if cpu == first.CPU() {
+			continue // of two probes on one CPU the second is left out
+		}
+		// Its threshold is that of its mode.
+		p, err := start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock})
+		if err != nil {
+			for _, p := range append(others, first) {
+				p.Stop()
+			}
+			return nil, fmt.Errorf("watch CPU %d: %w", cpu, err)
+		}
+		others = append(others, p)
+	}
+	return watch.Start(watch.Options{
+		Probe: first, Others: others,
+		Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
 		OnGap: func(g jitterprobe.Gap) {
 			if s.keep {
 				s.gaps.Add(g)
@@ -113,21 +126,11 @@ func (s *sidecar) watching(x *export, record *recorder) watch.Options {
 			x.gap(g)
 			record.gap(g)
 		},
-		OnTick: func(snapshot jitterprobe.Snapshot) {
-			x.settled(snapshot)
-			record.settled(snapshot)
+		OnTick: func(first jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
+			x.settled(first, others)
+			record.settled(first, others)
 		},
-		OnBeside: func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
-			x.settledBeside(together)
-			record.settledBeside(each)
-		},
-	}
-}
-
-// startBeside starts the probe of a CPU that does not have the first one. Its
-// threshold is that of its mode.
-func (s *sidecar) startBeside(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-	return start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock, OnGap: onGap})
+	})
 }
 
 // end stops everything, and does not wait for a Collector that is dead. The error
@@ -194,7 +197,7 @@ func (s *sidecar) sayStart(w *watch.Watch) {
 	for _, l := range p.Limits() {
 		s.log.Info("causes", "limit", l.String())
 	}
-	if cpus, all := w.Beside(); len(cpus) > 0 {
+	if cpus, all := w.Others(); len(cpus) > 0 {
 		s.log.Info("probing beside", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
 		if !all {
 			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")

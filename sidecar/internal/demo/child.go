@@ -86,12 +86,21 @@ func (c *child) run(ctx context.Context) error {
 	if err := c.hello(listener.Addr().String(), probe); err != nil {
 		return err
 	}
+	gaps := make(chan struct{})
+	go func() {
+		defer close(gaps)
+		for g := range probe.All() {
+			v := g.Interval()
+			_ = c.out.Gap(&v) // an error stays, and the flush returns it
+		}
+	}()
 	forced := c.untilDone(ctx)
 	c.stopServer(server)
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	probe.Stop()
+	<-gaps
 	if c.options.orphaned() {
 		return errOrphaned // what is open nobody waits for
 	}
@@ -143,10 +152,6 @@ func (c *child) probeOptions() jitterprobe.Options {
 	o := jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: reportedGap}
 	if runtime.NumCPU() >= probeMinCPUs {
 		o.Mode = jitterprobe.Runtime
-	}
-	o.OnGap = func(g jitterprobe.Gap) {
-		v := g.Interval()
-		_ = c.out.Gap(&v)
 	}
 	return o
 }

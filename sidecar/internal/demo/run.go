@@ -89,12 +89,10 @@ type runner struct {
 
 // watch starts the probe beside the service.
 func (r *runner) watch(path string) (err error) {
-	r.outside, err = watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Clock: r.clock, OnGap: onGap})
-		},
-		Boards: []string{path}, Clock: r.clock, OnGap: r.gaps.add,
-	})
+	p, err := jitterprobe.Start(jitterprobe.Options{Clock: r.clock})
+	if err == nil {
+		r.outside, err = watch.Start(watch.Options{Probe: p, Boards: []string{path}, Clock: r.clock, OnGap: r.gaps.add})
+	}
 	if err != nil {
 		return fmt.Errorf("probe the machine: %w", err)
 	}

@@ -26,10 +26,12 @@ func TestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "board")
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock, OnGap: onGap})
-		},
+		Probe:  probe,
 		Boards: []string{path}, NeedBoard: true, Clock: clock,
 	})
 	if err != nil {

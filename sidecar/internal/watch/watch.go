@@ -1,12 +1,13 @@
-// Package watch runs a probe, and others beside it, and shows their gaps to the
-// services of this host on the board. It makes no probe itself ([Options.Start]),
-// and does not know who is told beside the board. The file is that of package
-// internal/board.
+// Package watch shows the gaps of one or more probes to the services of this host,
+// on the board, and to whoever else asks for them.
 package watch
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,16 +19,11 @@ import (
 
 // Options configure a Watch.
 type Options struct {
-	// Start starts the probe with the OnGap it is given, which waits until the
-	// watch is there. So who does not want a probe that it has started returns it
-	// with the error, and does not stop it.
-	Start func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
-	// Beside are CPUs that have a probe of their own: a stretch that the gaps of
-	// all CPUs have in common is told once more, as a gap of the machine. Of two
-	// probes on one CPU the second is left out.
-	Beside []int
-	// StartBeside starts the probe of one of them.
-	StartBeside func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error)
+	// Probe is the probe whose mode the board names.
+	Probe *jitterprobe.Probe
+	// Others are probes of other CPUs. A stretch that the gaps of all CPUs have in
+	// common is reported once more, as a gap of the machine.
+	Others []*jitterprobe.Probe
 	// Boards are the paths where the board may be; none for no board.
 	Boards []string
 	// NeedBoard makes it an error if there can be no board, other than that
@@ -38,92 +34,82 @@ type Options struct {
 	// OnGap is called for each gap, one at a time. It must not block. It may be
 	// nil.
 	OnGap func(jitterprobe.Gap)
-	// OnTick is called four times a second, on one goroutine, with a snapshot of
-	// which every gap has been through OnGap. It may be nil.
-	OnTick func(jitterprobe.Snapshot)
-	// OnBeside is called before OnTick with what the probes beside have seen, all
-	// together and each, in the order of Watch.Beside. It may be nil, and must not
-	// keep its arguments.
-	OnBeside func(together jitterprobe.Snapshot, each []jitterprobe.Snapshot)
+	// OnTick is called about four times a second, and never while OnGap is. Every
+	// gap of s has been through OnGap; its watermark is one that all probes have
+	// passed. Others holds what each of the other probes has seen, and is valid
+	// until OnTick returns. It may be nil.
+	OnTick func(s jitterprobe.Snapshot, others []jitterprobe.Snapshot)
 }
 
-// Watch is a running probe with its board.
+// Watch reads probes, and writes the board.
 type Watch struct {
-	probe       *jitterprobe.Probe
-	board       *board.Writer
-	boardNote   string
-	onGap       func(jitterprobe.Gap)
-	onTick      func(jitterprobe.Snapshot)
-	onBeside    func(jitterprobe.Snapshot, []jitterprobe.Snapshot)
-	restore     func() error
-	mu          sync.Mutex // one gap at a time
-	beside      beside
+	o         Options
+	probes    []*jitterprobe.Probe // the first, and the others
+	cpus      []int                // of the others
+	allCPUs   bool                 // every CPU that is online has a probe
+	board     *board.Writer
+	boardNote string
+	restore   func() error
+	cancel    context.CancelFunc
+	readers   sync.WaitGroup
+	once      sync.Once
+	summary   jitterprobe.Summary
+	err       error
+	unwritten atomic.Uint64
+
+	mu          sync.Mutex             // one gap at a time
+	seen        []jitterprobe.Snapshot // by probe
+	machine     machine
 	stopped     uint64 // gaps in which this process was stopped
 	stoppedTime time.Duration
-	told        atomic.Uint64 // gaps of the first probe that were through OnGap
-	unwritten   atomic.Uint64
-	quit        chan struct{}
-	done        chan struct{}
-	once        sync.Once
-	summary     jitterprobe.Summary
-	err         error
+	ticked      stall.Instant
 }
 
-// tick is the time between two looks at the probe. Services read the board as
-// often, and every wake-up costs.
+// tick is the time between two looks of services at the board. Every wake-up
+// costs.
 const tick = 250 * time.Millisecond
 
-// Start starts the probe and the board.
+// Start begins to read the probes, which are the watch's from now on: it stops them
+// if there is an error, too.
 func Start(o Options) (*Watch, error) {
-	w := &Watch{onGap: o.OnGap, onTick: o.OnTick, onBeside: o.OnBeside, quit: make(chan struct{}), done: make(chan struct{})}
-	ready := make(chan struct{}) // the board is made after the probe, whose mode it names
-	p, err := o.Start(func(g jitterprobe.Gap) {
-		if <-ready; w.probe == nil {
-			return // it was not wanted
-		}
-		w.gap(0, g)
-		w.told.Add(1)
-	})
-	if err != nil {
-		close(ready)
-		if p != nil {
-			p.Stop()
-		}
-		return nil, err
+	w := &Watch{o: o, probes: append([]*jitterprobe.Probe{o.Probe}, o.Others...)}
+	for _, p := range o.Others {
+		w.cpus = append(w.cpus, p.CPU())
 	}
-	w.probe = p
-	err = w.startBeside(o, ready)
-	if err == nil {
-		err = w.openBoard(o)
-	}
-	if err != nil {
-		close(ready)
+	w.allCPUs = coversAll(append(w.pinned(), w.cpus...))
+	w.seen = make([]jitterprobe.Snapshot, len(w.probes))
+	w.machine = newMachine(o.Probe.Mode().Source(), len(w.probes))
+	if err := w.openBoard(); err != nil {
 		w.stopProbes()
 		return nil, err
 	}
-	if p.CPU() >= 0 && p.Mode() == jitterprobe.Spin {
+	if o.Probe.CPU() >= 0 && o.Probe.Mode() == jitterprobe.Spin {
 		// Without it the probe would see this very process. That there is no
 		// other CPU to go to is in the probe's note.
-		if restore, err := jitterprobe.Reserve(p.CPU()); err == nil {
+		if restore, err := jitterprobe.Reserve(o.Probe.CPU()); err == nil {
 			w.restore = restore
 		}
 	}
-	close(ready)
-	go w.run()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	for i := range w.probes {
+		w.readers.Go(func() { w.read(ctx, i) })
+	}
 	return w, nil
 }
 
-func (w *Watch) openBoard(o Options) error {
-	if len(o.Boards) == 0 {
+func (w *Watch) openBoard() error {
+	if len(w.o.Boards) == 0 {
 		w.boardNote = "off"
 		return nil
 	}
-	cpus := append(w.pinned(), w.beside.cpus...)
-	b, err := board.Create(board.WriterOptions{Paths: o.Boards, Clock: o.Clock, Source: w.probe.Mode().Source(), CPUs: cpus})
+	b, err := board.Create(board.WriterOptions{
+		Paths: w.o.Boards, Clock: w.o.Clock, Source: w.o.Probe.Mode().Source(), CPUs: append(w.pinned(), w.cpus...),
+	})
 	switch {
 	case err == nil:
 		w.board = b
-	case errors.Is(err, board.ErrLocked) || !o.NeedBoard:
+	case errors.Is(err, board.ErrLocked) || !w.o.NeedBoard:
 		w.boardNote = err.Error()
 	default:
 		return err
@@ -131,28 +117,121 @@ func (w *Watch) openBoard(o Options) error {
 	return nil
 }
 
-func (w *Watch) run() {
-	defer close(w.done)
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
+// pinned returns the CPU of the first probe, if it has one.
+func (w *Watch) pinned() []int {
+	if cpu := w.o.Probe.CPU(); cpu >= 0 {
+		return []int{cpu}
+	}
+	return nil
+}
+
+const onlinePath = "/sys/devices/system/cpu/online"
+
+// coversAll reports whether cpus are all that are online.
+func coversAll(cpus []int) bool {
+	text, err := os.ReadFile(onlinePath)
+	if err != nil {
+		return false
+	}
+	online, err := jitterprobe.ParseCPUs(string(text))
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(online, func(cpu int) bool { return !slices.Contains(cpus, cpu) })
+}
+
+// read reads probe i until it has ended. It stops the probe when ctx is done.
+func (w *Watch) read(ctx context.Context, i int) {
+	p := w.probes[i]
 	for {
-		select {
-		case <-w.quit:
-			w.summary = w.stopProbes()
-			w.settle(w.summary.Snapshot)
-			return
-		case <-ticker.C:
-			w.settle(w.probe.Snapshot())
+		_, err := p.Next(ctx)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			ctx = context.Background()
+			p.Stop()
+		case err != nil:
+			return // io.EOF
+		default:
+			w.take(i, p.Gaps(), p.Seen())
 		}
 	}
 }
 
-// Probe returns the probe.
-func (w *Watch) Probe() *jitterprobe.Probe { return w.probe }
+// take takes in gaps of probe i, and all that it has seen.
+func (w *Watch) take(i int, gaps []jitterprobe.Gap, seen jitterprobe.Snapshot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, g := range gaps {
+		if w.allCPUs {
+			w.machine.add(i, g)
+		}
+		w.report(g)
+	}
+	w.seen[i] = seen
+	if now := w.o.Clock.Now(); now.Sub(w.ticked) >= tick {
+		w.ticked = now
+		w.settle()
+	}
+}
 
-// Beside returns the CPUs of the probes beside, and whether every CPU has a
-// probe: without, no gap is called the machine's.
-func (w *Watch) Beside() (cpus []int, all bool) { return w.beside.cpus, w.beside.all }
+// report writes g on the board. The caller holds w.mu.
+func (w *Watch) report(g jitterprobe.Gap) {
+	if w.board != nil && g.Cause.IsHost() {
+		// A stop of this process says nothing to others, but that nobody
+		// watched meanwhile; and one of its runtime not even that.
+		if g.Scope == stall.ScopeProcess {
+			w.stopped++
+			w.stoppedTime += g.Duration()
+		} else {
+			w.Append([]stall.Interval{g.Interval()})
+		}
+	}
+	if w.o.OnGap != nil {
+		w.o.OnGap(g)
+	}
+}
+
+// Append writes what another source saw on the board, if there is one. It may
+// be called from any goroutine, until Stop.
+func (w *Watch) Append(list []stall.Interval) {
+	if w.board == nil {
+		return
+	}
+	for _, v := range list {
+		if err := w.board.Append(v); err != nil {
+			w.unwritten.Add(1)
+		}
+	}
+}
+
+// settle moves the watermark to where all probes have been read. The caller holds
+// w.mu.
+func (w *Watch) settle() {
+	first := w.seen[0]
+	dropped, lost := w.stopped, w.stoppedTime
+	for i := range w.seen {
+		s := &w.seen[i]
+		first.Watermark = min(first.Watermark, s.Watermark)
+		dropped, lost = dropped+s.Dropped+s.Unread, lost+s.DroppedTime
+	}
+	if first.Watermark == 0 {
+		return // one has not looked yet
+	}
+	w.machine.settle(first.Watermark, w.report)
+	if w.board != nil {
+		w.board.Advance(first.Watermark, dropped+w.unwritten.Load(), lost)
+	}
+	if w.o.OnTick != nil {
+		w.o.OnTick(first, w.seen[1:])
+	}
+}
+
+// Probe returns the first probe.
+func (w *Watch) Probe() *jitterprobe.Probe { return w.o.Probe }
+
+// Others returns the CPUs of the other probes, and whether every CPU has a probe:
+// without, no gap is called the machine's.
+func (w *Watch) Others() (cpus []int, all bool) { return w.cpus, w.allCPUs }
 
 // Board returns where the board is on which the gaps are shown. Without one the
 // path is empty, and the note says why.
@@ -166,12 +245,16 @@ func (w *Watch) Board() (path, note string) {
 // Unwritten returns how many gaps could not be written to the board.
 func (w *Watch) Unwritten() uint64 { return w.unwritten.Load() }
 
-// Stop stops the probes, takes the board away and returns all that was seen.
-// Stopping again returns the same.
+// Stop stops the probes, takes the board away and returns what the first probe has
+// seen. Stopping again returns the same.
 func (w *Watch) Stop() (jitterprobe.Summary, error) {
 	w.once.Do(func() {
-		close(w.quit)
-		<-w.done
+		w.cancel()
+		w.readers.Wait()
+		w.summary = w.stopProbes()
+		w.mu.Lock()
+		w.settle()
+		w.mu.Unlock()
 		if w.restore != nil {
 			if err := w.restore(); err != nil {
 				w.err = fmt.Errorf("give the probe's CPU back: %w", err)
@@ -182,4 +265,12 @@ func (w *Watch) Stop() (jitterprobe.Summary, error) {
 		}
 	})
 	return w.summary, w.err
+}
+
+// stopProbes stops all probes, and returns what the first has seen.
+func (w *Watch) stopProbes() jitterprobe.Summary {
+	for _, p := range w.o.Others {
+		p.Stop()
+	}
+	return w.o.Probe.Stop()
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,29 +16,16 @@ import (
 
 func TestMain(m *testing.M) { noleak.Main(m) }
 
-// TestUnwanted: a probe that was started, has a gap to tell, and is not wanted, is
-// stopped, and tells nothing.
-func TestUnwanted(t *testing.T) {
-	unwanted := errors.New("unwanted")
-	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			telling := make(chan struct{})
-			var once sync.Once
-			p, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: 10 * time.Microsecond, OnGap: func(g jitterprobe.Gap) {
-				once.Do(func() { close(telling) })
-				onGap(g)
-			}})
-			if err != nil {
-				return nil, err
-			}
-			<-telling
-			return p, unwanted
-		},
-		OnGap: func(jitterprobe.Gap) { t.Error("a gap was told") },
-	})
-	if w != nil || !errors.Is(err, unwanted) {
-		t.Errorf("got %v, %v, want %v", w, err, unwanted)
+func probe(t *testing.T, o jitterprobe.Options) *jitterprobe.Probe {
+	t.Helper()
+	p, err := jitterprobe.Start(o)
+	if errors.Is(err, jitterprobe.ErrCPU) {
+		t.Skipf("needs CPUs 0 and 1: %v", err)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestWatch holds a watch to its promise: at each tick every gap of the
@@ -53,12 +38,10 @@ func TestWatch(t *testing.T) {
 	var told, ticks atomic.Uint64
 	path := filepath.Join(t.TempDir(), "board")
 	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Clock: clock, Threshold: 10 * time.Microsecond, OnGap: onGap})
-		},
+		Probe:  probe(t, jitterprobe.Options{Clock: clock, Threshold: 10 * time.Microsecond}),
 		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
 		OnGap: func(jitterprobe.Gap) { told.Add(1) },
-		OnTick: func(s jitterprobe.Snapshot) {
+		OnTick: func(s jitterprobe.Snapshot, _ []jitterprobe.Snapshot) {
 			ticks.Add(1)
 			if n := told.Load(); n < s.Gaps {
 				t.Errorf("%d gaps told, the snapshot has %d", n, s.Gaps)
@@ -88,9 +71,7 @@ func TestWatch(t *testing.T) {
 
 func TestWatchWithoutABoardItNeeds(t *testing.T) {
 	_, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, OnGap: onGap})
-		},
+		Probe:  probe(t, jitterprobe.Options{Mode: jitterprobe.Periodic}),
 		Boards: []string{"/proc/otelgc/board"}, NeedBoard: true,
 	})
 	if err == nil {
@@ -98,28 +79,25 @@ func TestWatchWithoutABoardItNeeds(t *testing.T) {
 	}
 }
 
-// TestBeside: a probe per CPU, one board, one watermark, and gaps that come one
+// TestSeveral: a probe per CPU, one board, one watermark, and gaps that come one
 // at a time.
-func TestBeside(t *testing.T) {
+func TestSeveral(t *testing.T) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inside, together, ticks atomic.Int64
+	var inside, ticks atomic.Int64
 	var cpus atomic.Int64 // a bit per CPU that had a gap
 	path := filepath.Join(t.TempDir(), "board")
-	threshold := func(o jitterprobe.Options) jitterprobe.Options {
-		o.Clock, o.Threshold = clock, 5*time.Microsecond
-		return o
+	first := probe(t, jitterprobe.Options{Clock: clock, Threshold: 5 * time.Microsecond})
+	var others []*jitterprobe.Probe
+	for cpu := range 2 {
+		if cpu != first.CPU() {
+			others = append(others, probe(t, jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: clock, Threshold: 5 * time.Microsecond}))
+		}
 	}
 	w, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(threshold(jitterprobe.Options{OnGap: onGap}))
-		},
-		Beside: []int{0, 1},
-		StartBeside: func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(threshold(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, OnGap: onGap}))
-		},
+		Probe: first, Others: others,
 		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
 		OnGap: func(g jitterprobe.Gap) {
 			if inside.Add(1) != 1 {
@@ -130,26 +108,19 @@ func TestBeside(t *testing.T) {
 			}
 			inside.Add(-1)
 		},
-		OnBeside: func(s jitterprobe.Snapshot, each []jitterprobe.Snapshot) {
-			together.Store(int64(s.Watermark))
-		},
-		OnTick: func(s jitterprobe.Snapshot) {
+		OnTick: func(s jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
 			ticks.Add(1)
-			if b := together.Load(); b == 0 || int64(s.Watermark) > b {
-				t.Errorf("watermark %d is ahead of the others', %d", s.Watermark, b)
+			for i := range others {
+				if b := others[i].Watermark; b == 0 || s.Watermark > b {
+					t.Errorf("watermark %d is ahead of another's, %d", s.Watermark, b)
+				}
 			}
 		},
 	})
-	if errors.Is(err, jitterprobe.ErrCPU) {
-		t.Skipf("needs CPUs 0 and 1: %v", err)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, all := w.Beside()
-	if len(others) == 0 || w.Probe().CPU() >= 0 && slices.Contains(others, w.Probe().CPU()) {
-		t.Errorf("CPUs beside %d: got %v", w.Probe().CPU(), others)
-	}
+	_, all := w.Others()
 	if runtime.NumCPU() == 2 && !all {
 		t.Error("both CPUs have a probe: not all")
 	}
@@ -158,20 +129,5 @@ func TestBeside(t *testing.T) {
 	}
 	if _, err := w.Stop(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestBesideWithoutItsCPU(t *testing.T) {
-	_, err := watch.Start(watch.Options{
-		Start: func(onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, OnGap: onGap})
-		},
-		Beside: []int{1023},
-		StartBeside: func(cpu int, onGap func(jitterprobe.Gap)) (*jitterprobe.Probe, error) {
-			return jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, OnGap: onGap})
-		},
-	})
-	if !errors.Is(err, jitterprobe.ErrCPU) {
-		t.Errorf("CPU 1023: got error %v, want %v", err, jitterprobe.ErrCPU)
 	}
 }
