@@ -132,18 +132,6 @@ func WithExactBudget(fraction float64) Option {
 	return optionFunc(func(c config) config { c.budget, c.budgeted = fraction, true; return c })
 }
 
-// WithMinSeverity drops events below s. Severity goes by duration: DEBUG below
-// 1 ms, INFO below 10 ms, WARN from there.
-func WithMinSeverity(s log.Severity) Option {
-	return optionFunc(func(c config) config { c.minSeverity = s; return c })
-}
-
-// WithoutGoMetrics leaves out the go.* names of the OpenTelemetry registry, for
-// programs in which another instrumentation emits them.
-func WithoutGoMetrics() Option {
-	return optionFunc(func(c config) config { c.goMetrics = false; return c })
-}
-
 // WithBoard sets the path of the board on which a sidecar publishes the gaps of
 // the machine. Without it, $OTELGC_BOARD is read, or the first of /run/otelgc/board
 // and /dev/shm/otelgc/board that is there. The empty path turns it off. A board is

@@ -24,7 +24,8 @@ func newTelemetry(c config, clock stall.Clock, boot string, panics *panics) (tel
 		Logger:    c.loggers.Logger(ScopeName, log.WithInstrumentationVersion(Version)),
 		BootID:    boot,
 		PID:       os.Getpid(),
-		GoMetrics: c.goMetrics, MinSeverity: c.minSeverity, Clock: clock,
-		Detached: true, OnPanic: panics.tell,
+		GoMetrics: true,
+		Clock:     clock,
+		Detached:  true, OnPanic: panics.tell,
 	})
 }

@@ -167,19 +167,6 @@ func checkStatuses(t *testing.T, events *recorder) {
 	}
 }
 
-// TestWithoutGoMetrics leaves the registry's names to others.
-func TestWithoutGoMetrics(t *testing.T) {
-	r := newRig()
-	m := startTest(t, WithExactBudget(0), r, WithoutGoMetrics())
-	runtime.GC()
-	flush(t, m)
-	for name := range r.metrics(t) {
-		if strings.HasPrefix(name, "go.") {
-			t.Errorf("%s is there", name)
-		}
-	}
-}
-
 // TestSuspensionWithoutTheTracer is told by the watcher, once.
 func TestSuspensionWithoutTheTracer(t *testing.T) {
 	r := newRig()

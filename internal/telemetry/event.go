@@ -28,19 +28,8 @@ func Severity(d time.Duration) log.Severity {
 
 // wants reports whether the logger takes e. If it does not, the caller calls the
 // stops of e [Telemetry.Untold]: a reader of the events must not take the silence
-// for a program that ran. What only MinSeverity keeps back is counted as dropped.
-func (t *Telemetry) wants(e *event) bool {
-	k := kind{e.name, Severity(e.stalled)}
-	if !t.logs.wants(k) {
-		return false
-	}
-	if k.severity < t.o.MinSeverity {
-		t.events.drop(e)
-		t.Dropped(itemEvent, whySeverity, 1)
-		return false
-	}
-	return true
-}
+// for a program that ran.
+func (t *Telemetry) wants(e *event) bool { return t.logs.wants(kind{e.name, Severity(e.stalled)}) }
 
 // Untold says that there were stops of the process in v that the Telemetry does not
 // know of: the next statuses of the source call that time unseen.
@@ -126,10 +115,7 @@ func (t *Telemetry) Gap(v stall.Interval, evidence func() string) {
 	if Severity(d) >= log.SeverityWarn {
 		e.rank = rankWarn
 	}
-	if over && !t.wants(&e) {
-		return
-	}
-	if k := (kind{e.name, Severity(d)}); !over && (k.severity < t.o.MinSeverity || !t.logs.wants(k)) {
+	if !t.wants(&e) {
 		return
 	}
 	e.evidence = evidence()
@@ -260,8 +246,8 @@ func (t *Telemetry) Status(s semconv.Status) {
 	})
 }
 
-// Loss returns what was kept back of the events of source since New: by the
-// limit of events, or by MinSeverity.
+// Loss returns what was kept back of the events of source since New, by the limit of
+// events.
 func (t *Telemetry) Loss(source stall.Origin) Loss {
 	_, loss := t.events.state(source)
 	return loss

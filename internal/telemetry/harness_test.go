@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/log"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -24,13 +25,16 @@ const wallOffset = 1_000_000 * time.Second
 
 // recorder keeps the records that the SDK would export.
 type recorder struct {
+	least   log.Severity // lesser ones are not exported
 	mu      sync.Mutex
 	records []sdklog.Record
 }
 
-func (*recorder) Enabled(context.Context, sdklog.EnabledParameters) bool { return true }
-func (*recorder) Shutdown(context.Context) error                         { return nil }
-func (*recorder) ForceFlush(context.Context) error                       { return nil }
+func (r *recorder) Enabled(_ context.Context, p sdklog.EnabledParameters) bool {
+	return p.Severity >= r.least
+}
+func (*recorder) Shutdown(context.Context) error   { return nil }
+func (*recorder) ForceFlush(context.Context) error { return nil }
 
 func (r *recorder) OnEmit(_ context.Context, record *sdklog.Record) error {
 	r.mu.Lock()

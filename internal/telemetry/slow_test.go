@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/log"
-
 	"github.com/otelgc/otelgc/stall"
 )
 
 // TestSlowKeptBack: a slow request is no stall, so that no source has lost
 // anything when its event is kept back.
 func TestSlowKeptBack(t *testing.T) {
-	r := newRig(t, Options{MinSeverity: log.SeverityWarn})
-	s := stall.Share{Total: 5 * time.Millisecond}
-	r.Slow(&Request{Share: &s}, &stall.Window{Start: 1, End: 5_000_001}, stall.GCWatch, "slow")
+	r := newRig(t, Options{MaxEventsPerSecond: 1})
+	for _, d := range []time.Duration{5 * time.Millisecond, 6 * time.Millisecond} {
+		s := stall.Share{Total: d}
+		r.Slow(&Request{Share: &s}, &stall.Window{Start: 1, End: stall.Instant(1).Add(d)}, stall.GCWatch, "slow")
+	}
 	if got := r.Loss(stall.GCWatch); got != (Loss{}) {
 		t.Errorf("gcwatch lost %+v, want nothing", got)
 	}

@@ -48,10 +48,6 @@ type Options struct {
 	// GapCPU has cpu.logical_number on otelgc.jitter.gap.duration: a series for
 	// each CPU that is probed.
 	GapCPU bool
-	// MinSeverity keeps lesser events of collections, suspensions and gaps
-	// back, the longest gap of a second included; they count as dropped. The
-	// status of a source always goes out.
-	MinSeverity log.Severity
 	// MaxEventsPerSecond bounds the events of stalls; 100 if zero.
 	MaxEventsPerSecond int
 
@@ -85,7 +81,6 @@ const (
 	itemPause   = "pause"
 	itemSample  = "sample"
 	whyRate     = "rate_limit"
-	whySeverity = "min_severity"
 	whyLimit    = "limit"
 	whyPanic    = "panic"
 	whyQueue    = "queue_full"
