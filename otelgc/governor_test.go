@@ -59,7 +59,7 @@ func TestGovernorKeepsItsBudgetInTheLongRun(t *testing.T) {
 		"100,000 goroutines": {cpu: 0.2, events: 2_000, goroutines: 100_000, start: 5 * time.Millisecond, windows: time.Second},
 		"long windows":       {cpu: 0.3, events: 30_000, goroutines: 1_000, start: 100 * time.Microsecond, windows: 10 * time.Minute},
 	} {
-		for _, budget := range []float64{0.001, DefaultExactBudget, 0.1} {
+		for _, budget := range []float64{0.001, defaultBudget, 0.1} {
 			g := newGovernor(budget)
 			cost, traced, slices := s.run(&g, day)
 			allowed := max(budgetFloor, budget*s.cpu)
@@ -86,7 +86,7 @@ func TestGovernorLeavesTheTracerToOthers(t *testing.T) {
 	idle := service{cpu: 0.001, events: 50, goroutines: 10, start: 20 * time.Microsecond}
 	for _, windows := range []time.Duration{time.Millisecond, time.Second, time.Minute} {
 		idle.windows = windows
-		for budget, most := range map[float64]float64{0.001: 0.01, DefaultExactBudget: 0.1, 0.05: 0.5} {
+		for budget, most := range map[float64]float64{0.001: 0.01, defaultBudget: 0.1, 0.05: 0.5} {
 			g := newGovernor(budget)
 			const total = 7 * 24 * time.Hour
 			_, traced, _ := idle.run(&g, total)
@@ -96,7 +96,7 @@ func TestGovernorLeavesTheTracerToOthers(t *testing.T) {
 		}
 	}
 	// Somebody else had the tracer: nothing is owed for that.
-	g := newGovernor(DefaultExactBudget)
+	g := newGovernor(defaultBudget)
 	if got := g.rest(sliceCost{}, time.Second, 0); got != shortestRest {
 		t.Errorf("rest after a slice that did not begin: got %v, want %v", got, shortestRest)
 	}
@@ -111,10 +111,10 @@ func TestGovernorRestsNoLongerThanItHasTo(t *testing.T) {
 		windows, traced time.Duration
 		want            time.Duration
 	}{
-		"the default":                {DefaultExactBudget, 0, 3 * time.Second, 27 * time.Second},
-		"the default, long windows":  {DefaultExactBudget, time.Minute, 30 * time.Second, 270 * time.Second},
-		"five minutes were asked":    {DefaultExactBudget, 0, 5 * time.Minute, 27 * time.Second},
-		"a slice that was cut short": {DefaultExactBudget, 0, time.Second, 9 * time.Second},
+		"the default":                {defaultBudget, 0, 3 * time.Second, 27 * time.Second},
+		"the default, long windows":  {defaultBudget, time.Minute, 30 * time.Second, 270 * time.Second},
+		"five minutes were asked":    {defaultBudget, 0, 5 * time.Minute, 27 * time.Second},
+		"a slice that was cut short": {defaultBudget, 0, time.Second, 9 * time.Second},
 		"next to nothing":            {1e-12, 0, 3 * time.Second, 297 * time.Second},
 		"and long windows":           {1e-12, time.Minute, 30 * time.Second, 2970 * time.Second},
 		"a tenth":                    {0.1, 0, 3 * time.Second, shortestRest},
@@ -131,10 +131,10 @@ func TestGovernorRestsNoLongerThanItHasTo(t *testing.T) {
 // TestGovernorUsesItsBudget: it keeps off no longer than it has to.
 func TestGovernorUsesItsBudget(t *testing.T) {
 	s := service{cpu: 1, events: 300_000, goroutines: 500, windows: time.Millisecond}
-	g := newGovernor(DefaultExactBudget)
+	g := newGovernor(defaultBudget)
 	cost, _, _ := s.run(&g, 24*time.Hour)
-	if got := cost.Seconds() / (24 * time.Hour).Seconds(); got < 0.8*DefaultExactBudget {
-		t.Errorf("cost %.5f CPUs of %v allowed: most of the budget is not used", got, DefaultExactBudget)
+	if got := cost.Seconds() / (24 * time.Hour).Seconds(); got < 0.8*defaultBudget {
+		t.Errorf("cost %.5f CPUs of %v allowed: most of the budget is not used", got, defaultBudget)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestGovernorAtBudgetOneNeverRestsLong(t *testing.T) {
 
 // TestGovernorFirstSliceIsShort: what it costs is not known before it.
 func TestGovernorFirstSliceIsShort(t *testing.T) {
-	g := newGovernor(DefaultExactBudget)
+	g := newGovernor(defaultBudget)
 	if got := g.plan(time.Millisecond); got != shortestSlice {
 		t.Errorf("first slice: got %v, want %v", got, shortestSlice)
 	}
@@ -167,14 +167,14 @@ func TestGovernorFirstSliceIsShort(t *testing.T) {
 	if length != longestSlice {
 		t.Errorf("a cheap slice with hardly any rest: got %v, want it to grow to %v", length, longestSlice)
 	}
-	windows := newGovernor(DefaultExactBudget)
+	windows := newGovernor(defaultBudget)
 	if got, want := windows.plan(2*time.Second), 20*time.Second; got != want {
 		t.Errorf("windows of 2 s: got %v, want ten times as much, %v", got, want)
 	}
 }
 
 func TestGovernorSavesNothingUp(t *testing.T) {
-	g := newGovernor(DefaultExactBudget)
+	g := newGovernor(defaultBudget)
 	g.earn(24*time.Hour, 24*time.Hour)
 	g.charge(sliceCost{decode: time.Second})
 	if !g.overdrawn() {
@@ -184,7 +184,7 @@ func TestGovernorSavesNothingUp(t *testing.T) {
 
 // TestGovernorHasNoDebtOfSpoiltClocks: no CPU time is known, or none has passed.
 func TestGovernorHasNoDebtOfSpoiltClocks(t *testing.T) {
-	g := newGovernor(DefaultExactBudget)
+	g := newGovernor(defaultBudget)
 	g.earn(0, 0)
 	g.charge(sliceCost{decode: time.Millisecond})
 	if got := g.rest(sliceCost{}, 0, 0); got < shortestRest || got > longestRest {

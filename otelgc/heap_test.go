@@ -28,7 +28,7 @@ func BenchmarkLiveHeap(b *testing.B) {
 	for _, c := range []struct {
 		budget float64
 		rate   int
-	}{{1, 1000}, {1, 13_000}, {DefaultExactBudget, 13_000}} {
+	}{{1, 1000}, {1, 13_000}, {defaultBudget, 13_000}} {
 		rate := c.rate
 		b.Run(fmt.Sprintf("budget=%v/rate=%d", c.budget, rate), func(b *testing.B) {
 			empty := liveHeap()

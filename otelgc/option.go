@@ -29,34 +29,31 @@ type optionFunc func(config) config
 func (f optionFunc) apply(c config) config { return f(c) }
 
 type config struct {
-	meters      metric.MeterProvider
-	global      bool // meters is the global one, or its stand-in
-	loggers     log.LoggerProvider
-	budget      float64
-	budgeted    bool // by an option
-	minSeverity log.Severity
-	goMetrics   bool
-	boards      []string // where the board may be
-	sources     []source.Source
-	arrival     arrivalHeader
-	pause       pauseHook
-	joinable    bool
-	onWindow    func(*stall.Window, *stall.Share)
-	route       func(*http.Request) string
-	slow        slowRequests
-	seam        func(*exact) // of tests
+	meters   metric.MeterProvider
+	global   bool // meters is the global one, or its stand-in
+	loggers  log.LoggerProvider
+	budget   float64
+	budgeted bool     // by an option
+	boards   []string // where the board may be
+	sources  []source.Source
+	arrival  arrivalHeader
+	pause    pauseHook
+	joinable bool
+	onWindow func(*stall.Window, *stall.Share)
+	route    func(*http.Request) string
+	slow     slowRequests
+	seam     func(*exact) // of tests
 }
 
-// DefaultExactBudget is the part of the process's own CPU time that exact
-// fidelity may cost.
-const DefaultExactBudget = 0.01
-
-// BudgetEnv names the environment variable that sets the exact budget where
-// [WithExactBudget] does not.
-const BudgetEnv = "OTELGC_EXACT_BUDGET"
+// defaultBudget is the exact budget where neither [WithExactBudget] nor budgetEnv
+// sets one.
+const (
+	defaultBudget = 0.01
+	budgetEnv     = "OTELGC_EXACT_BUDGET"
+)
 
 func newConfig(opts []Option) (config, error) {
-	c := config{goMetrics: true, boards: board.Paths()}
+	c := config{boards: board.Paths()}
 	for _, o := range opts {
 		if o != nil {
 			c = o.apply(c)
@@ -69,7 +66,7 @@ func newConfig(opts []Option) (config, error) {
 		c.loggers = otel.GetLoggerProvider()
 	}
 	if !c.budgeted {
-		b, err := budgetFromEnv(os.Getenv(BudgetEnv))
+		b, err := budgetFromEnv(os.Getenv(budgetEnv))
 		if err != nil {
 			return c, err
 		}
@@ -86,11 +83,11 @@ func newConfig(opts []Option) (config, error) {
 
 func budgetFromEnv(s string) (float64, error) {
 	if s == "" {
-		return DefaultExactBudget, nil
+		return defaultBudget, nil
 	}
 	b, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(b >= 0 && b <= 1) {
-		return 0, fmt.Errorf("parse %s %q: want a fraction from 0 to 1", BudgetEnv, s)
+		return 0, fmt.Errorf("parse %s %q: want a fraction from 0 to 1", budgetEnv, s)
 	}
 	return b, nil
 }
@@ -126,8 +123,7 @@ func WithLoggerProvider(p log.LoggerProvider) Option {
 // ours for ten times the fraction of the time at most, but for 1 % of it at least:
 // a trace.Start of somebody else fails meanwhile. Elsewhere than on
 // Linux, and in a time namespace, it is off. Without the option the
-// environment variable OTELGC_EXACT_BUDGET counts, and without that
-// [DefaultExactBudget].
+// environment variable OTELGC_EXACT_BUDGET counts, and without that 0.01.
 func WithExactBudget(fraction float64) Option {
 	return optionFunc(func(c config) config { c.budget, c.budgeted = fraction, true; return c })
 }
@@ -178,8 +174,8 @@ func WithJoinableRequests() Option {
 
 // WithOnWindow calls f for each window when it is known who owns its time, up
 // to a few seconds after its end, on one goroutine off the request's path. f
-// must not keep its arguments, and not block: nor call Flush, ResolveNow or
-// Shutdown, which wait for that goroutine, nor end it, as testing's Fatal does.
+// must not keep its arguments, and must not block, call Flush or Shutdown, which wait
+// for that goroutine, or end it, as testing's Fatal does.
 func WithOnWindow(f func(*stall.Window, *stall.Share)) Option {
 	return optionFunc(func(c config) config { c.onWindow = f; return c })
 }

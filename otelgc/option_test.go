@@ -18,13 +18,13 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "-1", "2", "NaN", "1e999"} {
-		t.Setenv(BudgetEnv, text)
+		t.Setenv(budgetEnv, text)
 		if m, err := Start(WithBoard("")); err == nil {
-			t.Errorf("%s=%s: no error", BudgetEnv, text)
+			t.Errorf("%s=%s: no error", budgetEnv, text)
 			shutdown(t, m)
 		}
 	}
-	t.Setenv(BudgetEnv, "0")
+	t.Setenv(budgetEnv, "0")
 	m := startTest(t) // what was refused before left nothing behind
 	if m.exact.budget != 0 {
 		t.Errorf("budget from the environment: got %v, want 0", m.exact.budget)

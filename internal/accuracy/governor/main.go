@@ -12,7 +12,6 @@ import (
 	"github.com/otelgc/otelgc/internal/accuracy/report"
 	"github.com/otelgc/otelgc/internal/accuracy/service"
 	"github.com/otelgc/otelgc/internal/accuracy/trial"
-	"github.com/otelgc/otelgc/otelgc"
 )
 
 func main() {
@@ -39,7 +38,7 @@ type experiment struct {
 func (e *experiment) flags(f *flag.FlagSet) {
 	e.Flags(f, 5*time.Second, time.Minute, 2*time.Minute)
 	f.IntVar(&e.pairs, "pairs", 6, "pairs of runs of each service")
-	f.Float64Var(&e.budget, "budget", otelgc.DefaultExactBudget, "exact budget")
+	f.Float64Var(&e.budget, "budget", 0.01, "exact budget")
 	f.Float64Var(&e.rate, "rate", 20, "requests per second of the services that are not saturated")
 	f.IntVar(&e.live, "live", 16, "long-lived heap of the service, in `MB`")
 	f.IntVar(&e.idle, "idle", 100_000, "goroutines of the service that has idle ones")

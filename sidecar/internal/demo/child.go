@@ -139,7 +139,7 @@ func (c *child) monitorOptions() []otelgc.Option {
 			_ = c.out.Window(w, s) // an error stays, and the flush returns it
 		}),
 	}
-	if os.Getenv(otelgc.BudgetEnv) == "" {
+	if os.Getenv(budgetEnv) == "" {
 		options = append(options, otelgc.WithExactBudget(demoBudget))
 	}
 	return options

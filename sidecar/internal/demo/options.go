@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 )
 
@@ -56,11 +55,14 @@ type Options struct {
 	Seed     uint64
 }
 
+// budgetEnv is the variable that sets the exact budget of the service.
+const budgetEnv = "OTELGC_EXACT_BUDGET"
+
 // CheckEnvironment returns what the service would refuse of its environment.
 func CheckEnvironment() error {
-	text := os.Getenv(otelgc.BudgetEnv)
+	text := os.Getenv(budgetEnv)
 	if b, err := strconv.ParseFloat(text, 64); text != "" && (err != nil || !(b >= 0 && b <= 1)) {
-		return fmt.Errorf("%s=%q: want a fraction from 0 to 1", otelgc.BudgetEnv, text)
+		return fmt.Errorf("%s=%q: want a fraction from 0 to 1", budgetEnv, text)
 	}
 	return nil
 }
