@@ -1,7 +1,7 @@
 // Command otelgc-sidecar watches the machine next to a service: it measures
 // when a CPU is taken away, tells the services of the host through a file, and
 // exports what it saw by OpenTelemetry. It is no relay: what services export does
-// not pass through it. What each verb takes is in package verb.
+// not pass through it. Its commands are in package cli.
 package main
 
 import (

@@ -1,160 +1,304 @@
 package demo
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Bounds of what the parent keeps of the child's account.
-const (
-	maxPauses = 1 << 20
-	maxGaps   = 1 << 17
-)
-
-// reportedGap is the shortest gap of the probe in the service that the report
-// speaks of.
-const reportedGap = 50 * time.Microsecond
-
-// account is what the service said over the pipe. Windows stay as they came
-// until all are there: as shares they would take ten times the space.
-type account struct {
-	hello    wire.Hello
-	farewell wire.Farewell
-	ended    bool // the farewell came, or a failure
-	failure  error
-
-	arena      []byte // payloads of windows
-	at         []uint32
-	maxWindows int
-	pauses     []pause
-	active     []stall.Span     // when a collection was under way, where that is known
-	others     []stall.Interval // stops that were not of a collection
-	gaps       []stall.Interval
-	left       int // records over the bounds
+// message is one line of JSON that the service writes to the demo. One field is set.
+// Farewell or Failure is the last message.
+type message struct {
+	Hello      *hello          `json:",omitempty"`
+	Window     *window         `json:",omitempty"`
+	Collection *collection     `json:",omitempty"`
+	Suspension *stall.Interval `json:",omitempty"` // stopped the world, not for the collector
+	Gap        *stall.Interval `json:",omitempty"` // of the probe in the service
+	Farewell   *farewell       `json:",omitempty"`
+	Failure    string          `json:",omitempty"` // why the service ended early
 }
 
-// pause is one stop of the collector, and the collection it was of.
-type pause struct {
-	gc.Pause
-	collection uint64
-	kind       gc.Kind
+// hello says that the service takes requests.
+type hello struct {
+	Address    string // host:port on the loopback interface
+	GoVersion  string
+	GOMAXPROCS int
+	ProbeMode  string // of the probe in the process
+	ProbeNote  string // why it is not the mode that was asked for
+	LiveHeap   uint64 // bytes, as built
 }
 
-// maxArena bounds the payloads of windows, 64 bytes for each of a million.
-const maxArena = 64 << 20
+// farewell is read after the load has settled.
+type farewell struct {
+	RuntimeCycles uint64 // by /gc/cycles/total:gc-cycles, since the monitor was started
+	Collections   uint64 // by the monitor
+	Pause         time.Duration
+	Slowed        slowed.Tally
+	Lost          uint64   // collections and suspensions that the monitor dropped
+	Forced        uint64   // stops or cycles that the injection caused
+	Notes         []string // what went wrong, for the report
+}
 
-// read takes the account until the stream ends. It calls ready when the service
-// takes requests.
-func (a *account) read(r io.Reader, ready func()) error {
-	frames := wire.NewReader(r)
-	for {
-		kind, payload, err := frames.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read account of service: %w", err)
-		}
-		if err := a.take(kind, payload, ready); err != nil {
-			return fmt.Errorf("read account of service: %w", err)
+// collection is what the demo needs of a gc.Collection.
+type collection struct {
+	Active   stall.Span // from begin to end; empty if one of them is not known
+	Blocking bool
+	Pauses   []stall.Interval // Ref is the index of the collection
+}
+
+// maxPausesOfOne bounds the pauses of one collection: two, and a few more when
+// mark termination is retried.
+const maxPausesOfOne = 1024
+
+func collectionOf(c *gc.Collection) *collection {
+	out := &collection{Blocking: c.Kind == gc.FullBlocking}
+	start, known := c.Start.Get()
+	if end, over := c.End.Get(); known && over && end >= start {
+		out.Active = stall.Span{Start: start, End: end}
+	}
+	for _, p := range c.Pauses[:min(len(c.Pauses), maxPausesOfOne)] {
+		out.Pauses = append(out.Pauses, stall.Interval{
+			Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: stall.GoTrace, Ref: c.Index,
+		})
+	}
+	return out
+}
+
+// window is a resolved window with its share.
+type window struct {
+	Arrival, Start, End stall.Instant
+	*stall.Share
+	// These hide the arrays of Share, most of which is zero.
+	Charged, Overlapped, HostDuring, Coincident *perCause
+}
+
+func windowOf(w *stall.Window, s *stall.Share) *window {
+	return &window{w.Arrival, w.Start, w.End, s,
+		(*perCause)(&s.Charged), (*perCause)(&s.Overlapped), (*perCause)(&s.HostDuring), (*perCause)(&s.Coincident)}
+}
+
+// perCause is encoded as an object of the causes that have a time.
+type perCause [stall.NumCauses]time.Duration
+
+func (p *perCause) MarshalJSON() ([]byte, error) {
+	times := make(map[stall.Cause]time.Duration)
+	for c, d := range p {
+		if d != 0 {
+			times[stall.Cause(c)] = d
 		}
 	}
+	return json.Marshal(times)
 }
 
-func (a *account) take(kind wire.Kind, payload []byte, ready func()) (err error) {
-	if !a.inOrder(kind) {
-		return fmt.Errorf("frame %q is out of order", kind)
-	}
-	switch kind {
-	case wire.KindHello:
-		a.hello, err = wire.DecodeHello(payload)
-		if err == nil && a.hello.Address == "" {
-			err = errors.New("hello without an address")
-		}
-		if err == nil {
-			ready()
-		}
-	case wire.KindWindow:
-		if len(a.at) >= a.maxWindows || len(a.arena)+len(payload) > maxArena {
-			a.left++
-			return nil
-		}
-		a.at = append(a.at, uint32(len(a.arena)))
-		a.arena = append(a.arena, payload...)
-	case wire.KindCollection:
-		err = a.collection(payload)
-	case wire.KindSuspension:
-		var v stall.Interval
-		if v, err = wire.DecodeSuspension(payload); err != nil {
-			return err
-		}
-		if len(a.others) == maxPauses {
-			a.left++
-			return nil
-		}
-		a.others = append(a.others, v)
-	case wire.KindGap:
-		var v stall.Interval
-		if v, err = wire.DecodeGap(payload); err != nil || v.Duration() <= reportedGap {
-			return err
-		}
-		if len(a.gaps) == maxGaps {
-			a.left++
-			return nil
-		}
-		a.gaps = append(a.gaps, v)
-	case wire.KindFarewell:
-		a.farewell, err = wire.DecodeFarewell(payload)
-		a.ended = err == nil
-	case wire.KindFailure:
-		a.failure, a.ended = fmt.Errorf("service: %s", payload), true
-	}
-	return err
-}
-
-// inOrder reports whether a frame of kind k may come now: there is one hello, no
-// farewell before it, and nothing after the farewell or a failure. The first
-// windows may be resolved before the hello is written.
-func (a *account) inOrder(k wire.Kind) bool {
-	greeted := a.hello.Address != ""
-	switch k {
-	case wire.KindHello:
-		return !greeted && !a.ended
-	case wire.KindFarewell:
-		return greeted && !a.ended
-	}
-	return !a.ended
-}
-
-func (a *account) collection(payload []byte) error {
-	c, err := wire.DecodeCollection(payload)
-	if err != nil {
+func (p *perCause) UnmarshalJSON(text []byte) error {
+	var times map[stall.Cause]time.Duration
+	if err := json.Unmarshal(text, &times); err != nil {
 		return err
 	}
-	for _, p := range c.Pauses {
-		if len(a.pauses) == maxPauses {
-			a.left++
-			return nil
+	for c, d := range times {
+		if c == stall.NoCause || c >= stall.NumCauses {
+			return fmt.Errorf("cause %d, want 1 to %d", uint8(c), stall.NumCauses-1)
 		}
-		a.pauses = append(a.pauses, pause{p, c.Index, c.Kind})
-	}
-	if !c.Active.Empty() && len(a.active) < maxPauses {
-		a.active = append(a.active, c.Active)
+		p[c] = d
 	}
 	return nil
 }
 
-// window decodes window i.
-func (a *account) window(i int, w *stall.Window, s *stall.Share) error {
-	end := uint32(len(a.arena))
-	if i+1 < len(a.at) {
-		end = a.at[i+1]
+// decodeWindow decodes a message with a window, and its share into s. It refuses a
+// share that does not sum to its total.
+func decodeWindow(text []byte, s *stall.Share) (stall.Window, error) {
+	*s = stall.Share{}
+	w := windowOf(&stall.Window{}, s)
+	m := message{Window: w}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return stall.Window{}, err
 	}
-	return wire.DecodeWindow(a.arena[a.at[i]:end], w, s)
+	if m.Window != w || w.Share != s || w.Charged == nil || w.Overlapped == nil || w.HostDuring == nil || w.Coincident == nil {
+		return stall.Window{}, errors.New("share of null")
+	}
+	times := []time.Duration{s.Total, s.Uncertain, s.App, s.AppOrHost, s.Unseen, s.Covered}
+	for _, list := range []*perCause{w.Charged, w.Overlapped, w.HostDuring, w.Coincident} {
+		times = append(times, list[:]...)
+	}
+	for _, d := range times {
+		if d < 0 || d > maxTime {
+			return stall.Window{}, fmt.Errorf("duration of %v, want 0s to %v", d, maxTime)
+		}
+	}
+	sum := s.Uncertain + s.App + s.AppOrHost + s.Unseen
+	for _, d := range s.Charged {
+		sum += d
+	}
+	switch {
+	case w.Arrival < 0 || w.Start < w.Arrival || w.End < w.Start:
+		return stall.Window{}, fmt.Errorf("window from %d over %d to %d is out of order", w.Arrival, w.Start, w.End)
+	case sum != s.Total:
+		return stall.Window{}, fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total)
+	case s.Fidelity > stall.Exact:
+		return stall.Window{}, fmt.Errorf("fidelity %d is out of range", uint8(s.Fidelity))
+	case s.Collections < 0 || s.Pauses < 0 || (s.Collections > 0) != (s.GC() > 0):
+		return stall.Window{}, fmt.Errorf("%d collections delayed the window by %v", s.Collections, s.GC())
+	case s.Covered > s.Total:
+		return stall.Window{}, fmt.Errorf("share covers %v of %v", s.Covered, s.Total)
+	}
+	return stall.Window{Arrival: w.Arrival, Start: w.Start, End: w.End}, nil
+}
+
+// maxTime bounds every duration: a day, far from any overflow of sums.
+const maxTime = 24 * time.Hour
+
+func checkInterval(v *stall.Interval) error {
+	if v.Start < 0 || v.End < v.Start || v.Slack < 0 || v.Slack > maxTime || v.Duration() > maxTime {
+		return fmt.Errorf("interval from %d to %d with slack %v is out of range", v.Start, v.End, v.Slack)
+	}
+	if v.Cause >= stall.NumCauses || v.Scope >= stall.NumScopes || v.Origin >= stall.NumOrigins {
+		return fmt.Errorf("interval of cause %d, scope %d, origin %d is out of range", uint8(v.Cause), uint8(v.Scope), uint8(v.Origin))
+	}
+	return nil
+}
+
+// messages writes messages. Its methods may be called by many goroutines. An error
+// to write is returned by each later flush.
+type messages struct {
+	mu sync.Mutex
+	to *bufio.Writer
+}
+
+func newMessages(w io.Writer) *messages { return &messages{to: bufio.NewWriterSize(w, 64<<10)} }
+
+func (w *messages) send(m message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = json.NewEncoder(w.to).Encode(m) // nothing in it can fail to encode
+}
+
+func (w *messages) window(v *stall.Window, s *stall.Share) {
+	w.send(message{Window: windowOf(v, s)})
+}
+
+func (w *messages) flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.to.Flush(); err != nil {
+		return fmt.Errorf("write to the demo: %w", err)
+	}
+	return nil
+}
+
+// Bounds of what the parent keeps, and of a message.
+const (
+	maxMessage  = 1 << 20
+	maxWindows  = 512 << 20 // bytes of all windows: 500 for each of a million
+	maxStops    = 1 << 20
+	maxGaps     = 1 << 17
+	maxFailure  = 4096 // bytes
+	reportedGap = 50 * time.Microsecond
+)
+
+// account is what the service reported. Windows stay encoded until all are there:
+// most of a share is zero.
+type account struct {
+	hello    hello
+	farewell farewell
+	ended    bool // the farewell came, or a failure
+	failure  error
+
+	maxWindows int // that the load can make
+	windows    [][]byte
+	size       int              // of windows, in bytes
+	pauses     []stall.Interval // of the collector
+	blocking   bool             // the collections are full and blocking
+	active     []stall.Span     // when a collection was under way, where that is known
+	others     []stall.Interval // stops that were not of a collection
+	gaps       []stall.Interval // of the probe in the service, longer than reportedGap
+	dropped    int              // records over the bounds
+}
+
+// read takes messages until the stream ends. It calls ready when the service takes
+// requests.
+func (a *account) read(r io.Reader, ready func()) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxMessage)
+	n := 1
+	for ; lines.Scan(); n++ {
+		if err := a.take(lines.Bytes(), ready); err != nil {
+			return fmt.Errorf("read message %d of service: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read message %d of service: %w", n, err)
+	}
+	return nil
+}
+
+// windowPrefix begins a message with a window. Windows are decoded when the load is
+// over, because to decode them meanwhile would delay it.
+const windowPrefix = `{"Window":`
+
+func (a *account) take(line []byte, ready func()) error {
+	if bytes.HasPrefix(line, []byte(windowPrefix)) && !a.ended {
+		if len(a.windows) >= a.maxWindows || a.size+len(line) > maxWindows {
+			a.dropped++
+			return nil
+		}
+		a.windows, a.size = append(a.windows, bytes.Clone(line)), a.size+len(line)
+		return nil
+	}
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return err
+	}
+	// The first windows may be resolved before hello is written.
+	greeted := a.hello.Address != ""
+	if a.ended || m.Window != nil || m.Hello != nil && greeted || m.Farewell != nil && !greeted {
+		return errors.New("out of order")
+	}
+	switch {
+	case m.Hello != nil:
+		if a.hello = *m.Hello; a.hello.Address == "" {
+			return errors.New("hello without an address")
+		}
+		ready()
+	case m.Collection != nil:
+		c := m.Collection
+		a.blocking = a.blocking || c.Blocking
+		for i := range c.Pauses {
+			if err := a.keep(&a.pauses, &c.Pauses[i], maxStops); err != nil {
+				return err
+			}
+		}
+		if c.Active.Start >= 0 && !c.Active.Empty() && len(a.active) < maxStops {
+			a.active = append(a.active, c.Active)
+		}
+	case m.Suspension != nil:
+		return a.keep(&a.others, m.Suspension, maxStops)
+	case m.Gap != nil && m.Gap.Duration() > reportedGap:
+		return a.keep(&a.gaps, m.Gap, maxGaps)
+	case m.Farewell != nil:
+		a.farewell, a.ended = *m.Farewell, true
+	case m.Failure != "":
+		a.failure, a.ended = fmt.Errorf("service: %s", m.Failure), true
+	}
+	return nil
+}
+
+func (a *account) keep(list *[]stall.Interval, v *stall.Interval, most int) error {
+	if err := checkInterval(v); err != nil {
+		return err
+	}
+	if len(*list) == most {
+		a.dropped++
+		return nil
+	}
+	*list = append(*list, *v)
+	return nil
 }

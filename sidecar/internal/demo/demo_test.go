@@ -10,7 +10,6 @@ import (
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
-	"github.com/otelgc/otelgc/sidecar/internal/demo/wire"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -42,15 +41,13 @@ func TestMatch(t *testing.T) {
 	s.Charged[stall.GCPause] = 20_000
 	foreign := stall.Window{Start: 90 * us, End: 95 * us}
 	foreignShare := stall.Share{Total: 5_000, Unseen: 5_000}
-	a := tell(t, func(out *wire.Writer) []error {
-		return []error{
-			out.Hello(hello()),
-			out.Window(&foreign, &foreignShare),
-			out.Window(&w, &s),
-			out.Collection(&gc.Collection{Index: 2, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(160 * us), End: gc.Known(190 * us), Pauses: []gc.Pause{{Start: 160 * us, End: 170 * us}}}),
-			out.Collection(&gc.Collection{Index: 1, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(98 * us), End: gc.Known(140 * us), Pauses: []gc.Pause{{Start: 115 * us, End: 120 * us}, {Start: 125 * us, End: 140 * us}}}),
-			out.Farewell(&wire.Farewell{Collections: 2, RuntimeCycles: 2}),
-		}
+	a := tell(t, []message{
+		greeting(),
+		resolved(&foreign, &foreignShare),
+		resolved(&w, &s),
+		collected(&gc.Collection{Index: 2, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(160 * us), End: gc.Known(190 * us), Pauses: []gc.Pause{{Start: 160 * us, End: 170 * us}}}),
+		collected(&gc.Collection{Index: 1, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(98 * us), End: gc.Known(140 * us), Pauses: []gc.Pause{{Start: 115 * us, End: 120 * us}, {Start: 125 * us, End: 140 * us}}}),
+		parting(&farewell{Collections: 2, RuntimeCycles: 2}),
 	})
 	answers := []load.Answer{
 		{Arrival: 100 * us, Ready: 101 * us, Sent: 101 * us, Receipt: 200 * us},
@@ -91,12 +88,10 @@ func TestMatch(t *testing.T) {
 // word into the report.
 func TestSlowed(t *testing.T) {
 	c := child{}
-	c.slowed.Add(&gc.Collection{Index: 3, SlowedBy: gc.Paging, Pauses: []gc.Pause{{
+	c.last.Slowed.Add(&gc.Collection{Index: 3, SlowedBy: gc.Paging, Pauses: []gc.Pause{{
 		End: 2000 * us, HostDuring: gc.HostDuring{PageWait: gc.Known(time.Millisecond)},
 	}}})
-	r := runner{account: *tell(t, func(out *wire.Writer) []error {
-		return []error{out.Hello(hello()), out.Farewell(&wire.Farewell{Slowed: c.slowed})}
-	})}
+	r := runner{account: *tell(t, []message{greeting(), parting(&farewell{Slowed: c.last.Slowed})})}
 	collections := r.collections()
 	want := "0 by stolen CPU, 1 by paging; of them paused longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
 	if got := collections.Slowed.String(); got != want {

@@ -17,7 +17,7 @@ type followed struct {
 	process *follow.Process // nil: nobody looks
 	exact   bool            // its threads are followed; else they are counted
 	place   *stall.Place
-	denied  []stall.Interval // when they were ready and none ran, at most maxPauses
+	denied  []stall.Interval // when they were ready and none ran, at most maxStops
 	// While the load lasted:
 	over   time.Duration
 	totals hostwatch.Totals
@@ -47,7 +47,7 @@ func (r *runner) follow(pid int) {
 
 // keep is called by one goroutine until the process is not followed any more.
 func (f *followed) keep(_ stall.Owner, b *hostwatch.Batch) {
-	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxPauses-len(f.denied))]...)
+	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxStops-len(f.denied))]...)
 }
 
 // unfollow ends it; the service may have ended before.

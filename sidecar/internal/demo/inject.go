@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"runtime"
-	"runtime/metrics"
 	"sync"
 	"time"
 )
@@ -77,7 +76,7 @@ func inject(ctx context.Context, what Inject) uint64 {
 // that wait for one that has not begun yet share it. Turns for which no forcer was
 // free are made up for, as far as they were due lately.
 func force(ctx context.Context) uint64 {
-	before := forcedCycles()
+	before := readCounter(forcedMetric)
 	due := make(chan struct{}, mostLate/forceEvery)
 	var all sync.WaitGroup
 	for range forcers {
@@ -99,7 +98,7 @@ func force(ctx context.Context) uint64 {
 	})
 	close(due)
 	all.Wait()
-	return forcedCycles() - before
+	return readCounter(forcedMetric) - before
 }
 
 // every calls do at a fixed rate until ctx ends. Who was held up makes up for it,
@@ -123,8 +122,28 @@ func every(ctx context.Context, period time.Duration, do func()) {
 	}
 }
 
-func forcedCycles() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+// hogsPerCPU is how many threads want each of the service's CPUs: its own
+// threads get a third of the time.
+const hogsPerCPU = 2
+
+// hog keeps the CPUs that it may use busy until standard input ends.
+func hog(o childOptions) error {
+	ctx, stop := context.WithTimeout(context.Background(), o.Limit)
+	defer stop()
+	ctx, cancel := untilStdinEnds(ctx)
+	defer cancel()
+	n := hogsPerCPU * runtime.NumCPU()
+	// One more, or the goroutine that waits for the end gets no turn.
+	runtime.GOMAXPROCS(n + 1)
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				for i := 0; i < 1_000_000; i++ {
+				}
+			}
+		})
+	}
+	all.Wait()
+	return nil
 }

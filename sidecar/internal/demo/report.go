@@ -59,10 +59,10 @@ func (r *runner) collections() blame.Collections {
 	f := &r.account.farewell
 	c := blame.Collections{
 		Cycles: f.Collections, RuntimeCycles: f.RuntimeCycles,
-		Pause: time.Duration(f.PauseNanos), Slowed: f.Slowed,
+		Pause: f.Pause, Slowed: f.Slowed,
 	}
-	for i := range r.account.pauses {
-		c.LongestPause = max(c.LongestPause, r.account.pauses[i].Duration())
+	for _, p := range r.account.pauses {
+		c.LongestPause = max(c.LongestPause, p.Duration())
 	}
 	return c
 }
@@ -165,7 +165,7 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, wa
 		}
 		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, per, why)
 	}
-	if n := uint64(r.account.left) + r.account.farewell.Lost; n > 0 {
+	if n := uint64(r.account.dropped) + r.account.farewell.Lost; n > 0 {
 		add("%s of the service could not be kept.", textfmt.Many(n, "record"))
 	}
 	for _, n := range r.account.farewell.Notes {

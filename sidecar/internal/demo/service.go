@@ -1,113 +1,306 @@
 package demo
 
 import (
-	"encoding/json"
-	"math/rand/v2"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
-	"strconv"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strings"
 	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/otelgc"
 )
 
-// The allocation mix of a request: many small objects that die with it, one
-// that lives for a second or two, and now and then a large array.
-const (
-	smallObjects  = 300
-	sessions      = 2048    // how many of the middle generation are kept
-	linesKept     = 16      // of each
-	largeEvery    = 64      // one request in so many
-	largeBytes    = 100_000 // above 85,000, where other runtimes keep them apart
-	largeKept     = 16
-	walkSteps     = 64
-	arrivalHeader = "X-Request-Arrival-Monotonic"
-)
+// pipeFD is the descriptor of the pipe to the parent: the first of
+// exec.Cmd.ExtraFiles.
+const pipeFD = 3
 
-// service is the sample service: a JSON handler over a live heap.
-type service struct {
-	heap *liveHeap
-	seed uint64
-
-	mu       sync.Mutex
-	sessions [sessions]*session
-	large    [largeKept][]byte
-	next     uint64
-}
-
-// session is what is kept of a request for a while: one object, of a size that no
-// other has. Small ones beside those that die young would each keep a span of theirs,
-// and a thousand spans would be swept in each cycle for two thousand sessions.
-type session struct {
-	ID     uint64
-	Region string
-	Lines  [linesKept]line
-}
-
-type line struct {
-	ID    uint64
-	Price float64
-}
-
-type item struct {
-	ID    uint64   `json:"id"`
-	Name  string   `json:"name"`
-	Price float64  `json:"price"`
-	Tags  []string `json:"tags,omitempty"`
-	next  *item
-}
-
-type answer struct {
-	ID    uint64  `json:"id"`
-	Sum   uint64  `json:"sum"`
-	Items []*item `json:"items"`
-}
-
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, err := strconv.ParseUint(r.URL.Query().Get("id"), 10, 64)
-	if err != nil {
-		http.Error(w, "id: want a number", http.StatusBadRequest)
-		return
+// serve is the service: it answers requests until standard input ends, and
+// reports to the parent over the pipe what came of each.
+func serve(o childOptions) error {
+	// A terminal sends its interrupt to the whole group; it is the parent who
+	// ends this process.
+	signal.Ignore(os.Interrupt)
+	defer o.tidy()
+	ctx, cancel := context.WithTimeout(context.Background(), o.Limit)
+	defer cancel()
+	pipe := os.NewFile(pipeFD, "pipe")
+	if pipe == nil {
+		return errors.New("open pipe to parent: descriptor 3 is closed: this is no process to start by hand")
 	}
-	random := rand.New(rand.NewPCG(s.seed, id))
-	items := smalls(random)
-	s.keep(id, items, random)
-	body, err := json.Marshal(answer{ID: id, Sum: s.heap.walk(random.Uint64(), walkSteps), Items: items[:8]})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	defer func() { _ = pipe.Close() }()
+	c := &child{childOptions: o, out: newMessages(pipe)}
+	otel.SetErrorHandler(&c.complaints)
+	makeRoomToMark(o.Inject)
+	err := c.run(ctx)
+	if err == nil {
+		return nil
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the client is gone if not, and knows
+	text := err.Error()
+	c.out.send(message{Failure: text[:min(len(text), maxFailure)]})
+	if c.out.flush() != nil {
+		return err // it is for standard error then
+	}
+	return errReported
 }
 
-// smalls allocates the objects that die young.
-func smalls(random *rand.Rand) []*item {
-	var list []*item
-	var last *item
-	for i := range smallObjects {
-		last = &item{ID: random.Uint64(), Name: "item " + strconv.Itoa(i), Price: random.Float64(), next: last}
-		if i%4 == 0 {
-			last.Tags = []string{"small", strconv.FormatUint(last.ID%100, 10)}
+// child is the service's process.
+type child struct {
+	childOptions
+	out     *messages
+	monitor *otelgc.Monitor
+	sent    uint64 // index of the last collection that was reported
+	stops   uint64 // and of the last suspension
+	last    farewell
+
+	complaints complaints
+}
+
+func (c *child) run(ctx context.Context) error {
+	before, err := c.watch()
+	if err != nil {
+		return err
+	}
+	start := c.monitor.Session()
+	handler := &service{heap: newLiveHeap(c.LiveHeap, c.Seed), seed: c.Seed}
+	probing := jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: reportedGap}
+	if runtime.NumCPU() >= probeMinCPUs {
+		probing.Mode = jitterprobe.Runtime
+	}
+	probe, err := jitterprobe.Start(probing)
+	if err != nil {
+		return fmt.Errorf("start probe: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen on loopback: %w", err)
+	}
+	server := &http.Server{Handler: c.monitor.Middleware(handler), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	c.out.send(message{Hello: &hello{
+		Address: listener.Addr().String(), GoVersion: runtime.Version(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		ProbeMode: probe.Mode().String(), ProbeNote: probe.Note(), LiveHeap: c.LiveHeap,
+	}})
+	if err := c.out.flush(); err != nil {
+		return err
+	}
+	var gaps sync.WaitGroup
+	gaps.Go(func() {
+		for g := range probe.All() {
+			v := g.Interval()
+			c.out.send(message{Gap: &v})
 		}
-		list = append(list, last)
+	})
+	c.last.Forced = c.untilDone(ctx)
+	stopServer(server)
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
 	}
-	return list
+	probe.Stop()
+	gaps.Wait()
+	if c.orphaned() {
+		return errors.New("the parent is gone") // nobody waits for open windows
+	}
+	c.settle(ctx, before, start)
+	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
+	// Open windows are still reported: the farewell comes after them.
+	end, cancel := context.WithTimeout(ctx, shutdownLimit)
+	defer cancel()
+	if err := c.monitor.Shutdown(end); err != nil {
+		c.last.Notes = append(c.last.Notes, "the monitor did not end in good order: "+err.Error())
+	}
+	c.last.Notes = append(c.last.Notes, c.complaints.list()...)
+	c.out.send(message{Farewell: &c.last})
+	return c.out.flush()
 }
 
-// keep puts an object in the place of one that was kept a while ago.
-func (s *service) keep(id uint64, items []*item, random *rand.Rand) {
-	kept := &session{ID: id, Region: "eu"}
-	for n := range kept.Lines {
-		kept.Lines[n] = line{items[n].ID, items[n].Price}
+// watch starts the monitor, and returns how many cycles there had been. No cycle
+// ends while it starts, or it would be in one of the two counts only.
+func (c *child) watch() (before uint64, err error) {
+	percent := debug.SetGCPercent(-1) // waits for the cycle that is under way
+	defer debug.SetGCPercent(percent)
+	before = readCounter(cyclesMetric)
+	options := []otelgc.Option{
+		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
+		otelgc.WithBoard(c.Board),
+		otelgc.WithOnWindow(c.out.window),
 	}
-	var large []byte
-	if random.IntN(largeEvery) == 0 {
-		large = make([]byte, largeBytes)
+	if os.Getenv(budgetEnv) == "" {
+		options = append(options, otelgc.WithExactBudget(demoBudget))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sessions[s.next%sessions] = kept
-	if large != nil {
-		s.large[s.next/largeEvery%largeKept] = large
+	if c.monitor, err = otelgc.Start(options...); err != nil {
+		return 0, fmt.Errorf("start monitor: %w", err)
 	}
-	s.next++
+	return before, nil
+}
+
+// demoBudget has nearly all requests of a short demo traced, unless OTELGC_EXACT_BUDGET
+// says otherwise: by the default a tenth of them would be.
+const demoBudget = 0.1
+
+// probeMinCPUs is from how many CPUs on a probe that costs one is worth it.
+const probeMinCPUs = 4
+
+// flushEvery is the time between two looks for new collections.
+const flushEvery = 100 * time.Millisecond
+
+// untilDone injects, and reports what is known, until the parent closes standard
+// input or ctx ends. It returns how often it injected.
+func (c *child) untilDone(ctx context.Context) (injected uint64) {
+	ctx, cancel := untilStdinEnds(ctx)
+	defer cancel()
+	ended := make(chan uint64, 1)
+	go func() { ended <- inject(ctx, c.Inject) }()
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case n := <-ended:
+			return n
+		case <-ticker.C:
+			c.report()
+			if c.out.flush() != nil {
+				cancel() // the parent is gone
+			}
+		}
+	}
+}
+
+// untilStdinEnds returns a context that is also done when standard input ends.
+func untilStdinEnds(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return ctx, cancel
+}
+
+func stopServer(s *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.Shutdown(ctx) != nil {
+		_ = s.Close() // connections that are still busy are cut
+	}
+}
+
+// report sends the collections and the other stops of the runtime that are new.
+func (c *child) report() {
+	list, dropped := c.monitor.Collections(c.sent)
+	c.last.Lost += dropped
+	for i := range list {
+		c.out.send(message{Collection: collectionOf(&list[i])})
+		c.last.Slowed.Add(&list[i])
+		c.sent = max(c.sent, list[i].Index)
+	}
+	stops, dropped := c.monitor.Suspensions(c.stops)
+	c.last.Lost += dropped
+	for i := range stops {
+		c.out.send(message{Suspension: &stops[i].Interval})
+		c.stops = stops[i].Index
+	}
+}
+
+// Limits of the end of the service; see endLimit.
+const (
+	settleLimit   = 6 * time.Second
+	settleEvery   = 20 * time.Millisecond
+	shutdownLimit = 2 * time.Second
+)
+
+const cyclesMetric, forcedMetric = "/gc/cycles/total:gc-cycles", "/gc/cycles/forced:gc-cycles"
+
+// readCounter returns a counter of package runtime/metrics.
+func readCounter(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// settle waits until every window is resolved and the collector is at rest, and
+// reads the counts. A collection becomes known up to three seconds after its end,
+// so the runtime is asked first, and then the monitor for all that has ended by
+// then.
+func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session) {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	f := &c.last
+	err := c.monitor.Flush(ctx)
+	if err != nil {
+		f.Notes = append(f.Notes, "not every request was resolved in time: "+err.Error())
+	} else {
+		// Decoding a trace that nobody needs would keep the collector from coming to rest.
+		_, err = c.monitor.PauseExact(ctx)
+	}
+	for ; ; time.Sleep(settleEvery) {
+		f.RuntimeCycles = readCounter(cyclesMetric) - before
+		if err == nil {
+			err = c.monitor.Flush(ctx)
+		}
+		session := c.monitor.Session().Sub(start)
+		f.Collections = 0
+		for _, n := range session.Cycles {
+			f.Collections += n
+		}
+		f.Pause = session.PauseTotal
+		if f.Collections == f.RuntimeCycles || err != nil {
+			break
+		}
+	}
+	c.report()
+}
+
+// dirPrefix is how the name of the demo's directory begins.
+const dirPrefix = "otelgc-demo-"
+
+// orphaned reports whether the parent is gone: the system gives its children to
+// another process then. Elsewhere than on Unix it does not, and nobody knows.
+func (o *childOptions) orphaned() bool { return os.Getppid() != o.Parent }
+
+// tidy removes what a parent that was killed left behind. The name of the directory
+// comes from the environment: only a demo's directory is removed.
+func (o *childOptions) tidy() {
+	if o.orphaned() && strings.HasPrefix(filepath.Base(o.Dir), dirPrefix) {
+		_ = os.RemoveAll(o.Dir) // there is nobody to report to
+	}
+}
+
+// maxComplaints bounds what is kept of them.
+const maxComplaints = 8
+
+// complaints collects OpenTelemetry's errors for the report, each once: a log line
+// in the middle of the report would be overlooked.
+type complaints struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Handle implements otel.ErrorHandler.
+func (c *complaints) Handle(err error) {
+	text := strings.TrimPrefix(err.Error(), "otelgc: ")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.texts) < maxComplaints && !slices.Contains(c.texts, text) {
+		c.texts = append(c.texts, text)
+	}
+}
+
+func (c *complaints) list() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.texts)
 }

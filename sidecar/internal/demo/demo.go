@@ -7,6 +7,8 @@
 package demo
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -80,4 +82,37 @@ type childOptions struct {
 	// does.
 	Parent int    `json:"parent"`
 	Dir    string `json:"dir"`
+}
+
+// Environment variables by which the binary knows that it is a child.
+const (
+	roleVariable    = "OTELGC_DEMO_ROLE"
+	optionsVariable = "OTELGC_DEMO_OPTIONS"
+
+	roleService = "service"
+	roleHog     = "hog"
+)
+
+// errReported is the failure of a child that its parent already knows.
+var errReported = errors.New("reported to the parent")
+
+// Role plays the part of a child if this process is one, and returns its exit
+// code.
+func Role() (code int, is bool) {
+	part := map[string]func(childOptions) error{roleService: serve, roleHog: hog}[os.Getenv(roleVariable)]
+	if part == nil {
+		return 0, false
+	}
+	var o childOptions
+	err := json.Unmarshal([]byte(os.Getenv(optionsVariable)), &o)
+	if err == nil {
+		err = part(o)
+	}
+	if err == nil {
+		return 0, true
+	}
+	if !errors.Is(err, errReported) {
+		_, _ = fmt.Fprintf(os.Stderr, "otelgc-sidecar: demo %s: %v\n", os.Getenv(roleVariable), err)
+	}
+	return 1, true
 }

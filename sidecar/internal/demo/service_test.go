@@ -1,6 +1,9 @@
 package demo
 
 import (
+	"errors"
+	"fmt"
+	"github.com/google/go-cmp/cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -49,5 +52,20 @@ func TestOrphan(t *testing.T) {
 				t.Errorf("directory: %v, want it to be there: %v", err, tt.stays)
 			}
 		})
+	}
+}
+
+func TestComplaints(t *testing.T) {
+	var c complaints
+	c.Handle(errors.New("otelgc: the machine was held up"))
+	c.Handle(errors.New("otelgc: the machine was held up"))
+	if diff := cmp.Diff([]string{"the machine was held up"}, c.list()); diff != "" {
+		t.Errorf("complaints (-want +got):\n%s", diff)
+	}
+	for i := range 2 * maxComplaints {
+		c.Handle(fmt.Errorf("number %d", i))
+	}
+	if n := len(c.list()); n != maxComplaints {
+		t.Errorf("%d are kept, want %d", n, maxComplaints)
 	}
 }
