@@ -37,7 +37,7 @@ func TestRecord(t *testing.T) {
 	if want := file + ": NOT REPRODUCIBLE: the line \"runtime\" is missing"; code != 3 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit %d, stderr %q, want exit 3 and one line with %q", code, stderr, want)
 	}
-	d := one[report.Document](t, stdout)
+	d := one[report.Report](t, stdout)
 	x := d.Experiment
 	if x == nil || x.Machine == "" || x.OS == "" || x.Workload != "none" || len(x.Probes) != 1 || x.Probes[0].Mode != "periodic" || !x.Examined {
 		t.Fatalf("experiment %+v, want machine, os, workload, probe and the doctor's answers", x)
@@ -111,7 +111,7 @@ func TestRecordOfEveryCPU(t *testing.T) {
 	if code != 3 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	probes := one[report.Document](t, stdout).Experiment.Probes
+	probes := one[report.Report](t, stdout).Experiment.Probes
 	if len(probes) != 2 {
 		t.Fatalf("probes %+v, want 2", probes)
 	}
@@ -163,20 +163,16 @@ func killedRun(t *testing.T) (rhythm, missing time.Duration) {
 	if code != 3 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	d := one[report.Document](t, stdout)
+	d := one[report.Report](t, stdout)
 	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "cut off") || d.Experiment.Probes[0].Gaps.Observed <= 0 {
 		t.Errorf("incomplete %+v, %v observed, want a cut and some time", d.Incomplete, d.Experiment.Probes[0].Gaps.Observed)
 	}
 	if why := strings.Join(d.Experiment.NotReproducible, "; "); !strings.Contains(why, "the recording has no end") {
 		t.Errorf("not reproducible: %s, want that there is no end", why)
 	}
-	recorded, err := time.Parse(time.RFC3339Nano, d.Source.Recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rhythm = time.Hour
 	for i := range flushes[1:] {
 		rhythm = min(rhythm, flushes[i+1].ModTime().Sub(flushes[i].ModTime()))
 	}
-	return rhythm, flushes[3].ModTime().Sub(recorded) - d.Source.End.Sub(d.Source.Start)
+	return rhythm, flushes[3].ModTime().Sub(d.Source.Recorded) - d.Source.End.Sub(d.Source.Start)
 }

@@ -50,11 +50,11 @@ func TestRecordGoTarget(t *testing.T) {
 	if want := fmt.Sprintf("nobody watched the collections of process %d: it is a Go program", target.Process.Pid); code != 3 || !strings.Contains(stderr, want) || strings.Contains(stderr, "unknown") {
 		t.Errorf("exit %d, stderr %q, want exit 3 and %q, and nothing unknown", code, stderr, want)
 	}
-	x := one[report.Document](t, stdout).Experiment
-	if x == nil || len(x.Runtimes) != 1 {
+	x := one[report.Report](t, stdout).Experiment
+	if x == nil || len(x.Targets) != 1 {
 		t.Fatalf("experiment %+v, want one runtime", x)
 	}
-	facts := x.Runtimes[0].Facts
+	facts := x.Targets[0].Facts
 	got := map[string]string{"GOGC": facts["GOGC"], "GOMEMLIMIT": facts["GOMEMLIMIT"], "GOMAXPROCS": facts["GOMAXPROCS"]}
 	want := map[string]string{"GOGC": "77 as started", "GOMEMLIMIT": "off as started", "GOMAXPROCS": "2 as started"}
 	if diff := cmp.Diff(want, got); diff != "" || facts["version"] == "" || !strings.Contains(facts["build"], "github.com/otelgc/otelgc/sidecar") {

@@ -50,12 +50,12 @@ func TestRecordTarget(t *testing.T) {
 	if code != 3 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	d := one[report.Document](t, stdout)
+	d := one[report.Report](t, stdout)
 	x := d.Experiment
-	if x == nil || len(x.Runtimes) != 1 || len(run.Targets) != 1 || uint64(len(d.Collections)) != run.Targets[0].Collections.Total || len(d.Collections) == 0 {
+	if x == nil || len(x.Targets) != 1 || len(run.Targets) != 1 || uint64(len(d.Collections)) != run.Targets[0].Collections.Total || len(d.Collections) == 0 {
 		t.Fatalf("%d collections of %+v, the run saw %+v", len(d.Collections), x, run.Targets)
 	}
-	target := x.Runtimes[0]
+	target := x.Targets[0]
 	if target.PID != server.PID() || target.Name != "shop" || target.Runtime != "dotnet" {
 		t.Errorf("target %+v", target)
 	}
@@ -79,7 +79,7 @@ func TestRecordTarget(t *testing.T) {
 	}
 	kinds := map[string]uint64{}
 	for i := range d.Collections {
-		kinds[d.Collections[i].Kind]++
+		kinds[d.Collections[i].Kind.String()]++
 	}
 	if diff := cmp.Diff(run.Targets[0].Collections.Kinds, kinds); diff != "" || sum.Pauses["ephemeral"].Count == 0 {
 		t.Errorf("collections by kind (-run +report):\n%s\npauses %+v, want some of kind ephemeral", diff, sum.Pauses)

@@ -49,7 +49,7 @@ func TestReportJSON(t *testing.T) {
 		if code != 0 || stderr != "" {
 			t.Fatalf("%s: exit %d: %s", file, code, stderr)
 		}
-		d := one[report.Document](t, stdout)
+		d := one[report.Report](t, stdout)
 		if d.Schema != report.Schema || len(d.Collections) != collections || d.Source.File != file {
 			t.Errorf("%s: schema %q, %d collections, file %q, want %d", file, d.Schema, len(d.Collections), d.Source.File, collections)
 		}

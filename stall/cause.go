@@ -68,6 +68,17 @@ func ParseCause(s string) (Cause, error) {
 	return NoCause, fmt.Errorf("parse cause %q: not in the closed list", s)
 }
 
+// MarshalText encodes c by its name.
+func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText decodes a name, that of NoCause too.
+func (c *Cause) UnmarshalText(name []byte) (err error) {
+	if *c = NoCause; string(name) != causeNames[NoCause] {
+		*c, err = ParseCause(string(name))
+	}
+	return err
+}
+
 // IsGC reports whether c counts in the headline share of garbage collection:
 // pause, assist, sweep and wait. SchedGC does not: it is an upper bound.
 func (c Cause) IsGC() bool {

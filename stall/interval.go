@@ -2,6 +2,7 @@ package stall
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,19 @@ func (s Scope) String() string {
 		return scopeNames[s]
 	}
 	return fmt.Sprintf("scope(%d)", uint8(s))
+}
+
+// MarshalText encodes s by its name.
+func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText decodes a name.
+func (s *Scope) UnmarshalText(name []byte) error {
+	i := slices.Index(scopeNames[:], string(name))
+	if i < 0 {
+		return fmt.Errorf("parse scope %q: not in the closed list", name)
+	}
+	*s = Scope(i)
+	return nil
 }
 
 // Owner names the cgroup or the process that an interval of the machine

@@ -53,3 +53,19 @@ func (f Fidelity) String() string {
 	}
 	return "cycle"
 }
+
+// MarshalText encodes f by its name.
+func (f Fidelity) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText decodes a name.
+func (f *Fidelity) UnmarshalText(name []byte) error {
+	switch string(name) {
+	case "exact":
+		*f = Exact
+	case "cycle":
+		*f = Cycle
+	default:
+		return fmt.Errorf("parse fidelity %q: want exact or cycle", name)
+	}
+	return nil
+}

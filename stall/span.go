@@ -9,7 +9,8 @@ import (
 
 // Span is a stretch of time, half open: Start is in it, End is not.
 type Span struct {
-	Start, End Instant
+	Start Instant `json:"start"`
+	End   Instant `json:"end"`
 }
 
 // Duration returns the length of s, never negative. It saturates.

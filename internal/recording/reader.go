@@ -2,11 +2,15 @@ package recording
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
+
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Error is an error of the file and its place. A file that ends without an End
@@ -110,7 +114,14 @@ func parse(kind Kind, b []byte) (Record, error) {
 	case KindGaps, KindBareGaps:
 		return parseGaps(b, kind == KindBareGaps)
 	case KindCollection:
-		return parseCollection(b)
+		c, err := decode[Collection](b)
+		if c.Trigger == "" {
+			c.Trigger = gc.TriggerUnknown
+		}
+		for i := range c.Pauses {
+			c.Pauses[i].EndMax = max(c.Pauses[i].End, c.Pauses[i].EndMax)
+		}
+		return c, err
 	case KindSuspension:
 		return decode[Suspension](b)
 	case KindStatus:
@@ -127,10 +138,70 @@ func parse(kind Kind, b []byte) (Record, error) {
 	return nil, nil
 }
 
-func decode[T Record](b []byte) (Record, error) {
-	var v T
+func decode[T Record](b []byte) (v T, err error) {
 	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return v, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return v, nil
+}
+
+// frameHead is the length of a record's length and checksum.
+const frameHead = 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendFrame appends a record.
+func appendFrame(b []byte, kind Kind, payload []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(1+len(payload)))
+	sum := crc32.Update(crc32.Checksum([]byte{byte(kind)}, castagnoli), castagnoli, payload)
+	b = binary.LittleEndian.AppendUint32(b, sum)
+	b = append(b, byte(kind))
+	return append(b, payload...)
+}
+
+// readFrame reads a record into buf, which it returns grown. At a place where no
+// record begins the error is io.EOF; within one it is io.ErrUnexpectedEOF, and so
+// where all that is left are zeros: of the bytes that a machine did not get to
+// its disk before it lost power the file may have the place alone.
+func readFrame(r *bufio.Reader, buf []byte) (kind Kind, body []byte, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, buf, err
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	if head == [frameHead]byte{} && onlyZeros(r) {
+		return 0, buf, io.ErrUnexpectedEOF
+	}
+	if n == 0 || n > MaxRecord {
+		return 0, buf, fmt.Errorf("%w: record of %d bytes, want 1 to %d", ErrFormat, n, MaxRecord)
+	}
+	if uint32(cap(buf)) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, buf, err
+	}
+	if got, want := crc32.Checksum(buf, castagnoli), binary.LittleEndian.Uint32(head[4:]); got != want {
+		if buf[n-1] == 0 && onlyZeros(r) {
+			return 0, buf, io.ErrUnexpectedEOF
+		}
+		return 0, buf, fmt.Errorf("%w: checksum %08x, want %08x", ErrFormat, got, want)
+	}
+	return Kind(buf[0]), buf, nil
+}
+
+// onlyZeros reports whether the file ends with no other byte.
+func onlyZeros(r *bufio.Reader) bool {
+	for {
+		switch b, err := r.ReadByte(); {
+		case err != nil:
+			return err == io.EOF
+		case b != 0:
+			return false
+		}
+	}
 }

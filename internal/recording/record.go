@@ -1,12 +1,34 @@
 package recording
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"math"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Kind is the kind of a record. The numbers are part of the format.
+type Kind uint8
+
+// The kinds.
+const (
+	KindEnvironment Kind = 1
+	KindTarget      Kind = 2
+	KindBareGaps    Kind = 3 // without evidence, as they were written at first
+	KindCollection  Kind = 4
+	KindSuspension  Kind = 5
+	KindStatus      Kind = 6
+	KindDoctor      Kind = 7
+	KindEnd         Kind = 8
+	KindProbe       Kind = 9
+	KindGaps        Kind = 10
+	KindHost        Kind = 11
 )
 
 // Record is one of the types below.
@@ -102,19 +124,18 @@ func GapOf(g jitterprobe.Gap) Gap {
 
 // Collection is one garbage collection of a target.
 type Collection struct {
-	Target int           `json:"target"`
-	GC     gc.Collection `json:"gc"`
+	Target int `json:"target"`
+	gc.Collection
 }
 
 // Suspension is one stop of a target's world that was not for garbage
 // collection.
 type Suspension struct {
-	Target int           `json:"target"`
-	Start  stall.Instant `json:"start"`
-	End    stall.Instant `json:"end"`
+	stall.Span
 	EndMax stall.Instant `json:"end_max,omitempty"` // upper bound of End, 0 if none is known
 	Reason string        `json:"reason"`
-	Caller string        `json:"caller,omitempty"`
+	Caller string        `json:"caller,omitempty"` // who stopped the world
+	Target int           `json:"target,omitempty"`
 }
 
 // Status says how far a source has seen, and what was lost. The sums are those
@@ -131,6 +152,32 @@ type Status struct {
 	Unrecorded  uint64        `json:"unrecorded,omitempty"` // records and gaps that did not get into the file
 }
 
+// Host is what the machine did to the threads of a process since somebody
+// watched. How the times are told apart is in package hostwatch.
+type Host struct {
+	PID int `json:"pid"`
+	// Followed says that every switch of the threads was followed. Else what
+	// follows is counted, and nothing is covered.
+	Followed    bool          `json:"followed"`
+	At          stall.Instant `json:"at,omitempty"`
+	RunDelay    time.Duration `json:"run_delay"` // summed over the threads
+	Denied      time.Duration `json:"denied"`    // a thread was ready, and none ran
+	Paged       time.Duration `json:"paged"`     // one waited for a page, and none ran or was ready
+	Undecided   time.Duration `json:"undecided"` // one was ready while others ran
+	Covered     time.Duration `json:"covered"`   // denied, paged, or left alone
+	MajorFaults uint64        `json:"major_faults"`
+	// Throttled is of its cgroups, summed over CPUs, where they could be seen.
+	Throttled gc.Maybe[time.Duration] `json:"throttled,omitzero"`
+	Stolen    time.Duration           `json:"stolen"` // of all CPUs
+	// How long somebody waited: on the machine, for a CPU, for memory and for
+	// disks; and in the process's own cgroup where cgroup v2 tells of it.
+	Pressure       time.Duration                `json:"pressure"`
+	PressureMemory time.Duration                `json:"pressure_memory"`
+	PressureIO     time.Duration                `json:"pressure_io"`
+	CgroupPressure gc.Maybe[hostcount.Pressure] `json:"cgroup_pressure,omitzero"`
+	Dropped        uint64                       `json:"dropped"` // events of the scheduler
+}
+
 // Doctor is the doctor's whole document, as it prints it with --json.
 type Doctor struct{ json.RawMessage }
 
@@ -145,6 +192,7 @@ func (Probe) kind() Kind       { return KindProbe }
 func (Collection) kind() Kind  { return KindCollection }
 func (Suspension) kind() Kind  { return KindSuspension }
 func (Status) kind() Kind      { return KindStatus }
+func (Host) kind() Kind        { return KindHost }
 func (Doctor) kind() Kind      { return KindDoctor }
 func (End) kind() Kind         { return KindEnd }
 
@@ -153,4 +201,66 @@ func (g Gaps) kind() Kind {
 		return KindBareGaps
 	}
 	return KindGaps
+}
+
+// maxInstant keeps sums of a few instants from overflowing.
+const maxInstant = math.MaxInt64 / 4
+
+// check refuses times that cannot be, of what is not binary: sums of them would
+// overflow, or a stop be shorter than nothing.
+func check(r Record) error {
+	switch v := r.(type) {
+	case Environment:
+		return instants(v.At)
+	case Target:
+		return instants(v.At)
+	case Probe:
+		return cmp.Or(instants(v.At), lengths(v.Floor))
+	case Collection:
+		return v.check()
+	case Suspension:
+		return cmp.Or(span(v.Start, v.End), span(v.Start, cmp.Or(v.EndMax, v.End)))
+	case Status:
+		return cmp.Or(instants(v.At, v.Watermark), lengths(v.DroppedTime, v.Unseen))
+	case Host:
+		p := v.CgroupPressure.Or(hostcount.Pressure{})
+		return cmp.Or(instants(v.At), lengths(v.RunDelay, v.Denied, v.Paged, v.Undecided, v.Covered, v.Throttled.Or(0), v.Stolen,
+			v.Pressure, v.PressureMemory, v.PressureIO, p.CPU, p.Memory, p.IO))
+	case End:
+		return instants(v.At)
+	}
+	return nil
+}
+
+func (c *Collection) check() error {
+	err := cmp.Or(span(c.Start.Or(0), max(c.Start.Or(0), c.End.Or(0))), instants(c.UtilizationSince.Or(0)))
+	for _, p := range c.Pauses {
+		err = cmp.Or(err, span(p.Start, p.End), span(p.Start, p.EndMax), lengths(p.Slack, p.Suspend.Or(0)))
+	}
+	return err
+}
+
+func instants(list ...stall.Instant) error {
+	for _, at := range list {
+		if at < 0 || at > maxInstant {
+			return fmt.Errorf("%w: an instant of %d ns, want 0 to %d", ErrFormat, at, int64(maxInstant))
+		}
+	}
+	return nil
+}
+
+func lengths(list ...time.Duration) error {
+	for _, d := range list {
+		if d < 0 || d > maxInstant {
+			return fmt.Errorf("%w: a time of %d ns, want 0 to %d", ErrFormat, d, int64(maxInstant))
+		}
+	}
+	return nil
+}
+
+func span(start, end stall.Instant) error {
+	if end < start {
+		return fmt.Errorf("%w: from %d to %d", ErrFormat, start, end)
+	}
+	return instants(start, end)
 }

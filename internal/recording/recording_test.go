@@ -52,7 +52,7 @@ func sample() []Record {
 			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
 			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),
 		}},
-		Suspension{Target: 1, Start: 400, End: 500, Reason: "Other", Caller: "f"},
+		Suspension{Target: 1, Span: stall.Span{Start: 400, End: 500}, Reason: "Other", Caller: "f"},
 		Status{Source: "probe.spin", Probe: 2, At: 600, Watermark: 590, Dropped: 2, DroppedTime: 30, Unrecorded: 1},
 		Host{PID: 42, Followed: true, At: 610, RunDelay: 9, Paged: 3, MajorFaults: 2, CgroupPressure: gc.Known(hostcount.Pressure{CPU: 5})},
 		Doctor{json.RawMessage(`{"schema":"otelgc.doctor/1"}`)},

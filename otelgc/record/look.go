@@ -34,7 +34,7 @@ func (r *Recorder) look(s jitterprobe.Snapshot) {
 		if end, ok := collections[i].End.Get(); ok && end < r.since {
 			continue
 		}
-		r.file.Add(recording.Collection{Target: self, GC: collections[i]})
+		r.file.Add(recording.Collection{Target: self, Collection: collections[i]})
 	}
 	stops, dropped := r.monitor.Suspensions(r.suspension)
 	r.lost += dropped
@@ -44,7 +44,7 @@ func (r *Recorder) look(s jitterprobe.Snapshot) {
 		if v.End < r.since {
 			continue
 		}
-		r.file.Add(recording.Suspension{Target: self, Start: v.Start, End: v.End, Reason: v.Reason, Caller: v.Caller})
+		r.file.Add(recording.Suspension{Target: self, Span: v.Span(), Reason: v.Reason, Caller: v.Caller})
 	}
 	r.file.Add(recording.Status{
 		Source: "probe." + r.probe.Mode().String(), Probe: inside, At: r.clock.Now(), Watermark: s.Watermark,

@@ -123,8 +123,8 @@ func TestServiceRecordsItself(t *testing.T) {
 	}
 	collections := 0
 	for i := range c.collections {
-		if v := &c.collections[i]; v.GC.End.Or(0) > e.At {
-			collections += v.GC.Cycles
+		if v := &c.collections[i]; v.End.Or(0) > e.At {
+			collections += v.Cycles
 		}
 	}
 	if collections < n || collections != len(c.collections) {
@@ -159,8 +159,8 @@ func TestBefore(t *testing.T) {
 	}
 	c := read(t, path)
 	for _, v := range c.collections {
-		if end := v.GC.End.Or(0); end < c.environment.At {
-			t.Errorf("collection %d ended at %d, and the recording began at %d", v.GC.Index, end, c.environment.At)
+		if end := v.End.Or(0); end < c.environment.At {
+			t.Errorf("collection %d ended at %d, and the recording began at %d", v.Index, end, c.environment.At)
 		}
 	}
 	if len(c.collections) == 0 {

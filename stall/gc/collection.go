@@ -1,6 +1,8 @@
 package gc
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,77 +13,77 @@ import (
 type Bytes uint64
 
 // Collection is one garbage collection.
+//
+// In JSON times are nanoseconds and sizes bytes, and what is not known is absent.
 type Collection struct {
 	// Index counts the collections of the process; the first is 1. Zero means
 	// before the first.
-	Index uint64
+	Index uint64 `json:"index,omitempty"`
+	Kind  Kind   `json:"kind"`
+	// Generation is the oldest generation that was collected (.NET).
+	Generation Maybe[int] `json:"generation,omitzero"`
+	Trigger    Trigger    `json:"trigger,omitzero"`
+	// TriggerSite is the function that triggered the collection (exact).
+	TriggerSite string               `json:"trigger_site,omitempty"`
+	Start       Maybe[stall.Instant] `json:"start,omitzero"`
+	End         Maybe[stall.Instant] `json:"end,omitzero"`
+	// Pauses holds every stop-the-world of the collection, in order. There can
+	// be any number: mark termination may be retried.
+	Pauses              []Pause      `json:"pauses"`
+	Promoted            Maybe[Bytes] `json:"promoted,omitzero"`    // bytes that survived; in Go the bytes marked live
+	HeapBefore          Maybe[Bytes] `json:"heap_before,omitzero"` // heap when the collection began
+	HeapAfter           Maybe[Bytes] `json:"heap_after,omitzero"`  // heap when it ended
+	FragmentationBefore Maybe[Bytes] `json:"fragmentation_before,omitzero"`
+	FragmentationAfter  Maybe[Bytes] `json:"fragmentation_after,omitzero"`
+	Goal                Maybe[Bytes] `json:"goal,omitzero"` // heap size at which the collection was to be over
 	// Cycles is the number of collections that this record stands for, 1 in
 	// general. It is k when k cycles fell between two notices: what the runtime
 	// keeps per cycle is in k records then, and the rest is in one record with
 	// Cycles k, never spread over them.
-	Cycles int
-	Kind   Kind
-	// Generation is the oldest generation that was collected (.NET).
-	Generation Maybe[int]
-	Trigger    Trigger
-	// TriggerSite is the function that triggered the collection (exact).
-	TriggerSite string
-
-	Start, End Maybe[stall.Instant]
-	// Pauses holds every stop-the-world of the collection, in order. There can
-	// be any number: mark termination may be retried.
-	Pauses []Pause
-
-	Promoted            Maybe[Bytes] // bytes that survived; in Go the bytes marked live
-	HeapBefore          Maybe[Bytes] // heap when the collection began
-	HeapAfter           Maybe[Bytes] // heap when it ended
-	FragmentationBefore Maybe[Bytes]
-	FragmentationAfter  Maybe[Bytes]
-	Goal                Maybe[Bytes] // heap size at which the collection was to be over
-	CPU                 CPU
-	// PauseUtilization is the share of wall time paused since the process
-	// began, 0 to 1; since UtilizationSince where that is known.
-	PauseUtilization Maybe[float64]
-	// UtilizationSince is when the share begins to count, if that is later
-	// than the process: nobody saw the pauses before.
-	UtilizationSince Maybe[stall.Instant]
-
-	Compacting Maybe[bool] // it moved objects (.NET)
-	Concurrent Maybe[bool] // it ran beside the program, whatever was announced (.NET)
-	// Generations holds what is known of each, in the order of GenerationID
-	// (.NET).
-	Generations []Generation
-	Pinned      Maybe[uint64]  // objects that could not be moved (.NET)
-	Finalizable Maybe[uint64]  // objects that became ready for finalization (.NET)
-	MemoryLoad  Maybe[float64] // physical memory in use on the machine, 0 to 1 (.NET)
-	// Allocated is what the program allocated since the collection before
-	// (.NET).
-	Allocated Maybe[Bytes]
-	// Incomplete says why the record lacks a part; empty if it is whole.
-	Incomplete string
-
-	HostDuring HostDuring
+	Cycles   int            `json:"cycles"`
+	Fidelity stall.Fidelity `json:"fidelity,omitempty"` // absent in JSON if it is Cycle: of the pauses only the sum is exact
+	CPU      CPU            `json:"cpu,omitzero"`
+	// Estimated names the fields whose value is an estimate.
+	Estimated  Fields     `json:"estimated,omitempty"`
+	HostDuring HostDuring `json:"host_during,omitzero"`
 	// UsualPause is what collections of the kind pause for the same work, and
 	// SlowedBy what the machine made the pauses longer by: see [Usual].
-	UsualPause Maybe[time.Duration]
-	SlowedBy   SlowedBy
-	// Estimated names the fields whose value is an estimate.
-	Estimated Fields
-	Origin    stall.Origin
-	Fidelity  stall.Fidelity
+	UsualPause  Maybe[time.Duration] `json:"usual_pause,omitzero"`
+	SlowedBy    SlowedBy             `json:"slowed_by,omitempty"`
+	Compacting  Maybe[bool]          `json:"compacting,omitzero"`  // it moved objects (.NET)
+	Concurrent  Maybe[bool]          `json:"concurrent,omitzero"`  // it ran beside the program, whatever was announced (.NET)
+	Pinned      Maybe[uint64]        `json:"pinned,omitzero"`      // objects that could not be moved (.NET)
+	Finalizable Maybe[uint64]        `json:"finalizable,omitzero"` // objects that became ready for finalization (.NET)
+	MemoryLoad  Maybe[float64]       `json:"memory_load,omitzero"` // physical memory in use on the machine, 0 to 1 (.NET)
+	// PauseUtilization is the share of wall time paused since the process
+	// began, 0 to 1; since UtilizationSince where that is known.
+	PauseUtilization Maybe[float64] `json:"pause_utilization,omitzero"`
+	// UtilizationSince is when the share begins to count, if that is later
+	// than the process: nobody saw the pauses before.
+	UtilizationSince Maybe[stall.Instant] `json:"pause_utilization_since,omitzero"`
+	// Allocated is what the program allocated since the collection before
+	// (.NET).
+	Allocated Maybe[Bytes] `json:"allocated,omitzero"`
+	// Generations holds what is known of each, in the order of GenerationID
+	// (.NET).
+	Generations []Generation `json:"generations,omitempty"`
+	// Incomplete says why the record lacks a part; empty if it is whole.
+	Incomplete string       `json:"incomplete,omitempty"`
+	Origin     stall.Origin `json:"-"`
 }
 
 // Pause is one stop-the-world.
 type Pause struct {
-	Start, End stall.Instant
+	Start stall.Instant `json:"start"`
+	End   stall.Instant `json:"end"`
 	// EndMax is the upper bound of End; the same as End where it is exact.
-	EndMax stall.Instant
-	// Suspend is the time it took to stop the threads, part of the pause.
-	Suspend Maybe[time.Duration]
-	Phase   Phase
+	EndMax stall.Instant `json:"end_max"`
 	// Slack bounds the error of the pause's place in time.
-	Slack      time.Duration
-	HostDuring HostDuring
+	Slack time.Duration `json:"slack,omitempty"`
+	// Suspend is the time it took to stop the threads, part of the pause.
+	Suspend    Maybe[time.Duration] `json:"suspend,omitzero"`
+	Phase      Phase                `json:"phase"`
+	HostDuring HostDuring           `json:"host_during,omitzero"`
 }
 
 // Duration returns End - Start.
@@ -99,7 +101,11 @@ func (c *Collection) PauseTotal() time.Duration {
 // CPU is the CPU time that the collector used, by the classes of
 // runtime/metrics (/cpu/classes/gc/...).
 type CPU struct {
-	Assist, Dedicated, Idle, Pause, Total Maybe[time.Duration]
+	Assist    Maybe[time.Duration] `json:"assist,omitzero"`
+	Dedicated Maybe[time.Duration] `json:"dedicated,omitzero"`
+	Idle      Maybe[time.Duration] `json:"idle,omitzero"`
+	Pause     Maybe[time.Duration] `json:"pause,omitzero"`
+	Total     Maybe[time.Duration] `json:"total,omitzero"`
 }
 
 // Fields is a set of fields of a Collection.
@@ -126,6 +132,26 @@ func (s Fields) Names() []string {
 		}
 	}
 	return names
+}
+
+// MarshalJSON encodes s as the list of its names.
+func (s Fields) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }
+
+// UnmarshalJSON decodes a list of names.
+func (s *Fields) UnmarshalJSON(b []byte) error {
+	var names []string
+	if err := json.Unmarshal(b, &names); err != nil {
+		return err
+	}
+	*s = 0
+	for _, name := range names {
+		i := slices.Index(fieldNames[:], name)
+		if i < 0 {
+			return fmt.Errorf("parse estimated field %q: not known", name)
+		}
+		*s |= 1 << i
+	}
+	return nil
 }
 
 // Clone returns a copy of c that shares no memory with it.

@@ -28,20 +28,27 @@ func (g GenerationID) String() string {
 // MarshalText encodes g by its name.
 func (g GenerationID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
+// UnmarshalText decodes a name.
+func (g *GenerationID) UnmarshalText(name []byte) error {
+	return parseName(g, "generation", generationNames[:], name)
+}
+
 // Generation is one generation in one collection, all heaps of the process
 // together.
 type Generation struct {
-	ID GenerationID
+	ID GenerationID `json:"gen"`
 	// SizeBefore and SizeAfter hold objects and free space alike.
-	SizeBefore, SizeAfter Maybe[Bytes]
+	SizeBefore Maybe[Bytes] `json:"size_before,omitzero"`
+	SizeAfter  Maybe[Bytes] `json:"size_after,omitzero"`
 	// FragmentationBefore and FragmentationAfter are the free space.
-	FragmentationBefore, FragmentationAfter Maybe[Bytes]
+	FragmentationBefore Maybe[Bytes] `json:"fragmentation_before,omitzero"`
+	FragmentationAfter  Maybe[Bytes] `json:"fragmentation_after,omitzero"`
 	// Promoted is what survived, as the runtime's own sum says.
-	Promoted Maybe[Bytes]
+	Promoted Maybe[Bytes] `json:"promoted,omitzero"`
 	// Survived is what survived, as the heaps' own records say, pinned or not.
 	// Zero for a generation that was not collected.
-	Survived Maybe[Bytes]
+	Survived Maybe[Bytes] `json:"survived,omitzero"`
 	// Budget is what may be allocated in the generation before the next
 	// collection of it.
-	Budget Maybe[Bytes]
+	Budget Maybe[Bytes] `json:"budget,omitzero"`
 }

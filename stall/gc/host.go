@@ -13,23 +13,23 @@ import "time"
 // counts it.
 type HostDuring struct {
 	// MajorFaults are page faults that were served from disk.
-	MajorFaults Maybe[uint64]
+	MajorFaults Maybe[uint64] `json:"major_faults,omitzero"`
 	// RunDelay is how long threads were ready without a CPU, summed over them
 	// (run_delay of schedstat; Documentation/scheduler/sched-stats.rst).
-	RunDelay Maybe[time.Duration]
+	RunDelay Maybe[time.Duration] `json:"run_delay,omitzero"`
 	// Throttled is throttled_time of the process's cgroup and its ancestors,
 	// summed over CPUs.
-	Throttled Maybe[time.Duration]
+	Throttled Maybe[time.Duration] `json:"throttled,omitzero"`
 	// Stolen is what the hypervisor admits to have taken of all CPUs of the
 	// machine, in steps of 10 ms (proc_stat(5)).
-	Stolen Maybe[time.Duration]
+	Stolen Maybe[time.Duration] `json:"stolen,omitzero"`
 	// Over is the time between the readings of the counters.
-	Over Maybe[time.Duration]
+	Over Maybe[time.Duration] `json:"over,omitzero"`
 	// CPUWait is how long a thread of the process was ready to run and none ran:
 	// it is inside for certain, and there may have been more. Zero is known only
 	// where all the time was watched.
-	CPUWait Maybe[time.Duration]
+	CPUWait Maybe[time.Duration] `json:"cpu_wait,omitzero"`
 	// PageWait is how long a thread waited for the disk, while pages came from
 	// there, and no other thread ran or was ready; zero as for CPUWait.
-	PageWait Maybe[time.Duration]
+	PageWait Maybe[time.Duration] `json:"page_wait,omitzero"`
 }

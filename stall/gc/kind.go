@@ -1,6 +1,9 @@
 package gc
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kind says how much of the program a collection stopped. The names are those
 // of .NET's GCKind.
@@ -27,6 +30,19 @@ func (k Kind) String() string {
 // MarshalText encodes k by its name.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// UnmarshalText decodes a name.
+func (k *Kind) UnmarshalText(name []byte) error { return parseName(k, "kind", kindNames[:], name) }
+
+// parseName sets v to the place of name among names.
+func parseName[T ~uint8](v *T, what string, names []string, name []byte) error {
+	i := slices.Index(names, string(name))
+	if i < 0 {
+		return fmt.Errorf("parse %s %q: not known", what, name)
+	}
+	*v = T(i)
+	return nil
+}
+
 // Trigger says why a collection began.
 type Trigger string
 
@@ -37,6 +53,10 @@ const (
 	TriggerHeap      Trigger = "heap"      // exact: an allocation reached the heap's trigger
 	TriggerPeriodic  Trigger = "periodic"  // exact: runtime.forcegchelper
 )
+
+// IsZero reports whether the trigger is not known, so that the json tag omitzero
+// leaves it out.
+func (t Trigger) IsZero() bool { return t == "" || t == TriggerUnknown }
 
 // Phase says which stop-the-world of a collection a pause was.
 type Phase uint8
@@ -59,3 +79,6 @@ func (p Phase) String() string {
 
 // MarshalText encodes p by its name.
 func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText decodes a name.
+func (p *Phase) UnmarshalText(name []byte) error { return parseName(p, "phase", phaseNames[:], name) }

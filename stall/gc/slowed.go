@@ -28,6 +28,14 @@ func (s SlowedBy) String() string {
 	return fmt.Sprintf("slowed_by(%d)", uint8(s))
 }
 
+// MarshalText encodes s by its name.
+func (s SlowedBy) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText decodes a name.
+func (s *SlowedBy) UnmarshalText(name []byte) error {
+	return parseName(s, "slowed by", slowedNames[:], name)
+}
+
 // Slowed says in words what made the pauses of c long, such as
 //
 //	stolen CPU: paused 48.2 ms, 12 times the usual for its work, 44.1 ms of it without a CPU

@@ -41,7 +41,7 @@ func runReport(e env, args []string) error {
 	show := func(r *report.Report) error { return r.Print(e.stdout) }
 	switch {
 	case *asJSON:
-		show = func(r *report.Report) error { return printJSON(e, r.Document()) }
+		show = func(r *report.Report) error { return printJSON(e, r) }
 	case *asCSV:
 		show = func(r *report.Report) error { return r.PrintCSV(e.stdout) }
 	case *asHTML:

@@ -94,7 +94,7 @@ func (t *tape) collection(c *gc.Collection) {
 	if c.Kind == gc.Background && strings.HasPrefix(t.target.Facts[factConcurrent], unknown) {
 		t.learn(factConcurrent, "on")
 	}
-	t.add(recording.Collection{Target: t.id, GC: *c})
+	t.add(recording.Collection{Target: t.id, Collection: *c})
 }
 
 // learn tells of the process anew, with what has become known.
@@ -106,7 +106,7 @@ func (t *tape) learn(fact, value string) {
 
 func (t tape) suspension(s *dotnetgc.Stop) {
 	if t.add != nil {
-		t.add(recording.Suspension{Target: t.id, Start: s.Start(), End: s.RestartBegin, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
+		t.add(recording.Suspension{Target: t.id, Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Columns are those of the table that PerfView's GCStats opens in Excel
+// columns are those of the table that PerfView's GCStats opens in Excel
 // (PerfView, src/PerfView/GcStats.cs, ToCsv), then ours. Milliseconds and
 // megabytes of 10^6 are GCStats' units; ours say theirs.
 //
@@ -41,102 +42,111 @@ func (r *Report) columns() []string {
 // known is empty.
 func (r *Report) PrintCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
-	err := w.Write(r.columns())
+	_ = w.Write(r.columns()) // the error stays, for Error
 	parts := r.parts()
 	for _, id := range slices.Sorted(maps.Keys(parts)) {
-		t := newTable(parts[id])
+		t := csvTable{Report: parts[id]}
 		for i := range t.Collections {
 			row := t.row(i)
 			if r.Experiment != nil {
 				row = append(row, strconv.Itoa(id), strconv.Itoa(t.Source.PID))
 			}
-			if err == nil {
-				err = w.Write(row)
-			}
+			_ = w.Write(row)
 		}
 	}
 	w.Flush()
-	if err == nil {
-		err = w.Error()
-	}
-	if err != nil {
+	if err := w.Error(); err != nil {
 		return fmt.Errorf("print csv: %w", err)
 	}
 	return nil
 }
 
+// parts returns a report for each process of a recording, by ID, with its
+// collections by their start; any other file is of one process.
+func (r *Report) parts() map[int]*Report {
+	if r.Experiment == nil {
+		return map[int]*Report{0: r}
+	}
+	parts := make(map[int]*Report)
+	for i := range r.Collections {
+		id := r.Collections[i].Target
+		if parts[id] != nil {
+			continue
+		}
+		parts[id] = r.only(id)
+		slices.SortStableFunc(parts[id].Collections, func(a, b Collection) int {
+			first, _, _ := pausesIn(&a.Collection)
+			second, _, _ := pausesIn(&b.Collection)
+			return cmp.Compare(first, second)
+		})
+	}
+	return parts
+}
+
 // csvTable is a table of one process under way.
 type csvTable struct {
 	*Report
-	inGC    map[int]float64 // by number in the file
-	restart stall.Instant   // the end of the last pause so far, zero before
+	restart stall.Instant // the end of the last pause so far, zero before
 	gen0    gc.Maybe[gc.Bytes]
 }
 
-func newTable(r *Report) *csvTable {
-	t := &csvTable{Report: r, inGC: map[int]float64{}}
-	for _, s := range r.TimeInGC() {
-		t.inGC[s.Number] = s.Share
-	}
-	return t
-}
-
 func (t *csvTable) row(i int) []string {
-	c := &t.Collections[i].Collection
-	start, pause, longest := pausesOf(c)
+	c := &t.Collections[i]
+	start, pause, longest := pausesIn(&c.Collection)
 	var idle time.Duration // since the last restart
 	if t.restart != 0 {
 		idle = start.Sub(t.restart)
 	}
-	allocated := t.allocated(c)
-	row := []string{
-		numberOf(c.Index, i), milliseconds(t.since(start)), printable(string(c.Trigger)), genName(&t.Collections[i]), milliseconds(pause), "",
-		megabytes(allocated), rate(allocated, idle), megabytes(t.peak(i)), megabytes(c.HeapAfter),
-		decimal(ratio(t.peak(i), c.HeapAfter), 1, 2), megabytes(c.Promoted),
-	}
-	for id := gc.Gen0; id <= gc.LOH; id++ {
-		row = append(row, genCells(c, id)...)
-	}
-	share := gc.Maybe[float64]{}
-	if idle > 0 {
-		share = gc.Known(float64(pause) / float64(pause+idle))
-	}
-	row = append(row, "", whole(c.Pinned), decimal(share, 100, 1), suspends(c))
-	row = append(row, genCells(c, gc.POH)...)
-	inGC := gc.Maybe[float64]{}
-	if v, ok := t.inGC[i+1]; ok {
-		inGC = gc.Known(v)
-	}
 	if n := len(c.Pauses); n > 0 {
 		t.restart = c.Pauses[n-1].End
 	}
+	number := c.Index
+	if number == 0 {
+		number = uint64(i + 1) // the file's
+	}
+	allocated, speed, paused := t.allocated(&c.Collection), "", gc.Maybe[float64]{}
+	if idle > 0 {
+		speed, paused = decimal(allocated, 1e-6/idle.Seconds(), 2), share(pause, pause+idle)
+	}
+	peak, suspend := t.peak(i), ""
+	if d, ok := suspendOf(&c.Collection).Get(); ok {
+		suspend = milliseconds(d)
+	}
+	row := []string{
+		strconv.FormatUint(number, 10), milliseconds(t.since(start)), printable(string(c.Trigger)), genName(c), milliseconds(pause), "",
+		megabytes(allocated), speed, megabytes(peak), megabytes(c.HeapAfter), decimal(ratio(peak, c.HeapAfter), 1, 2), megabytes(c.Promoted),
+	}
+	for id := gc.Gen0; id <= gc.LOH; id++ {
+		row = append(row, genCells(&c.Collection, id)...)
+	}
+	row = append(row, "", decimal(c.Pinned, 1, 0), decimal(paused, 100, 1), suspend)
+	row = append(row, genCells(&c.Collection, gc.POH)...)
 	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
-		strconv.FormatInt(int64(longest), 10), decimal(inGC, 100, 3), whole(c.Finalizable), printable(c.Incomplete))
+		strconv.FormatInt(int64(longest), 10), decimal(c.TimeInGC, 100, 3), decimal(c.Finalizable, 1, 0), printable(c.Incomplete))
 }
 
-// pausesOf returns where the first pause begins, and the sums of the pauses and
+// pausesIn returns where the first pause begins, and the sums of the pauses and
 // of their upper bounds.
-func pausesOf(c *gc.Collection) (start stall.Instant, pause, longest time.Duration) {
+func pausesIn(c *gc.Collection) (start stall.Instant, pause, longest time.Duration) {
 	start = c.Start.Or(0)
 	for i, p := range c.Pauses {
 		if i == 0 {
 			start = p.Start
 		}
 		pause += p.Duration()
-		longest += max(p.End, p.EndMax).Sub(p.Start)
+		longest += p.EndMax.Sub(p.Start)
 	}
 	return start, pause, longest
 }
 
 // allocated returns what was allocated in generation 0 since the collection
 // before, as GCStats has it; in Go it is not known.
-func (t *csvTable) allocated(c *gc.Collection) gc.Maybe[gc.Bytes] {
+func (t *csvTable) allocated(c *gc.Collection) (a gc.Maybe[gc.Bytes]) {
 	g := part(c, gc.Gen0)
 	if g == nil {
-		t.gen0 = gc.Maybe[gc.Bytes]{}
-		return t.gen0
+		g = &gc.Generation{}
 	}
-	a := minus(objectsBefore(g), t.gen0)
+	a = minus(objectsBefore(g), t.gen0)
 	t.gen0 = objectsAfter(g)
 	return a
 }
@@ -155,4 +165,48 @@ func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
 		}
 	}
 	return peak
+}
+
+// genName writes the generation as GCStats does: 0N, 1F, 2B, by what was
+// announced, with I or i if the program asked for it.
+func genName(c *Collection) string {
+	g, ok := c.Generation.Get()
+	if !ok {
+		return ""
+	}
+	name := strconv.Itoa(g)
+	if len(c.announced) > 0 {
+		name += c.announced[:1]
+	}
+	switch c.Trigger {
+	case "Induced":
+		name += "I"
+	case "InducedNotForced":
+		name += "i"
+	}
+	return name
+}
+
+func genCells(c *gc.Collection, id gc.GenerationID) []string {
+	g := part(c, id)
+	if g == nil {
+		return []string{"", "", ""}
+	}
+	return []string{
+		megabytes(g.SizeAfter), decimal(survivalOf(*g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2),
+	}
+}
+
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/1e6, 'f', 6, 64)
+}
+
+func megabytes(b gc.Maybe[gc.Bytes]) string { return decimal(b, 1e-6, 3) }
+
+// decimal writes a number, and nothing if it is not known.
+func decimal[T float64 | uint64 | gc.Bytes](m gc.Maybe[T], scale float64, places int) string {
+	if v, ok := m.Get(); ok {
+		return strconv.FormatFloat(float64(v)*scale, 'f', places, 64)
+	}
+	return ""
 }

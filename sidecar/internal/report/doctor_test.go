@@ -116,7 +116,7 @@ func TestAskedByTheReport(t *testing.T) {
 			if !strings.Contains(text.String(), test.want) {
 				t.Errorf("the report lacks %q:\n%s", test.want, text.String())
 			}
-			if d := r.Document().Experiment; d.ExaminedLater != (name != "another boot") || d.Examined != d.ExaminedLater {
+			if d := r.Experiment; d.ExaminedLater != (name != "another boot") || d.Examined != d.ExaminedLater {
 				t.Errorf("examined %v, later %v", d.Examined, d.ExaminedLater)
 			}
 		})

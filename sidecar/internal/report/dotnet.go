@@ -2,14 +2,16 @@ package report
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"time"
+	"unicode/utf16"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -24,12 +26,21 @@ func readDotnet(r *Report, in io.Reader, _ Options) error {
 	case err != nil:
 		return fmt.Errorf("%w: record it anew", err)
 	}
-	b := newDotnetBuilder(r, stream.Header())
+	h := stream.Header()
+	start := h.Frequency.Instant(h.SyncTicks)
+	r.Summary = &Summary{}
+	r.Source = Source{
+		File: r.Source.File, Format: fmt.Sprintf("nettrace %d", h.Version), Runtime: "dotnet",
+		Clock: clockFile, Tick: uint64(h.Frequency), Span: stall.Span{Start: start, End: start},
+		PID: h.PID, CPUs: h.Processors, PointerSize: h.PointerSize, dotnet: true,
+	}
+	r.Source.recorded(h.SyncTime)
+	b := dotnetBuilder{Report: r, clock: h.Frequency, model: dotnetgc.NewModel(h, dotnetgc.Options{})}
 	for {
 		e, err := stream.Next()
 		if err != nil {
 			if err == io.EOF {
-				r.ended = stream.Offset()
+				r.endsAt = stream.Offset()
 			}
 			return b.end(stream.Stats(), err)
 		}
@@ -46,21 +57,6 @@ type dotnetBuilder struct {
 	others uint64 // events of other processes
 }
 
-func newDotnetBuilder(r *Report, h nettrace.Header) *dotnetBuilder {
-	r.Source = Source{
-		File: r.Source.File, Format: fmt.Sprintf("nettrace %d", h.Version), Runtime: "dotnet",
-		Clock: clockFile, Tick: uint64(h.Frequency), Recorded: h.SyncTime,
-		PID: h.PID, CPUs: h.Processors, PointerSize: h.PointerSize, dotnet: true,
-	}
-	r.Start = h.Frequency.Instant(h.SyncTicks)
-	r.End = r.Start
-	return &dotnetBuilder{Report: r, clock: h.Frequency, model: dotnetgc.NewModel(h, dotnetgc.Options{})}
-}
-
-// monotonicHz is the frequency of the clock where it is CLOCK_MONOTONIC. That
-// of Windows, the performance counter, is 10 MHz on all machines of today.
-const monotonicHz = 1e9
-
 func (b *dotnetBuilder) learn(e *nettrace.Event) {
 	if b.Source.PID == 0 {
 		b.Source.PID = e.PID // format 6 need not say it in its header
@@ -70,7 +66,7 @@ func (b *dotnetBuilder) learn(e *nettrace.Event) {
 		return
 	}
 	b.events++
-	b.End = max(b.End, b.clock.Instant(e.Ticks))
+	b.Source.End = max(b.Source.End, b.clock.Instant(e.Ticks))
 	b.Source.learn(e)
 	b.model.Add(e)
 	b.take()
@@ -81,14 +77,12 @@ func (b *dotnetBuilder) take() {
 	out := b.model.Take()
 	for i := range out.Collections {
 		c := &out.Collections[i]
-		record := Collection{Collection: c.Collection, Announced: c.Type.String()}
+		record := Collection{Collection: c.Collection, announced: c.Type.String()}
 		if d, ok := c.TraceEventPause(); ok {
-			record.PerfView = gc.Known(d)
+			record.perfView = gc.Known(d)
 		}
 		b.addCollection(record)
-		if c.Incomplete != "" {
-			b.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})
-		}
+		b.incomplete(&c.Collection)
 	}
 	for i := range out.Stops {
 		b.stop(&out.Stops[i])
@@ -113,60 +107,118 @@ func (b *dotnetBuilder) stop(s *dotnetgc.Stop) {
 		b.addHole(Hole{s.Start(), 0, fmt.Sprintf("the end of a stop (%s) was not seen", s.Reason)})
 		return
 	}
-	b.addSuspension(Suspension{Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
+	b.addSuspension(recording.Suspension{
+		Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String(),
+	})
 }
+
+// monotonicHz is the frequency of the clock where it is CLOCK_MONOTONIC. That
+// of Windows, the performance counter, is 10 MHz on all machines of today.
+const monotonicHz = 1e9
 
 // end closes the report with what the stream ended by.
 func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	b.model.Close()
 	b.take()
 	slices.SortStableFunc(b.Collections, func(x, y Collection) int { return cmp.Compare(x.Index, y.Index) })
-	slices.SortStableFunc(b.Suspensions, func(x, y Suspension) int { return cmp.Compare(x.Start, y.Start) })
-	b.Allocations = b.model.Allocations()
+	slices.SortStableFunc(b.Suspensions, func(x, y recording.Suspension) int { return cmp.Compare(x.Start, y.Start) })
+	b.Allocations = allocationsOf(b.model.Allocations())
 	b.sayStats(stats, b.model.Stats())
 	if b.clock == monotonicHz && (b.Source.OS == "" || b.Source.OS == "Linux") {
 		b.Source.Clock = clockMonotonic
 	}
-	switch {
-	case err == io.EOF:
-		return nil
-	case b.events == 0:
+	if b.events == 0 && err != io.EOF {
 		return fmt.Errorf("%w: no event is whole before it: record it anew", err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		b.addHole(Hole{b.End, 0, err.Error() + ": the file is cut off, as by a killed process"})
-		return nil
 	}
-	b.addHole(Hole{b.End, 0, err.Error()})
-	return &Damaged{fmt.Errorf("%w: what was whole before it is reported", err)}
+	return b.close(err, "the file is cut off, as by a killed process")
 }
 
 // sayStats names what could not be used.
 func (b *dotnetBuilder) sayStats(stream nettrace.Stats, model dotnetgc.Stats) {
-	for _, s := range []struct {
-		n    uint64
-		what string
-	}{
-		{b.others, fmt.Sprintf("of other processes than %d, left out", b.Source.PID)},
-		{stream.Untyped, "of a type that the file does not define"},
-		{stream.Late, "after an event of a later time: what is before and after may be confused"},
-		{model.Malformed, "of the garbage collector that are too short, or say what cannot be"},
-		{model.Dropped, "of collections given up, since too many were open"},
-	} {
-		if s.n == 0 {
-			continue
-		}
-		b.addHole(Hole{Why: textfmt.Many(s.n, "event") + " " + s.what})
+	b.missing(b.others, "event", fmt.Sprintf("of other processes than %d, left out", b.Source.PID))
+	b.missing(stream.Untyped, "event", "of a type that the file does not define")
+	b.missing(stream.Late, "event", "after an event of a later time: what is before and after may be confused")
+	b.missing(model.Malformed, "event", "of the garbage collector that are too short, or say what cannot be")
+	b.missing(model.Dropped, "event", "of collections given up, since too many were open")
+}
+
+// The events in which a process says what it is. Both come with a file that
+// dotnet-trace or DOTNET_EnableEventPipe wrote, and need not be in others.
+const (
+	providerEventPipe = "Microsoft-DotNETCore-EventPipe"
+	eventProcessInfo  = "ProcessInfo" // CommandLine, OSInformation, ArchInformation
+
+	providerRuntime  = "Microsoft-Windows-DotNETRuntime"
+	providerRundown  = "Microsoft-Windows-DotNETRuntimeRundown"
+	idRuntimeStart   = 187 // RuntimeInformationStart: u16 ClrInstanceID, Sku, then 4 x u16 of the base class library's version
+	runtimeStartHead = 12
+)
+
+// learn takes what e says of the process.
+func (s *Source) learn(e *nettrace.Event) {
+	switch {
+	case e.Provider == providerEventPipe && e.Name == eventProcessInfo:
+		rest := e.Payload
+		s.Command, rest = text16(rest)
+		s.OS, rest = text16(rest)
+		s.Arch, _ = text16(rest)
+	case e.ID == idRuntimeStart && (e.Provider == providerRuntime || e.Provider == providerRundown) && len(e.Payload) >= runtimeStartHead:
+		u16 := func(at int) uint16 { return binary.LittleEndian.Uint16(e.Payload[at:]) }
+		s.Runtime = fmt.Sprintf("dotnet %d.%d.%d", u16(4), u16(6), u16(8))
 	}
 }
 
-// Collection is one garbage collection of a file.
-type Collection struct {
-	gc.Collection
-	// PerfView is the pause by TraceEvent's own rule (.NET).
-	PerfView gc.Maybe[time.Duration]
-	// Announced is what the runtime said that it would be, which it need not
-	// have been (.NET).
-	Announced string
-	// Target names the process, in a recording of several; otherwise zero.
-	Target int
+// maxText bounds a text of the file that is kept.
+const maxText = 1 << 10
+
+// text16 takes a UTF-16 text that ends with a zero, cut to maxText.
+func text16(b []byte) (text string, rest []byte) {
+	var units []uint16
+	for len(b) >= 2 {
+		u := binary.LittleEndian.Uint16(b)
+		b = b[2:]
+		if u == 0 {
+			break
+		}
+		if len(units) < maxText {
+			units = append(units, u)
+		}
+	}
+	return string(utf16.Decode(units)), b
+}
+
+// Allocations is who allocated, by the AllocationTick events of a verbose
+// file: a sample. What all threads allocated between two events is put down to
+// the thread that fired the second.
+type Allocations struct {
+	Sampled bool        `json:"sampled"` // always
+	Samples uint64      `json:"samples"`
+	Bytes   uint64      `json:"bytes"`
+	Threads []Allocator `json:"threads"` // the most first; 0 is all that are too many
+}
+
+// Allocator is one thread; sizes are bytes.
+type Allocator struct {
+	Thread  uint64 `json:"thread"`
+	Samples uint64 `json:"samples"`
+	SOH     uint64 `json:"soh"` // small objects
+	LOH     uint64 `json:"loh"`
+	POH     uint64 `json:"poh"`
+}
+
+func (a *Allocator) bytes() uint64 { return a.SOH + a.LOH + a.POH }
+
+// allocationsOf sums up what threads allocated, nil if the file does not say.
+func allocationsOf(list []dotnetgc.Allocation) *Allocations {
+	if len(list) == 0 {
+		return nil
+	}
+	d := &Allocations{Sampled: true}
+	for _, a := range list {
+		t := Allocator{a.Thread, a.Samples, uint64(a.SOH), uint64(a.LOH), uint64(a.POH)}
+		d.Samples += t.Samples
+		d.Bytes += t.bytes()
+		d.Threads = append(d.Threads, t)
+	}
+	return d
 }

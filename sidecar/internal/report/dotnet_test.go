@@ -20,13 +20,13 @@ const (
 )
 
 // readJSON returns the document of a file as a user gets it.
-func readJSON(t *testing.T, path string) (d Document) {
+func readJSON(t *testing.T, path string) (d Report) {
 	t.Helper()
 	r, err := ReadFile(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(r.Document())
+	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,22 +130,22 @@ func TestTimeInGC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.TimeInGC()
+	got := r.timeInGC()
 	if len(got) != len(want.STW)-1 {
 		t.Fatalf("%d shares of %d stops, want one less", len(got), len(want.STW))
 	}
 	for i, share := range got {
 		before, s := want.STW[i], want.STW[i+1]
 		w := float64(s.RestartBegin-s.Suspended) / float64(s.RestartBegin-before.RestartBegin)
-		if share.Number != i+2 || share.Share != w {
-			t.Errorf("collection %d: %v, want collection %d: %v", share.Number, share.Share, i+2, w)
+		if share.number != i+2 || share.share != w {
+			t.Errorf("collection %d: %v, want collection %d: %v", share.number, share.share, i+2, w)
 		}
 	}
 	var suspended time.Duration
 	for _, s := range want.STW {
 		suspended += s.Suspended.Sub(s.Begin)
 	}
-	if got := r.Suspended(); got != gc.Known(suspended) {
+	if got := r.Summary.Suspend; got != gc.Known(suspended) {
 		t.Errorf("time to suspend %v, want %v", got, suspended)
 	}
 }

@@ -39,7 +39,7 @@ func TestWindowsTicks(t *testing.T) {
 		whole, rest := ticks/hz, ticks%hz
 		return whole*1e9 + rest*1e9/hz
 	}
-	if got, want := windows.Start, scale(linux.Start); got != want {
+	if got, want := windows.Source.Start, scale(linux.Source.Start); got != want {
 		t.Errorf("the file starts at %d, want %d", got, want)
 	}
 	for i := range linux.Collections {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/gcjson"
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
 	"github.com/otelgc/otelgc/stall"
@@ -48,8 +47,8 @@ func TestCutGoTrace(t *testing.T) {
 			t.Fatalf("cut to %d of %d bytes: nothing is said to be missing", n, len(data))
 		}
 		last := r.Incomplete[len(r.Incomplete)-1]
-		if last.Start != r.End || last.End != 0 || !strings.Contains(last.Why, "byte ") {
-			t.Errorf("cut to %d bytes: the last hole is %+v, want one from %d with a byte offset", n, last, r.End)
+		if last.Start != r.Source.End || last.End != 0 || !strings.Contains(last.Why, "byte ") {
+			t.Errorf("cut to %d bytes: the last hole is %+v, want one from %d with a byte offset", n, last, r.Source.End)
 		}
 		for i := range len(r.Collections) - 1 { // the last one may be cut, too
 			if diff := cmp.Diff(all.Collections[i].Pauses, r.Collections[i].Pauses, compareMaybe); diff != "" {
@@ -111,12 +110,12 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []DocCollection{{Collection: gcjson.Collection{
-		Fidelity: "exact",
-		Kind:     "background", Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
-		Pauses: []gcjson.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Slack: 64, Phase: "mark_termination"}},
+	want := []Collection{{Collection: gc.Collection{
+		Fidelity: stall.Exact, Origin: stall.GoTrace, Trigger: gc.TriggerUnknown,
+		Kind:     gc.Background, Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
+		Pauses: []gc.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Slack: 64, Phase: gc.MarkTermination}},
 	}}}
-	d := r.Document()
+	d := r
 	if diff := cmp.Diff(want, d.Collections, compareMaybe); diff != "" {
 		t.Errorf("collections (-want +got):\n%s", diff)
 	}
@@ -150,7 +149,7 @@ func FuzzRead(f *testing.F) {
 		if r == nil {
 			return
 		}
-		document := json.NewEncoder(io.Discard).Encode(r.Document()) // NaN cannot be written, nor infinity
+		document := json.NewEncoder(io.Discard).Encode(r) // NaN cannot be written, nor infinity
 		if err := errors.Join(document, r.Print(io.Discard), r.PrintHTML(io.Discard), r.PrintCSV(io.Discard), r.PrintPerfView(io.Discard)); err != nil {
 			t.Fatal(err)
 		}

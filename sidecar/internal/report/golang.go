@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -27,24 +28,16 @@ func readGo(r *Report, in io.Reader, _ Options) error {
 	case err != nil:
 		return fmt.Errorf("%w: record it anew", err)
 	}
+	r.Summary = &Summary{Assist: &Effort{}, Sweep: &Effort{}}
 	b := goBuilder{Report: r, parts: make(map[uint64]time.Duration)}
 	for {
 		g, err := trace.Next()
-		if err == io.EOF {
-			err = nil
-		}
 		if g == nil {
 			return b.end(err)
 		}
 		b.learn(g)
 	}
 }
-
-// The clocks that a file's instants can be of.
-const (
-	clockMonotonic = "CLOCK_MONOTONIC"
-	clockFile      = "file" // the file's own, of which nothing more is known
-)
 
 // goBuilder makes a report of generations.
 type goBuilder struct {
@@ -61,7 +54,7 @@ type goBuilder struct {
 
 func (b *goBuilder) learn(g *gotrace.Generation) {
 	if !b.any {
-		b.any, b.Start = true, g.Start
+		b.any, b.Source.Start = true, g.Start
 		b.Source.Format, b.Source.Runtime = goVersion(g.Version)
 		if g.Shared {
 			b.Source.Clock = clockMonotonic
@@ -78,7 +71,7 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 		b.stops, b.cpu = b.stops[:0], gc.CPU{}
 		clear(b.parts)
 	}
-	b.End = g.End
+	b.Source.End = g.End
 	stops := g.Stops
 	for i := range cycles {
 		n := 0
@@ -103,16 +96,72 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 func (b *goBuilder) learnStops(stops []gotrace.Stop) {
 	for i := range stops {
 		s := &stops[i]
-		if !s.GC {
-			b.addSuspension(Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, EndMax: s.End, Reason: s.Reason, Caller: callerOf(s)})
+		if s.GC {
+			if b.pauses == MaxPauses {
+				b.left.pauses++
+				continue
+			}
+			b.pauses++
+			b.stops = append(b.stops, gc.Pause{Start: s.Start, End: s.Over(), EndMax: s.End, Phase: s.Phase, Slack: traceTick})
 			continue
 		}
-		if b.pauses == MaxPauses {
-			b.Left.Pauses++
+		caller := s.Caller // and through what
+		if s.Entry != "" && s.Entry != s.Caller {
+			caller = s.Entry + " < " + s.Caller
+		}
+		b.addSuspension(recording.Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, EndMax: s.End, Reason: s.Reason, Caller: caller})
+	}
+}
+
+// learnWorkers adds up the workers that began before end, and returns the
+// others. The runtime's own classes are made of the same: the wall time that
+// workers held a P, fractional ones counted as dedicated.
+func (b *goBuilder) learnWorkers(workers []gotrace.Worker, end stall.Instant) []gotrace.Worker {
+	n := 0
+	for ; n < len(workers) && workers[n].Start < end; n++ {
+		class := &b.cpu.Dedicated
+		if workers[n].Kind == gotrace.Idle {
+			class = &b.cpu.Idle
+		}
+		*class = gc.Known(class.Or(0) + workers[n].Duration())
+	}
+	return workers[n:]
+}
+
+func (b *goBuilder) learnRanges(ranges []gotrace.Range) {
+	for i := range ranges {
+		r := &ranges[i]
+		if r.Kind == gotrace.Sweep {
+			b.Summary.Sweep.add(r.Duration(), !r.Cut)
 			continue
 		}
-		b.pauses++
-		b.stops = append(b.stops, gc.Pause{Start: s.Start, End: s.Over(), EndMax: s.End, Phase: s.Phase, Slack: traceTick})
+		whole := b.parts[r.Goroutine] + r.Duration()
+		if r.Cut {
+			b.parts[r.Goroutine] = whole
+			continue
+		}
+		delete(b.parts, r.Goroutine)
+		b.Summary.Assist.add(whole, true)
+	}
+}
+
+// learnLost names what a generation lacks.
+func (b *goBuilder) learnLost(g *gotrace.Generation) {
+	l := &g.Lost
+	if l.Generations > 0 {
+		b.addHole(Hole{b.Source.End, g.Start, textfmt.Many(l.Generations, "generation") + " missing"})
+	}
+	for _, lost := range []struct {
+		n    uint64
+		what string
+	}{
+		{l.Stops, "stops"}, {l.Handoffs, "restarts within stops"}, {l.Cycles, "ends of collections"}, {l.Ranges, "assists and sweeps"},
+		{l.Workers, "turns of GC workers"}, {l.Samples, "heap sizes"},
+		{l.Strings, "reasons"}, {l.Stacks, "callers"},
+	} {
+		if lost.n > 0 {
+			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, textfmt.Count(lost.n))})
+		}
 	}
 }
 
@@ -123,19 +172,18 @@ func (b *goBuilder) collect(c *gotrace.Cycle) {
 	whole := n >= 2 && b.stops[0].Phase == gc.SweepTermination && b.stops[n-1].Phase == gc.MarkTermination
 	switch {
 	case c.BeginUnknown:
-		b.addHole(Hole{b.Start, c.End, "the trace began within this collection: its begin, and perhaps a pause, are not in it"})
+		b.addHole(Hole{b.Source.Start, c.End, "the trace began within this collection: its begin, and perhaps a pause, are not in it"})
 	case c.Partial:
 		b.addHole(Hole{c.Begin, 0, "the end of this collection was not seen, nor perhaps a pause"})
 	case !whole:
 		b.addHole(Hole{c.Begin, c.End, "not every pause of this collection is in the trace"})
 	}
-	record := gc.Collection{
+	b.addCollection(Collection{Collection: gc.Collection{
 		Cycles: 1, Kind: gc.Background, Trigger: c.Trigger, TriggerSite: c.TriggerSite,
 		Start: known(c.Begin), End: known(c.End), Pauses: append([]gc.Pause(nil), b.stops...),
 		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
 		CPU: b.cpu, Origin: stall.GoTrace, Fidelity: stall.Exact,
-	}
-	b.addCollection(Collection{Collection: record})
+	}})
 	b.stops, b.cpu = b.stops[:0], gc.CPU{}
 }
 
@@ -146,10 +194,10 @@ func known(t stall.Instant) gc.Maybe[stall.Instant] {
 	return gc.Known(t)
 }
 
-// end closes the report with what the stream ended by, nil for a clean end.
+// end closes the report with what the stream ended by.
 func (b *goBuilder) end(err error) error {
 	if !b.any {
-		if err == nil {
+		if err == io.EOF {
 			err = errors.New("the trace holds nothing")
 		}
 		return fmt.Errorf("%w: nothing is whole before it: record for some seconds more, and stop the trace", err)
@@ -159,31 +207,21 @@ func (b *goBuilder) end(err error) error {
 		b.collect(b.running)
 	}
 	for _, p := range b.stops {
-		b.addSuspension(Suspension{
+		b.addSuspension(recording.Suspension{
 			Span:   stall.Span{Start: p.Start, End: p.End},
 			Reason: "GC " + p.Phase.String() + ", of no collection in the trace",
 		})
 	}
-	b.Requests = latenciesOf(b.log.settle(b.Report))
-	if b.log.left > 0 {
-		b.addHole(Hole{Why: textfmt.Many(b.log.left, "request or assist") + " more than a report holds"})
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		b.addHole(Hole{b.End, 0, err.Error() + ": the file is cut off"})
-		return nil
-	}
-	b.addHole(Hole{b.End, 0, err.Error()})
-	return &Damaged{fmt.Errorf("%w: what was whole before it is reported", err)}
+	b.Summary.Requests = latenciesOf(b.log.settle(b.Report))
+	b.missing(b.log.left, "request or assist", "more than a report holds")
+	return b.close(err, "the file is cut off")
 }
 
 // goVersion names the format and the runtime that writes it.
 func goVersion(version int) (format, runtime string) {
-	format = fmt.Sprintf("go 1.%d trace", version)
+	format, runtime = fmt.Sprintf("go 1.%d trace", version), fmt.Sprintf("go1.%d", version)
 	if version == 23 {
-		return format, "go1.23 or go1.24"
+		runtime = "go1.23 or go1.24"
 	}
-	return format, fmt.Sprintf("go1.%d", version)
+	return format, runtime
 }

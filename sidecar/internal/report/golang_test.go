@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -170,12 +171,12 @@ func TestRecordedTrace(t *testing.T) {
 	if forced == 0 || forced > shared.forced || forced < shared.forced-2 || whole < forced {
 		t.Errorf("%d forced collections, %d with first and last pause, want the %d that the runtime counted", forced, whole, shared.forced)
 	}
-	if !slices.ContainsFunc(r.Suspensions, func(s Suspension) bool {
+	if !slices.ContainsFunc(r.Suspensions, func(s recording.Suspension) bool {
 		return s.Reason == "read mem stats" && strings.HasPrefix(s.Caller, "runtime.ReadMemStats < ")
 	}) {
-		t.Errorf("no stop by runtime.ReadMemStats among %v", r.Reasons())
+		t.Errorf("no stop by runtime.ReadMemStats among %v", r.reasons())
 	}
-	if r.Work.Assist.Count == 0 || r.Work.Assist.Time < r.Work.Assist.Longest {
-		t.Errorf("assists %+v, want some", r.Work.Assist)
+	if r.Summary.Assist.Count == 0 || r.Summary.Assist.Time < r.Summary.Assist.Longest {
+		t.Errorf("assists %+v, want some", r.Summary.Assist)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
@@ -30,9 +29,9 @@ func TestHost(t *testing.T) {
 	whole := experiment(10_000)
 	list := slices.Insert(slices.Clone(whole), len(whole)-1, hosted(59*time.Second, time.Second), hosted(69*time.Second, 3*time.Second))
 	r := readExperiment(t, list, Options{Warmup: warmup})
-	want := []DocHost{{Host: hosted(69*time.Second, 2*time.Second).(recording.Host), Over: 10 * time.Second}}
-	got := r.docExperiment().Hosts
-	if diff := cmp.Diff(want, got, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+	want := []*Host{{Host: hosted(69*time.Second, 2*time.Second).(recording.Host), Over: 10 * time.Second}}
+	got := r.Experiment.Hosts
+	if diff := cmp.Diff(want, got, compareMaybe); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
@@ -65,13 +64,13 @@ func TestHostBeganLate(t *testing.T) {
 	late := slices.Insert(slices.Clone(whole), len(whole)-1, hosted(62*time.Second, time.Second), hosted(66*time.Second, 3*time.Second))
 	for name, tt := range map[string]struct {
 		list []recording.Record
-		want []DocHost
+		want []*Host
 	}{
-		"twice": {late, []DocHost{{Host: hosted(66*time.Second, 2*time.Second).(recording.Host), Over: 4 * time.Second}}},
+		"twice": {late, []*Host{{Host: hosted(66*time.Second, 2*time.Second).(recording.Host), Over: 4 * time.Second}}},
 		"once":  {slices.Delete(slices.Clone(late), len(late)-2, len(late)-1), nil},
 	} {
 		r := readExperiment(t, tt.list, Options{Warmup: warmup})
-		if diff := cmp.Diff(tt.want, r.docExperiment().Hosts, compareMaybe, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(tt.want, r.Experiment.Hosts, compareMaybe); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -117,7 +116,7 @@ func TestGapsWithoutPauses(t *testing.T) {
 
 // TestSuspensionOfARecording: a stop keeps the upper bound of its end.
 func TestSuspensionOfARecording(t *testing.T) {
-	got := readExperiment(t, experiment(100), Options{}).Document().Suspensions
+	got := readExperiment(t, experiment(100), Options{}).Suspensions
 	if len(got) != 1 || got[0].EndMax != got[0].End+500 {
 		t.Errorf("suspensions %+v, want one that may have ended 500 ns later", got)
 	}

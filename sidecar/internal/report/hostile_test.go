@@ -16,7 +16,7 @@ func slowedWithoutPauses() []recording.Record {
 	list := experiment(3)
 	for i := range list {
 		if c, ok := list[i].(recording.Collection); ok {
-			c.GC.Pauses, c.GC.SlowedBy = nil, gc.Paging
+			c.Pauses, c.SlowedBy = nil, gc.Paging
 			list[i] = c
 		}
 	}
@@ -42,7 +42,7 @@ func escapes() []recording.Record {
 			v.RawMessage = json.RawMessage(`{"checks":[{"id":"\u001b[31m","status":"fail"}]}`)
 			list[i] = v
 		case recording.Collection:
-			v.GC.Trigger, v.GC.TriggerSite, v.GC.Incomplete = red, red, red
+			v.Trigger, v.TriggerSite, v.Incomplete = red, red, red
 			list[i] = v
 		case recording.Suspension:
 			v.Reason, v.Caller = red, red

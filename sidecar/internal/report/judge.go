@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,22 +11,31 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// isUnknown reports whether a fact could not be found out: it says so, and may
-// say why.
-func isUnknown(value string) bool {
-	word, _, _ := strings.Cut(value, ":")
-	return strings.EqualFold(word, "unknown")
-}
+// lateTarget is how long after the beginning a process may appear that was there
+// from the beginning on: as long as it takes to find it and to open a session.
+const lateTarget = 5 * time.Second
 
 // judge finds why the results cannot be had again, or cannot be believed.
 func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	x.judgeLines()
-	if x.Results.Empty() {
-		x.not("the recording lasts %v, the warm-up %v: no results are left", r.Duration().Round(time.Second), x.Warmup)
+	lasts := r.Source.Duration().Round(time.Second)
+	if x.Empty() {
+		x.not("the recording lasts %v, the warm-up %v: no results are left", lasts, x.Warmup)
 	} else {
 		x.judgeResults(r, claimed)
 	}
-	x.judgeWhole(r)
+	if !x.ended {
+		x.not("the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first %v is missing", lasts)
+	}
+	x.notIf(x.unrecorded, "record", "%s did not get into the recording")
+	if n := r.left.collections + r.left.suspensions; n > 0 {
+		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", textfmt.Count(n))
+	}
+	dropped := uint64(0)
+	for _, p := range x.Probes {
+		dropped += p.Gaps.Dropped
+	}
+	x.notIf(dropped, "gap", "the probes had no room for %s")
 	switch {
 	case !x.Examined:
 		x.not("the recording has no answers of the doctor: whether numbers of this machine can be believed is not known")
@@ -34,43 +44,33 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	}
 }
 
+func (x *Experiment) not(format string, args ...any) {
+	x.NotReproducible = append(x.NotReproducible, fmt.Sprintf(format, args...))
+}
+
+// notIf says it of n things, if there are any.
+func (x *Experiment) notIf(n uint64, noun, format string, args ...any) {
+	if n > 0 {
+		x.not(format, append([]any{textfmt.Many(n, noun)}, args...)...)
+	}
+}
+
 // judgeResults asks of what is left behind the warm-up.
 func (x *Experiment) judgeResults(r *Report, claimed []gc.Kind) {
 	for i := range x.Targets {
 		t := &x.Targets[i]
-		x.judgeWarmup(t)
+		// What a new process does first is no result.
+		if late := t.At.Sub(x.made.At); x.Warmup > 0 && late > lateTarget {
+			x.not("process %d was first seen %v after the beginning: its own warm-up of %v ends within the results", t.PID, late.Round(time.Second), x.Warmup)
+		}
 		x.judgeWatched(t)
 		if t.Unwatched == "" {
 			x.judgePauses(t, r.only(t.ID), claimed)
 		}
 	}
-	if !x.observed() {
+	if !slices.ContainsFunc(x.Probes, func(p *Probe) bool { return p.Gaps.Observed > 0 }) {
 		x.not("nobody probed the machine")
 	}
-}
-
-// judgeWhole asks for what was lost.
-func (x *Experiment) judgeWhole(r *Report) {
-	if !x.Ended {
-		x.not("the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first %v is missing", r.Duration().Round(time.Second))
-	}
-	if x.Unrecorded > 0 {
-		x.not("%s did not get into the recording", textfmt.Many(x.Unrecorded, "record"))
-	}
-	if n := r.Left.Collections + r.Left.Suspensions; n > 0 {
-		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", textfmt.Count(n))
-	}
-	dropped := uint64(0)
-	for _, p := range x.Probes {
-		dropped += p.Gaps.Dropped
-	}
-	if dropped > 0 {
-		x.not("the probes had no room for %s", textfmt.Many(dropped, "gap"))
-	}
-}
-
-func (x *Experiment) not(format string, args ...any) {
-	x.NotReproducible = append(x.NotReproducible, fmt.Sprintf(format, args...))
 }
 
 // judgeLines asks for the lines that name what ran, and where.
@@ -98,40 +98,44 @@ func (x *Experiment) judgeLines() {
 			x.not("nobody watched the collections of process %d: %s", t.PID, t.Unwatched)
 		}
 		for _, name := range names {
-			switch value, there := t.Facts[name]; {
-			case !there || value == "":
+			value := t.Facts[name]
+			// What could not be found out says so, and may say why.
+			if word, _, _ := strings.Cut(value, ":"); value == "" {
 				x.not("the runtime line of process %d lacks %s", t.PID, name)
-			case isUnknown(value):
+			} else if strings.EqualFold(word, "unknown") {
 				x.not("in the runtime line of process %d %s is %s", t.PID, name, strings.ToLower(value[:1])+value[1:])
 			}
 		}
 	}
 }
 
-// lateTarget is how long after the beginning a process may appear that was there
-// from the beginning on: as long as it takes to find it and to open a session.
-const lateTarget = 5 * time.Second
-
-// judgeWarmup asks for a process that was watched for all of the warm-up: what a
-// new one does first is no result.
-func (x *Experiment) judgeWarmup(t *recording.Target) {
-	if late := t.At.Sub(x.At); x.Warmup > 0 && late > lateTarget {
-		x.not("process %d was first seen %v after the beginning: its own warm-up of %v ends within the results", t.PID, late.Round(time.Second), x.Warmup)
+// judgeWatched asks for a process that was watched all the time: of a pause that
+// nobody saw the results know nothing, and it may have been the longest.
+func (x *Experiment) judgeWatched(t *recording.Target) {
+	w := x.Watched[t.ID]
+	if w == nil {
+		if fromOutside(t) {
+			x.not("who watched process %d never said how far: a crash may have cut the recording off before", t.PID)
+		}
+		return
+	}
+	x.notIf(w.Lost, "event", "%s of process %d were lost: pauses may be missing, the longest too", t.PID)
+	if w.Unseen > 0 {
+		x.not("process %d was not watched for %s of the results", t.PID, textfmt.Length(w.Unseen))
+	}
+	if early := x.End.Sub(w.Until); early > lateTarget {
+		x.not("process %d was watched until %v before the end only: it ended, or was lost sight of", t.PID, early.Round(time.Second))
 	}
 }
 
 // judgePauses asks for enough pauses of each kind.
 func (x *Experiment) judgePauses(t *recording.Target, r *Report, claimed []gc.Kind) {
-	wanted := [gc.NumKinds]bool{}
-	for _, kind := range claimed {
-		wanted[kind] = true
-	}
 	any := false
 	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
 		s := r.PausesOf(kind)
 		any = any || s.Count > 0
 		switch {
-		case s.Count == 0 && wanted[kind]:
+		case s.Count == 0 && slices.Contains(claimed, kind):
 			x.not("no collection of kind %s occurred in process %d", kind, t.PID)
 		case s.Count > 0 && s.P999.IsZero():
 			x.not("%s of kind %s in process %d are too few for p99.9, which needs 10,000", textfmt.Many(s.Count, "pause"), kind, t.PID)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
@@ -18,7 +19,7 @@ var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace f
 // ErrOpen says that a file cannot be opened.
 var ErrOpen = errors.New("open file")
 
-// notOpen is an ErrOpen that says it once: that of package os says so, and names
+// notOpen is an ErrOpen whose text is that of package os, which says so and names
 // the file.
 type notOpen struct{ error }
 
@@ -36,13 +37,10 @@ func (d *Damaged) Error() string { return d.Err.Error() }
 // Unwrap returns the cause.
 func (d *Damaged) Unwrap() error { return d.Err }
 
-// head is how much of a file tells its format.
-const head = 64
-
-// ReadFile reports on a file. Its format is told by its content. An error is
-// one line: the file, what is wrong, where, and the mend. It wraps ErrOpen,
-// or ErrUnknown if the file is of no format that is known; it is a *Damaged, and the report is
-// not nil, if a part of the file was whole.
+// ReadFile reports on a file, whose format its content tells. An error is one
+// line: the file, what is wrong, where, and the mend. It wraps ErrOpen, or
+// ErrUnknown if no format fits. If a part of the file was whole, the report is
+// not nil and the error is a *Damaged.
 func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +60,7 @@ func ReadFile(path string, o Options) (*Report, error) {
 func Read(path string, stream io.Reader, o Options) (*Report, error) {
 	counted := &counter{r: stream}
 	in := bufio.NewReaderSize(counted, 64<<10)
-	start, err := in.Peek(head)
+	start, err := in.Peek(64)
 	if err != nil && err != io.EOF {
 		return nil, err // of package os, which names the path
 	}
@@ -70,25 +68,27 @@ func Read(path string, stream io.Reader, o Options) (*Report, error) {
 	if format.read == nil {
 		return nil, fmt.Errorf("%s: byte 0: %w: %s", path, ErrUnknown, format.hint)
 	}
-	r := &Report{Source: Source{File: path}}
+	r := &Report{
+		Schema: Schema, Source: Source{File: path},
+		Collections: []Collection{}, Suspensions: []recording.Suspension{}, Incomplete: []Hole{},
+	}
 	err = format.read(r, in, o)
-	if err == nil && r.ended > 0 {
-		err = nothingBehind(r.ended, in, counted)
+	if err == nil && r.endsAt > 0 {
+		err = nothingBehind(r.endsAt, in, counted)
 	}
 	r.Source.Bytes = counted.n
-	r.sayLeft()
+	if err != nil && !errors.As(err, new(*Damaged)) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.settle()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
-		if errors.As(err, new(*Damaged)) {
-			return r, err
-		}
-		return nil, err
 	}
-	return r, nil
+	return r, err
 }
 
-// nothingBehind sees to it that the file ends where its stream does: files can
-// have been put together.
+// nothingBehind checks that the file ends where its stream does: files can have
+// been put together.
 func nothingBehind(end int64, in io.Reader, counted *counter) error {
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		return &Damaged{fmt.Errorf("read on at byte %d: %w", end, err)}
@@ -113,31 +113,31 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // format is one that files have.
 type format struct {
-	magic []byte
+	magic string
 	read  func(*Report, io.Reader, Options) error // nil: it is known, and of no use here
 	hint  string                                  // what to do, where read is nil
 }
 
+// formats end with the one that every file has.
 var formats = []format{
-	{magic: []byte("go 1."), read: readGo},
-	{magic: []byte("Nettrace"), read: readDotnet},
-	{magic: []byte("otelgc recording "), read: readRecording},
-	{magic: []byte("\x14\x00\x00\x00!FastSerialization.1"), hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
-	{magic: []byte("\x1f\x8b"), hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
-	{magic: []byte("PK\x03\x04"), hint: "it is a zip: unpack it first"},
-	{magic: []byte("{"), hint: "it looks like JSON: a report is made of the recording itself"},
+	{magic: "go 1.", read: readGo},
+	{magic: "Nettrace", read: readDotnet},
+	{magic: "otelgc recording ", read: readRecording},
+	{magic: "\x14\x00\x00\x00!FastSerialization.1", hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
+	{magic: "\x1f\x8b", hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
+	{magic: "PK\x03\x04", hint: "it is a zip: unpack it first"},
+	{magic: "{", hint: "it looks like JSON: a report is made of the recording itself"},
+	{hint: "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote, or run --record"},
 }
 
-const wanted = "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote, or run --record"
-
-func formatOf(start []byte) format {
-	for _, f := range formats {
-		if bytes.HasPrefix(start, f.magic) {
-			return f
+func formatOf(start []byte) (f format) {
+	for _, f = range formats {
+		if bytes.HasPrefix(start, []byte(f.magic)) {
+			break
 		}
 	}
 	if len(start) == 0 {
-		return format{hint: "it is empty: " + wanted}
+		f.hint = "it is empty: " + f.hint
 	}
-	return format{hint: wanted}
+	return f
 }

@@ -26,12 +26,13 @@ func TestProbeThatBeganLater(t *testing.T) {
 
 // TestGapsNotCompared: a document says of how many long gaps nothing is known.
 func TestGapsNotCompared(t *testing.T) {
-	c := GapCounts{long: make([]longGap, maxLong)}
+	c := newGaps(0)
+	c.long = make([]longGap, maxLong)
 	for range 3 {
 		c.add(&recording.Gap{Start: 1, End: 1 + stall.Instant(time.Millisecond)}, false)
 	}
 	c.settle(nil, stall.Span{})
-	if d := c.doc(false); d.Over50us != maxLong || d.NotCompared != 3 {
-		t.Errorf("%d long gaps and %d that were not compared, want %d and 3", d.Over50us, d.NotCompared, maxLong)
+	if c.Long != maxLong || c.NotCompared != 3 {
+		t.Errorf("%d long gaps and %d that were not compared, want %d and 3", c.Long, c.NotCompared, maxLong)
 	}
 }

@@ -21,7 +21,7 @@ func twoProcesses() []recording.Record {
 	}
 	one := func(target int, index uint64, start stall.Instant) recording.Collection {
 		end := start.Add(100 * time.Millisecond)
-		return recording.Collection{Target: target, GC: gc.Collection{
+		return recording.Collection{Target: target, Collection: gc.Collection{
 			Index: index, Cycles: 1, Kind: gc.FullBlocking, Generation: gc.Known(2), Start: gc.Known(start), End: gc.Known(end),
 			Pauses: []gc.Pause{{Start: start, End: end, EndMax: end, Suspend: gc.Known(time.Duration(0))}},
 		}}
@@ -38,7 +38,7 @@ func twoProcesses() []recording.Record {
 // the results.
 func TestProcessesApart(t *testing.T) {
 	r := readExperiment(t, twoProcesses(), Options{Warmup: warmup})
-	d := r.Document()
+	d := r
 	if d.Summary != nil {
 		t.Errorf("a summary of all processes: %+v", d.Summary)
 	}

@@ -1,12 +1,27 @@
+// Package report says what a recorded file knows of stop-the-worlds: a Go
+// execution trace, a .NET nettrace file and a recording become one [Report],
+// which is a JSON document and is printed as text, as a page for a browser, as
+// CSV, or beside the figures that PerfView would show.
+//
+// What a file does not hold is absent, never zero. A file that ends too soon is
+// reported as far as it was whole, and Incomplete names the rest. A quantile
+// that too few samples lie beyond is left out.
 package report
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
+
+// Schema names the JSON document of a report.
+const Schema = "otelgc.report/1"
 
 // Limits of what is kept of one file. What is over them is counted, and named
 // in Incomplete.
@@ -17,65 +32,76 @@ const (
 	MaxIncomplete  = 1 << 12
 )
 
-// Report is what one file says.
+// Report is what one file says. Times are nanoseconds of the clock that Source
+// names, sizes bytes; what is not known is absent.
 type Report struct {
-	Source      Source
-	stall.Span  // from the first event to the last, by the file's clock
-	Collections []Collection
-	Suspensions []Suspension // stops that were not for garbage collection, by Start
-	Incomplete  []Hole
-	Work        Work
-	// Requests are those that package otelgc marked in a Go trace, by latency.
-	Requests []Latency
-	// Allocations is who allocated, where the file samples that (.NET).
-	Allocations []dotnetgc.Allocation
-	// Left counts what a limit of this package kept out.
-	Left Left
+	Schema      string                 `json:"schema"`
+	Source      Source                 `json:"source"`
+	Collections []Collection           `json:"collections"`
+	Suspensions []recording.Suspension `json:"suspensions"` // stops that were not for garbage collection, by Start
+	Incomplete  []Hole                 `json:"incomplete"`
+	Summary     *Summary               `json:"summary,omitempty"`     // of a recording there is one for each process: Experiment.Summaries
+	Allocations *Allocations           `json:"allocations,omitempty"` // of a verbose .NET file
+	Experiment  *Experiment            `json:"experiment,omitempty"`  // of a recording
 
-	// Experiment is what a recording holds besides, nil for any other file.
-	Experiment *Experiment
-
-	ended int64 // where the stream says that it ends, 0 if it does not say
+	left   left
+	endsAt int64 // where the stream says that it ends, 0 if it does not say
 }
 
-// Source says what the file is. What it does not hold is zero.
+// Source says what the file is.
 type Source struct {
-	File    string
-	Bytes   int64  // of the file that were read
-	Format  string // with its version, such as "go 1.26 trace"
-	Runtime string // as far as the file names it, such as "go1.26"
-	Clock   string // what the instants are of, such as CLOCK_MONOTONIC
+	File    string `json:"file"`
+	Bytes   int64  `json:"bytes"`   // of the file that were read
+	Format  string `json:"format"`  // with its version, such as "go 1.26 trace"
+	Runtime string `json:"runtime"` // as far as the file names it, such as "go1.26"
+	Clock   string `json:"clock"`   // what the instants are of: clockMonotonic or clockFile
 	// Tick is the frequency of the file's clock in Hz: instants are whole
 	// nanoseconds, ticks x 1e9 / Tick, rounded down.
-	Tick        uint64
-	Recorded    time.Time // wall clock at the file's beginning, as the machine had it
-	PID         int
-	CPUs        int
-	PointerSize int
-	Command     string
-	OS          string
-	Arch        string
-	dotnet      bool
+	Tick        uint64    `json:"clock_hz,omitempty"`
+	stall.Span            // from the first event to the last, by the file's clock
+	Recorded    time.Time `json:"recorded,omitzero"` // wall clock at the file's beginning, as the machine had it
+	PID         int       `json:"pid,omitempty"`
+	CPUs        int       `json:"cpus,omitempty"`
+	PointerSize int       `json:"pointer_size,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	OS          string    `json:"os,omitempty"`
+	Arch        string    `json:"arch,omitempty"`
+
+	dotnet bool
 }
 
-// Suspension is one stop-the-world that was not for garbage collection.
-type Suspension struct {
-	stall.Span
-	EndMax stall.Instant // upper bound of End, 0 if none is known
-	Reason string
-	Caller string // who stopped the world; empty if not known
-	Target int    // names the process, in a recording
+// recorded takes a wall clock, unless JSON has no form for it.
+func (s *Source) recorded(t time.Time) {
+	if t = t.UTC(); t.Year() >= 0 && t.Year() <= 9999 {
+		s.Recorded = t
+	}
+}
+
+// The clocks that a file's instants can be of.
+const (
+	clockMonotonic = "CLOCK_MONOTONIC"
+	clockFile      = "file" // the file's own, of which nothing more is known
+)
+
+// Collection is one garbage collection of a file.
+type Collection struct {
+	gc.Collection
+	SlowedWords string `json:"slowed,omitempty"` // SlowedBy in words
+	// TimeInGC is the runtime's own "% time in GC", 0 to 1: of the time since the
+	// collection before. It leaves out the suspend of the pauses, and counts what
+	// paging and lost CPU took in them.
+	TimeInGC gc.Maybe[float64] `json:"time_in_gc,omitzero"`
+	Target   int               `json:"target,omitempty"` // id of the process, in a recording
+
+	perfView  gc.Maybe[time.Duration] // the pause by TraceEvent's own rule (.NET)
+	announced string                  // what the runtime said that it would be, which it need not have been (.NET)
 }
 
 // Hole is what is missing, and why.
 type Hole struct {
-	Start, End stall.Instant // zero if not known
-	Why        string
-}
-
-// Work is what goroutines did for the collector, which no pause shows (Go).
-type Work struct {
-	Assist, Sweep Effort
+	Start stall.Instant `json:"start,omitempty"`
+	End   stall.Instant `json:"end,omitempty"`
+	Why   string        `json:"why"`
 }
 
 // Effort is a number of stretches of time, on any goroutine.
@@ -93,47 +119,80 @@ func (e *Effort) add(d time.Duration, whole bool) {
 	}
 }
 
-// Left counts what was over a limit.
-type Left struct {
-	Collections, Suspensions, Pauses, Incomplete uint64
+// left counts what was over a limit.
+type left struct{ collections, suspensions, pauses, incomplete uint64 }
+
+// keep appends v to a list of at most so many, or counts it.
+func keep[T any](list *[]T, most int, left *uint64, v T) {
+	if len(*list) == most {
+		*left++
+		return
+	}
+	*list = append(*list, v)
 }
 
 func (r *Report) addCollection(c Collection) {
-	if len(r.Collections) == MaxCollections {
-		r.Left.Collections++
-		return
+	if c.Pauses == nil {
+		c.Pauses = []gc.Pause{} // a list in JSON
 	}
-	r.Collections = append(r.Collections, c)
+	for i := range c.Pauses {
+		c.Pauses[i].EndMax = max(c.Pauses[i].End, c.Pauses[i].EndMax)
+	}
+	c.SlowedWords = c.Slowed()
+	keep(&r.Collections, MaxCollections, &r.left.collections, c)
 }
 
-func (r *Report) addSuspension(s Suspension) {
-	if len(r.Suspensions) == MaxSuspensions {
-		r.Left.Suspensions++
-		return
-	}
-	r.Suspensions = append(r.Suspensions, s)
+func (r *Report) addSuspension(s recording.Suspension) {
+	keep(&r.Suspensions, MaxSuspensions, &r.left.suspensions, s)
 }
 
-func (r *Report) addHole(h Hole) {
-	if len(r.Incomplete) == MaxIncomplete {
-		r.Left.Incomplete++
-		return
+func (r *Report) addHole(h Hole) { keep(&r.Incomplete, MaxIncomplete, &r.left.incomplete, h) }
+
+// missing names records that cannot be used, if there are any.
+func (r *Report) missing(n uint64, noun, why string) {
+	if n > 0 {
+		r.addHole(Hole{Why: textfmt.Many(n, noun) + " " + why})
 	}
-	r.Incomplete = append(r.Incomplete, h)
 }
 
-// sayLeft turns what was left out into holes, past the limit if need be.
-func (r *Report) sayLeft() {
+// incomplete names the part of a collection that is missing, if one is.
+func (r *Report) incomplete(c *gc.Collection) {
+	if c.Incomplete != "" {
+		r.addHole(Hole{c.Start.Or(0), c.End.Or(0), fmt.Sprintf("GC %d: %s", c.Index, c.Incomplete)})
+	}
+}
+
+// close notes what the stream ended by, io.EOF if in good order, and returns the
+// damage. Cut says why a file ends too soon.
+func (r *Report) close(err error, cut string) error {
+	switch {
+	case err == io.EOF:
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		r.addHole(Hole{Start: r.Source.End, Why: err.Error() + ": " + cut})
+		return nil
+	}
+	r.addHole(Hole{Start: r.Source.End, Why: err.Error()})
+	return &Damaged{fmt.Errorf("%w: what was whole before it is reported", err)}
+}
+
+// settle completes the document.
+func (r *Report) settle() {
+	for _, share := range r.timeInGC() {
+		r.Collections[share.number-1].TimeInGC = gc.Known(share.share)
+	}
+	if r.Summary != nil {
+		r.sumUp(r.Summary)
+	}
+	if r.Experiment != nil {
+		r.Experiment.sumUp(r)
+	}
+	l := r.left
 	for _, l := range []struct {
 		n    uint64
 		what string
-	}{
-		{r.Left.Collections, "collection"},
-		{r.Left.Suspensions, "suspension"},
-		{r.Left.Pauses, "pause"},
-		{r.Left.Incomplete, "hole"},
-	} {
-		if l.n > 0 {
+	}{{l.collections, "collection"}, {l.suspensions, "suspension"}, {l.pauses, "pause"}, {l.incomplete, "hole"}} {
+		if l.n > 0 { // past the limit, if need be
 			r.Incomplete = append(r.Incomplete, Hole{Why: textfmt.Many(l.n, l.what) + " more than a report holds"})
 		}
 	}

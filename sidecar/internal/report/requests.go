@@ -2,13 +2,10 @@ package report
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -47,7 +44,7 @@ func (l *requestLog) learn(g *gotrace.Generation) {
 		case gotrace.WindowEnd, gotrace.WindowOver:
 			if begin, was := l.open[slot]; was {
 				delete(l.open, slot)
-				l.add(request{Span: stall.Span{Start: begin.At, End: m.At}, goroutine: begin.Goroutine})
+				keep(&l.done, maxRequests, &l.left, request{Span: stall.Span{Start: begin.At, End: m.At}, goroutine: begin.Goroutine})
 			}
 		}
 	}
@@ -58,18 +55,13 @@ func (l *requestLog) learn(g *gotrace.Generation) {
 	}
 }
 
-func (l *requestLog) add(r request) {
-	if len(l.done) == maxRequests {
-		l.left++
-		return
-	}
-	l.done = append(l.done, r)
-}
-
 // settle sets the requests against the pauses and against their goroutines'
 // work, and returns them from the fastest to the slowest.
 func (l *requestLog) settle(r *Report) []request {
-	pauses := newPauseIndex(r)
+	if len(l.done) == 0 {
+		return nil
+	}
+	pauses := r.pausesOf(0)
 	byGoroutine := func(g uint64, at stall.Instant, h uint64, bt stall.Instant) int {
 		return cmp.Or(cmp.Compare(g, h), cmp.Compare(at, bt))
 	}
@@ -78,13 +70,13 @@ func (l *requestLog) settle(r *Report) []request {
 	next := 0
 	for i := range l.done {
 		q := &l.done[i]
-		q.paused, q.collections = pauses.within(q.Span)
+		q.paused, q.collections = within(pauses, q.Span)
 		for next < len(l.ranges) && (l.ranges[next].Goroutine < q.goroutine || l.ranges[next].Goroutine == q.goroutine && l.ranges[next].End <= q.Start) {
 			next++
 		}
 		for k := next; k < len(l.ranges) && l.ranges[k].Goroutine == q.goroutine && l.ranges[k].Start < q.End; k++ {
 			part := l.ranges[k].Span.Clip(q.Span)
-			paused, _ := pauses.within(part)
+			paused, _ := within(pauses, part)
 			q.worked += max(0, part.Duration()-paused)
 		}
 	}
@@ -92,65 +84,82 @@ func (l *requestLog) settle(r *Report) []request {
 	return l.done
 }
 
-// pauseIndex finds the pauses in a span.
-type pauseIndex struct {
-	spans  []stall.Span
-	number []int // of the collection
-}
-
-func newPauseIndex(r *Report) *pauseIndex {
-	x := &pauseIndex{}
-	type pause struct {
-		stall.Span
-		number int
-	}
-	var list []pause
-	for i := range r.Collections {
-		for _, p := range r.Collections[i].Pauses {
-			list = append(list, pause{stall.Span{Start: p.Start, End: p.End}, i})
-		}
-	}
-	slices.SortFunc(list, func(a, b pause) int { return cmp.Compare(a.Start, b.Start) })
-	for _, p := range list {
-		x.spans, x.number = append(x.spans, p.Span), append(x.number, p.number)
-	}
-	return x
-}
-
 // within returns how much of s was paused, and by how many collections. Pauses
 // of one process do not overlap each other.
-func (x *pauseIndex) within(s stall.Span) (paused time.Duration, collections int) {
+func within(pauses []pause, s stall.Span) (paused time.Duration, collections int) {
 	if s.Empty() {
 		return 0, 0
 	}
-	first, _ := slices.BinarySearchFunc(x.spans, s.Start, func(p stall.Span, at stall.Instant) int {
+	first, _ := slices.BinarySearchFunc(pauses, s.Start, func(p pause, at stall.Instant) int {
 		if p.End <= at {
 			return -1
 		}
 		return 1
 	})
-	last := -1
-	for i := first; i < len(x.spans) && x.spans[i].Start < s.End; i++ {
-		paused += x.spans[i].Clip(s).Duration()
-		if x.number[i] != last {
-			collections, last = collections+1, x.number[i]
+	last := 0
+	for i := first; i < len(pauses) && pauses[i].Start < s.End; i++ {
+		paused += pauses[i].Span.Clip(s).Duration()
+		if n := pauses[i].number; n != last {
+			collections, last = collections+1, n
 		}
 	}
 	return paused, collections
 }
 
-func (r *Report) printRequests(w io.Writer) {
-	if len(r.Requests) == 0 {
-		return
+// Latency sums up the requests of one range of latency.
+type Latency struct {
+	Title   string        `json:"latency"`
+	UpTo    time.Duration `json:"up_to"` // the slowest of them
+	Count   int           `json:"requests"`
+	Hit     int           `json:"affected"`            // a pause overlapped it, or it worked for the collector
+	Several int           `json:"several_collections"` // pauses of two collections or more did
+	Time    time.Duration `json:"time"`                // of all of them
+	HitTime time.Duration `json:"affected_time"`       // of those that were hit
+	GC      time.Duration `json:"gc_time"`             // that garbage collection cost them at most
+}
+
+// latenciesOf sums up requests, which are in order from the fastest to the
+// slowest: all of them, then those from one quantile to the next.
+func latenciesOf(list []request) []Latency {
+	if len(list) == 0 {
+		return nil
 	}
-	textfmt.Heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
-	var g textfmt.Table
-	g.Row("", "", "", "", "hit by", "hit by", "GC of", "GC of")
-	g.Row("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
-	for _, b := range r.Requests {
-		g.Row(b.Title, textfmt.Length(b.UpTo), textfmt.Count(b.Count), textfmt.Length(b.Time), percent(of(b.Hit, b.Count)), percent(of(b.Several, b.Count)),
-			percent(of(b.GC, b.HitTime)), percent(of(b.GC, b.Time)))
+	rows := []Latency{latencyOf("all", list)}
+	from, below := 0, ""
+	for _, q := range quantiles {
+		to, ok := q.rank(len(list))
+		if !ok {
+			break
+		}
+		title := "to " + q.name
+		if below != "" {
+			title = below + "-" + q.name
+		}
+		rows = append(rows, latencyOf(title, list[from:to]))
+		from, below = to, q.name
 	}
-	g.Print(w)
-	fmt.Fprintln(w, "  requests that package otelgc marked and that lie in the trace from begin to end")
+	if below != "" {
+		rows = append(rows, latencyOf("above "+below, list[from:]))
+	}
+	return rows
+}
+
+// latencyOf sums up requests, of which there are some.
+func latencyOf(title string, list []request) Latency {
+	l := Latency{Title: title, UpTo: list[len(list)-1].Duration(), Count: len(list)}
+	for i := range list {
+		q := &list[i]
+		l.Time += q.Duration()
+		gc := q.paused + q.worked
+		if gc == 0 {
+			continue
+		}
+		l.Hit++
+		l.HitTime += q.Duration()
+		l.GC += gc
+		if q.collections > 1 {
+			l.Several++
+		}
+	}
+	return l
 }

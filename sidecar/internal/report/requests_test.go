@@ -43,10 +43,10 @@ func TestRequestsOfATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Requests) != 3 {
-		t.Fatalf("rows %+v, want all, to p50 and above p50", r.Requests)
+	if len(r.Summary.Requests) != 3 {
+		t.Fatalf("rows %+v, want all, to p50 and above p50", r.Summary.Requests)
 	}
-	all, fast, slow := r.Requests[0], r.Requests[1], r.Requests[2]
+	all, fast, slow := r.Summary.Requests[0], r.Summary.Requests[1], r.Summary.Requests[2]
 	if all.Count != n || all.Hit != n/2 || all.GC <= 0 || all.GC > all.HitTime || all.HitTime > all.Time {
 		t.Errorf("all requests: %+v, want %d of which %d were hit", all, n, n/2)
 	}

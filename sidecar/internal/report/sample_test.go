@@ -54,7 +54,7 @@ func experiment(n int) []recording.Record {
 		if i < 0 {
 			start, length = begin.Add(time.Duration(i+cold)*time.Microsecond), time.Second // a cold program: none of it may show
 		}
-		list = append(list, recording.Collection{Target: 1, GC: gc.Collection{
+		list = append(list, recording.Collection{Target: 1, Collection: gc.Collection{
 			Index: uint64(i + cold + 1), Cycles: 1, Kind: gc.Background, Trigger: gc.TriggerHeap,
 			Start: gc.Known(start), End: gc.Known(start.Add(length)), Pauses: []gc.Pause{{Start: start, End: start.Add(length), EndMax: start.Add(length)}},
 		}})
@@ -68,7 +68,7 @@ func experiment(n int) []recording.Record {
 	end := at(n)
 	return append(list,
 		recording.Gaps{Probe: 1, List: []recording.Gap{{Start: begin + 5, End: begin + 5_000_005, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}}},
-		recording.Suspension{Target: 1, Start: at(5), End: at(5) + 9000, EndMax: at(5) + 9500, Reason: "read mem stats", Caller: "runtime.ReadMemStats < main.agent"},
+		recording.Suspension{Target: 1, Span: stall.Span{Start: at(5), End: at(5) + 9000}, EndMax: at(5) + 9500, Reason: "read mem stats", Caller: "runtime.ReadMemStats < main.agent"},
 		recording.Status{Source: "probe.spin", Probe: 1, At: after, Watermark: after - 100},
 		recording.Status{Source: "probe.spin", Probe: 1, At: end, Watermark: end},
 		recording.End{At: end},

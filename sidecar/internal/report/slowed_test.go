@@ -17,11 +17,11 @@ func TestSlowed(t *testing.T) {
 		list := experiment(1200)
 		for i := range list {
 			c, ok := list[i].(recording.Collection)
-			if !ok || !slowed || c.GC.Index != 700 {
+			if !ok || !slowed || c.Index != 700 {
 				continue
 			}
-			c.GC.SlowedBy, c.GC.UsualPause = gc.StolenCPU, gc.Known(50*time.Microsecond)
-			c.GC.Pauses[0].HostDuring.CPUWait = gc.Known(90 * time.Microsecond)
+			c.SlowedBy, c.UsualPause = gc.StolenCPU, gc.Known(50*time.Microsecond)
+			c.Pauses[0].HostDuring.CPUWait = gc.Known(90 * time.Microsecond)
 			list[i] = c
 		}
 		r, err := ReadFile(write(t, list), Options{Warmup: warmup})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/internal/gcjson"
+	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -70,21 +70,21 @@ func readTruth(t *testing.T, path string) (want truth) {
 // ignoreDerived leaves out what is computed from other records.
 var ignoreDerived = cmp.FilterPath(func(p cmp.Path) bool {
 	switch p.Last().String() {
-	case ".Utilization", ".UtilizationSince", ".Allocated", ".TimeInGC":
+	case ".PauseUtilization", ".UtilizationSince", ".Allocated", ".TimeInGC":
 		return true
 	}
 	return false
 }, cmp.Ignore())
 
-func (want *truth) collections() []DocCollection {
-	list := make([]DocCollection, 0, len(want.GCs))
+func (want *truth) collections() []Collection {
+	list := make([]Collection, 0, len(want.GCs))
 	for i := range want.GCs {
-		list = append(list, DocCollection{Collection: want.collection(i)})
+		list = append(list, Collection{Collection: want.collection(i)})
 	}
 	return list
 }
 
-func (want *truth) collection(i int) gcjson.Collection {
+func (want *truth) collection(i int) gc.Collection {
 	g := &want.GCs[i]
 	has := func(mechanism string) gc.Maybe[bool] {
 		for _, m := range g.Global.Mech {
@@ -94,8 +94,8 @@ func (want *truth) collection(i int) gcjson.Collection {
 		}
 		return gc.Known(false)
 	}
-	c := gcjson.Collection{
-		Fidelity: "exact",
+	c := gc.Collection{
+		Fidelity: stall.Exact,
 		Index:    g.Number, Cycles: 1, Generation: gc.Known(g.Gen), Trigger: gc.Trigger(g.Reason),
 		Start: gc.Known(g.Start), End: gc.Known(g.End), Pauses: want.pauses(g.Number),
 		Compacting: has("compaction"), Concurrent: has("concurrent"),
@@ -106,11 +106,11 @@ func (want *truth) collection(i int) gcjson.Collection {
 	}
 	switch {
 	case g.Gen < 2:
-		c.Kind = "ephemeral"
+		c.Kind = gc.Ephemeral
 	case strings.HasPrefix(g.Kind, "FullBlocking"):
-		c.Kind = "full_blocking"
+		c.Kind = gc.FullBlocking
 	default:
-		c.Kind = "background"
+		c.Kind = gc.Background
 	}
 	var before, after, fragBefore, fragAfter, promoted gc.Bytes
 	for id, name := range []string{"gen0", "gen1", "gen2", "loh", "poh"} {
@@ -120,11 +120,11 @@ func (want *truth) collection(i int) gcjson.Collection {
 			b, a, fb, fa = b+d.Before, a+d.After, fb+d.ListBefore+d.ObjBefore, fa+d.ListAfter+d.ObjAfter
 			survived, budget = survived+d.Pinned+d.Moved, budget+d.Budget
 		}
-		part := gcjson.Generation{
-			Gen: name, SizeBefore: gc.Known(b), SizeAfter: gc.Known(a), FragBefore: gc.Known(fb), FragAfter: gc.Known(fa), Budget: gc.Known(budget),
+		part := gc.Generation{
+			ID: gc.GenerationID(id), SizeBefore: gc.Known(b), SizeAfter: gc.Known(a), FragmentationBefore: gc.Known(fb), FragmentationAfter: gc.Known(fa), Budget: gc.Known(budget),
 		}
 		p := gc.Bytes(g.HeapStats["prom"+strings.TrimPrefix(name, "gen")])
-		if old := id >= 2; id <= g.Gen && (old || c.Kind != "background") || old && g.Gen == 2 {
+		if old := id >= 2; id <= g.Gen && (old || c.Kind != gc.Background) || old && g.Gen == 2 {
 			part.Survived = gc.Known(survived)
 			if name != "poh" || p > 0 || survived == 0 { // .NET 10 leaves it zero, whatever survived
 				part.Promoted = gc.Known(p)
@@ -135,18 +135,18 @@ func (want *truth) collection(i int) gcjson.Collection {
 		after += gc.Bytes(g.HeapStats[name])
 	}
 	c.HeapBefore, c.HeapAfter, c.Promoted = gc.Known(before), gc.Known(after), gc.Known(promoted)
-	c.FragBefore, c.FragAfter = gc.Known(fragBefore), gc.Known(fragAfter)
+	c.FragmentationBefore, c.FragmentationAfter = gc.Known(fragBefore), gc.Known(fragAfter)
 	return c
 }
 
 // pauses returns the stops that are charged to a collection: one that holds two
 // is the ephemeral one's.
-func (want *truth) pauses(number uint64) []gcjson.Pause {
-	list := []gcjson.Pause{}
+func (want *truth) pauses(number uint64) []gc.Pause {
+	list := []gc.Pause{}
 	for _, s := range want.STW {
 		if isGC(s.Reason) && len(s.GCs) > 0 && s.GCs[len(s.GCs)-1] == number {
-			list = append(list, gcjson.Pause{
-				Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Suspend: gc.Known(s.Suspended.Sub(s.Begin)), Phase: "unknown",
+			list = append(list, gc.Pause{
+				Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Suspend: gc.Known(s.Suspended.Sub(s.Begin)),
 			})
 		}
 	}
@@ -157,11 +157,11 @@ func isGC(reason string) bool { return reason == "ForGC" || reason == "ForGCPrep
 
 // suspensions are the stops that are of no collection: one that server GC makes
 // to change its number of heaps is among them.
-func (want *truth) suspensions() []DocSuspension {
-	list := []DocSuspension{}
+func (want *truth) suspensions() []recording.Suspension {
+	list := []recording.Suspension{}
 	for _, s := range want.STW {
 		if !isGC(s.Reason) || len(s.GCs) == 0 {
-			list = append(list, DocSuspension{Start: s.Begin, End: s.RestartBegin, EndMax: s.RestartEnd, Reason: s.Reason})
+			list = append(list, recording.Suspension{Span: stall.Span{Start: s.Begin, End: s.RestartBegin}, EndMax: s.RestartEnd, Reason: s.Reason})
 		}
 	}
 	return list

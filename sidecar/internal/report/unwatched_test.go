@@ -40,7 +40,7 @@ func TestUnwatchedTarget(t *testing.T) {
 	if strings.Contains(got, "no collection occurred") {
 		t.Errorf("the report claims what nobody watched:\n%s", text.String())
 	}
-	if x := r.Document().Experiment; len(x.Pauses) != 0 || len(x.Runtimes) != 1 || x.Runtimes[0].Unwatched == "" {
-		t.Errorf("document: pauses %v of %+v, want none, and why", x.Pauses, x.Runtimes)
+	if x := r.Experiment; len(x.Pauses) != 0 || len(x.Targets) != 1 || x.Targets[0].Unwatched == "" {
+		t.Errorf("document: pauses %v of %+v, want none, and why", x.Pauses, x.Targets)
 	}
 }

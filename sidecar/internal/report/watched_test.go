@@ -47,7 +47,7 @@ func TestWatched(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := readExperiment(t, slices.Insert(slices.Clone(whole), len(whole)-1, test.statuses...), Options{Warmup: warmup})
-			if diff := cmp.Diff(test.want, r.Experiment.NotReproducible); diff != "" {
+			if diff := cmp.Diff(test.want, r.Experiment.NotReproducible, compareMaybe); diff != "" {
 				t.Errorf("not reproducible (-want +got):\n%s", diff)
 			}
 			var out bytes.Buffer
@@ -73,7 +73,7 @@ func TestNobodySaidHowFar(t *testing.T) {
 	if want := "who watched process 42 never said how far"; !strings.Contains(said, want) {
 		t.Errorf("not reproducible: %q, want that %s", said, want)
 	}
-	if s := r.Document().Experiment.Summaries[1]; !s.PauseShare.IsZero() {
+	if s := r.Experiment.Summaries[1]; !s.PauseShare.IsZero() {
 		t.Errorf("a share of the time paused: %v, of none that was watched", s.PauseShare)
 	}
 }
@@ -83,8 +83,8 @@ func TestExactPauses(t *testing.T) {
 	list := experiment(20)
 	for i, r := range list {
 		if c, ok := r.(recording.Collection); ok {
-			c.GC.Fidelity = stall.Exact
-			c.GC.Pauses = append(slices.Clone(c.GC.Pauses), c.GC.Pauses[0])
+			c.Fidelity = stall.Exact
+			c.Pauses = append(slices.Clone(c.Pauses), c.Pauses[0])
 			list[i] = c
 		}
 	}
@@ -103,13 +103,13 @@ func TestEstimatedPauses(t *testing.T) {
 	n := 0
 	for i, r := range list {
 		c, ok := r.(recording.Collection)
-		if !ok || c.GC.Index%2 == 0 {
+		if !ok || c.Index%2 == 0 {
 			continue
 		}
-		c.GC.Fidelity = stall.Cycle
-		c.GC.Pauses = append(slices.Clone(c.GC.Pauses), c.GC.Pauses[0])
+		c.Fidelity = stall.Cycle
+		c.Pauses = append(slices.Clone(c.Pauses), c.Pauses[0])
 		list[i] = c
-		if c.GC.Start.Or(0) >= after {
+		if c.Start.Or(0) >= after {
 			n += 2
 		}
 	}

@@ -1,0 +1,529 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Options say how to report on a recording. They change nothing for a trace.
+type Options struct {
+	// Warmup is the beginning of a recording that is no part of the results.
+	Warmup time.Duration
+	// Kinds are those of which results are claimed: each must have occurred.
+	Kinds []gc.Kind
+	// Workload says what ran, if the recording does not.
+	Workload string
+	// Doctor, if not nil, returns the doctor's document about the process with a PID,
+	// or about the machine (0), for numbers of probe. It is asked for a recording that
+	// has none, as a service's has not, if the machine has not booted since.
+	Doctor func(made recording.Environment, probe recording.Probe, pid int) (json.RawMessage, error)
+}
+
+// DefaultWarmup is how long a program runs before its figures are taken for
+// those of its steady state.
+const DefaultWarmup = 30 * time.Minute
+
+// Experiment is what a recording holds beside stops: where, how, and with what
+// it was made, and what a probe saw meanwhile. Collections and suspensions of its
+// report are those behind the warm-up.
+type Experiment struct {
+	// NotReproducible says why nobody can get the same figures again, or they
+	// cannot be believed; empty if all is there.
+	NotReproducible []string           `json:"not_reproducible"`
+	Machine         string             `json:"machine,omitempty"`
+	OS              string             `json:"os,omitempty"`
+	Targets         []recording.Target `json:"runtimes"`
+	Workload        string             `json:"workload,omitempty"`
+	Probes          []*Probe           `json:"probes"`
+	BootID          string             `json:"boot_id,omitempty"`
+	Warmup          time.Duration      `json:"warmup"`
+	stall.Span                         // what is left of the recording behind the warm-up: the results
+	// Pauses is the distribution of the pauses of each process, by kind, and
+	// Summaries sums its results up, both by the process's ID.
+	Pauses    map[int]map[string]Spread `json:"pauses"`
+	Summaries map[int]Summary           `json:"summaries"`
+	// Common are the stretches in which every CPU stood still, nil if there were none.
+	// They are among the gaps of the probes.
+	Common *Gaps `json:"gaps_of_all_cpus,omitempty"`
+	// Examined says that there are answers of the doctor at all, and ExaminedLater
+	// that they are of the time of the report, since the recording has none. Failed
+	// names the checks that failed, Warned holds those that warned.
+	Examined      bool      `json:"doctor_asked"`
+	ExaminedLater bool      `json:"doctor_asked_later,omitempty"`
+	Failed        []string  `json:"doctor_failed,omitempty"`
+	Warned        []Warning `json:"doctor_warned,omitempty"`
+	Unexamined    []int     `json:"doctor_not_asked_about,omitempty"` // PIDs of targets
+	// Watched says of targets, by ID, how they were watched from outside.
+	Watched map[int]*Watched `json:"watched,omitempty"`
+	Hosts   []*Host          `json:"hosts,omitempty"` // of processes, targets or not
+
+	made  recording.Environment
+	ended bool // the recorder closed the file: else it was cut off, or goes on
+	// unrecorded is the number of gaps and records that did not get into the
+	// file; skipped that of records of a kind, or gaps of a probe, that is not
+	// known here.
+	unrecorded, skipped uint64
+}
+
+// Watched is how a target was watched behind the warm-up, as far as who watched
+// it says so. A process that records itself is watched as long as it runs.
+type Watched struct {
+	Until  stall.Instant `json:"until"` // all before it was seen, or counts as unseen
+	Unseen time.Duration `json:"unseen"`
+	Lost   uint64        `json:"events_lost"` // events of the runtime that did not arrive
+
+	status
+}
+
+// status is what a source said of itself: at the end of the warm-up, and last.
+type status struct{ first, last recording.Status }
+
+func (s *status) learn(v *recording.Status, results stall.Instant) {
+	s.last = *v
+	if v.Watermark <= results {
+		s.first = *v
+	}
+}
+
+// dropped returns what was lost in between.
+func (s *status) dropped() uint64 { return s.last.Dropped - min(s.first.Dropped, s.last.Dropped) }
+
+// Host is what the machine did to the threads of a process behind the warm-up.
+type Host struct {
+	recording.Host
+	Over time.Duration `json:"over"` // which it was watched for
+
+	first, last recording.Host // what it is counted from, of all
+}
+
+// Probe is a probe and what it saw behind the warm-up.
+type Probe struct {
+	recording.Probe
+	// Inside says that the probe runs in a process that was watched: then a pause of
+	// that process stops it.
+	Inside bool `json:"inside"`
+	Gaps   Gaps `json:"gaps"`
+
+	status
+}
+
+// Warning is a check of the doctor that warned, and what it found.
+type Warning struct {
+	ID    string `json:"id"`
+	PID   int    `json:"pid,omitempty"` // of the process that it is about, 0 for the machine
+	Value string `json:"value"`
+}
+
+// The limits of what is kept of a recording.
+const (
+	maxTargets  = 1 << 10
+	maxLong     = 1 << 20 // gaps of longGapFrom or more
+	maxChecks   = 1 << 8  // of one document of the doctor: it has not as many
+	maxExamined = 1 << 8  // processes of which answers are kept, with the machine
+)
+
+// readRecording reads a recording.
+func readRecording(r *Report, in io.Reader, o Options) error {
+	r.Source.Format, r.Source.Clock = "otelgc recording 1", clockMonotonic
+	file, err := recording.NewReader(in)
+	switch {
+	case errors.Is(err, recording.ErrVersion):
+		return fmt.Errorf("%w: use the otelgc-sidecar that wrote it, or a newer one", err)
+	case err != nil:
+		return err
+	}
+	b := experimentBuilder{Report: r, Experiment: &Experiment{
+		NotReproducible: []string{}, Targets: []recording.Target{}, Probes: []*Probe{}, Warmup: o.Warmup,
+		Pauses: map[int]map[string]Spread{}, Summaries: map[int]Summary{}, Common: newGaps(0), Watched: map[int]*Watched{},
+	}, answers: make(map[int]answers)}
+	for {
+		record, err := file.Next()
+		if err != nil {
+			b.skipped += file.Unknown()
+			return b.end(o, err)
+		}
+		b.learn(record)
+	}
+}
+
+// experimentBuilder makes a report of records.
+type experimentBuilder struct {
+	*Report
+	*Experiment
+	any     bool
+	answers map[int]answers // of the doctor, by PID; 0 has those about the machine
+	named   bool            // there are some about a process
+}
+
+// answers are the doctor's about a process, or about the machine.
+type answers struct {
+	failed []string
+	warned []Warning
+}
+
+func (b *experimentBuilder) learn(record recording.Record) {
+	switch v := record.(type) {
+	case recording.Environment:
+		b.begin(v)
+	case recording.Target:
+		b.learnTarget(v)
+	case recording.Probe:
+		if v.ID > 0 && len(b.Probes) < recording.MaxProbes && b.probe(v.ID) == nil {
+			b.Probes = append(b.Probes, &Probe{Probe: v, Inside: v.Target != 0, Gaps: *newGaps(v.Floor)})
+		}
+	case recording.Gaps:
+		b.learnGaps(&v)
+	case recording.Collection:
+		b.learnCollection(&v)
+	case recording.Suspension:
+		b.seen(v.End)
+		if v.Start >= b.Start {
+			b.addSuspension(v)
+		}
+	case recording.Status:
+		b.learnStatus(&v)
+	case recording.Host:
+		b.learnHost(&v)
+	case recording.Doctor:
+		b.learnDoctor(v.RawMessage)
+	case recording.End:
+		b.ended = true
+		b.seen(v.At)
+	}
+}
+
+// begin takes the first record. Another one would be of another recording.
+func (b *experimentBuilder) begin(v recording.Environment) {
+	if b.any {
+		return
+	}
+	b.any, b.made = true, v
+	b.Machine, b.OS, b.Workload, b.BootID = v.Machine, v.OS, v.Workload, v.BootID
+	b.Source.Span = stall.Span{Start: v.At, End: v.At}
+	b.Start = v.At.Add(b.Warmup)
+	b.Source.recorded(v.Started)
+	b.Source.Runtime = v.Recorder
+}
+
+// learnTarget takes a process, or what has become known of it since. A session
+// with it that was opened again does not make it a new one.
+func (b *experimentBuilder) learnTarget(v recording.Target) {
+	if t := b.target(v.ID); t != nil {
+		v.At = min(v.At, t.At)
+		*t = v
+	} else if len(b.Targets) < maxTargets {
+		b.Targets = append(b.Targets, v)
+	}
+}
+
+// target returns the process of an ID, nil if the recording does not name it.
+func (x *Experiment) target(id int) *recording.Target {
+	for i := range x.Targets {
+		if x.Targets[i].ID == id {
+			return &x.Targets[i]
+		}
+	}
+	return nil
+}
+
+// probe returns the probe with an ID, nil if the recording does not name it.
+func (x *Experiment) probe(id int) *Probe {
+	for _, p := range x.Probes {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (b *experimentBuilder) seen(at stall.Instant) { b.Source.End = max(b.Source.End, at) }
+
+func (b *experimentBuilder) learnGaps(v *recording.Gaps) {
+	gaps := b.Common
+	if v.Probe != recording.AllProbes {
+		p := b.probe(v.Probe)
+		if p == nil {
+			b.skipped++
+			return
+		}
+		gaps = &p.Gaps
+	}
+	for i := range v.List {
+		g := &v.List[i]
+		b.seen(g.End)
+		if g.Start >= b.Start {
+			gaps.add(g, v.Bare)
+		}
+	}
+}
+
+func (b *experimentBuilder) learnCollection(v *recording.Collection) {
+	end := v.End.Or(0)
+	for _, p := range v.Pauses {
+		end = max(end, p.End)
+	}
+	b.seen(end)
+	if start, _, _ := pausesIn(&v.Collection); start >= b.Start {
+		b.addCollection(Collection{Collection: v.Collection, Target: v.Target})
+	}
+}
+
+func (b *experimentBuilder) learnStatus(v *recording.Status) {
+	b.seen(v.Watermark)
+	b.unrecorded = max(b.unrecorded, v.Unrecorded)
+	if p := b.probe(v.Probe); p != nil {
+		p.learn(v, b.Start)
+	} else if v.Target > 0 {
+		w := b.Watched[v.Target]
+		if w == nil {
+			if len(b.Watched) == maxTargets {
+				return
+			}
+			w = &Watched{}
+			b.Watched[v.Target] = w
+		}
+		w.learn(v, b.Start)
+	}
+}
+
+// learnHost takes what the machine did to a process so far.
+func (b *experimentBuilder) learnHost(v *recording.Host) {
+	b.seen(v.At)
+	i := slices.IndexFunc(b.Hosts, func(h *Host) bool { return h.PID == v.PID })
+	if i < 0 {
+		if i = len(b.Hosts); i == maxTargets {
+			return
+		}
+		// What was before is no part of it: the sums are those since somebody
+		// watched, who may have begun before the recording or in its warm-up.
+		b.Hosts = append(b.Hosts, &Host{Host: recording.Host{PID: v.PID}, first: *v})
+	}
+	h := b.Hosts[i]
+	h.last = *v
+	if v.At <= b.Start {
+		h.first = *v
+	}
+}
+
+// learnDoctor takes what failed, and what was warned of, out of the doctor's
+// document. The later of two about the same counts.
+func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
+	var d struct {
+		Target int `json:"target"` // absent in older documents
+		Checks []struct {
+			Warning
+			Status string `json:"status"`
+		} `json:"checks"`
+	}
+	if err := json.Unmarshal(document, &d); err != nil {
+		b.addHole(Hole{Why: "the doctor's answers cannot be read: " + err.Error()})
+		return
+	}
+	about := make(map[int]answers)
+	for _, c := range d.Checks[:min(len(d.Checks), maxChecks)] {
+		if c.PID = 0; strings.HasPrefix(c.ID, "target") {
+			c.PID = d.Target
+		}
+		a := about[c.PID]
+		switch c.Status {
+		case "fail":
+			a.failed = append(a.failed, c.ID)
+		case "warn":
+			a.warned = append(a.warned, c.Warning)
+		}
+		about[c.PID] = a
+	}
+	for pid, a := range about {
+		if _, again := b.answers[pid]; again || len(b.answers) < maxExamined {
+			b.answers[pid] = a
+		}
+	}
+	b.named = b.named || d.Target != 0
+	b.Examined = true
+}
+
+// askDoctor asks the doctor for a recording without answers, where it was made since
+// this machine booted.
+func (b *experimentBuilder) askDoctor(o Options) {
+	if boot, err := stall.BootID(); b.Examined || o.Doctor == nil || err != nil || boot != b.BootID {
+		return
+	}
+	var probe recording.Probe
+	if len(b.Probes) > 0 {
+		probe = b.Probes[0].Probe
+	}
+	document, err := o.Doctor(b.made, probe, 0)
+	if err != nil {
+		return
+	}
+	b.learnDoctor(document)
+	b.ExaminedLater = b.Examined
+	for i := range b.Targets {
+		b.named = true
+		if document, err := o.Doctor(b.made, probe, b.Targets[i].PID); err == nil {
+			b.learnDoctor(document)
+		}
+	}
+}
+
+// end closes the report with what the file ended by.
+func (b *experimentBuilder) end(o Options, err error) error {
+	if !b.any {
+		return fmt.Errorf("%w: it does not say where it was made: nothing to report", err)
+	}
+	if b.Workload == "" {
+		b.Workload = o.Workload
+	}
+	b.askDoctor(o)
+	b.End = max(b.Start, b.Source.End)
+	b.settleGaps()
+	for _, w := range b.Watched {
+		w.Until, w.Unseen, w.Lost = w.last.Watermark, max(0, w.last.Unseen-w.first.Unseen), w.dropped()
+	}
+	for _, h := range b.Hosts {
+		h.settle()
+	}
+	b.Hosts = slices.DeleteFunc(b.Hosts, func(h *Host) bool { return h.Over == 0 })
+	b.settleDoctor()
+	for i := range b.Collections {
+		b.incomplete(&b.Collections[i].Collection)
+	}
+	b.missing(b.skipped, "record", "of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more")
+	damage := b.close(err, "the recording is cut off, by a crash or a full disk, or it goes on still")
+	b.Report.Experiment = b.Experiment
+	b.judge(b.Report, o.Kinds)
+	return damage
+}
+
+// exactSlack is the largest slack of a pause whose place is known.
+const exactSlack = time.Microsecond
+
+// settleGaps computes what the gaps are to be seen against.
+func (b *experimentBuilder) settleGaps() {
+	for _, p := range b.Probes {
+		p.Gaps.Observed = max(0, p.last.Watermark.Sub(max(b.Start, p.first.Watermark, p.At))-max(0, p.last.DroppedTime-p.first.DroppedTime))
+		p.Gaps.Dropped = p.dropped()
+		p.Gaps.settle(b.pausesOf(p.Target), b.Span)
+		if p.Inside {
+			p.Gaps.charge(b.pausePlaces(p.Target))
+		}
+		p.Gaps.long = nil
+	}
+	if b.Common.settle(nil, b.Span); b.Common.Total == 0 {
+		b.Common = nil
+	}
+}
+
+// pausePlaces returns where the pauses of a target may be, by Start, and whether
+// that is more than where they are.
+func (r *Report) pausePlaces(target int) (list []pause, wide bool) {
+	for i := range r.Collections {
+		if r.Collections[i].Target != target {
+			continue
+		}
+		for _, p := range r.Collections[i].Pauses {
+			list = append(list, pause{stall.Span{Start: p.Start.Add(-p.Slack), End: p.End.Add(p.Slack)}, i + 1})
+			wide = wide || p.Slack > exactSlack
+		}
+	}
+	slices.SortFunc(list, func(a, b pause) int { return byStart(a.Span, b.Span) })
+	return list, wide
+}
+
+// settle computes what happened behind the warm-up. Nothing is known of a process
+// that has one record only.
+func (h *Host) settle() {
+	first, last := &h.first, &h.last
+	h.Host = *last
+	for _, f := range []struct {
+		d    *time.Duration
+		from time.Duration
+	}{
+		{&h.RunDelay, first.RunDelay}, {&h.Denied, first.Denied}, {&h.Paged, first.Paged}, {&h.Undecided, first.Undecided},
+		{&h.Covered, first.Covered}, {&h.Stolen, first.Stolen}, {&h.Pressure, first.Pressure},
+		{&h.PressureMemory, first.PressureMemory}, {&h.PressureIO, first.PressureIO},
+	} {
+		*f.d = max(0, *f.d-f.from)
+	}
+	h.MajorFaults -= min(first.MajorFaults, last.MajorFaults)
+	h.Dropped -= min(first.Dropped, last.Dropped)
+	h.Throttled = hostcount.Since(last.Throttled, first.Throttled)
+	if p, known := last.CgroupPressure.Get(); known {
+		h.CgroupPressure = gc.Known(p.Since(first.CgroupPressure.Or(hostcount.Pressure{})))
+	}
+	h.Over = max(0, last.At.Sub(first.At))
+}
+
+// settleDoctor puts the answers about the machine and all processes together.
+func (b *experimentBuilder) settleDoctor() {
+	for _, pid := range slices.Sorted(maps.Keys(b.answers)) {
+		b.Failed = append(b.Failed, b.answers[pid].failed...)
+		b.Warned = append(b.Warned, b.answers[pid].warned...)
+	}
+	for _, t := range b.Targets {
+		if _, examined := b.answers[t.PID]; b.named && !examined {
+			b.Unexamined = append(b.Unexamined, t.PID)
+		}
+	}
+}
+
+// sumUp sums up each process that was watched. Its share is of the results in which
+// it was.
+func (x *Experiment) sumUp(r *Report) {
+	for i := range x.Targets {
+		if t := &x.Targets[i]; t.Unwatched == "" {
+			var s Summary
+			r.only(t.ID).sumUp(&s)
+			s.PauseShare = share(s.Pause, x.watchedFor(t))
+			x.Pauses[t.ID], x.Summaries[t.ID] = s.Pauses, s
+		}
+	}
+}
+
+// only returns what the recording says of one target.
+func (r *Report) only(target int) *Report {
+	one := &Report{Source: r.Source}
+	if t := r.Experiment.target(target); t != nil {
+		one.Source.PID, one.Source.dotnet = t.PID, t.Runtime == "dotnet"
+	}
+	if s, ok := r.Experiment.Summaries[target]; ok {
+		one.Summary = &s
+	}
+	for i := range r.Collections {
+		if r.Collections[i].Target == target {
+			one.Collections = append(one.Collections, r.Collections[i])
+		}
+	}
+	for _, s := range r.Suspensions {
+		if s.Target == target {
+			one.Suspensions = append(one.Suspensions, s)
+		}
+	}
+	return one
+}
+
+// fromOutside reports whether a process was watched by the sidecar, which tells
+// how far. A Go program records itself: nobody can lose sight of it.
+func fromOutside(t *recording.Target) bool { return t.Runtime == "dotnet" && t.Unwatched == "" }
+
+// watchedFor returns for how much of the results a process was watched.
+func (x *Experiment) watchedFor(t *recording.Target) time.Duration {
+	from, until, unseen := max(t.At, x.Start), x.End, time.Duration(0)
+	if w := x.Watched[t.ID]; w != nil {
+		until, unseen = min(w.Until, until), w.Unseen
+	} else if fromOutside(t) {
+		return 0
+	}
+	return max(0, until.Sub(from)-unseen)
+}
