@@ -2,6 +2,7 @@ package semconv
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -45,19 +46,19 @@ func (o Owner) Meaning() string {
 	}
 }
 
-// Time returns what o had of s.
-func (o Owner) Time(s *stall.Share) time.Duration {
+// Part returns where s holds the time of o.
+func (o Owner) Part(s *stall.Share) *time.Duration {
 	switch o {
 	case App:
-		return s.App
+		return &s.App
 	case AppOrHost:
-		return s.AppOrHost
+		return &s.AppOrHost
 	case Uncertain:
-		return s.Uncertain
+		return &s.Uncertain
 	case Unseen:
-		return s.Unseen
+		return &s.Unseen
 	default:
-		return s.Charged[o]
+		return &s.Charged[o]
 	}
 }
 
@@ -71,6 +72,23 @@ var ownerKeys = func() (keys [NumOwners]string) {
 // Key returns the attribute that holds the time of o, such as
 // "otelgc.stall.gc.pause".
 func (o Owner) Key() string { return ownerKeys[o] }
+
+// OwnerOf returns the owner whose time an attribute holds.
+func OwnerOf(key string) (Owner, bool) {
+	name, ok := strings.CutPrefix(key, AttrStallPrefix)
+	if !ok {
+		return 0, false
+	}
+	if c, err := stall.ParseCause(name); err == nil {
+		return Owner(c), true
+	}
+	for o := App; o < NumOwners; o++ {
+		if o.String() == name {
+			return o, true
+		}
+	}
+	return 0, false
+}
 
 // OwnerKeys returns the attributes of all owners.
 func OwnerKeys() []string { return ownerKeys[1:] }
@@ -101,7 +119,7 @@ var SlowFields = []Field[Slow]{
 func AppendSlow(dst []Attr, s *Slow) []Attr {
 	dst = appendFields(dst, s, SlowFields)
 	for o := Owner(stall.GCPause); o < NumOwners; o++ {
-		if d := o.Time(s.Share); d > 0 {
+		if d := *o.Part(s.Share); d > 0 {
 			dst = append(dst, Attr{o.Key(), d.Seconds()})
 		}
 	}
@@ -177,7 +195,7 @@ func (s *Sums) Add(share *stall.Share, collections int, kind gc.Kind, watched bo
 		sum.Owned[c] = plus(sum.Owned[c], d)
 	}
 	for o := App; o < NumOwners; o++ {
-		sum.Owned[o] = plus(sum.Owned[o], o.Time(share))
+		sum.Owned[o] = plus(sum.Owned[o], *o.Part(share))
 	}
 }
 

@@ -13,59 +13,27 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// The owners of time beside the causes.
-const (
-	attrApp       = semconv.AttrStallPrefix + "app"
-	attrAppOrHost = semconv.AttrStallPrefix + "app_or_host"
-	attrUncertain = semconv.AttrStallPrefix + "uncertain"
-	attrUnseen    = semconv.AttrStallPrefix + "unseen"
-)
-
-// names are the attributes of the causes, made once.
-type names [stall.NumCauses]string
-
-func newNames() (n names) {
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		n[c] = semconv.AttrStallPrefix + c.String()
-	}
-	return n
-}
-
-var overlaps = [...]string{"none", "one_collection", "several_collections"}
-
-func overlap(collections int) string { return overlaps[min(max(collections, 0), len(overlaps)-1)] }
-
-// each yields what is not zero of a share, by attribute.
-func (n *names) each(s *stall.Share, yield func(name string, d time.Duration)) {
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		if s.Charged[c] > 0 {
-			yield(n[c], s.Charged[c])
-		}
-	}
-	for _, rest := range [...]struct {
-		name string
-		d    time.Duration
-	}{{attrApp, s.App}, {attrAppOrHost, s.AppOrHost}, {attrUncertain, s.Uncertain}} {
-		if rest.d > 0 {
-			yield(rest.name, rest.d)
-		}
-	}
-}
-
-// write puts an outcome into attributes. What a span says of its time without being
-// believed does not stay beside it.
-func (n *names) write(m pcommon.Map, o *outcome) {
+// writeShare puts an outcome into attributes. What a span says of its time without
+// being believed does not stay beside it.
+func writeShare(m pcommon.Map, o *outcome) {
 	m.RemoveIf(func(k string, _ pcommon.Value) bool {
 		return strings.HasPrefix(k, semconv.AttrStallPrefix) || k == semconv.AttrGCOverlap || k == semconv.AttrFidelity
 	})
-	size := 5 // and the boot id
-	n.each(o.share, func(string, time.Duration) { size++ })
+	size := 4 // and the boot id
+	for owner := semconv.Owner(stall.GCPause); owner < semconv.NumOwners; owner++ {
+		if owner == semconv.Unseen || *owner.Part(o.share) > 0 {
+			size++
+		}
+	}
 	m.EnsureCapacity(m.Len() + size)
-	n.each(o.share, func(name string, d time.Duration) { m.PutDouble(name, d.Seconds()) })
-	m.PutDouble(attrUnseen, o.share.Unseen.Seconds())
+	for owner := semconv.Owner(stall.GCPause); owner < semconv.NumOwners; owner++ {
+		if d := *owner.Part(o.share); owner == semconv.Unseen || d > 0 {
+			m.PutDouble(owner.Key(), d.Seconds())
+		}
+	}
 	m.PutDouble(semconv.AttrCoverage, o.coverage)
 	if o.watched() {
-		m.PutStr(semconv.AttrGCOverlap, overlap(o.share.Collections))
+		m.PutStr(semconv.AttrGCOverlap, semconv.Overlap(o.share.Collections))
 		m.PutStr(semconv.AttrFidelity, o.share.Fidelity.String())
 	}
 }
@@ -106,10 +74,10 @@ func (w *writer) conclude(win *window, o *outcome) {
 	}
 	m := win.span.Attributes()
 	if o.own != nil {
-		o.own.write(&w.a.names, m)
+		o.own.write(m)
 		return
 	}
-	w.a.names.write(m, o)
+	writeShare(m, o)
 	if w.boot != "" {
 		m.PutStr(semconv.AttrBootID, w.boot)
 	}
@@ -150,7 +118,7 @@ func (w *writer) tell(win *window, o *outcome) {
 	m.PutDouble(semconv.AttrDuration, o.share.Total.Seconds())
 	m.PutStr(semconv.AttrTraceID, win.span.TraceID().String())
 	m.PutStr(semconv.AttrSpanID, win.span.SpanID().String())
-	w.a.names.write(m, o)
+	writeShare(m, o)
 }
 
 // short returns no more of a name than names are kept of.

@@ -15,7 +15,6 @@ import (
 // that outlives a call: time passes by [Attributor.Tick].
 type Attributor struct {
 	config Config
-	names  names
 
 	mu      sync.Mutex // of what follows; held for one event, or few look-ups
 	known   registry
@@ -33,7 +32,7 @@ type Attributor struct {
 // New makes an Attributor.
 func New(c Config) *Attributor {
 	c = c.withDefaults()
-	a := &Attributor{config: c, names: newNames(), account: account{maxBytes: c.MaxBytes, maxSpans: c.MaxSpans}}
+	a := &Attributor{config: c, account: account{maxBytes: c.MaxBytes, maxSpans: c.MaxSpans}}
 	a.lost.events = make(map[string]uint64)
 	a.known.init(c, &a.lost, &a.account)
 	a.sums.init(c.MaxServices, &a.account)

@@ -137,7 +137,7 @@ func TestKnownAlthoughUnwatched(t *testing.T) {
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 		m.PutStr(semconv.AttrFidelity, "exact") // of charges that cannot be
 		m.PutStr(semconv.AttrGCOverlap, "none")
-		m.PutDouble(attrApp, 3600)
+		m.PutDouble(semconv.App.Key(), 3600)
 		a.Hold(td, c.sink(), start)
 		a.Flush()
 		attrs := c.spans[0].Attributes()

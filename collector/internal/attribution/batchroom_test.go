@@ -128,9 +128,9 @@ func TestBatchServices(t *testing.T) {
 	}
 	var requests uint64
 	for _, t := range p.sums {
-		for b := range t.by {
-			for f := range t.by[b] {
-				requests += t.by[b][f].hits[0][0].requests
+		for b := range t.Sums {
+			for f := range t.Sums[b] {
+				requests += t.Sums[b][f].Hits[0][0].Requests
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package attribution
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -32,7 +31,7 @@ func (o *carried) read(m pcommon.Map) bool {
 	if fidelity == stall.Exact.String() {
 		o.Fidelity = stall.Exact
 	}
-	o.Collections = max(0, slices.Index(overlaps[:], text(m, semconv.AttrGCOverlap)))
+	o.Collections = max(0, slices.Index(semconv.Overlaps[:], text(m, semconv.AttrGCOverlap)))
 	for k, v := range m.All() {
 		ok := true
 		if part := o.part(k); part != nil {
@@ -56,22 +55,8 @@ func isShare(v pcommon.Value) bool {
 
 // part returns the share of the owner that an attribute is of, nil for any other.
 func (o *carried) part(key string) *time.Duration {
-	switch key {
-	case attrApp:
-		return &o.App
-	case attrAppOrHost:
-		return &o.AppOrHost
-	case attrUncertain:
-		return &o.Uncertain
-	case attrUnseen:
-		return &o.Unseen
-	case semconv.AttrCoverage:
-		return nil
-	}
-	if cause, ours := strings.CutPrefix(key, semconv.AttrStallPrefix); ours {
-		if c, err := stall.ParseCause(cause); err == nil {
-			return &o.Charged[c]
-		}
+	if owner, ok := semconv.OwnerOf(key); ok {
+		return owner.Part(&o.Share)
 	}
 	return nil
 }
@@ -137,21 +122,26 @@ func (o *carried) complete(length time.Duration) {
 
 // write puts what was gained into the attributes, and takes it from where it was. A
 // figure that cannot be was not believed, and does not stay.
-func (o *carried) write(n *names, m pcommon.Map) {
+func (o *carried) write(m pcommon.Map) {
 	if o.odd {
 		m.RemoveIf(o.isOdd)
 	}
 	for c := stall.HostThrottled; c <= stall.HostUnknown; c++ {
 		if d := o.Charged[c]; d > 0 {
-			put(m, n[c], d)
+			put(m, semconv.Owner(c).Key(), d)
 		}
 	}
-	if _, has := m.Get(attrAppOrHost); has {
-		put(m, attrAppOrHost, o.AppOrHost)
+	if key := semconv.AppOrHost.Key(); has(m, key) {
+		put(m, key, o.AppOrHost)
 	}
-	if _, has := m.Get(attrUnseen); has {
-		put(m, attrUnseen, o.Unseen-o.untold)
+	if key := semconv.Unseen.Key(); has(m, key) {
+		put(m, key, o.Unseen-o.untold)
 	}
+}
+
+func has(m pcommon.Map, key string) bool {
+	_, ok := m.Get(key)
+	return ok
 }
 
 // isOdd reports whether an attribute is a figure that cannot be.

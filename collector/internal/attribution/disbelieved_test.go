@@ -23,9 +23,9 @@ func TestDisbelieved(t *testing.T) {
 				td := s.span(100*sec, 100*sec+10*ms)
 				m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 				m.PutStr(semconv.AttrFidelity, "exact")
-				m.PutDouble(attrApp, longestSpan.Seconds()-1)
+				m.PutDouble(semconv.App.Key(), longestSpan.Seconds()-1)
 				m.PutDouble(semconv.AttrStallPrefix+"host.steal", longestSpan.Seconds()-1)
-				m.PutDouble(attrUnseen, 0)
+				m.PutDouble(semconv.Unseen.Key(), 0)
 				a.Hold(td, c.sink(), start)
 			}
 			want, fidelity := map[string]float64{"unseen": 10e-3, "coverage": 0}, ""
@@ -74,15 +74,15 @@ func TestOddFigures(t *testing.T) {
 	td := s.span(100*sec, 100*sec+10*ms)
 	m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 	m.PutStr(semconv.AttrFidelity, "exact")
-	m.PutDouble(attrApp, 10e-3)
-	m.PutDouble(attrUncertain, -1)
-	m.PutDouble(attrUnseen, math.NaN())
+	m.PutDouble(semconv.App.Key(), 10e-3)
+	m.PutDouble(semconv.Uncertain.Key(), -1)
+	m.PutDouble(semconv.Unseen.Key(), math.NaN())
 	m.PutStr(semconv.AttrStallPrefix+"sched", "much")
 	m.PutDouble(semconv.AttrCoverage, 1.5)
 	a.Learn(s.status(stall.GCWatch, 101*sec))
 	a.Hold(td, c.sink(), start)
 	a.Flush()
-	want := map[string]any{semconv.AttrFidelity: "exact", attrApp: 10e-3}
+	want := map[string]any{semconv.AttrFidelity: "exact", semconv.App.Key(): 10e-3}
 	if diff := cmp.Diff(want, c.spans[0].Attributes().AsRaw()); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
@@ -94,13 +94,13 @@ func TestCarriedTwice(t *testing.T) {
 	once := s.span(100*sec, 100*sec+10*ms)
 	m := once.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 	m.PutStr(semconv.AttrFidelity, "cycle")
-	m.PutDouble(attrUnseen, 10e-3)
+	m.PutDouble(semconv.Unseen.Key(), 10e-3)
 	m.PutDouble("again", 10e-3)
 	text, err := new(ptrace.JSONMarshaler).MarshalTraces(once)
 	if err != nil {
 		t.Fatal(err)
 	}
-	td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(bytes.ReplaceAll(text, []byte("again"), []byte(attrUnseen)))
+	td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(bytes.ReplaceAll(text, []byte("again"), []byte(semconv.Unseen.Key())))
 	if err != nil {
 		t.Fatal(err)
 	}

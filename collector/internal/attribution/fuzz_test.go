@@ -55,7 +55,7 @@ func FuzzAttributor(f *testing.F) {
 	for _, x := range []struct {
 		owner string
 		has   float64
-	}{{attrApp, 5e-3}, {attrApp, 600_000}, {attrAppOrHost, 10e-3}, {attrUnseen, 9e-3}} {
+	}{{semconv.App.Key(), 5e-3}, {semconv.App.Key(), 600_000}, {semconv.AppOrHost.Key(), 10e-3}, {semconv.Unseen.Key(), 9e-3}} {
 		td := s.span(100*sec, 100*sec+10*ms)
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 		m.PutStr(semconv.AttrFidelity, "exact")

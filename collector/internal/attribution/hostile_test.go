@@ -147,7 +147,7 @@ func TestOddAttributes(t *testing.T) {
 		for _, k := range []string{
 			semconv.AttrBootID, semconv.AttrProcessPID, semconv.AttrProcessCreation, semconv.AttrHostID, semconv.AttrHostName, attrContainerID, attrPodUID,
 			semconv.AttrSource, semconv.AttrEnd, semconv.AttrWatermark, semconv.AttrWallOffset, semconv.AttrUnseenStart, "service.name",
-			semconv.AttrFidelity, semconv.AttrGCOverlap, semconv.AttrCoverage, attrUnseen, attrAppOrHost,
+			semconv.AttrFidelity, semconv.AttrGCOverlap, semconv.AttrCoverage, semconv.Unseen.Key(), semconv.AppOrHost.Key(),
 		} {
 			put(event, k)
 			put(resource, k)

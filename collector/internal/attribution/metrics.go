@@ -16,17 +16,15 @@ func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
 	requests := w.counter(sm, semconv.MetricRequests, semconv.UnitRequests, semconv.MeaningRequests)
 	total := w.counter(sm, semconv.MetricRequestTime, semconv.UnitSeconds, semconv.MeaningRequestTime)
 	owned := w.counter(sm, semconv.MetricRequestStallTime, semconv.UnitSeconds, semconv.MeaningRequestStallTime)
-	for b := range t.by {
-		for f := range t.by[b] {
-			if !t.some[b][f] {
-				continue
-			}
-			w.hits(requests, total, &t.by[b][f], b, f)
-			for i, d := range t.by[b][f].owned {
+	for b := range t.Sums {
+		for f := range t.Sums[b] {
+			sum := &t.Sums[b][f]
+			w.hits(requests, total, sum, b, f)
+			for o, d := range sum.Owned {
 				if d > 0 {
 					p := w.point(owned, b, f)
 					p.SetDoubleValue(d.Seconds())
-					p.Attributes().PutStr(semconv.AttrCause, ownerName(i))
+					p.Attributes().PutStr(semconv.AttrCause, semconv.Owner(o).String())
 				}
 			}
 		}
@@ -34,19 +32,18 @@ func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
 }
 
 // hits writes the requests, and their time, by what delayed them.
-func (w *metricWriter) hits(requests, total pmetric.Sum, u *sum, bucket, fidelity int) {
-	for n := range u.hits {
-		for kind := range u.hits[n] {
-			h := &u.hits[n][kind]
-			if h.requests == 0 {
+func (w *metricWriter) hits(requests, total pmetric.Sum, sum *semconv.Sum, bucket, fidelity int) {
+	for n := range sum.Hits {
+		for kind, h := range sum.Hits[n] {
+			if h.Requests == 0 {
 				continue
 			}
 			count, time := w.point(requests, bucket, fidelity), w.point(total, bucket, fidelity)
-			count.SetIntValue(int64(h.requests))
-			time.SetDoubleValue(h.time.Seconds())
+			count.SetIntValue(int64(h.Requests))
+			time.SetDoubleValue(h.Time.Seconds())
 			for _, p := range [...]pmetric.NumberDataPoint{count, time} {
-				if fidelity != unwatched {
-					p.Attributes().PutStr(semconv.AttrGCOverlap, overlaps[n])
+				if fidelity != semconv.Unwatched {
+					p.Attributes().PutStr(semconv.AttrGCOverlap, semconv.Overlaps[n])
 				}
 				if k := gc.Kind(kind); k != gc.NoKind {
 					p.Attributes().PutStr(semconv.AttrGCKind, k.String())
@@ -71,8 +68,8 @@ func (w *metricWriter) point(s pmetric.Sum, bucket, fidelity int) pmetric.Number
 	p := s.DataPoints().AppendEmpty()
 	p.SetStartTimestamp(w.start)
 	p.SetTimestamp(w.now)
-	p.Attributes().PutStr(semconv.AttrLatencyBucket, buckets[bucket].name)
-	if fidelity != unwatched {
+	p.Attributes().PutStr(semconv.AttrLatencyBucket, semconv.Buckets[bucket].Name)
+	if fidelity != semconv.Unwatched {
 		p.Attributes().PutStr(semconv.AttrFidelity, stall.Fidelity(fidelity).String())
 	}
 	return p

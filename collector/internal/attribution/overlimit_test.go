@@ -17,7 +17,7 @@ func TestOverTheLimitCounts(t *testing.T) {
 	own := func(td ptrace.Traces) {
 		m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 		m.PutStr(semconv.AttrFidelity, "exact")
-		m.PutDouble(attrApp, 10e-3)
+		m.PutDouble(semconv.App.Key(), 10e-3)
 	}
 	client := func(td ptrace.Traces) {
 		td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetKind(ptrace.SpanKindClient)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -27,8 +28,7 @@ func TestMessages(t *testing.T) {
 	a := New(Config{})
 	count := func(i int) {
 		var more serviceSums
-		more.some[0][0] = true
-		more.by[0][0].hits[0][gc.NoKind] = hits{1, time.Millisecond}
+		more.Sums[0][0].Hits[0][gc.NoKind] = semconv.Hits{Requests: 1, Time: time.Millisecond}
 		a.sums.add(serviceName{name: fmt.Sprint(i)}, &more)
 	}
 	const services = 2*mostTogether + 1
@@ -91,8 +91,7 @@ func TestServicesMakeWay(t *testing.T) {
 		a.Tick(start.Add(after))
 		for _, name := range names {
 			var more serviceSums
-			more.some[0][0] = true
-			more.by[0][0].hits[0][gc.NoKind] = hits{1, time.Millisecond}
+			more.Sums[0][0].Hits[0][gc.NoKind] = semconv.Hits{Requests: 1, Time: time.Millisecond}
 			a.sums.add(serviceName{name: name}, &more)
 		}
 	}
@@ -130,26 +129,25 @@ func TestSeries(t *testing.T) {
 	const most = 824
 	a := New(Config{})
 	full := new(serviceSums)
-	for b := range full.by {
-		for f := range full.by[b] {
-			full.some[b][f] = true
-			u := &full.by[b][f]
-			if f == unwatched {
-				u.hits[0][gc.NoKind] = hits{1, time.Second}
-				for i := range u.owned {
-					if of := ownerName(i); strings.HasPrefix(of, "host.") || of == "runtime.suspension" || of == "uncertain" || of == "unseen" {
-						u.owned[i] = time.Second
+	for b := range full.Sums {
+		for f := range full.Sums[b] {
+			u := &full.Sums[b][f]
+			if f == semconv.Unwatched {
+				u.Hits[0][gc.NoKind] = semconv.Hits{Requests: 1, Time: time.Second}
+				for i := range u.Owned {
+					if of := semconv.Owner(i).String(); strings.HasPrefix(of, "host.") || of == "runtime.suspension" || of == "uncertain" || of == "unseen" {
+						u.Owned[i] = time.Second
 					}
 				}
 				continue
 			}
-			for n := range u.hits {
-				for k := range u.hits[n] {
-					u.hits[n][k] = hits{1, time.Second}
+			for n := range u.Hits {
+				for k := range u.Hits[n] {
+					u.Hits[n][k] = semconv.Hits{Requests: 1, Time: time.Second}
 				}
 			}
-			for i := range u.owned[1:] {
-				u.owned[i+1] = time.Second
+			for i := range u.Owned[1:] {
+				u.Owned[i+1] = time.Second
 			}
 		}
 	}

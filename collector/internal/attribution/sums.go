@@ -1,58 +1,17 @@
 package attribution
 
 import (
-	"math"
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-
-	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
-
-// buckets are the latency buckets of otelgc.request.*, as in process.
-var buckets = [...]struct {
-	name string
-	most time.Duration
-}{
-	{"le_1ms", time.Millisecond}, {"le_5ms", 5 * time.Millisecond}, {"le_10ms", 10 * time.Millisecond},
-	{"le_50ms", 50 * time.Millisecond}, {"le_100ms", 100 * time.Millisecond}, {"le_500ms", 500 * time.Millisecond},
-	{"le_1s", time.Second}, {"gt_1s", 1<<63 - 1},
-}
-
-const numBuckets = len(buckets)
-
-// owners are the causes, and then app, app_or_host, uncertain and unseen.
-const owners = int(stall.NumCauses) + 4
-
-// Requests are summed up by fidelity. Of those whose runtime nobody watched there is
-// none to tell, nor how many collections delayed them.
-const (
-	unwatched     = int(stall.Exact) + 1
-	numFidelities = unwatched + 1
-)
-
-// sum is what the requests of one bucket and fidelity had.
-type sum struct {
-	hits  [len(overlaps)][gc.NumKinds]hits
-	owned [owners]time.Duration
-}
-
-// hits are the requests that so many collections delayed, of which the gravest
-// was of one kind.
-type hits struct {
-	requests uint64
-	time     time.Duration
-}
 
 type serviceName struct{ namespace, name string }
 
 // serviceSums are the sums of one service.
-type serviceSums struct {
-	by   [numBuckets][numFidelities]sum
-	some [numBuckets][numFidelities]bool // which of by are not zero
-}
+type serviceSums struct{ semconv.Sums }
 
 // sums holds the sums of all services that were seen, up to a bound of services
 // and of memory. A service has at most 824 series: of 8 latency buckets and 2
@@ -87,7 +46,16 @@ func serviceOf(resource pcommon.Map) serviceName {
 }
 
 // none reports whether nothing was counted.
-func (t *serviceSums) none() bool { return t.some == [numBuckets][numFidelities]bool{} }
+func (t *serviceSums) none() bool {
+	for b := range t.Sums {
+		for f := range t.Sums[b] {
+			if !t.Sums[b][f].IsZero() {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // add adds the sums of spans of one service, and clears them.
 func (s *sums) add(name serviceName, more *serviceSums) {
@@ -112,61 +80,17 @@ func (s *sums) add(name serviceName, more *serviceSums) {
 
 // take moves the sums of more to t.
 func (t *serviceSums) take(more *serviceSums) {
-	for b := range more.by {
-		for f := range more.by[b] {
-			if !more.some[b][f] {
-				continue
+	for b := range more.Sums {
+		for f := range more.Sums[b] {
+			if from := &more.Sums[b][f]; !from.IsZero() {
+				t.Sums[b][f].Add(from)
+				*from = semconv.Sum{}
 			}
-			to, from := &t.by[b][f], &more.by[b][f]
-			for n := range from.hits {
-				for k := range from.hits[n] {
-					to.hits[n][k].requests += from.hits[n][k].requests
-					to.hits[n][k].time = plus(to.hits[n][k].time, from.hits[n][k].time)
-				}
-			}
-			for i, d := range from.owned {
-				to.owned[i] = plus(to.owned[i], d)
-			}
-			t.some[b][f], more.some[b][f] = true, false
-			*from = sum{}
 		}
 	}
 }
 
 // add counts one request.
 func (t *serviceSums) add(o *outcome) {
-	s := o.share
-	b := 0
-	for s.Total > buckets[b].most {
-		b++
-	}
-	f := int(min(s.Fidelity, stall.Exact))
-	if !o.watched() {
-		f = unwatched
-	}
-	t.some[b][f] = true
-	u := &t.by[b][f]
-	h := &u.hits[min(max(s.Collections, 0), len(overlaps)-1)][o.kind]
-	h.requests++
-	h.time = plus(h.time, s.Total)
-	for c, d := range s.Charged {
-		u.owned[c] = plus(u.owned[c], d)
-	}
-	for i, d := range [...]time.Duration{s.App, s.AppOrHost, s.Uncertain, s.Unseen} {
-		at := &u.owned[int(stall.NumCauses)+i]
-		*at = plus(*at, d)
-	}
-}
-
-// plus adds what is not negative, and stays at the 292 years that a Duration holds:
-// 15,000 spans of a week, as anybody may claim them, are more, and a counter must
-// not fall.
-func plus(sum, more time.Duration) time.Duration { return sum + min(more, math.MaxInt64-sum) }
-
-// ownerName returns the value of otelgc.cause for an owner.
-func ownerName(i int) string {
-	if c := stall.Cause(i); c < stall.NumCauses {
-		return c.String()
-	}
-	return [...]string{"app", "app_or_host", "uncertain", "unseen"}[i-int(stall.NumCauses)]
+	t.Add(o.share, o.share.Collections, o.kind, o.watched())
 }
