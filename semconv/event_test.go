@@ -113,3 +113,95 @@ func TestSums(t *testing.T) {
 		t.Errorf("unseen: got %v, want what a Duration holds", got)
 	}
 }
+
+// attrs are attributes as a decoder finds them.
+type attrs map[string]any
+
+func attrsOf(lists ...[]Attr) attrs {
+	m := make(attrs)
+	for _, l := range lists {
+		for k, v := range values(l) {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+func (a attrs) Text(key string) string { s, _ := a[key].(string); return s }
+
+func (a attrs) Int(key string) (int64, bool) { n, ok := a[key].(int64); return n, ok }
+
+func (a attrs) Ints(key string, most int) ([]int64, bool) {
+	list, _ := a[key].([]int64)
+	return list[:min(len(list), most)], len(list) <= most
+}
+
+// TestDecode: what an event was made from comes back.
+func TestDecode(t *testing.T) {
+	own := func(v stall.Interval) []Attr {
+		return AppendEvent(nil, &Occurrence{Start: v.Start, End: v.End, Slack: v.Slack, Origin: v.Origin})
+	}
+	stop := stall.Interval{Start: 10, End: 30, Slack: 2, Cause: stall.RuntimeSuspension, Origin: stall.GCWatch, CPU: -1}
+	gap := stall.Interval{
+		Start: 10, End: 30, Slack: 2, Cause: stall.HostThrottled, Origin: stall.ProbeSpin, Scope: stall.ScopeCgroup,
+		CPU: 3, Owner: stall.Owner{Cgroup: 77},
+	}
+	pauses := []stall.Interval{
+		{Start: 10, End: 30, Slack: 1, Cause: stall.GCPause, Origin: stall.Dotnet, CPU: -1, Ref: 5},
+		{Start: 40, End: 45, Slack: 2, Cause: stall.GCPause, Origin: stall.Dotnet, CPU: -1, Ref: 5},
+	}
+	status := Status{
+		Origin: stall.GCWatch, Since: 5, At: 90, Watermark: 80, Unseen: []stall.Span{{Start: 6, End: 7}},
+		Wall: stall.WallOffset{At: 90, Offset: time.Hour, Error: 3}, Cgroups: []uint64{9, 1},
+	}
+	for name, c := range map[string]struct {
+		event string
+		attrs attrs
+		want  Record
+	}{
+		"suspension": {EventSuspension, attrsOf(own(stop), AppendSuspension(nil, &Suspension{Reason: "r"})), Record{Origin: stall.GCWatch, Intervals: []stall.Interval{stop}}},
+		"gap":        {EventGap, attrsOf(own(gap), AppendGap(nil, &Gap{Interval: gap})), Record{Origin: stall.ProbeSpin, Intervals: []stall.Interval{gap}}},
+		"collection": {
+			EventCollection,
+			attrsOf(own(stall.Interval{Origin: stall.Dotnet}), AppendCollection(nil, &gc.Collection{
+				Index: 5, Kind: gc.FullBlocking,
+				Pauses: []gc.Pause{{Start: 10, End: 30, Slack: 1, EndMax: 33}, {Start: 40, End: 45, Slack: 2}},
+			})),
+			Record{Origin: stall.Dotnet, Intervals: pauses, EndMax: []stall.Instant{33, 45}, Kind: gc.FullBlocking},
+		},
+		"status": {
+			EventSourceStatus, attrsOf(own(stall.Interval{Start: 5, End: 90, Origin: stall.GCWatch}), AppendStatus(nil, &status)),
+			Record{Origin: stall.GCWatch, Status: status},
+		},
+	} {
+		got, err := Decode(c.event, c.attrs)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestDecodeRefuses: what cannot be is an error that says what is wrong.
+func TestDecodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		event string
+		attrs attrs
+		want  error
+	}{
+		"a stop that ends before it began": {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(4)}, ErrTime},
+		"a stop of two hours":              {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(2 * time.Hour)}, ErrTime},
+		"a gap of no cause":                {EventGap, attrs{AttrScope: "cpu"}, ErrCause},
+		"a gap of no scope":                {EventGap, attrs{AttrCause: "host.irq", AttrScope: "here"}, ErrCause},
+		"pauses without ends":              {EventCollection, attrs{AttrPauseStart: []int64{1}}, ErrTime},
+		"too many pauses":                  {EventCollection, attrs{AttrPauseStart: make([]int64, MaxListed+1), AttrPauseEnd: make([]int64, MaxListed+1)}, ErrTime},
+		"a status without wall time":       {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2)}, ErrTime},
+		"a watermark of the future":        {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2), AttrWatermark: int64(3), AttrWallOffset: int64(0)}, ErrTime},
+	} {
+		if _, err := Decode(c.event, c.attrs); err != c.want {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -63,11 +63,11 @@ func TestManyCgroups(t *testing.T) {
 	}
 	a.Learn(s.in(100*sec, many...))
 	before := a.Known()
-	if p := a.known.exact[identityOf(s)]; len(p.cgroups) != maxCgroups {
-		t.Errorf("%d cgroups are kept, want %d", len(p.cgroups), maxCgroups)
+	if p := a.known.exact[identityOf(s)]; len(p.cgroups) != semconv.MaxCgroups {
+		t.Errorf("%d cgroups are kept, want %d", len(p.cgroups), semconv.MaxCgroups)
 	}
 	a.Learn(s.in(101*sec, 3))
-	if got, want := a.Known(), before-(maxCgroups-1)*cgroupBytes; got != want {
+	if got, want := a.Known(), before-(semconv.MaxCgroups-1)*cgroupBytes; got != want {
 		t.Errorf("%d bytes are counted after it moved, want %d", got, want)
 	}
 	checkKnown(t, a, Default().MaxBytes)

@@ -52,7 +52,7 @@ func TestFlood(t *testing.T) {
 			s := newSender()
 			s.boot = "another"
 			at := func() int64 {
-				return []int64{-1, 0, 1, random.Int64(), random.Int64N(400 * sec), int64(latest), 1 << 62, -1 << 63}[random.IntN(8)]
+				return []int64{-1, 0, 1, random.Int64(), random.Int64N(400 * sec), int64(semconv.MaxInstant), 1 << 62, -1 << 63}[random.IntN(8)]
 			}
 			if i%2 == 0 {
 				return s.collection(stall.GCWatch, at(), at(), at(), at())
@@ -67,7 +67,7 @@ func TestFlood(t *testing.T) {
 		"stalls on top of each other": func(i int64) plog.Logs {
 			s := newSender()
 			s.boot = "another"
-			return s.collection(stall.GCWatch, i, 200*sec-i, 200*sec+int64(time.Hour)/2, int64(maxSlack))
+			return s.collection(stall.GCWatch, i, 200*sec-i, 200*sec+int64(time.Hour)/2, int64(semconv.MaxSlack))
 		},
 		"lists": func(i int64) plog.Logs {
 			s := newSender()
@@ -75,7 +75,7 @@ func TestFlood(t *testing.T) {
 			ld := s.collection(stall.GCWatch, i, 200*sec, 201*sec, 0)
 			for _, k := range []string{semconv.AttrPauseStart, semconv.AttrPauseEnd} {
 				list := attributes(ld).PutEmptySlice(k)
-				for n := range maxList {
+				for n := range semconv.MaxListed {
 					list.AppendEmpty().SetInt(200*sec + i*sec + int64(n*32-len(k)))
 				}
 			}
@@ -88,7 +88,7 @@ func TestFlood(t *testing.T) {
 			a.PutInt(semconv.AttrStart, 200*sec+i*ms-1)
 			for _, k := range []string{semconv.AttrUnseenStart, semconv.AttrUnseenEnd} {
 				list := a.PutEmptySlice(k)
-				for n := range int64(maxList) {
+				for n := range int64(semconv.MaxListed) {
 					list.AppendEmpty().SetInt(100*sec + n*2 + int64(len(k)%2))
 				}
 			}

@@ -152,7 +152,7 @@ func checkShares(t *testing.T, span ptrace.Span) {
 	t.Helper()
 	m := span.Attributes()
 	want, _ := duration(span)
-	total, brought := number(m, carriedMark)
+	total, brought := recordAttributes(m).Int(carriedMark)
 	if brought {
 		want = time.Duration(total)
 	}
@@ -207,15 +207,15 @@ func FuzzParse(f *testing.F) {
 
 func checkEvent(t *testing.T, e *event) {
 	t.Helper()
-	if e.of.boot == "" || e.source == stall.NoOrigin || e.of.number < 0 || len(e.stalls) > maxList || len(e.status.unseen) > maxList {
+	if e.of.boot == "" || e.source == stall.NoOrigin || e.of.number < 0 || len(e.stalls) > semconv.MaxListed || len(e.status.unseen) > semconv.MaxListed {
 		t.Fatalf("%+v", e)
 	}
 	for _, v := range e.stalls {
-		if v.Start <= 0 || v.End < v.Start || v.End > latest || v.Duration() > time.Hour || v.Slack < 0 || v.Slack > maxSlack || v.Cause >= stall.NumCauses {
+		if v.Start <= 0 || v.End < v.Start || v.End > semconv.MaxInstant || v.Duration() > time.Hour || v.Slack < 0 || v.Slack > semconv.MaxSlack || v.Cause >= stall.NumCauses {
 			t.Fatalf("stall %+v", v)
 		}
 	}
-	if st := &e.status; e.name == semconv.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > latest || st.wallError < 0) {
+	if st := &e.status; e.name == semconv.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > semconv.MaxInstant || st.wallError < 0) {
 		t.Fatalf("status %+v", st)
 	}
 }

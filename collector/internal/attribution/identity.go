@@ -124,3 +124,11 @@ func identifySpans(rs ptrace.ResourceSpans) identity {
 	}
 	return said
 }
+
+// text returns a string attribute, empty if it is too long to be what it should.
+func text(m pcommon.Map, key string) string {
+	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= maxName {
+		return v.Str()
+	}
+	return ""
+}

@@ -4,17 +4,18 @@ import (
 	"errors"
 	"maps"
 	"sync/atomic"
+
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // Why an event was not taken, or not in time. Each is a value of error.type.
 var (
 	errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
-	errTime       = errors.New("time")        // times or sizes that cannot be
-	errCause      = errors.New("cause")       // a cause or a scope that is not of the list
-	errRoom       = errors.New("limit")       // no room for one more source, or for the stalls of one
-	errStamp      = errors.New("unstamped")   // it speaks for a host, which it may not: a probe's is kept for its own process
-	errConflict   = errors.New("conflict")    // another sender has the same name: it is kept, and who has the name is nobody
-	errLate       = errors.New("late")        // behind the watermark of its source: it is kept, but spans may have gone on without it
+	errTime       = semconv.ErrTime
+	errRoom       = errors.New("limit")     // no room for one more source, or for the stalls of one
+	errStamp      = errors.New("unstamped") // it speaks for a host, which it may not: a probe's is kept for its own process
+	errConflict   = errors.New("conflict")  // another sender has the same name: it is kept, and who has the name is nobody
+	errLate       = errors.New("late")      // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.

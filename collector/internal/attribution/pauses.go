@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -67,7 +68,7 @@ func (p *pauses) note(e *event) {
 // pause returns the stop of a stall of a collection.
 func (e *event) pause(i int) pause {
 	v := &e.stalls[i]
-	q := pause{v.Span(), v.End, v.Slack, e.index, e.kind}
+	q := pause{v.Span(), v.End, v.Slack, int64(v.Ref), e.kind}
 	if i < len(e.most) {
 		q.most = e.most[i]
 	}
@@ -135,7 +136,7 @@ func startOfPause(p pause, t stall.Instant) int { return cmp.Compare(p.Start, t)
 func (p *pauses) in(dst pausesOf, s stall.Span) pausesOf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from, _ := p.search(s.Start - longest)
+	from, _ := p.search(s.Start - semconv.MaxStall)
 	to, _ := p.search(s.End)
 	dst.list, dst.longest = append(dst.list[:0], p.list[from:to]...), 0
 	for _, q := range dst.list {

@@ -103,7 +103,7 @@ func TestWeight(t *testing.T) {
 					a.PutInt(semconv.AttrStart, 101*sec+i*sec/2)
 					for _, k := range []string{semconv.AttrUnseenStart, semconv.AttrUnseenEnd} {
 						list := a.PutEmptySlice(k)
-						for n := range int64(maxList) {
+						for n := range int64(semconv.MaxListed) {
 							list.AppendEmpty().SetInt(101*sec + n)
 						}
 					}
