@@ -49,7 +49,7 @@ func (d *decorated) Attributes() []attribute.KeyValue {
 func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
 	d.parts = d.few[:0]
 	for o := semconv.Owner(stall.GCPause); o < semconv.NumOwners; o++ {
-		if t := o.Time(s); t > 0 || o == semconv.Unseen { // which is always there
+		if t := *o.Part(s); t > 0 || o == semconv.Unseen { // which is always there
 			d.parts = append(d.parts, part{o, t})
 		}
 	}
