@@ -26,16 +26,12 @@ import (
 )
 
 // Option configures a handler.
-type Option interface{ apply(*handler) }
-
-type optionFunc func(*handler)
-
-func (f optionFunc) apply(h *handler) { f(h) }
+type Option func(*handler)
 
 // WithRoutes gives each call's metrics the attribute http.route with the full
 // name of its method, such as "/orders.Orders/Place". The first 20 are told
 // apart, see [otelgc.WithRoute].
-func WithRoutes() Option { return optionFunc(func(h *handler) { h.routes = true }) }
+func WithRoutes() Option { return func(h *handler) { h.routes = true } }
 
 // NewServerHandler returns a handler for grpc.StatsHandler. Each call that the
 // server answers is one window and counts as one request. With a nil Monitor it
@@ -60,9 +56,7 @@ func NewClientHandler(m *otelgc.Monitor, opts ...Option) stats.Handler {
 func newHandler(m *otelgc.Monitor, client bool, opts []Option) *handler {
 	h := &handler{m: m, client: client}
 	for _, o := range opts {
-		if o != nil {
-			o.apply(h)
-		}
+		o(h)
 	}
 	return h
 }
@@ -73,8 +67,8 @@ type handler struct {
 	routes bool
 }
 
-// callKey finds the call of one handler, for a program may have several; of nil
-// it finds that of the last.
+// callKey finds the call of a handler, as a program may have several, and that of nil
+// the innermost.
 type callKey struct{ h *handler }
 
 // call is one call under way, and its context. gRPC orders Begin before End;
@@ -113,30 +107,22 @@ func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Co
 }
 
 func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	switch s.(type) {
-	case *stats.Begin:
-		if c, ok := ctx.Value(callKey{h}).(*call); ok {
-			h.begin(ctx, c)
-		}
-	case *stats.End:
-		if c, ok := ctx.Value(callKey{h}).(*call); ok {
-			h.end(c)
-		}
+	_, end := s.(*stats.End)
+	if _, begin := s.(*stats.Begin); !begin && !end {
+		return
 	}
-}
-
-func (h *handler) end(c *call) {
-	if h.client {
+	c, ok := ctx.Value(callKey{h}).(*call)
+	switch {
+	case !ok:
+	case !end:
+		c.window = h.m.Begin(ctx)
+		if h.routes {
+			c.window.SetRoute(c.method)
+		}
+	case h.client:
 		c.window.EndAnywhere()
-	} else {
+	default:
 		c.window.End()
-	}
-}
-
-func (h *handler) begin(ctx context.Context, c *call) {
-	c.window = h.m.Begin(ctx)
-	if h.routes {
-		c.window.SetRoute(c.method)
 	}
 }
 
