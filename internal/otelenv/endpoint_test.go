@@ -65,7 +65,7 @@ func TestPlain(t *testing.T) {
 			if name != "" {
 				t.Setenv(name, "false")
 			}
-			if got := plain(logs); got != want {
+			if got := plain(logs, func() bool { return true }) != nil; got != want {
 				t.Errorf("without TLS: %v, want %v", got, want)
 			}
 		})

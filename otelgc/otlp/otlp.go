@@ -9,14 +9,22 @@ package otlp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/spans"
 )
 
 // Start makes providers of meters, loggers and tracers from the environment,
@@ -33,7 +41,7 @@ import (
 // OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER and OTEL_TRACES_EXPORTER may be
 // none, and OTEL_SDK_DISABLED may be true: then otelgc works in process only.
 // OTEL_PROPAGATORS lists tracecontext and baggage (both is the default), or is none;
-// another one is told to the handler of errors and left out: set it after Start.
+// another one is an error for OpenTelemetry's handler and left out: set it after Start.
 // Options given here override the providers.
 //
 // Errors of the SDK, which come several times a second while a Collector is dead, are
@@ -42,14 +50,15 @@ import (
 // them all, as they come.
 //
 // Shutdown stops the monitor, exports what is held and ends the providers. It
-// takes at most five seconds, whatever the Collector does, and its error says
-// what could not be exported. One line says how much never reached a Collector, from
-// the start to the end, if anything did not. It may be called more than once.
+// takes at most five seconds, whatever the Collector does, and its error says what
+// could not be exported. If anything never reached a Collector, from the start to the
+// end, one line says how much. It may be called more than once.
 //
 // If Start fails, nothing is set and nothing runs.
 func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutdown func(context.Context) error, err error) {
-	var d decorator
-	p, err := otelenv.Start(ctx, otelenv.Options{Traces: true, Spans: d.before, SpanQueue: spanQueue})
+	// Spans come to their export all at once, a second's worth, when the sources have
+	// seen that second.
+	p, err := otelenv.Start(ctx, otelenv.Options{Traces: true, SpanQueue: entry.MaxSpans})
 	if err != nil {
 		return nil, nil, fmt.Errorf("otelgc/otlp: start: %w", err)
 	}
@@ -59,8 +68,10 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 		p.Discard()
 		return nil, nil, fmt.Errorf("otelgc/otlp: %w", err)
 	}
-	d.start(m)
-	e := ending{monitor: m, providers: p, complaints: otelenv.NewComplaints(slog.Default()).HandleErrors()}
+	if p.Spans != nil {
+		p.Tracer.RegisterSpanProcessor(spans.NewProcessor(m, p.Spans))
+	}
+	s := &service{monitor: m, providers: p, errors: otelenv.NewErrorHandler(slog.Default()).Install()}
 	otel.SetMeterProvider(p.Meter)
 	otel.SetLoggerProvider(p.Logger)
 	otel.SetTracerProvider(p.Tracer)
@@ -69,7 +80,97 @@ func Start(ctx context.Context, opts ...otelgc.Option) (m *otelgc.Monitor, shutd
 		otel.Handle(fmt.Errorf("otelgc/otlp: %w", err))
 	}
 	otel.SetTextMapPropagator(propagator)
-	return m, e.end, nil
+	return m, s.shutdown, nil
+}
+
+// service is what Start has started.
+type service struct {
+	monitor   *otelgc.Monitor
+	providers *otelenv.Providers
+	errors    *otelenv.ErrorHandler // nil where the program handles errors itself
+	once      sync.Once
+}
+
+// shutdown stops the monitor first, in half of the time: what it sends last must still
+// be exported.
+func (s *service) shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, otelenv.ShutdownTimeout)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	early, done := context.WithTimeout(ctx, time.Until(deadline)/2)
+	defer done()
+	monitorErr := s.monitor.Shutdown(early)
+	if monitorErr != nil {
+		monitorErr = fmt.Errorf("stop monitor: %w", monitorErr)
+	}
+	if s.errors != nil { // the error below says what they would
+		s.errors.Mute(true)
+		defer s.errors.Mute(false)
+	}
+	providersErr := s.providers.Shutdown(ctx)
+	s.once.Do(func() {
+		if lost := s.providers.Unexported(providersErr); lost != nil {
+			s.report(ctx, lost)
+		}
+	})
+	if err := otelenv.Join(monitorErr, providersErr); err != nil {
+		return fmt.Errorf("otelgc/otlp: shutdown: %w", err)
+	}
+	return nil
+}
+
+// report reports what never reached a Collector, until ctx ends: the program's logger
+// and its handler of errors may block, and panic.
+func (s *service) report(ctx context.Context, lost *otelenv.Unexported) {
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		defer func() { _ = recover() }() // there is nobody else to report it to
+		const what = "not all telemetry was exported"
+		if s.errors != nil {
+			slog.Warn(what, lost.Facts()...)
+		} else {
+			otel.Handle(errors.New("otelgc/otlp: " + what + ": " + lost.String()))
+		}
+	}()
+	select {
+	case <-reported:
+	case <-ctx.Done():
+	}
+}
+
+// propagatorsEnv names the propagators, by the specification of OpenTelemetry
+// (Environment Variable Specification, General SDK Configuration).
+const propagatorsEnv = "OTEL_PROPAGATORS"
+
+var errPropagators = errors.New("neither tracecontext, baggage nor none: set it by otel.SetTextMapPropagator after Start")
+
+// propagators returns those that the environment names, tracecontext and baggage if it
+// names none that is known. The error says which are not known: by the specification
+// such a value is ignored, with a warning.
+func propagators() (propagation.TextMapPropagator, error) {
+	unlisted := map[string]propagation.TextMapPropagator{"tracecontext": propagation.TraceContext{}, "baggage": propagation.Baggage{}}
+	var list []propagation.TextMapPropagator
+	var unknown []string
+	for name := range strings.SplitSeq(os.Getenv(propagatorsEnv), ",") {
+		name = strings.TrimSpace(name)
+		switch p, known := unlisted[name]; {
+		case name == "none":
+			return propagation.NewCompositeTextMapPropagator(), nil
+		case p != nil:
+			list, unlisted[name] = append(list, p), nil
+		case !known && name != "":
+			unknown = append(unknown, name)
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, propagation.TraceContext{}, propagation.Baggage{})
+	}
+	var err error
+	if len(unknown) > 0 {
+		err = fmt.Errorf("read %s: %q: %w", propagatorsEnv, unknown, errPropagators)
+	}
+	return propagation.NewCompositeTextMapPropagator(list...), err
 }
 
 // Detector returns a detector for providers that the service makes itself. It

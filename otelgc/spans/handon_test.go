@@ -48,7 +48,7 @@ func TestPortions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				out := narrow{room: room}
 				p := newProcessor(new(atOnce), &out)
-				end(p, MaxHeld)
+				end(p, maxHeld)
 				begin, ctx := time.Now(), context.Background()
 				if flushed {
 					p.waiter.Store(&ctx)
@@ -60,8 +60,8 @@ func TestPortions(t *testing.T) {
 				if err := p.Shutdown(ctx); err != nil {
 					t.Fatal(err)
 				}
-				if out.empty(); out.kept != MaxHeld || out.dropped != 0 {
-					t.Errorf("%d spans were kept and %d dropped, want all %d kept", out.kept, out.dropped, MaxHeld)
+				if out.empty(); out.kept != maxHeld || out.dropped != 0 {
+					t.Errorf("%d spans were kept and %d dropped, want all %d kept", out.kept, out.dropped, maxHeld)
 				}
 				if out.most > room/2 {
 					t.Errorf("%d spans at once, want half of the queue at most", out.most)
@@ -101,9 +101,9 @@ func TestFlushesCost(t *testing.T) {
 		"few":                {63, nil, calls{}},
 		"some":               {2000, nil, calls{Flushes: 1}},
 		"no whole portions":  {20_000, nil, calls{Flushes: 19}},
-		"all":                {MaxHeld, nil, calls{Flushes: 31}},
+		"all":                {maxHeld, nil, calls{Flushes: 31}},
 		"some, and it fails": {2000, dead, calls{1, 1 + 15}},
-		"all, and it fails":  {MaxHeld, dead, calls{1, 31}},
+		"all, and it fails":  {maxHeld, dead, calls{1, 31}},
 		"some, and it hangs": {2000, nil, calls{1, 1 + 15}},
 	} {
 		t.Run(name, func(t *testing.T) {

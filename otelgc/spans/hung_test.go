@@ -20,7 +20,7 @@ func TestBlockedNext(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(NewProcessor(m, &out)))
 	tracer := tp.Tracer("test")
 	const over = 100
-	for range MaxHeld + over {
+	for range maxHeld + over {
 		_, s := tracer.Start(context.Background(), "s")
 		s.End()
 	}
@@ -36,8 +36,8 @@ func TestBlockedNext(t *testing.T) {
 	if err := tp.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.all.Load(); got != MaxHeld+over {
-		t.Errorf("%d spans came out, want %d", got, MaxHeld+over)
+	if got := out.all.Load(); got != maxHeld+over {
+		t.Errorf("%d spans came out, want %d", got, maxHeld+over)
 	}
 }
 

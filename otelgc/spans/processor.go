@@ -46,19 +46,15 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// MaxHeld bounds the spans that wait. Those over it go on at once without
-// attributes, counted in otelgc.monitor.dropped. No source makes a span wait for
-// longer than its deadline, three seconds; a next processor that hangs does.
-const MaxHeld = 1 << 15
-
 // Many spans are resolved at once, up to a second's worth and more, and a batch
 // processor drops what its queue has no room for: 2,048 by default. So they are
 // handed on in portions, over half a second.
 const (
-	portions     = 32 // of MaxHeld spans each is half of that queue
+	portions     = 32 // of maxHeld spans each is half of that queue
 	leastPortion = 64
 	portionEvery = 16 * time.Millisecond
-	flushEvery   = MaxHeld / portions // spans, while somebody waits
+	flushEvery   = maxHeld / portions // spans, while somebody waits
+	maxHeld      = entry.MaxSpans
 
 	// flushTimeout bounds each flush of the next processor while other spans may end:
 	// as long as an OTLP exporter takes by default until it gives an export up. A batch
@@ -74,6 +70,10 @@ const (
 // once: those are spread over half a second, so that they find room in the queue of
 // a batch processor. Spans that are recorded and not sampled go on at once, as they
 // are.
+//
+// A span waits for three seconds at most, the deadline of a source, unless next hangs.
+// No more than 32,768 wait: those over that go on at once without attributes, counted
+// in otelgc.monitor.dropped.
 //
 // ForceFlush and Shutdown decorate what waits with what is known by then, hand it
 // on, and call those of next: no span is lost. Where the time of Shutdown's context
@@ -149,7 +149,7 @@ func (p *processor) OnEnd(s sdktrace.ReadOnlySpan) {
 // hold reports false if the span cannot wait.
 func (p *processor) hold(s sdktrace.ReadOnlySpan, mark entry.Mark) bool {
 	passed := p.passed.Load() // before held, which is never behind it
-	if p.held.Load()-passed >= MaxHeld {
+	if p.held.Load()-passed >= maxHeld {
 		p.m.CountDropped("span", "held_limit", 1)
 		return false
 	}

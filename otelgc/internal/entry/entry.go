@@ -9,6 +9,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
+// MaxSpans bounds the spans that wait in otelgc/spans. Package otelgc/otlp has room for
+// as many in the queue behind.
+const MaxSpans = 1 << 15
+
 // Of returns the Monitor of an *otelgc.Monitor that is not nil. Package otelgc sets it:
 // its methods are not to be seen, and it cannot be imported from here.
 var Of func(monitor any) Monitor

@@ -42,7 +42,7 @@ type sidecar struct {
 	gapCPU    bool // on the metric of gaps, too
 	targets   targetFlags
 
-	complaints *otelenv.Complaints
+	complaints *otelenv.ErrorHandler
 	side       *hostSide
 	dotnet     *dotnet.Watcher // nil for none
 	calls      hungcall.Limiter
@@ -58,7 +58,7 @@ func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
 		return nil, fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
-	s.complaints = otelenv.NewComplaints(s.log)
+	s.complaints = otelenv.NewErrorHandler(s.log)
 	otel.SetErrorHandler(s.complaints)
 	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *r
 
 // abandon stops what has started when something else did not. Nobody need hear of it.
 func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
-	s.complaints.End()
+	s.complaints.Mute(true)
 	s.side.abandon()
 	if s.dotnet != nil {
 		s.dotnet.Stop()
@@ -182,7 +182,7 @@ func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error
 func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
 
 func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
-	s.complaints.End()
+	s.complaints.Mute(true)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return p.Shutdown(ctx)

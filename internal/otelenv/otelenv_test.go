@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 
 	"github.com/otelgc/otelgc/internal/noleak"
@@ -31,6 +30,9 @@ func start(t *testing.T, o Options) *Providers {
 	p, err := Start(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p.Spans != nil {
+		p.Tracer.RegisterSpanProcessor(p.Spans)
 	}
 	return p
 }
@@ -54,7 +56,7 @@ func TestExport(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 			t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
 			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
-			p := start(t, Options{ServiceName: "shop", Traces: true, Resource: []attribute.KeyValue{attribute.Bool("own", true)}})
+			p := start(t, Options{ServiceName: "shop", Traces: true})
 
 			counter, err := p.Meter.Meter("test").Int64Counter("items")
 			if err != nil {
@@ -69,8 +71,8 @@ func TestExport(t *testing.T) {
 			}
 
 			checkReceived(t, r)
-			if got := p.Dropped(); got != (Dropped{}) {
-				t.Errorf("dropped: got %+v, want nothing", got)
+			if got := p.Unexported(nil); got != nil {
+				t.Errorf("not exported: got %+v, want nothing", got)
 			}
 		})
 	}
@@ -84,7 +86,7 @@ func checkReceived(t *testing.T, r *otlptest.Receiver) {
 	}
 	want := map[string]string{
 		semconv.AttrBootID: boot, "service.name": "shop", "deployment.environment.name": "test",
-		"own": "bool_value:true", semconv.AttrProcessPID: "int_value:" + strconv.Itoa(os.Getpid()),
+		semconv.AttrProcessPID: "int_value:" + strconv.Itoa(os.Getpid()),
 	}
 	check := func(what string, resource map[string]string) {
 		t.Helper()
@@ -215,24 +217,43 @@ func TestDeadCollector(t *testing.T) {
 				_, span := p.Tracer.Tracer("test").Start(context.Background(), "work")
 				span.End()
 				// A batch is under way at most, and the queue is full.
-				if d := p.Dropped(); d.LogsQueued+d.LogsFailed == 0 {
+				if p.logs.lost()+p.logs.failed() == 0 {
 					t.Error("nothing was dropped while it ran")
 				}
 				err := p.Shutdown(context.Background())
 				if err == nil || strings.Contains(err.Error(), "\n") {
 					t.Errorf("got error %q, want one of one line", err)
 				}
-				d := p.Dropped()
-				if got := d.LogsQueued + d.LogsFailed; got != sent {
-					t.Errorf("dropped log records: got %d (%+v), want %d", got, d, sent)
-				}
-				if got := d.SpansQueued + d.SpansFailed; got != 1 {
-					t.Errorf("dropped spans: got %d (%+v), want 1", got, d)
+				if u := p.Unexported(err); u == nil || u.Events != sent || u.Spans != 1 || u.Error != err.Error() {
+					t.Errorf("not exported: got %+v, want %d events, a span and the error", u, sent)
 				}
 				if again := p.Shutdown(context.Background()); !errors.Is(again, err) {
 					t.Errorf("second shutdown: got %v, want %v", again, err)
 				}
 			})
+		}
+	}
+}
+
+// TestLost: nothing that may still arrive is lost, and what is lost stays so.
+func TestLost(t *testing.T) {
+	c := pipeline{room: 10}
+	for _, step := range []struct {
+		in, out, want uint64
+		over          bool
+	}{
+		{in: 10, want: 0},
+		{in: 5, want: 5},
+		{out: 10, want: 5},
+		{in: 20, want: 15},
+		{out: 9, want: 15},
+		{over: true, want: 16},
+	} {
+		c.in.Add(step.in)
+		c.out.Add(step.out)
+		c.over.Store(step.over)
+		if got := c.lost(); got != step.want {
+			t.Errorf("after %+v: got %d lost, want %d", step, got, step.want)
 		}
 	}
 }
