@@ -30,7 +30,7 @@ func newTestHostSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interva
 	}
 	board.log.Advance(at + upTo)
 	watchedIn(board, at, stall.Span{End: upTo})
-	return &hostSide{board: board, now: board.clock.Now}
+	return &hostSide{board: board, now: testClock(t).Now}
 }
 
 // watchedIn has the board say when this process was watched.

@@ -195,6 +195,14 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	}
 }
 
+// newTestBoardSource is a hostSource that a test reads itself, as often as it likes.
+func newTestBoardSource(path string, clock stall.Clock) *hostSource {
+	h := newHostSource(nil, clock)
+	h.board = board.NewSource(board.SourceOptions{Paths: []string{path}, Clock: clock, Every: time.Nanosecond, Retry: time.Nanosecond})
+	h.report = func(string, string, uint64) {}
+	return h
+}
+
 // TestBoardInADirectoryOfOthers: it is not believed, and said once.
 func TestBoardInADirectoryOfOthers(t *testing.T) {
 	dir := t.TempDir()
@@ -208,11 +216,11 @@ func TestBoardInADirectoryOfOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	h := newHostSource([]string{path}, clock)
+	h := newTestBoardSource(path, clock)
 	var said []string
 	h.fail = func(err error) { said = append(said, err.Error()) }
-	for now := clock.Now(); len(said) < 2 && now < clock.Now().Add(time.Minute); now = now.Add(boardRetry) {
-		h.poll(now)
+	for range 10 {
+		h.read(t.Context())
 	}
 	want := "open board: foreign board: not only its owner may write directory " + dir + " (mode 0777): chmod go-w"
 	if len(said) != 1 || said[0] != want || h.open.Load() {
@@ -225,30 +233,26 @@ func TestBoardInADirectoryOfOthers(t *testing.T) {
 func TestBoardIsReadOnce(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
-	h := newHostSource([]string{path}, clock)
-	h.report = func(string, string, uint64) {}
+	h := newTestBoardSource(path, clock)
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
-	now := clock.Now()
-	h.poll(now) // not there yet: the ordinary case
+	h.read(t.Context()) // not there yet: the ordinary case
 	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
-	defer h.close()
 	at := clock.Now()
 	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Origin: stall.ProbePeriodic, Scope: stall.ScopeMachine}); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(at+2000, 0, 0)
-	for i := range 3 {
-		h.poll(now.Add(time.Duration(i+1) * 2 * boardRetry))
-		h.lose(nil, now)
+	for range 3 {
+		h.read(t.Context())
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h.poll(now.Add(10 * boardRetry))
-	all := stall.Span{Start: 0, End: now.Add(time.Hour)}
+	h.read(t.Context())
+	all := stall.Span{Start: 0, End: at.Add(time.Hour)}
 	got := h.log.Intervals(nil, all)
 	if len(got) != 1 {
 		t.Fatalf("%d gaps, want the one that was written", len(got))

@@ -68,7 +68,6 @@ func (m *Monitor) turn(now stall.Instant) {
 	if m.exact.finished() {
 		m.book.learnUnseen(now)
 	}
-	m.host.poll(now)
 	m.hosts.count(now, m.reconciler.newest())
 	m.reconciler.settle(now, m.settled)
 	m.suspensions.settle(now, m.tellUnknown)

@@ -188,6 +188,7 @@ func (m *Monitor) run(c config) error {
 	for _, s := range c.sources {
 		m.add(s)
 	}
+	go m.host.run()
 	m.wg.Go(m.loop)
 	if c.budget > 0 {
 		go m.exact.run()

@@ -79,6 +79,7 @@ func (m *Monitor) stop(ctx context.Context) {
 		m.exact.stop()
 		_ = m.watcher.Close() // it has no error
 		<-m.watching
+		m.host.close()
 	}
 	for _, a := range m.added {
 		if err := a.close(); err != nil {
@@ -90,7 +91,6 @@ func (m *Monitor) stop(ctx context.Context) {
 	m.last()
 	m.finishEvents(ctx)
 	m.finishCalls(ctx)
-	m.host.close()
 	m.hosts.close()
 	m.exportLast(ctx)
 	m.finishErrors(ctx)
@@ -101,8 +101,6 @@ func (m *Monitor) stop(ctx context.Context) {
 func (m *Monitor) last() {
 	now := m.clock.Now()
 	m.book.learnUnseen(now)
-	m.host.next = 0
-	m.host.poll(now)
 	m.hosts.count(now, now)
 	late := now.Add(2 * sourceDeadline)
 	m.reconciler.settle(late, m.settled)

@@ -15,15 +15,13 @@ import (
 func TestTargetWatch(t *testing.T) {
 	path := t.TempDir() + "/otelgc/board"
 	clock := testClock(t)
-	h := newHostSource([]string{path}, clock)
-	h.report = func(string, string, uint64) {}
+	h := newTestBoardSource(path, clock)
 	h.fail = func(err error) { t.Errorf("said: %v", err) }
 	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbeSpin})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
 	}
 	defer func() {
-		h.close()
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
@@ -48,7 +46,7 @@ func TestTargetWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Advance(at+10_000, 0, 0)
-	h.poll(at.Add(boardRetry))
+	h.read(t.Context())
 
 	all := stall.Span{Start: 0, End: at + 20_000}
 	want := []stall.Span{{Start: at + 1000, End: at + 3000}, {Start: at + 5000, End: at + 6000}}
@@ -63,7 +61,7 @@ func TestTargetWatch(t *testing.T) {
 	}
 	late := at + 8000 + stall.Instant(2*targetLag)
 	w.Advance(late, 0, 0)
-	h.poll(at.Add(2 * boardRetry))
+	h.read(t.Context())
 	if got := h.log.Watermark(); got != late {
 		t.Errorf("watermark with a watch that has ended: got %d, want the board's, %d", got-at, late-at)
 	}
