@@ -3,6 +3,8 @@ package doctor
 import (
 	"errors"
 	"io/fs"
+	"strconv"
+	"strings"
 )
 
 // Status is the verdict of a check.
@@ -16,7 +18,7 @@ const (
 	NA   Status = "n/a"  // could not be read: nothing is known
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	ID     string `json:"id"`
 	Status Status `json:"status"`
@@ -25,30 +27,65 @@ type Check struct {
 	Advice string `json:"advice"`         // what follows from it; empty if nothing does
 }
 
-// about begins a check of what a file says.
-func about(id, file string) Check {
-	if file != "" {
-		file = "/" + file
-	}
-	return Check{ID: id, File: file}
+// check is one row of the tables: what is read, and how that is judged.
+type check struct {
+	id string
+	// file is shown with the result. CPU# stands for the number of the probe's CPU,
+	// PID for the target's.
+	file string
+	// judge returns a Check without its ID, and without its File if that is file.
+	// The zero Check is left out of the report.
+	judge func(m *machine, file string) Check
 }
 
-func (c Check) verdict(s Status, value, advice string) Check {
-	if value == "" { // an empty file
-		s, value, advice = NA, "empty", ""
+// read returns a judge of what get reads of the file of the check.
+func read[T any](get func(root, string) (T, error), judge func(*machine, T) Check) func(*machine, string) Check {
+	return func(m *machine, file string) Check {
+		v, err := get(m.root, file)
+		if err != nil {
+			return unread(err)
+		}
+		return judge(m, v)
 	}
-	c.Status, c.Value, c.Advice = s, value, advice
+}
+
+// appendChecks appends the results of checks.
+func (m *machine) appendChecks(list []Check, checks []check) []Check {
+	for _, c := range checks {
+		file := strings.NewReplacer("CPU#", strconv.Itoa(m.cpu), "PID", strconv.Itoa(m.target)).Replace(c.file)
+		result := c.judge(m, file)
+		if result.Status == "" {
+			continue
+		}
+		if result.File == "" {
+			result.File = file
+		}
+		if result.File != "" {
+			result.File = "/" + result.File
+		}
+		if result.Value == "" {
+			result.Status, result.Value, result.Advice = NA, "empty", ""
+		}
+		result.ID = c.id
+		list = append(list, result)
+	}
+	return list
+}
+
+func ok(value string) Check           { return Check{Status: OK, Value: value} }
+func info(value, advice string) Check { return Check{Status: Info, Value: value, Advice: advice} }
+func warn(value, advice string) Check { return Check{Status: Warn, Value: value, Advice: advice} }
+func fail(value, advice string) Check { return Check{Status: Fail, Value: value, Advice: advice} }
+func unknown(why string) Check        { return Check{Status: NA, Value: why} }
+
+// unread is the result for a file that could not be read.
+func unread(err error) Check { return unknown(why(err)) }
+
+// in returns c with the file that it is about.
+func (c Check) in(file string) Check {
+	c.File = file
 	return c
 }
-
-func (c Check) ok(value string) Check           { return c.verdict(OK, value, "") }
-func (c Check) info(value, advice string) Check { return c.verdict(Info, value, advice) }
-func (c Check) warn(value, advice string) Check { return c.verdict(Warn, value, advice) }
-func (c Check) fail(value, advice string) Check { return c.verdict(Fail, value, advice) }
-func (c Check) none(why string) Check           { return c.verdict(NA, why, "") }
-
-// unread is none for a file that could not be read.
-func (c Check) unread(err error) Check { return c.none(why(err)) }
 
 // why says in a few words why a file could not be read.
 func why(err error) string {

@@ -85,54 +85,29 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	if m.cpu >= 0 {
 		report.CPU = &m.cpu
 	}
+	target := targetChecks
+	if m.target == 0 {
+		target = noTargetChecks
+	}
 	if o.TargetOnly {
-		report.judge(m, targetChecks)
+		report.Checks = m.appendChecks(nil, target)
 		return report, nil
 	}
-	m.begin()
-	tested := m.selfTests(o)
-	m.end()
-	m.askProbe(o)
-	report.judge(m, machineChecks)
-	report.judge(m, targetChecks)
-	report.Checks = append(report.Checks, tested...)
+	m.before = m.count()
+	tested := m.testSelf(o)
+	m.after = m.count()
+	if !m.asked {
+		if m.limits, err = m.live.limits(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}); err != nil {
+			m.limits = noProbe(err)
+		}
+	}
+	for _, checks := range [][]check{
+		cpuChecks, kernelChecks, powerChecks, memoryChecks, housekeepingChecks, loadChecks, rightsChecks, target, tested,
+	} {
+		report.Checks = m.appendChecks(report.Checks, checks)
+	}
 	report.judgeCauses(m)
 	return report, nil
-}
-
-func (r *Report) judge(m *machine, checks []check) {
-	for _, judge := range checks {
-		r.Checks = append(r.Checks, judge(m)...)
-	}
-}
-
-// check looks at one side of a machine.
-type check func(*machine) []Check
-
-// machineChecks and targetChecks are all there are but the self-test, in the order
-// of the table.
-var machineChecks = []check{
-	(*machine).clocksource,
-	(*machine).virtual,
-	(*machine).quota,
-	(*machine).cpus,
-	(*machine).isolation,
-	(*machine).kernel,
-	(*machine).interrupts,
-	(*machine).realtime,
-	(*machine).power,
-	(*machine).pages,
-	(*machine).swapping,
-	(*machine).housekeeping,
-	(*machine).firmware,
-	(*machine).load,
-	(*machine).rightsOf,
-}
-
-var targetChecks = []check{
-	(*machine).targetCPUs,
-	(*machine).targetThreads,
-	(*machine).targetGo,
 }
 
 // Failed returns the names of the checks that failed: the numbers cannot be

@@ -1,12 +1,15 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/goprocess"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -37,18 +40,22 @@ type machine struct {
 	partial bool // there are more threads than were looked at
 
 	groups []cgroup.Group // this process's
-	before counters
+	config kernelConfig
+	before counters // of the self-test, and after it
 	after  counters
-	tested bool                // time went by between them
+	trial  *jitterprobe.Trial  // nil without a self-test
 	limits []jitterprobe.Limit // of the probe
-	asked  bool                // the probe has said them
+	asked  bool                // the limits are known
+
+	process    *goprocess.Process // the target, if it is a Go program
+	processErr error
 }
 
 // counters are what is read before and after the self-test.
 type counters struct {
 	cpu      cpuTime // of the probe's CPU; cpuErr if it could not be read
 	cpuErr   error
-	core     cpuTime // of its siblings
+	core     cpuTime // of its siblings; zero if it could not be read
 	throttle []cgroup.Throttle
 	smi      uint64
 	smiErr   error
@@ -61,7 +68,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 	}
 	m.status, _ = r.text("proc/self/status") // the checks that need it say that it is missing
 	if text, ok := field(m.status, "Cpus_allowed_list"); ok {
-		m.allowed, _ = cpuList(text)
+		m.allowed, _ = parseCPUs(text)
 	}
 	switch {
 	case o.CPU != nil:
@@ -70,7 +77,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		m.cpu = m.allowed[len(m.allowed)-1]
 	}
 	if o.Probe != nil {
-		m.learn(o.Probe.Limits())
+		m.limits, m.asked = o.Probe.Limits(), true
 		// The rest of this process may have made way for it.
 		if m.cpu >= 0 && !slices.Contains(m.allowed, m.cpu) {
 			m.allowed = append(m.allowed, m.cpu)
@@ -80,6 +87,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		if _, err := r.text(m.targetFile("stat")); err != nil {
 			return nil, fmt.Errorf("%w %d: /%s: %s", ErrTarget, m.target, m.targetFile("stat"), why(err))
 		}
+		m.process, m.processErr = goprocess.Read(r, m.target)
 	}
 	m.groups, _ = cgroup.Of(r, "self") // quota says so
 	if o.TargetOnly {
@@ -87,29 +95,18 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		return m, nil
 	}
 	m.threads, m.partial = r.allThreads(m.target)
+	m.config = m.readKernelConfig()
 	return m, nil
 }
 
 // spins reports whether the mode takes a whole CPU.
 func (m *machine) spins() bool { return m.mode != jitterprobe.Periodic }
 
-// cpuFile returns a file of the probe's CPU in sysfs.
-func (m *machine) cpuFile(name string) string {
-	return "sys/devices/system/cpu/cpu" + strconv.Itoa(m.cpu) + "/" + name
-}
-
 func (m *machine) targetFile(name string) string {
 	return "proc/" + strconv.Itoa(m.target) + "/" + name
 }
 
-// isolated reports whether the scheduler keeps others off the probe's CPU.
-func (m *machine) isolated() bool { return slices.Contains(m.isolatedCPUs(), m.cpu) }
-
-// begin reads the counters before the self-test, end after it.
-func (m *machine) begin() { m.before = m.count() }
-
-func (m *machine) end() { m.after = m.count() }
-
+// count reads the counters that are compared over the self-test.
 func (m *machine) count() counters {
 	var c counters
 	var own []int
@@ -127,4 +124,113 @@ func (m *machine) count() counters {
 	}
 	c.smi, c.smiErr = m.smiCount()
 	return c
+}
+
+// maxThreads bounds how many threads of the machine are looked at.
+const maxThreads = 1 << 14
+
+// Scheduling policies (sched(7)), as /proc/PID/stat names them.
+const (
+	schedFIFO     = 1
+	schedRR       = 2
+	schedDeadline = 6
+)
+
+var policyNames = map[int]string{0: "OTHER", schedFIFO: "FIFO", schedRR: "RR", 3: "BATCH", 5: "IDLE", schedDeadline: "DEADLINE", 7: "EXT"}
+
+// thread is what /proc/PID/task/TID/stat says of a thread.
+type thread struct {
+	pid, tid int
+	name     string
+	state    string // R is running or runnable
+	cpu      int    // where it ran last
+	policy   int
+	priority int // real-time priority
+}
+
+// realtime reports whether t goes before every ordinary thread.
+func (t *thread) realtime() bool {
+	return t.policy == schedFIFO || t.policy == schedRR || t.policy == schedDeadline
+}
+
+// allThreads returns the threads of the machine, those of the process first
+// first, and whether it stopped at maxThreads. Threads that end meanwhile are
+// left out.
+func (r root) allThreads(first int) (all []thread, partial bool) {
+	names, err := r.list("proc")
+	if err != nil {
+		return nil, false // without /proc every check says so
+	}
+	if first != 0 {
+		all = r.threadsOf(all, first)
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == first {
+			continue
+		}
+		if len(all) >= maxThreads {
+			return all, true
+		}
+		all = r.threadsOf(all, pid)
+	}
+	return all, false
+}
+
+func (r root) threadsOf(all []thread, pid int) []thread {
+	dir := "proc/" + strconv.Itoa(pid) + "/task"
+	tids, err := r.list(dir)
+	if err != nil {
+		return all
+	}
+	for _, name := range tids {
+		tid, err := strconv.Atoi(name)
+		if err != nil || len(all) >= maxThreads {
+			continue
+		}
+		text, err := r.text(dir + "/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		if t, err := parseStat(text); err == nil {
+			t.pid, t.tid = pid, tid
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// parseStat reads /proc/PID/stat (proc_pid_stat(5)). The name, field 2, may
+// hold spaces and parentheses of its own.
+func parseStat(text string) (thread, error) {
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return thread{}, errors.New("no name in parentheses")
+	}
+	const first = 3 // the field after the name
+	f := strings.Fields(text[end+1:])
+	if len(f) <= 41-first {
+		return thread{}, errors.New("fewer than 41 fields")
+	}
+	t := thread{name: text[open+1 : end], state: f[0]}
+	for _, field := range []struct {
+		number int
+		to     *int
+	}{{39, &t.cpu}, {40, &t.priority}, {41, &t.policy}} {
+		n, err := strconv.Atoi(f[field.number-first])
+		if err != nil {
+			return thread{}, err
+		}
+		*field.to = n
+	}
+	return t, nil
+}
+
+// self returns the thread of this process that proc/self/stat is about.
+func (r root) self() (thread, error) {
+	text, err := r.text("proc/self/stat")
+	if err != nil {
+		return thread{}, err
+	}
+	return parseStat(text)
 }

@@ -1,11 +1,17 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestPIDNamespace: with all capabilities, threads are followed only where the
@@ -17,9 +23,8 @@ func TestPIDNamespace(t *testing.T) {
 			files["proc/self/ns/pid"] = &fstest.MapFile{Data: []byte(link), Mode: fs.ModeSymlink}
 		}
 		m := &machine{root: root{files}, status: "CapEff:\t000001ffffffffff\nSeccomp:\t0\n", cpu: -1}
-		m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return nil }
-		r := m.rights()
-		if c := r.bpfCheck(); c.Status != want || (want == Info) != strings.Contains(c.Advice, "hostPID") {
+		m.loadBPF = func() error { return nil }
+		if c := checkOf(t, m, "rights.bpf"); c.Status != want || (want == Info) != strings.Contains(c.Advice, "hostPID") {
 			t.Errorf("%q: got %+v, want %s", link, c, want)
 		}
 	}
@@ -48,9 +53,8 @@ func TestLoadBPF(t *testing.T) {
 				files = filesOf("sys/kernel/btf/vmlinux", "")
 			}
 			m := &machine{root: root{files}, status: test.status, cpu: -1}
-			m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return test.load }
-			r := m.rights()
-			test.want.check(t, r.bpfCheck())
+			m.loadBPF = func() error { return test.load }
+			test.want.check(t, checkOf(t, m, "rights.bpf"))
 		})
 	}
 }
@@ -69,7 +73,7 @@ func TestWhoMayLoadBPF(t *testing.T) {
 			files = filesOf("proc/sys/kernel/unprivileged_bpf_disabled", text)
 		}
 		m := &machine{root: root{files}}
-		want.check(t, m.bpfSwitch())
+		want.check(t, checkOf(t, m, "rights.bpf.switch"))
 	}
 }
 
@@ -102,9 +106,52 @@ func TestTracefs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &machine{root: root{test.FS}, status: "CapEff:\t" + test.caps + "\n"}
-			m.perfThread, m.perfCPU, m.loadBPF = func() error { return nil }, func(int) error { return nil }, func() error { return nil }
-			r := m.rights()
-			test.want.check(t, r.tracefsCheck())
+			test.want.check(t, checkOf(t, m, "rights.tracefs"))
 		})
+	}
+}
+
+// TestTheProbeHasTheLastWord: what the rights allow and the probe cannot do is
+// not decidable.
+func TestTheProbeHasTheLastWord(t *testing.T) {
+	f := readFake(t, "testdata/metal.txtar")
+	l := f.live()
+	report, err := run(root{f.files}, "amd64", l, f.ask(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(report.Decidable, "host.steal") || slices.Contains(report.Decidable, "host.irq_or_steal") {
+		t.Errorf("decidable with all rights: %v", report.Decidable)
+	}
+	l.selfTest = func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error) {
+		if !o.Interrupts {
+			t.Error("the self-test does not ask for interrupts")
+		}
+		trial := goodTrial(d)
+		trial.Limits = []jitterprobe.Limit{{Causes: []stall.Cause{stall.HostIRQ, stall.HostSteal}, Why: "no events", Mend: "mount tracefs"}}
+		return trial, nil
+	}
+	if report, err = run(root{f.files}, "amd64", l, f.ask(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Causes {
+		limited := c.Cause == "host.irq" || c.Cause == "host.steal"
+		if c.Decidable == limited || limited && c.Needs != "mount tracefs" {
+			t.Errorf("cause %+v", c)
+		}
+	}
+	// Without a self-test a probe is asked all the same.
+	o := f.ask(t)
+	o.SelfTest = -1
+	l.limits = func(jitterprobe.Options) ([]jitterprobe.Limit, error) { return nil, errors.New("no thread") }
+	without, err := run(root{f.files}, "amd64", l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(without.Decidable) > 0 || len(without.Causes) != len(allCauses) || without.Causes[0].Needs != "the probe cannot run: no thread" {
+		t.Errorf("decidable without a probe: %v; %+v", without.Decidable, without.Causes)
+	}
+	if !slices.Contains(report.Decidable, "host.irq_or_steal") {
+		t.Errorf("decidable with a limit: %v", report.Decidable)
 	}
 }

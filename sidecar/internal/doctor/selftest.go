@@ -16,9 +16,9 @@ const (
 	maxApart      = time.Microsecond // counters of two CPUs
 )
 
-// selfTests runs a probe for a moment, and holds what it says of itself
-// against the clock.
-func (m *machine) selfTests(o Options) []Check {
+// testSelf runs a probe for a moment. It judges the probe by what it says of itself,
+// after the counters of the machine were read again.
+func (m *machine) testSelf(o Options) []check {
 	if o.SelfTest < 0 {
 		return nil
 	}
@@ -27,90 +27,98 @@ func (m *machine) selfTests(o Options) []Check {
 	}
 	t, err := m.selfTest(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}, o.SelfTest)
 	if err != nil {
-		m.learn(noProbe(err))
-		return []Check{about("selftest", "").fail(err.Error(), "the probe cannot run here")}
+		m.limits, m.asked = noProbe(err), true
+		return []check{{"selftest", "", func(*machine, string) Check { return fail(err.Error(), "the probe cannot run here") }}}
 	}
-	m.tested = true
-	m.learn(t.Limits)
-	return []Check{ran(&t, m.mode), counter(&t), covered(&t), own(&t), together(&t), drift(&t), seen(&t)}
+	m.trial, m.limits, m.asked = &t, t.Limits, true
+	return []check{
+		{"selftest.mode", "", testedMode},
+		{"selftest.counter", "", testedCounter},
+		{"selftest.covered", "", testedCoverage},
+		{"selftest.own", "", testedOwn},
+		{"selftest.cpus", "", testedCPUs},
+		{"selftest.drift", "", testedDrift},
+		{"selftest.gaps", "", testedGaps},
+	}
 }
 
-// ran judges whether the mode ran that was to be judged.
-func ran(t *jitterprobe.Trial, want jitterprobe.Mode) Check {
-	c := about("selftest.mode", "")
-	value := fmt.Sprintf("%s, %v", t.Mode, t.Span.Round(time.Millisecond))
+// testedMode judges whether the mode ran that was to be judged.
+func testedMode(m *machine, _ string) Check {
+	t := m.trial
+	value := t.Mode.String()
 	if t.CPU >= 0 {
-		value = fmt.Sprintf("%s on CPU %d, %v", t.Mode, t.CPU, t.Span.Round(time.Millisecond))
+		value += fmt.Sprintf(" on CPU %d", t.CPU)
 	}
-	if t.Mode != want {
-		return c.warn(value+", not "+want.String(), t.Note)
+	value += fmt.Sprintf(", %v", t.Span.Round(time.Millisecond))
+	if t.Mode != m.mode {
+		return warn(value+", not "+m.mode.String(), t.Note)
 	}
-	return c.ok(value)
+	return ok(value)
 }
 
-// counter judges whether the counter runs at the rate of the clock.
-func counter(t *jitterprobe.Trial) Check {
-	c := about("selftest.counter", "")
+// testedCounter judges whether the counter runs at the rate of the clock.
+func testedCounter(m *machine, _ string) Check {
+	t := m.trial
 	if t.Counted <= 0 || t.Span <= 0 {
-		return c.none("mode " + t.Mode.String() + " reads no counter")
+		return unknown("mode " + t.Mode.String() + " reads no counter")
 	}
 	off := float64(t.Counted)/float64(t.Span) - 1
 	value := fmt.Sprintf("%+.2f ppm against CLOCK_MONOTONIC", 1e6*off)
 	if math.Abs(off) > maxClockError {
-		return c.fail(value, "the counter does not keep time: its gaps have wrong lengths and places; use --mode periodic")
+		return fail(value, "the counter does not keep time: its gaps have wrong lengths and places; use --mode periodic")
 	}
-	return c.ok(value)
+	return ok(value)
 }
 
-// covered judges whether the probe can say of all the time what happened.
-func covered(t *jitterprobe.Trial) Check {
-	c := about("selftest.covered", "")
+// testedCoverage judges whether the probe can say of all the time what happened.
+func testedCoverage(m *machine, _ string) Check {
+	t := m.trial
 	value := fmt.Sprintf("%.4f %%, %d gaps dropped", 100*t.Seen, t.Dropped+t.Backward)
 	if t.Seen < 1-maxUncovered {
-		return c.fail(value, "gaps may be missing from the numbers: is the threshold so low that each look counts?")
+		return fail(value, "gaps may be missing from the numbers: is the threshold so low that each look counts?")
 	}
-	return c.ok(value)
+	return ok(value)
 }
 
-// own judges whether the probe disturbs itself.
-func own(t *jitterprobe.Trial) Check {
-	c := about("selftest.own", "")
+// testedOwn judges whether the probe disturbs itself.
+func testedOwn(m *machine, _ string) Check {
+	t := m.trial
 	if t.Own == nil {
-		return c.none("mode " + t.Mode.String() + " runs on a thread that is not its own, or its counts cannot be read")
+		return unknown("mode " + t.Mode.String() + " runs on a thread that is not its own, or its counts cannot be read")
 	}
 	value := fmt.Sprintf("%d signals, %d switches of its own doing", t.Own.Signals, t.Own.Switches)
 	if t.Own.Signals+t.Own.Switches > 0 {
-		return c.fail(value, "the probe measures itself")
+		return fail(value, "the probe measures itself")
 	}
-	return c.ok(value)
+	return ok(value)
 }
 
-// together judges whether the counters of all CPUs show the same time.
-func together(t *jitterprobe.Trial) Check {
-	c := about("selftest.cpus", "")
+// testedCPUs judges whether the counters of all CPUs show the same time.
+func testedCPUs(m *machine, _ string) Check {
+	t := m.trial
 	if t.CPUs < 2 {
-		return c.none("one CPU, or no counter")
+		return unknown("one CPU, or no counter")
 	}
 	value := fmt.Sprintf("%d counters within %v of each other", t.CPUs, t.Apart)
 	if t.Apart > maxApart {
-		return c.warn(value, "gaps of probes on different CPUs cannot be compared more closely than this")
+		return warn(value, "gaps of probes on different CPUs cannot be compared more closely than this")
 	}
-	return c.ok(value)
+	return ok(value)
 }
 
-// drift tells whether a look takes as long at the end as at the beginning. It
+// testedDrift tells whether a look takes as long at the end as at the beginning. It
 // follows the frequency, and spoils no time stamp.
-func drift(t *jitterprobe.Trial) Check {
-	c := about("selftest.drift", "")
+func testedDrift(m *machine, _ string) Check {
+	t := m.trial
 	if t.Loop <= 0 {
-		return c.none("no loop in mode " + t.Mode.String())
+		return unknown("no loop in mode " + t.Mode.String())
 	}
-	return c.info(fmt.Sprintf("loop %.2f ns, looks and gaps make up %.3f %%", t.Loop, 100*t.Balance), "")
+	return info(fmt.Sprintf("loop %.2f ns, looks and gaps make up %.3f %%", t.Loop, 100*t.Balance), "")
 }
 
-// seen tells what the probe saw meanwhile.
-func seen(t *jitterprobe.Trial) Check {
-	c := about("selftest.gaps", "")
+// testedGaps tells what the probe saw meanwhile.
+func testedGaps(m *machine, _ string) Check {
+	t := m.trial
 	var long uint64
 	for _, n := range t.Counts {
 		if n.AtLeast == 10*time.Microsecond {
@@ -123,5 +131,5 @@ func seen(t *jitterprobe.Trial) Check {
 	if longest.Cause != stall.NoCause {
 		value += ", " + longest.Cause.String()
 	}
-	return c.info(value, "")
+	return info(value, "")
 }

@@ -3,92 +3,89 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"math"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/goprocess"
 )
 
-// noTarget is the one check there is of no target.
-func (m *machine) noTarget() []Check {
-	return []Check{about("target", "").none("no --target")}
-}
-
-// targetCPUs judges which CPUs the target has, and under which quota.
-func (m *machine) targetCPUs() []Check {
-	if m.target == 0 {
-		return m.noTarget()
+// targetChecks judge the process that is watched, noTargetChecks that there is none.
+var (
+	targetChecks = []check{
+		{"target.cpus", "proc/PID/status", targetAffinity},
+		{"target.quota", "proc/PID/cgroup", targetQuota},
+		{"target.threads", "proc/PID/task", targetThreads},
+		{"target.go", "proc/PID/exe", targetGo},
+		{"target.gomaxprocs", "proc/PID/environ", maxProcs},
 	}
-	return []Check{m.targetAffinity(), m.targetQuota()}
-}
+	noTargetChecks = []check{{"target", "", func(*machine, string) Check { return unknown("no --target") }}}
+)
 
-// allowedTo returns the CPUs that the target may use: of its affinity those that
+const onlineFile = "sys/devices/system/cpu/online"
+
+// targetCPUs returns the CPUs that the target may use: of its affinity those that
 // are online. On a machine that more can be added to, the affinity has them already.
-func (m *machine) allowedTo() ([]int, string, error) {
+func (m *machine) targetCPUs() ([]int, string, error) {
 	status, err := m.text(m.targetFile("status"))
 	if err != nil {
 		return nil, "", err
 	}
 	list, _ := field(status, "Cpus_allowed_list")
-	cpus, err := cpuList(list)
-	if online, err := m.cpuListOf("sys/devices/system/cpu/online"); err == nil && len(online) > 0 {
+	cpus, err := parseCPUs(list)
+	if online, err := m.cpuList(onlineFile); err == nil && len(online) > 0 {
 		cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return !slices.Contains(online, cpu) })
 	}
 	return cpus, list, err
 }
 
-func (m *machine) targetAffinity() Check {
-	c := about("target.cpus", m.targetFile("status"))
-	cpus, list, err := m.allowedTo()
+func targetAffinity(m *machine, _ string) Check {
+	cpus, list, err := m.targetCPUs()
 	switch {
 	case err != nil:
-		return c.unread(err)
+		return unread(err)
 	case len(cpus) == 0:
-		return c.none("no Cpus_allowed_list")
+		return unknown("no Cpus_allowed_list")
 	case m.spins() && slices.Contains(cpus, m.cpu):
-		return c.warn(fmt.Sprintf("%s, with the probe's CPU %d", list, m.cpu),
+		return warn(fmt.Sprintf("%s, with the probe's CPU %d", list, m.cpu),
 			"the spinner takes a CPU that the target counts on: taskset the target to the others, or use --mode periodic")
 	}
-	return c.ok(list)
+	return ok(list)
 }
 
 // targetLimit returns the tightest quota that the target runs under.
 func (m *machine) targetLimit() (cgroup.Quota, error) {
-	if _, err := cgroup.Own(m.root, fmt.Sprint(m.target)); errors.Is(err, cgroup.ErrUnseen) {
+	target := fmt.Sprint(m.target)
+	if _, err := cgroup.Own(m.root, target); errors.Is(err, cgroup.ErrUnseen) {
 		return cgroup.Quota{}, err
 	}
-	groups, err := cgroup.Of(m.root, fmt.Sprint(m.target))
+	groups, err := cgroup.Of(m.root, target)
+	if err == nil && len(groups) == 0 {
+		err = errors.New(noCPUController)
+	}
 	if err != nil {
 		return cgroup.Quota{}, err
-	}
-	if len(groups) == 0 {
-		return cgroup.Quota{}, errNoGroup
 	}
 	return cgroup.Tightest(m.root, groups)
 }
 
-var errNoGroup = errors.New("no cgroup with the cpu controller to be seen")
-
-func (m *machine) targetQuota() Check {
-	c := about("target.quota", m.targetFile("cgroup"))
+func targetQuota(m *machine, _ string) Check {
 	q, err := m.targetLimit()
 	switch {
 	case err != nil:
-		return c.unread(err)
+		return unread(err)
 	case q.File == "":
-		return c.ok("none")
+		return ok("none")
 	}
-	c.File = "/" + q.File
-	return c.info(fmt.Sprintf("%.3g CPUs", q.CPUs), "when it is used up every thread stops for the rest of the period, in the middle of a pause too: host.throttled")
+	return info(fmt.Sprintf("%.3g CPUs", q.CPUs), "when it is used up every thread stops for the rest of the period, in the middle of a pause too: host.throttled").in(q.File)
 }
 
 // targetThreads judges how the target's threads are scheduled. A runtime that
 // stops its threads waits for each; one that spins with a higher priority than
 // the one it waits for waits for ever, or for the fair server.
-func (m *machine) targetThreads() []Check {
-	if m.target == 0 {
-		return nil
-	}
-	c := about("target.threads", m.targetFile("task"))
+func targetThreads(m *machine, _ string) Check {
 	all, first := 0, []string{}
 	for i := range m.threads {
 		t := &m.threads[i]
@@ -102,10 +99,81 @@ func (m *machine) targetThreads() []Check {
 	}
 	switch {
 	case all == 0:
-		return []Check{c.none("no threads to be seen")}
+		return unknown("no threads to be seen")
 	case len(first) == 0:
-		return []Check{c.ok(plural(all, "thread") + ", none real-time")}
+		return ok(plural(all, "thread") + ", none real-time")
 	}
-	return []Check{c.warn(fmt.Sprintf("%d of %s: %s", len(first), plural(all, "thread"), few(first)),
-		"real-time threads can invert against the suspension handshake: the collector waits for a thread that gets no CPU while they run; use SCHED_OTHER")}
+	return warn(fmt.Sprintf("%d of %s: %s", len(first), plural(all, "thread"), few(first)),
+		"real-time threads can invert against the suspension handshake: the collector waits for a thread that gets no CPU while they run; use SCHED_OTHER")
+}
+
+// targetGo tells what a Go target was started with.
+func targetGo(m *machine, _ string) Check {
+	p, err := m.process, m.processErr
+	if err != nil {
+		return unread(err)
+	}
+	if p.EnvErr != nil {
+		return unknown(fmt.Sprintf("%s, but its environment: %s", p.Version, why(p.EnvErr)))
+	}
+	value := p.Version
+	if p.Experiment != "" {
+		value += " GOEXPERIMENT=" + fmt.Sprintf("%.60s", p.Experiment)
+	}
+	var set []string
+	for _, name := range goprocess.Variables {
+		if v, is := p.Env[name]; is {
+			set = append(set, fmt.Sprintf("%s=%.60s", name, v))
+		}
+	}
+	if len(set) > 0 {
+		value += ", " + strings.Join(set, " ")
+	}
+	return info(value, "")
+}
+
+// maxProcs judges the target's GOMAXPROCS against its quota, and against the
+// CPU that a spinner takes, of its CPUs or of its quota.
+func maxProcs(m *machine, _ string) Check {
+	p := m.process
+	if m.processErr != nil || p.EnvErr != nil {
+		return Check{} // target.go says so
+	}
+	cpus, _, err := m.targetCPUs()
+	if err != nil || len(cpus) == 0 {
+		return unknown("the CPUs of the target are not known")
+	}
+	// The runtime heeds the quota of its own cgroup, the kernel that of every one.
+	own, ownErr := goprocess.Quota(m.FS, m.target)
+	q, err := m.targetLimit()
+	if _, set := p.SetProcs(); !set && ownErr != nil && p.HeedsQuota() {
+		return unknown("not set, and the quota that it follows from is not known: " + why(ownErr))
+	}
+	n := p.Procs(len(cpus), own)
+	value := fmt.Sprintf("%d as started, %s", n, plural(len(cpus), "CPU"))
+	if q.CPUs > 0 {
+		value += fmt.Sprintf(", quota %.3g", q.CPUs)
+	}
+	shared := q.File != "" && m.spins() && slices.ContainsFunc(m.groups, func(g cgroup.Group) bool { return g.Dir == path.Dir(q.File) })
+	room := math.Ceil(q.CPUs)
+	if shared {
+		room = max(1, math.Floor(q.CPUs-1))
+	}
+	left := len(cpus)
+	if m.spins() && slices.Contains(cpus, m.cpu) {
+		left--
+	}
+	switch {
+	case q.CPUs > 0 && float64(n) > room && shared:
+		return warn(value, fmt.Sprintf("the spinner uses up one CPU of that quota, and the workers of a collection the rest before the period is over: use --mode periodic, run the probe in a cgroup of its own, or set GOMAXPROCS=%.0f", room))
+	case q.CPUs > 0 && float64(n) > room:
+		return warn(value, fmt.Sprintf("the workers of a collection use the quota up at once and are throttled in the midst of it: set GOMAXPROCS=%.0f", room))
+	case n > len(cpus):
+		return warn(value, fmt.Sprintf("a P without a CPU holds up every stop of the world: set GOMAXPROCS=%d", max(left, 1)))
+	case n > left:
+		return warn(value, fmt.Sprintf("the spinner on CPU %d leaves %s for %d Ps: a P without a CPU holds up every stop of the world; set GOMAXPROCS=%d", m.cpu, plural(left, "CPU"), n, max(left, 1)))
+	case err != nil:
+		return info(value, "its quota is not known")
+	}
+	return ok(value)
 }

@@ -59,7 +59,8 @@ func TestMaxProcs(t *testing.T) {
 			if test.procs != "" {
 				p.Env["GOMAXPROCS"] = test.procs
 			}
-			test.want.check(t, m.maxProcs(p))
+			m.process, m.processErr = p, nil
+			test.want.check(t, checkOf(t, m, "target.gomaxprocs"))
 		})
 	}
 }
@@ -92,7 +93,8 @@ func TestMaxProcsHeedsItsOwnCgroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			test.want.check(t, m.maxProcs(&goprocess.Process{Version: "go1.26.8"}))
+			m.process, m.processErr = &goprocess.Process{Version: "go1.26.8"}, nil
+			test.want.check(t, checkOf(t, m, "target.gomaxprocs"))
 		})
 	}
 }

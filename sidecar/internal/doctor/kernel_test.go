@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
@@ -35,8 +36,13 @@ func TestRealtimeOfTheCgroup(t *testing.T) {
 		{"nonsense", v1, both("much\n", "950000\n"), true, verdict{NA, "not a number", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := &machine{root: root{filesOf(test.files...)}, groups: test.groups}
-			test.want.check(t, m.rtGroup(test.realtime))
+			policy := "0"
+			if test.realtime {
+				policy = "1"
+			}
+			files := append(test.files, "proc/self/stat", "1 (a) S"+strings.Repeat(" 0", 37)+" "+policy+"\n")
+			m := &machine{root: root{filesOf(files...)}, groups: test.groups}
+			test.want.check(t, checkOf(t, m, "rt.cgroup"))
 		})
 	}
 }

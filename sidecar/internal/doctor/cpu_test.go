@@ -21,6 +21,20 @@ func (v verdict) check(t *testing.T, c Check) {
 	}
 }
 
+// checkOf returns the result of one check.
+func checkOf(t *testing.T, m *machine, id string) Check {
+	t.Helper()
+	for _, checks := range [][]check{cpuChecks, kernelChecks, memoryChecks, rightsChecks, targetChecks} {
+		for _, c := range checks {
+			if c.id == id {
+				return m.appendChecks(nil, []check{c})[0]
+			}
+		}
+	}
+	t.Fatalf("no check %s", id)
+	return Check{}
+}
+
 // filesOf makes a file system of names and texts in turns.
 func filesOf(list ...string) fstest.MapFS {
 	files := fstest.MapFS{"empty": {}}
@@ -50,7 +64,7 @@ func TestCpusetOfTheCgroup(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			files := filesOf("proc/self/cgroup", test.cgroup, "proc/self/mountinfo", test.mounts, test.file, test.list)
 			m := &machine{root: root{files}, cpu: 3}
-			c := m.cpuset()
+			c := checkOf(t, m, "cpuset.cgroup")
 			test.want.check(t, c)
 			if c.Status != NA && c.File != "/"+test.file {
 				t.Errorf("file: got %s, want /%s", c.File, test.file)
@@ -89,19 +103,22 @@ func TestSiblings(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := filesOf(list, "1,3\n", "proc/stat", test.before, "sys/devices/system/cpu/smt/active", "1\n")
-			m := &machine{root: root{files}, mode: test.mode, cpu: 3, threads: test.threads, tested: test.before != ""}
+			m := &machine{root: root{files}, mode: test.mode, cpu: 3, threads: test.threads}
+			if test.before != "" {
+				m.trial = new(jitterprobe.Trial)
+			}
 			if test.target != "" {
 				m.target = 77
 				files["proc/77/status"] = &fstest.MapFile{Data: []byte("Cpus_allowed_list:\t" + test.target + "\n")}
 			}
-			m.begin()
+			m.before = m.count()
 			files["proc/stat"] = &fstest.MapFile{Data: []byte(test.after)}
-			m.end()
-			test.want.check(t, m.siblings())
+			m.after = m.count()
+			test.want.check(t, checkOf(t, m, "cpu.siblings"))
 		})
 	}
 	off := &machine{root: root{filesOf(list, "3\n", "sys/devices/system/cpu/smt/active", "0\n")}, cpu: 3}
-	verdict{OK, "none, SMT is off", ""}.check(t, off.siblings())
+	verdict{OK, "none, SMT is off", ""}.check(t, checkOf(t, off, "cpu.siblings"))
 }
 
 // TestNodeOfTheProbe: its memory belongs on the node of its CPU.
@@ -125,7 +142,7 @@ func TestNodeOfTheProbe(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &machine{root: root{filesOf(test.files...)}, cpu: 3, allowed: test.allowed, status: "Mems_allowed_list:\t" + test.memory + "\n"}
-			test.want.check(t, m.node())
+			test.want.check(t, checkOf(t, m, "numa.node"))
 		})
 	}
 }
