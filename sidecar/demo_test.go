@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
+	"github.com/otelgc/otelgc/stall"
 )
 
 func runDemo(t *testing.T, environment []string, args ...string) blame.Document {
@@ -55,9 +56,9 @@ func checkDemo(t *testing.T, d *blame.Document) {
 	requests := 0
 	for _, a := range d.Attribution {
 		requests += a.Requests
-		checkSum(t, a.Bucket+" "+a.Fidelity, a.Share)
+		checkSum(t, a.Bucket+" "+a.Fidelity.String(), a.Share)
 		if a.Affected > 0 {
-			checkSum(t, a.Bucket+" "+a.Fidelity+", affected", a.AffectedShare)
+			checkSum(t, a.Bucket+" "+a.Fidelity.String()+", affected", a.AffectedShare)
 		}
 		if a.One+a.Several != a.Affected || a.FullBlocking > 0 || a.OneStop > 0 {
 			t.Errorf("%s: %d affected, by one %d, by several %d, by a full blocking one %d, by two in one stop %d, want the first to be the sum and the last none",
@@ -92,7 +93,7 @@ func TestDemo(t *testing.T) {
 	if d.Collections == 0 {
 		t.Error("no collection")
 	}
-	if has := d.Latency.P999 != nil; has != (d.Requests >= blame.MinForP999) {
+	if has := !d.Latency.P999.IsZero(); has != (d.Requests >= blame.MinForP999) {
 		t.Errorf("p99.9 of %d requests: %v", d.Requests, has)
 	}
 }
@@ -105,7 +106,7 @@ func TestDemoWatchedExactly(t *testing.T) {
 	covered, paused := 0.0, false
 	for _, a := range d.Attribution {
 		covered += a.Coverage * float64(a.Requests) / float64(d.Requests)
-		paused = paused || a.Fidelity == "exact" && a.Share["gc.pause"] > 0
+		paused = paused || a.Fidelity == stall.Exact && a.Share["gc.pause"] > 0
 	}
 	if stood := onlooker(); stood > standstill && (covered <= 0.8 || !paused) {
 		t.Skipf("skipped: covered for %.0f %%, a pause charged in fidelity exact: %v, and who only looked on stood still for %.0f %% of the time", 100*covered, paused, 100*stood)
@@ -140,7 +141,7 @@ func TestDemoWithoutGC(t *testing.T) {
 	}
 	for _, a := range d.Attribution {
 		for cause := range a.Share {
-			if isGC(cause) || cause == "sched.gc" {
+			if strings.HasPrefix(cause, "gc.") || cause == "sched.gc" {
 				t.Errorf("%s is charged with %v to %s, though nothing was collected", a.Bucket, a.Share[cause], cause)
 			}
 		}
@@ -152,8 +153,6 @@ func TestDemoWithoutGC(t *testing.T) {
 		t.Errorf("affected by GC: %+v", *d.Affected)
 	}
 }
-
-func isGC(cause string) bool { return strings.HasPrefix(cause, "gc.") }
 
 // TestDemoWithAWrongBudget does not begin, and says why in one line.
 func TestDemoWithAWrongBudget(t *testing.T) {

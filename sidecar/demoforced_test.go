@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // TestDemoForcedGC: the collector is first among what stalled the requests that
@@ -22,17 +23,17 @@ func TestDemoForcedGC(t *testing.T) {
 	stood := onlooker()
 	idle, others := machine(ended)
 	a := d.Affected
-	if d.Collections == 0 || a == nil || a.Fidelity != "exact" {
+	if d.Collections == 0 || a == nil || a.Fidelity != stall.Exact {
 		t.Fatalf("%d collections, and affected by them: %+v, want requests in fidelity exact", d.Collections, a)
 	}
-	if !slices.ContainsFunc(a.Stalls, isGC) || a.FirstStall != a.Stalls[0] || !slices.IsSortedFunc(a.Stalls, func(x, y string) int { return cmp.Compare(a.Share[y], a.Share[x]) }) {
-		t.Errorf("%s is first of %q, want one of gc among them, and the most first: %v", a.FirstStall, a.Stalls, a.Share)
+	if !slices.ContainsFunc(a.Stalls, stall.Cause.IsGC) || a.FirstStall != a.Stalls[0] || !slices.IsSortedFunc(a.Stalls, func(x, y stall.Cause) int { return cmp.Compare(a.Share[y.String()], a.Share[x.String()]) }) {
+		t.Errorf("%s is first of %v, want one of gc among them, and the most first: %v", a.FirstStall, a.Stalls, a.Share)
 	}
 	switch {
-	case isGC(a.FirstStall) || a.FirstStall == "sched.gc":
-	case a.FirstStall == "sched" && others > alone:
+	case a.FirstStall.IsGC() || a.FirstStall == stall.SchedGC:
+	case a.FirstStall == stall.Sched && others > alone:
 		t.Logf("sched is first: other programs had %.0f %% of the machine's time", 100*others)
-	case !isGC(a.FirstStall) && stood > standstill:
+	case !a.FirstStall.IsGC() && stood > standstill:
 		t.Logf("%s is first: who only looked on stood still for %.0f %% of the time", a.FirstStall, 100*stood)
 	default:
 		t.Errorf("%s is first among the stalls of the %d requests that the collector delayed, others had %.0f %% of the machine's time, and who only looked on stood still for %.0f %%: %v; %q",

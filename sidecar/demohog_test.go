@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 func TestDemoHog(t *testing.T) {
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1"}, "--duration", "3s", "--rate", "300", "--inject", "cpu-hog")
-	if len(d.Stalls) == 0 || isGC(d.Stalls[0]) {
-		t.Errorf("stalls of a service whose CPUs were taken away: %q, want one first that is not the collector's: %q", d.Stalls, d.Blame)
+	if len(d.Stalls) == 0 || d.Stalls[0].IsGC() {
+		t.Errorf("stalls of a service whose CPUs were taken away: %v, want one first that is not the collector's: %q", d.Stalls, d.Blame)
 	}
 	if i := d.Injected; i == nil || i.What != "cpu-hog" {
 		t.Errorf("injected: %+v, want cpu-hog", i)
@@ -22,18 +24,18 @@ func TestDemoSlowed(t *testing.T) {
 	onlooker := onlook(t)
 	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=10"}, "--duration", "12s", "--rate", "400", "--live-heap", "1MiB", "--inject", "cpu-hog")
 	stood := onlooker()
-	if machine, _ := d.Setup["machine"].(string); !strings.Contains(machine, "is followed") {
+	if machine := d.Setup["machine"]; !strings.Contains(machine, "is followed") {
 		t.Skipf("skipped: the service's threads cannot be followed here: %q; notes: %q", machine, d.Notes)
 	}
 	s := d.Slowed
-	if s == nil || s.StolenCPU == 0 || !strings.Contains(s.Longest, "without a CPU") {
+	if s.StolenCPU == 0 || !strings.Contains(s.Longest, "without a CPU") {
 		t.Errorf("of %d collections beside a hog the machine made %+v long, want some, by stolen CPU", d.Collections, s)
 	}
 	switch {
-	case d.Stalls[0] == "host.preempted":
-	case slices.Contains(d.Stalls, "host.preempted") && stood > standstill:
-		t.Logf("stalls %q: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
+	case d.Stalls[0] == stall.HostPreempted:
+	case slices.Contains(d.Stalls, stall.HostPreempted) && stood > standstill:
+		t.Logf("stalls %v: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
 	default:
-		t.Errorf("stalls %q, want host.preempted first: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
+		t.Errorf("stalls %v, want host.preempted first: who only looked on stood still for %.0f %% of the time", d.Stalls, 100*stood)
 	}
 }

@@ -3,6 +3,7 @@ package blame
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -13,64 +14,72 @@ const Schema = "otelgc.demo/1"
 // Document is the JSON document of the demo. What does not exist is absent.
 // Durations are nanoseconds.
 type Document struct {
-	Schema         string         `json:"schema"`
-	Requests       int            `json:"requests"`
-	Collections    uint64         `json:"collections"`
-	RuntimeCycles  uint64         `json:"runtime_cycles"`   // as the runtime counted over the same time
-	Slowed         *slowed.Tally  `json:"slowed,omitempty"` // collections that the machine made pause long; absent if none
-	Gaps           uint64         `json:"gaps"`             // of the probe beside the service
-	Latency        LatencyJSON    `json:"latency"`
-	GapAttribution GapsJSON       `json:"gap_attribution"`
-	Attribution    []Attribution  `json:"attribution"`
-	Stalls         []string       `json:"stalls"`             // of all requests, the most first, queue not among them
-	Affected       *Affected      `json:"affected,omitempty"` // absent if garbage collection delayed nobody
-	GCMatters      []MatterJSON   `json:"gc_matters"`
-	Injected       *InjectedJSON  `json:"injected,omitempty"`  // absent if nothing was
-	Unmatched      int            `json:"unmatched,omitempty"` // requests without an account: all unseen
-	Errors         int            `json:"errors"`
-	Blame          []string       `json:"blame"`
-	Notes          []string       `json:"notes,omitempty"`
-	Setup          map[string]any `json:"setup,omitempty"`
+	Schema         string            `json:"schema"`
+	Requests       int               `json:"requests"`
+	Collections    uint64            `json:"collections"`
+	RuntimeCycles  uint64            `json:"runtime_cycles"`  // as the runtime counted over the same time
+	Slowed         slowed.Tally      `json:"slowed,omitzero"` // collections that the machine made pause long; absent if none
+	Gaps           uint64            `json:"gaps"`            // of the probe beside the service
+	Latency        Latency           `json:"latency"`
+	GapAttribution Inside            `json:"gap_attribution"`
+	Attribution    []Attribution     `json:"attribution"`
+	Stalls         []stall.Cause     `json:"stalls"`             // of all requests, the most first, queue not among them
+	Affected       *Affected         `json:"affected,omitempty"` // absent if garbage collection delayed nobody
+	GCMatters      []Matter          `json:"gc_matters"`
+	Injected       *InjectedJSON     `json:"injected,omitempty"`  // absent if nothing was
+	Unmatched      int               `json:"unmatched,omitempty"` // requests without an account: all unseen
+	Errors         int               `json:"errors"`
+	Blame          []string          `json:"blame"`
+	Notes          []string          `json:"notes,omitempty"`
+	Setup          map[string]string `json:"setup,omitempty"`
 }
 
-// LatencyJSON holds percentiles from the intended start, in nanoseconds.
-type LatencyJSON struct {
-	P50  time.Duration  `json:"p50"`
-	P90  time.Duration  `json:"p90"`
-	P99  time.Duration  `json:"p99"`
-	P999 *time.Duration `json:"p999,omitempty"` // absent below 10,000 requests
-	Max  time.Duration  `json:"max"`
-}
-
-// GapsJSON counts the gaps of the probe in the service's process.
-type GapsJSON struct {
-	Over50us   int `json:"over_50us"`
-	GC         int `json:"gc"`
-	Other      int `json:"other"`
-	Coincident int `json:"coincident"`
+// Attribution is one band in one fidelity. Every share sums to 1.
+type Attribution struct {
+	Bucket   string         `json:"bucket"`
+	Fidelity stall.Fidelity `json:"fidelity"`
+	Requests int            `json:"requests"`
+	Affected int            `json:"affected"`
+	// One, Several, FullBlocking and OneStop are the affected requests that one
+	// collection delayed, more than one, a full blocking one, and two that shared
+	// one stop.
+	One          int `json:"one_collection"`
+	Several      int `json:"several_collections"`
+	FullBlocking int `json:"full_blocking"`
+	OneStop      int `json:"two_in_one_stop"`
+	// GCShare is what garbage collection had of the time of all requests of the
+	// row, GCShareAffected of the affected ones; sched.gc is in neither.
+	GCShare         float64 `json:"gc_share"`
+	GCShareAffected float64 `json:"gc_share_affected"`
+	// QueueDuringGC is the part of the time charged to queue in which a collection
+	// was under way, at most, as a fraction of the row's time, and ArrivedDuringGC
+	// the requests that arrived during one: what chance would give. Both are known
+	// of fidelity exact only.
+	QueueDuringGC   float64            `json:"queue_during_gc"`
+	ArrivedDuringGC int                `json:"arrived_during_gc"`
+	Coverage        float64            `json:"coverage"`
+	Share           map[string]float64 `json:"share"`
+	// AffectedShare is the same of the affected requests alone.
+	AffectedShare map[string]float64 `json:"affected_share,omitempty"`
+	// Stalls is what stalled the requests, the most first, AffectedStalls the same
+	// of the affected ones, and FirstStall the first of these. Queue is not among
+	// them: it is what is left of the way to the handler and back.
+	Stalls         []stall.Cause           `json:"stalls,omitempty"`
+	AffectedStalls []stall.Cause           `json:"affected_stalls,omitempty"`
+	FirstStall     stall.Cause             `json:"first_stall,omitempty"`
+	HostDuring     map[stall.Cause]float64 `json:"host_during,omitempty"`
+	Coincident     map[stall.Cause]float64 `json:"coincident,omitempty"`
 }
 
 // Affected is the requests of all bands that garbage collection delayed, in the
 // better fidelity of those in which there are any.
 type Affected struct {
-	Fidelity   string   `json:"fidelity"`
-	Requests   int      `json:"requests"`
-	FirstStall string   `json:"first_stall"`
-	Stalls     []string `json:"stalls"` // the most first, queue not among them
+	Fidelity   stall.Fidelity `json:"fidelity"`
+	Requests   int            `json:"requests"`
+	FirstStall stall.Cause    `json:"first_stall"`
+	Stalls     []stall.Cause  `json:"stalls"` // the most first, queue not among them
 	// Share is whose their time was. It sums to 1.
 	Share map[string]float64 `json:"share"`
-}
-
-// MatterJSON says whether garbage collection had a tenth or more of the time of
-// the requests above a percentile.
-type MatterJSON struct {
-	Above    string  `json:"above"`
-	Requests int     `json:"requests"`
-	Matters  string  `json:"matters"` // yes, no or unknown
-	Least    float64 `json:"gc_share_least"`
-	Most     float64 `json:"gc_share_most"`
-	Sched    float64 `json:"sched_gc"`        // in neither
-	Hidden   float64 `json:"queue_per_cycle"` // queue in which sched.gc does not show
 }
 
 // InjectedJSON is what was done to the service on purpose.
@@ -82,62 +91,90 @@ type InjectedJSON struct {
 
 // Document returns the report as a JSON document.
 func (r *Report) Document() Document {
-	l, all := r.Judgement.Latency, r.all()
+	j := &r.Judgement
+	all := j.sum(ToP50)
 	d := Document{
 		Schema: Schema, Requests: r.Requests, Errors: r.Errors, Unmatched: r.Unmatched,
-		Collections: r.GC.Cycles, RuntimeCycles: r.GC.RuntimeCycles, Gaps: r.Outside.Gaps,
-		Latency: LatencyJSON{P50: l.P50, P90: l.P90, P99: l.P99, Max: l.Max},
-		GapAttribution: GapsJSON{
-			Over50us: r.Inside.Over50us, GC: r.Inside.GC,
-			Other: r.Inside.Other, Coincident: r.Inside.Coincident,
-		},
-		Attribution: []Attribution{},
-		Stalls:      names(stallsOf(&all.Share)),
-		Affected:    r.Judgement.affected(),
-		GCMatters:   []MatterJSON{},
-		Blame:       r.Sentences(),
-		Notes:       r.notes(),
+		Collections: r.GC.Cycles, RuntimeCycles: r.GC.RuntimeCycles, Slowed: r.GC.Slowed, Gaps: r.Outside.Gaps,
+		Latency: j.Latency, GapAttribution: r.Inside, Attribution: []Attribution{},
+		Stalls: stallsOf(&all.Share), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{},
 	}
-	if r.GC.Slowed != (slowed.Tally{}) {
-		d.Slowed = &r.GC.Slowed
+	for i := range j.Rows {
+		d.Attribution = append(d.Attribution, j.Rows[i].attribution())
 	}
-	if l.HasP999 {
-		d.Latency.P999 = &l.P999
-	}
-	for _, m := range r.Judgement.byPercentile() {
-		d.GCMatters = append(d.GCMatters, MatterJSON{m.above, m.requests, m.verdict().String(), m.least, m.most, m.sched, m.hidden})
-	}
-	for i := range r.Judgement.Rows {
-		d.Attribution = append(d.Attribution, r.Judgement.Rows[i].attribution())
+	if t, fidelity := j.delayed(); t.Affected > 0 {
+		stalls := stallsOf(&t.AffectedShare)
+		d.Affected = &Affected{fidelity, t.Affected, stalls[0], stalls, shares(&t.AffectedShare, t.AffectedGenerator)}
 	}
 	if i := &r.Injected; i.What != "" {
-		d.Injected = &InjectedJSON{i.What, i.Times, 0}
+		d.Injected = &InjectedJSON{What: i.What, Times: i.Times}
 		if i.Times > 0 {
 			d.Injected.PerSecond = i.PerSecond()
 		}
 	}
 	for _, line := range r.Setup {
-		if d.Setup == nil {
-			d.Setup = map[string]any{}
-		}
 		d.Setup[line.Title] = line.Text
 	}
 	return d
 }
 
-func (j *Judgement) affected() *Affected {
-	t, fidelity := j.delayed()
-	if t.Affected == 0 {
-		return nil
+func (row *Row) attribution() Attribution {
+	a := Attribution{
+		Bucket: bands[row.Band].name, Fidelity: row.Fidelity,
+		Requests: row.Requests, Affected: row.Affected,
+		One: row.Affected - row.Several, Several: row.Several, FullBlocking: row.FullBlocking, OneStop: row.OneStop,
+		QueueDuringGC: row.Of(row.QueueDuringGC), ArrivedDuringGC: row.ArrivedDuringGC,
+		Coverage:   row.Coverage(),
+		Share:      shares(&row.Share, row.Generator),
+		Stalls:     stallsOf(&row.Share),
+		HostDuring: fractions(&row.Share.HostDuring, row.Share.Total),
+		Coincident: fractions(&row.Share.Coincident, row.Share.Total),
 	}
-	stalls := names(stallsOf(&t.AffectedShare))
-	return &Affected{fidelity.String(), t.Affected, stalls[0], stalls, whole(&t.AffectedShare, t.AffectedGenerator)}
+	a.GCShare, a.GCShareAffected = row.GCShare()
+	if row.Affected > 0 {
+		a.AffectedShare = shares(&row.AffectedShare, row.AffectedGenerator)
+		a.AffectedStalls = stallsOf(&row.AffectedShare)
+		a.FirstStall = a.AffectedStalls[0]
+	}
+	return a
 }
 
-func names(causes []stall.Cause) []string {
-	all := make([]string, len(causes))
-	for i, c := range causes {
-		all[i] = c.String()
+// shares returns what everybody had of s, the load generator too, as fractions that
+// sum to 1.
+func shares(s *stall.Share, generator time.Duration) map[string]float64 {
+	m := map[string]float64{}
+	for _, p := range parts(s, generator) {
+		m[p.name] = ratio(p.d, s.Total)
 	}
-	return all
+	return m
+}
+
+// part is what somebody had of a time.
+type part struct {
+	name string
+	d    time.Duration
+}
+
+// parts returns who had something of s.
+func parts(s *stall.Share, generator time.Duration) (list []part) {
+	if generator > 0 {
+		list = append(list, part{"generator", generator})
+	}
+	for i := range semconv.NumOwners { // what is left over first
+		o := (semconv.App + i) % semconv.NumOwners
+		if d := *o.Part(s); d > 0 {
+			list = append(list, part{o.String(), d})
+		}
+	}
+	return list
+}
+
+func fractions(list *[stall.NumCauses]time.Duration, of time.Duration) map[stall.Cause]float64 {
+	m := map[stall.Cause]float64{}
+	for c := range stall.NumCauses {
+		if list[c] > 0 {
+			m[c] = ratio(list[c], of)
+		}
+	}
+	return m
 }

@@ -36,7 +36,7 @@ func fields(t reflect.Type) (names []string) {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "schema" {
+		if name != "schema" && name != "-" {
 			names = append(names, name)
 		}
 		names = append(names, fields(f.Type)...)

@@ -1,12 +1,23 @@
 package blame
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
+)
+
+// much is the fraction of a time from which on it is worth a word: unseen time, the
+// queue, the load generator's own part, the gaps of the probe outside, and what
+// garbage collection has to have to matter. From mostUnseen on nobody is named.
+const (
+	much       = 0.10
+	mostUnseen = 0.50
 )
 
 // Sentences says in three sentences what a person would say of the report: who
@@ -20,69 +31,97 @@ func (r *Report) Sentences() []string {
 	return []string{r.blame(), r.collector(), r.machine()}
 }
 
-// muchUnseen is the fraction from which on unseen time is part of the sentence,
-// mostUnseen the one from which on there is nobody to name.
-const (
-	muchUnseen = 0.10
-	mostUnseen = 0.50
-)
-
-func (r *Report) blame() string {
-	t, cycle := r.tail()
-	whose := fmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), textfmt.Length(r.Judgement.Latency.P99))
-	unseen := t.Of(t.Share.Unseen)
-	first, second := t.leaders()
-	had := func(p *party) string { return bound(t.Of(p.of(&t)), p.bounded(&cycle)) }
-	doubt := t.doubt(first, nil, &cycle)
-	var s string
-	switch {
-	case first == nil || unseen >= mostUnseen:
-		s = fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
-		if first != nil {
-			went := "went to"
-			if first.loose(&cycle) > 0 {
-				went = "may have gone to"
-			}
-			s += fmt.Sprintf(", and of the rest the most, %s, %s %s", had(first), went, first.name(&t.Share))
-		}
-		return s + r.garbage(&t, &cycle) + "."
-	default:
-		s = fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s",
-			perhaps(doubt), first.name(&t.Share), had(first), whose, doubt)
-	}
-	if second != nil && t.Of(second.of(&t)) >= 0.05 {
-		next := ""
-		if doubt == "" { // else all is perhaps
-			next = perhaps(t.doubt(second, first, &cycle))
-		}
-		s += fmt.Sprintf("; next %s%s, with %s", next, second.name(&t.Share), had(second))
-	}
-	if unseen >= muchUnseen && !strings.Contains(doubt, "unseen") {
-		s += fmt.Sprintf("; %s was unseen", percent(unseen))
-	}
-	return s + r.garbage(&t, &cycle) + "."
+// party is one who can have time: a cause, a group of causes, or what is left
+// over. The printed table has a column for each that had any.
+type party struct {
+	top, head string // the two lines of the column's title
+	says      string // in a sentence
+	// atMost says that in fidelity cycle what it is charged with cost the requests
+	// that much at most.
+	atMost bool
+	owners []semconv.Owner // none for the load generator
 }
 
-// garbage says what the collector had of the tally's time: what was unseen may have
-// been its, too, if it ran.
-func (r *Report) garbage(t, cycle *Tally) string {
-	least := t.Of(t.Share.GC() - cycle.Share.GC())
-	most := t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain)
-	if most <= 0 || r.GC.Cycles == 0 && t.Share.GC() == 0 {
-		return "; garbage collection had none of it"
+// parties lists them in the order of precedence. Together they have all of a
+// share's time.
+var parties = []party{
+	{"gc", "pause", "pauses of the garbage collector", true, owners(stall.GCPause)},
+	{"gc", "assist", "marking for the garbage collector (assist)", true, owners(stall.GCAssist)},
+	{"gc", "sweep", "sweeping for the garbage collector", true, owners(stall.GCSweep)},
+	{"gc", "wait", "waiting for a phase of the garbage collector to end", true, owners(stall.GCWait)},
+	{"sched", "gc", "waiting for a CPU while the garbage collector worked (an upper bound)", false, owners(stall.SchedGC)},
+	{"", "sched", "waiting for a CPU (the Go scheduler)", false, owners(stall.Sched)},
+	{"run-", "time", "stops of the runtime that were not for garbage collection", true, owners(stall.RuntimeSuspension, stall.RuntimeUnknown)},
+	{"", "host", "the machine", false, owners(hostCauses...)},
+	{"", "queue", "the way to the handler and back (queue: a connection, the kernel or a CPU was busy)", false, owners(stall.Queue)},
+	{"load", "gen", "the load generator, which is no part of the service (it sent the request late, or read the answer late)", false, nil},
+	{"", "app", "the program itself", false, []semconv.Owner{semconv.App}},
+	{"app/", "host", "the program or the machine (nobody watched which)", false, []semconv.Owner{semconv.AppOrHost}},
+	{"un-", "certain", "something that the clocks cannot decide", false, []semconv.Owner{semconv.Uncertain}},
+	{"un-", "seen", "something that nobody watched", false, []semconv.Owner{semconv.Unseen}},
+}
+
+func owners(causes ...stall.Cause) (list []semconv.Owner) {
+	for _, c := range causes {
+		list = append(list, semconv.Owner(c))
 	}
-	return "; garbage collection had " + between(least, most)
+	return list
+}
+
+// of returns what p had of t.
+func (p *party) of(t *Tally) (sum time.Duration) {
+	if len(p.owners) == 0 {
+		return t.Generator
+	}
+	for _, o := range p.owners {
+		sum += *o.Part(&t.Share)
+	}
+	return sum
+}
+
+// nobody reports whether the time of p is that of which it is not known whose it is.
+func (p *party) nobody() bool { return p.top == "un-" }
+
+// name says who it is in a sentence about s.
+func (p *party) name(s *stall.Share) string {
+	if p.top+p.head == "host" {
+		return p.says + machineMost(s)
+	}
+	return p.says
+}
+
+// slow is the tally of the requests above p99, and cycle that of those of them that
+// were watched per cycle only.
+type slow struct {
+	Tally
+	cycle Tally
+}
+
+func (j *Judgement) slow() *slow { return &slow{j.sum(tail), j.sum(tail, stall.Cycle)} }
+
+// loose returns the part of p's time that is a bound only.
+func (t *slow) loose(p *party) time.Duration {
+	if !p.atMost {
+		return 0
+	}
+	return p.of(&t.cycle)
+}
+
+// had says what p had: an upper bound if some of it is one, and no time that is
+// uncertain may be more of it.
+func (t *slow) had(p *party) string {
+	return bound(t.Of(p.of(&t.Tally)), t.loose(p) > 0 && t.cycle.Share.Uncertain == 0)
 }
 
 // leaders returns the two who had the most time, unseen apart; nil for nobody.
-func (t *Tally) leaders() (first, second *party) {
+func (t *slow) leaders() (first, second *party) {
 	var most, next time.Duration
 	for i := range parties {
 		p := &parties[i]
 		if p.head == "seen" {
 			continue
 		}
-		switch d := p.of(t); {
+		switch d := p.of(&t.Tally); {
 		case d > most:
 			first, second, most, next = p, first, d, most
 		case d > next:
@@ -90,6 +129,100 @@ func (t *Tally) leaders() (first, second *party) {
 		}
 	}
 	return first, second
+}
+
+// doubt says why p need not have had more time than everybody else but ahead, who is
+// before it (nil for nobody): time of which a bound only is known may be another's,
+// and so may what was unseen or is uncertain. It is empty if there is none.
+func (t *slow) doubt(p, ahead *party) string {
+	if p == nil {
+		return ""
+	}
+	open := t.Share.Unseen + t.Share.Uncertain
+	is := "was unseen or is uncertain"
+	switch {
+	case t.Share.Uncertain == 0 || p.nobody():
+		is = "was unseen"
+	case t.Share.Unseen == 0:
+		is = "is uncertain"
+	}
+	if p.nobody() {
+		open -= p.of(&t.Tally) // that is who is named
+	}
+	switch {
+	case !t.leads(p, ahead, 0):
+		return ": of requests watched per cycle it is known what stops fell into them, not what held them up"
+	case !t.leads(p, ahead, open):
+		return fmt.Sprintf(": %s %s, and may be another's", percent(t.Of(open)), is)
+	}
+	return ""
+}
+
+// leads reports whether p had as much time as anybody else but ahead, even if none of
+// what is a bound only was its, but all of it, and the open time, was the other's.
+func (t *slow) leads(p, ahead *party, open time.Duration) bool {
+	for i := range parties {
+		open += t.loose(&parties[i])
+	}
+	for i := range parties {
+		q := &parties[i]
+		if q == p || q == ahead || q.nobody() {
+			continue
+		}
+		if p.of(&t.Tally)-t.loose(p) < q.of(&t.Tally)+open-t.loose(q) {
+			return false
+		}
+	}
+	return true
+}
+
+// perhaps is the word before who is named in doubt.
+func perhaps(doubt string) string {
+	if doubt == "" {
+		return ""
+	}
+	return "perhaps "
+}
+
+func (r *Report) blame() string {
+	t := r.Judgement.slow()
+	whose := fmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), textfmt.Length(r.Judgement.Latency.P99))
+	unseen := t.Of(t.Share.Unseen)
+	first, second := t.leaders()
+	if first == nil || unseen >= mostUnseen {
+		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
+		if first != nil {
+			went := "went to"
+			if t.loose(first) > 0 {
+				went = "may have gone to"
+			}
+			s += fmt.Sprintf(", and of the rest the most, %s, %s %s", t.had(first), went, first.name(&t.Share))
+		}
+		return s + r.garbage(t) + "."
+	}
+	doubt := t.doubt(first, nil)
+	s := fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s", perhaps(doubt), first.name(&t.Share), t.had(first), whose, doubt)
+	if second != nil && t.Of(second.of(&t.Tally)) >= 0.05 {
+		next := ""
+		if doubt == "" { // else all is perhaps
+			next = perhaps(t.doubt(second, first))
+		}
+		s += fmt.Sprintf("; next %s%s, with %s", next, second.name(&t.Share), t.had(second))
+	}
+	if unseen >= much && !strings.Contains(doubt, "unseen") {
+		s += fmt.Sprintf("; %s was unseen", percent(unseen))
+	}
+	return s + r.garbage(t) + "."
+}
+
+// garbage says what the collector had of the time of slow requests: what was unseen
+// may have been its, too, if it ran.
+func (r *Report) garbage(t *slow) string {
+	most := t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain)
+	if most <= 0 || r.GC.Cycles == 0 && t.Share.GC() == 0 {
+		return "; garbage collection had none of it"
+	}
+	return "; garbage collection had " + between(t.Of(t.Share.GC()-t.cycle.Share.GC()), most)
 }
 
 func (r *Report) collector() string {
@@ -105,47 +238,291 @@ func (r *Report) collector() string {
 // watched exactly: of the others the pauses that are certain alone are known, and not
 // who marked or swept for it.
 func (j *Judgement) reached() string {
-	exact := func(r *Row) bool { return r.Fidelity == stall.Exact }
-	all, seen := j.sum(func(*Row) bool { return true }), j.sum(exact)
-	tail, tailSeen := j.sum(func(r *Row) bool { return r.Band.Tail() }), j.sum(func(r *Row) bool { return exact(r) && r.Band.Tail() })
-	of := func(t *Tally) string { return percent(fraction(t.Affected, t.Requests)) }
+	all, exact, slow, slowExact := j.sum(ToP50), j.sum(ToP50, stall.Exact), j.sum(tail), j.sum(tail, stall.Exact)
+	of := func(t *Tally) string { return percent(ratio(t.Affected, t.Requests)) }
 	switch {
-	case seen.Requests == 0:
-		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them nobody watched.", of(&all), of(&tail))
-	case seen.Requests == all.Requests:
-		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&tail))
-	case tailSeen.Requests == 0:
-		return fmt.Sprintf("It cost time in %s of the %s watched exactly; none of them is above p99.", of(&seen), textfmt.Many(seen.Requests, "request"))
+	case exact.Requests == 0:
+		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them nobody watched.", of(&all), of(&slow))
+	case exact.Requests == all.Requests:
+		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&slow))
 	}
-	return fmt.Sprintf("It cost time in %s of the %s watched exactly; above p99 in %s of %s.",
-		of(&seen), textfmt.Many(seen.Requests, "request"), of(&tailSeen), textfmt.Count(tailSeen.Requests))
+	s := fmt.Sprintf("It cost time in %s of the %s watched exactly; ", of(&exact), textfmt.Many(exact.Requests, "request"))
+	if slowExact.Requests == 0 {
+		return s + "none of them is above p99."
+	}
+	return s + fmt.Sprintf("above p99 in %s of %s.", of(&slowExact), textfmt.Count(slowExact.Requests))
 }
 
-// muchQueue is the share of the slow requests' time from which on it is said
-// whether the collector worked meanwhile.
-const muchQueue = 0.10
+// Matter says whether garbage collection had a tenth or more of the time of the
+// requests above a percentile.
+type Matter struct {
+	Above    string `json:"above"`
+	Requests int    `json:"requests"`
+	Matters  string `json:"matters"` // yes, no, or unknown: too much of the time was not watched
+	// Least and Most bound its share of their time: at the least what was charged
+	// in fidelity exact, at the most all that was charged, was unseen or is
+	// uncertain.
+	Least float64 `json:"gc_share_least"`
+	Most  float64 `json:"gc_share_most"`
+	// Sched is the share of waiting for a CPU while the collector worked. It is an
+	// upper bound and part of neither, but without it the collector is not innocent.
+	Sched float64 `json:"sched_gc"`
+	// Hidden is the share of queue that was watched per cycle only: sched.gc
+	// does not show in it.
+	Hidden float64 `json:"queue_per_cycle"`
+}
+
+// byPercentile returns what garbage collection had above each percentile that
+// there is, from p50 up.
+func (j *Judgement) byPercentile() []Matter {
+	all := []Matter{}
+	for i, name := range []string{"p50", "p90", "p99", "p99.9"} {
+		from := P50ToP90 + Band(i)
+		if from == AboveP999 && j.Latency.P999.IsZero() {
+			break
+		}
+		t, exact := j.sum(from), j.sum(from, stall.Exact)
+		if t.Requests == 0 {
+			continue
+		}
+		m := Matter{
+			Above: name, Requests: t.Requests, Matters: "unknown",
+			Least:  t.Of(exact.Share.GC()),
+			Most:   t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain),
+			Sched:  t.Of(t.Share.Charged[stall.SchedGC]),
+			Hidden: t.Of(t.Share.Charged[stall.Queue] - exact.Share.Charged[stall.Queue]),
+		}
+		switch {
+		case m.Least >= much:
+			m.Matters = "yes"
+		case m.Most+m.Sched+m.Hidden < much:
+			m.Matters = "no"
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// mattersFor says for which of the two highest percentiles garbage collection
+// matters.
+func (j *Judgement) mattersFor() string {
+	all := j.byPercentile()
+	all = all[max(0, len(all)-2):]
+	slices.Reverse(all)
+	if len(all) == 0 {
+		return ""
+	}
+	by := map[string][]string{}
+	sched, hidden := 0.0, 0.0
+	for _, m := range all {
+		by[m.Matters] = append(by[m.Matters], m.Above)
+		sched, hidden = max(sched, m.Sched), max(hidden, m.Hidden)
+	}
+	yes, no, open := by["yes"], by["no"], by["unknown"]
+	var s string
+	switch {
+	case len(yes) > 0 && len(no) > 0:
+		s = "GC matters for " + yes[0] + " but not for " + no[0]
+	case len(yes) > 0:
+		s = "GC matters for " + strings.Join(yes, " and ")
+	case len(no) > 1:
+		s = "GC matters neither for " + strings.Join(no, " nor for ")
+	case len(no) > 0:
+		s = "GC does not matter for " + no[0]
+	}
+	if len(open) > 0 {
+		if s == "" {
+			s = "Whether GC matters for "
+		} else {
+			s += ", and whether it does for "
+		}
+		s += strings.Join(open, " or ") + " cannot be told"
+	}
+	s += ": it had " + sharesAbove(all)
+	if sched >= much {
+		s += fmt.Sprintf("; waiting for a CPU while it worked had %s, which may be its doing", upTo(sched))
+	}
+	if hidden >= much && len(open) > 0 {
+		s += fmt.Sprintf("; %s was queue watched per cycle only, in which a wait for it does not show: run with OTELGC_EXACT_BUDGET=1", upTo(hidden))
+	}
+	return s + "."
+}
+
+// sharesAbove writes what garbage collection had above one percentile, or two.
+func sharesAbove(all []Matter) string {
+	const of = " of the requests' time above "
+	first, last := &all[0], &all[len(all)-1]
+	text := between(first.Least, first.Most)
+	switch other := between(last.Least, last.Most); {
+	case len(all) == 1:
+		return text + of + first.Above
+	case text == other:
+		return text + of + "either"
+	default:
+		return text + of + first.Above + " and " + other + " above " + last.Above
+	}
+}
 
 // queued says how much of the slow requests' queue lies in collections, beside
 // what chance would give: who arrives when does not depend on the collector.
 func (j *Judgement) queued() string {
-	exact := func(r *Row) bool { return r.Fidelity == stall.Exact }
-	tail := j.sum(func(r *Row) bool { return exact(r) && r.Band.Tail() })
-	all := j.sum(exact)
-	queue := tail.Share.Charged[stall.Queue]
-	if all.ArrivedDuringGC == 0 || tail.Of(queue) < muchQueue {
+	slow, all := j.sum(tail, stall.Exact), j.sum(ToP50, stall.Exact)
+	queue := slow.Share.Charged[stall.Queue]
+	if all.ArrivedDuringGC == 0 || slow.Of(queue) < much {
 		return ""
 	}
 	part := "none"
-	if tail.QueueDuringGC > 0 {
-		part = upTo(ratio(tail.QueueDuringGC, queue))
+	if slow.QueueDuringGC > 0 {
+		part = upTo(ratio(slow.QueueDuringGC, queue))
 	}
 	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
-		part, percent(fraction(all.ArrivedDuringGC, all.Requests)))
+		part, percent(ratio(all.ArrivedDuringGC, all.Requests)))
 }
 
-func fraction(n, of int) float64 {
-	if of == 0 {
-		return 0
+func (r *Report) machine() string {
+	o := &r.Outside
+	if o.Observed <= 0 {
+		return "Nobody watched the machine."
 	}
-	return float64(n) / float64(of)
+	where := "where it ran"
+	if o.CPU >= 0 {
+		where = fmt.Sprintf("on CPU %d", o.CPU)
+	}
+	none := o.Gaps+o.Dropped == 0
+	s := fmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), textfmt.Length(o.Longest), o.reasons())
+	if none {
+		s = "The probe outside saw no gap " + where
+	}
+	all := r.Judgement.sum(ToP50)
+	switch host := hosts(&all.Share.Charged); {
+	case host > 0:
+		most := machineMost(&all.Share)
+		if strings.Contains(s, strings.Trim(most, " ()")) {
+			most = "" // it is said
+		}
+		return s + fmt.Sprintf(". The machine%s had %s of the requests' time.", most, percent(all.Of(host)))
+	case none:
+		return s + "."
+	case !o.Board:
+		return s + ", but the service could not read them, so requests were not compared with them."
+	case hosts(&all.Share.Coincident) > 0:
+		return s + "; none is charged to a request, since a gap on one CPU says nothing about a thread on another."
+	}
+	return s + "; none is charged to a request."
+}
+
+// reasons lists the causes that kept the probe from running for much of its time,
+// the most first.
+func (o *Outside) reasons() (text string) {
+	var causes []stall.Cause
+	for c := range stall.NumCauses {
+		if ratio(o.Causes[c], o.Observed) >= much {
+			causes = append(causes, c)
+		}
+	}
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b], o.Causes[a]) })
+	for _, c := range causes {
+		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c], o.Observed)), c)
+		if why := machineDid[c]; why != "" {
+			text += ": " + why
+		}
+	}
+	return text
+}
+
+// machineDid says in words what the machine did.
+var machineDid = map[stall.Cause]string{
+	stall.HostThrottled:  "the CPU quota was used up",
+	stall.HostPreempted:  "others had the CPU",
+	stall.HostIRQ:        "the CPU served interrupts",
+	stall.HostSteal:      "the hypervisor had the CPU",
+	stall.HostIRQOrSteal: "interrupts or the hypervisor had the CPU",
+	stall.HostFault:      "pages came from disk",
+	stall.HostSuspended:  "it slept, or the process was stopped",
+	stall.HostUnknown:    "no evidence says why",
+	stall.RuntimeUnknown: "the probe's own runtime held it up",
+}
+
+// hostCauses are those of the machine.
+var hostCauses = func() (list []stall.Cause) {
+	for c := range stall.NumCauses {
+		if c.IsHost() {
+			list = append(list, c)
+		}
+	}
+	return list
+}()
+
+// machineMost says in brackets what of the machine had the most of s.
+func machineMost(s *stall.Share) string {
+	first := stall.NoCause
+	for _, c := range hostCauses {
+		if s.Charged[c] > s.Charged[first] {
+			first = c
+		}
+	}
+	if why := machineDid[first]; why != "" {
+		return " (" + first.String() + ": " + why + ")"
+	}
+	return ""
+}
+
+// hosts returns the part of a list of causes that is of the machine.
+func hosts(list *[stall.NumCauses]time.Duration) (sum time.Duration) {
+	for _, c := range hostCauses {
+		sum += list[c]
+	}
+	return sum
+}
+
+// percent writes a fraction in a sentence, such as "0.3 %".
+func percent(f float64) string {
+	switch {
+	case f <= 0:
+		return "0 %"
+	case f < 0.001:
+		return "less than 0.1 %"
+	case f < 0.0995:
+		return fmt.Sprintf("%.1f %%", 100*f)
+	case f < 1 && f > 0.995:
+		return "more than 99 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*f)
+}
+
+// bound writes a fraction in a sentence, as an upper bound if it is one.
+func bound(f float64, atMost bool) string {
+	switch {
+	case !atMost || f <= 0:
+		return percent(f)
+	case f < 0.001:
+		return "at most 0.1 %"
+	case f > 0.995:
+		return "up to 100 %" // that is no bound
+	}
+	return "at most " + percent(f)
+}
+
+// between writes a share of which only bounds may be known.
+func between(least, most float64) string {
+	a, b := percent(least), percent(most)
+	switch {
+	case a == b && least > 0 || most <= 0:
+		return a
+	case most > 0.995 && least < 0.001:
+		return "an unknown part"
+	case most > 0.995:
+		return "at least " + a
+	case least < 0.001:
+		return "at most " + strings.TrimPrefix(b, "less than ")
+	}
+	return a + " to " + b
+}
+
+// upTo writes a share as the largest of several.
+func upTo(f float64) string {
+	if f > 0.995 {
+		return "nearly all"
+	}
+	return "up to " + percent(f)
 }

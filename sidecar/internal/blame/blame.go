@@ -1,0 +1,340 @@
+// Package blame says who had the time of the slow requests: it orders requests
+// into disjoint bands of latency, sums their shares per band and fidelity, and
+// says the result as a table, as JSON and in sentences.
+//
+// What was not watched stays unseen in every one of them. What was only watched per
+// GC cycle counts where it is certain, and the time of it is called "at most" unless
+// more of it may be uncertain.
+package blame
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+)
+
+// Report is a run of the demo, ready to be printed.
+type Report struct {
+	Setup     []Line // what ran, and who shared what
+	Judgement Judgement
+	Requests  int // answered
+	Errors    int // not answered, or not sent in time
+	Unmatched int // answered, but the service gave no account of them: all unseen
+	// Start is the beginning of the load; instants are printed relative to it.
+	Start    stall.Instant
+	Injected Injected
+	GC       Collections
+	Inside   Inside
+	Outside  Outside
+	Notes    []string // what the reader has to know before believing a number
+}
+
+// Line is a title and what it says.
+type Line struct{ Title, Text string }
+
+// Injected is what was done to the service on purpose, and how often in which
+// time; the zero value is nothing.
+type Injected struct {
+	What  string
+	Times uint64 // zero for what is not done a number of times
+	Over  time.Duration
+}
+
+// PerSecond returns how often it was done.
+func (i *Injected) PerSecond() float64 { return float64(i.Times) / max(i.Over.Seconds(), 1e-9) }
+
+// Collections is what the collector did in the service.
+type Collections struct {
+	Cycles        uint64 // as the monitor counted them
+	RuntimeCycles uint64 // as the runtime did, over the same time
+	Pause         time.Duration
+	LongestPause  time.Duration
+	Slowed        slowed.Tally // that the machine made pause long
+}
+
+// Inside counts the gaps of the probe in the service's process that are longer
+// than 50 us. GC, Coincident and Other sum to Over50us.
+type Inside struct {
+	Mode     string `json:"-"`
+	Over50us int    `json:"over_50us"`
+	GC       int    `json:"gc"` // at least half of the gap is a pause of the collector
+	Other    int    `json:"other"`
+	// Coincident gaps are no pause's, but overlap a gap that the outside probe
+	// saw on another CPU.
+	Coincident int `json:"coincident"`
+}
+
+// Outside is what the probe beside the service saw.
+type Outside struct {
+	Mode     string
+	CPU      int // -1 if it was not pinned
+	Gaps     uint64
+	GapTime  time.Duration
+	Longest  time.Duration
+	Observed time.Duration
+	Dropped  uint64
+	Board    bool                           // the service read its gaps
+	Causes   [stall.NumCauses]time.Duration // what of GapTime is of which cause
+}
+
+// Lost returns the fraction of the observed time that fell into gaps.
+func (o *Outside) Lost() float64 { return ratio(o.GapTime, o.Observed) }
+
+// Band is a range of latency ranks. Bands are disjoint, and every request is in
+// exactly one.
+type Band uint8
+
+const (
+	ToP50     Band = iota // the faster half
+	P50ToP90              // above p50, up to p90
+	P90ToP99              // above p90, up to p99
+	P99ToP999             // above p99, up to p99.9; only with enough requests
+	AboveP999             // above p99.9, but for the slowest; only with enough requests
+	AboveP99              // above p99, but for the slowest, where p99.9 is n/a
+	Slowest               // the one slowest request
+	NumBands
+)
+
+// tail is the first band above p99.
+const tail = P99ToP999
+
+// bands are the names in JSON and the titles.
+var bands = [NumBands]struct{ name, title string }{
+	{"p0-p50", "up to p50"}, {"p50-p90", "p50 - p90"}, {"p90-p99", "p90 - p99"}, {"p99-p999", "p99 - p99.9"},
+	{"p999-max", "above p99.9"}, {"p99-max", "above p99"}, {"slowest", "slowest"},
+}
+
+// MinForP999 is how many requests p99.9 needs: with fewer, fewer than ten lie
+// above it, and it is the luck of a few.
+const MinForP999 = 10_000
+
+// Latency holds the percentiles from the intended start, by nearest rank: p of the
+// requests took at most so long.
+type Latency struct {
+	P50  time.Duration           `json:"p50"`
+	P90  time.Duration           `json:"p90"`
+	P99  time.Duration           `json:"p99"`
+	P999 gc.Maybe[time.Duration] `json:"p999,omitzero"` // absent below MinForP999 requests
+	Max  time.Duration           `json:"max"`
+}
+
+// rank returns how many of n requests are within a quantile.
+func rank(permille, n int) int { return (permille*n + 999) / 1000 }
+
+// percentiles returns the latency of sorted requests.
+func percentiles(n int, at func(rank int) time.Duration) (l Latency) {
+	if n == 0 {
+		return l
+	}
+	l.P50, l.P90, l.P99, l.Max = at(rank(500, n)-1), at(rank(900, n)-1), at(rank(990, n)-1), at(n-1)
+	if n >= MinForP999 {
+		l.P999 = gc.Known(at(rank(999, n) - 1))
+	}
+	return l
+}
+
+// bandOf returns the band of the request at rank i of n, 0 the fastest.
+func bandOf(i, n int) Band {
+	switch {
+	case i == n-1:
+		return Slowest
+	case i < rank(500, n):
+		return ToP50
+	case i < rank(900, n):
+		return P50ToP90
+	case i < rank(990, n):
+		return P90ToP99
+	case n < MinForP999:
+		return AboveP99
+	case i < rank(999, n):
+		return P99ToP999
+	}
+	return AboveP999
+}
+
+// Case is one request and who had its time.
+type Case struct {
+	Arrival stall.Instant
+	Latency time.Duration
+	Share   stall.Share
+	// Generator is the part of Share.Total that was the load generator's own, and of
+	// no cause: the request could be sent and was not, or its answer lay there and
+	// was not read.
+	Generator time.Duration
+	// Known is the part of Share.Total of which the service itself gave
+	// account; Share.Covered is part of it.
+	Known time.Duration
+	// Collections is how many collections delayed the request, zero where
+	// Share.GC is.
+	Collections int
+	// FullBlocking is whether one of them was full and blocking, OneStop whether
+	// two of them shared one stop.
+	FullBlocking, OneStop bool
+	// QueueDuringGC is how much of the time charged to queue a collection was under
+	// way, at most, and ArrivedDuringGC whether one was when the request arrived.
+	// Both are known of collections that were watched in fidelity exact.
+	QueueDuringGC   time.Duration
+	ArrivedDuringGC bool
+}
+
+// Tally is the sum of cases.
+type Tally struct {
+	Requests int
+	// Affected requests were delayed by garbage collection; Several, FullBlocking
+	// and OneStop are those of them that more than one collection delayed, a full
+	// blocking one, and two in one stop.
+	Affected, Several, FullBlocking, OneStop int
+	Share                                    stall.Share
+	AffectedShare                            stall.Share // of the affected ones alone
+	Generator, AffectedGenerator             time.Duration
+	Known                                    time.Duration
+	QueueDuringGC                            time.Duration
+	ArrivedDuringGC                          int
+}
+
+func (c *Case) tally() Tally {
+	t := Tally{
+		Requests: 1, Share: c.Share, Generator: c.Generator, Known: c.Known,
+		QueueDuringGC: c.QueueDuringGC, ArrivedDuringGC: one(c.ArrivedDuringGC),
+	}
+	if c.Share.GC() > 0 {
+		t.Affected, t.AffectedShare, t.AffectedGenerator = 1, c.Share, c.Generator
+		t.Several, t.FullBlocking, t.OneStop = one(c.Collections > 1), one(c.FullBlocking), one(c.OneStop)
+	}
+	return t
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (t *Tally) add(u *Tally) {
+	t.Requests += u.Requests
+	t.Affected += u.Affected
+	t.Several += u.Several
+	t.FullBlocking += u.FullBlocking
+	t.OneStop += u.OneStop
+	t.QueueDuringGC += u.QueueDuringGC
+	t.ArrivedDuringGC += u.ArrivedDuringGC
+	t.Known += u.Known
+	t.Generator += u.Generator
+	t.AffectedGenerator += u.AffectedGenerator
+	Add(&t.Share, &u.Share)
+	Add(&t.AffectedShare, &u.AffectedShare)
+}
+
+// Add adds the share t to s. Fidelity stays as it is in s.
+func Add(s, t *stall.Share) {
+	fidelity := s.Fidelity
+	s.Add(t)
+	s.Fidelity = fidelity
+}
+
+// Coverage returns the fraction of the known time in which an exact source
+// watched the runtime.
+func (t *Tally) Coverage() float64 { return min(1, ratio(t.Share.Covered, t.Known)) }
+
+// Of returns d as a fraction of the tally's time.
+func (t *Tally) Of(d time.Duration) float64 { return ratio(d, t.Share.Total) }
+
+// GCShare returns what garbage collection had of the time of all requests, and
+// of the time of those that it delayed. In fidelity cycle both are of pauses that
+// fell into requests for certain, which need not have delayed them; more of them may
+// be uncertain.
+func (t *Tally) GCShare() (ofAll, ofDelayed float64) {
+	return t.Of(t.Share.GC()), ratio(t.AffectedShare.GC(), t.AffectedShare.Total)
+}
+
+// ratio returns part/of, 0 of nothing.
+func ratio[T int | time.Duration](part, of T) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
+
+// Row is the tally of one band in one fidelity.
+type Row struct {
+	Band     Band
+	Fidelity stall.Fidelity
+	Tally
+}
+
+// Judgement is what the latencies and shares of a run come to.
+type Judgement struct {
+	Latency Latency
+	Rows    []Row // by band, then fidelity; only those that hold requests
+	Slowest []Case
+}
+
+// Judge orders n requests by latency and sums their shares. look fills in the
+// case of request i; it is called once for each, from the fastest to the
+// slowest. keep is how many of the slowest are kept whole.
+func Judge(n, keep int, latency func(i int) time.Duration, look func(i int, c *Case)) Judgement {
+	order := make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(latency(int(a)), latency(int(b))) })
+	var tallies [NumBands][2]Tally
+	j := Judgement{Latency: percentiles(n, func(rank int) time.Duration { return latency(int(order[rank])) })}
+	for at, i := range order {
+		var c Case
+		look(int(i), &c)
+		t := c.tally()
+		tallies[bandOf(at, n)][c.Share.Fidelity&1].add(&t)
+		if at >= n-keep {
+			j.Slowest = append(j.Slowest, c)
+		}
+	}
+	slices.Reverse(j.Slowest)
+	for b := range NumBands {
+		for _, f := range []stall.Fidelity{stall.Exact, stall.Cycle} {
+			if t := &tallies[b][f]; t.Requests > 0 {
+				j.Rows = append(j.Rows, Row{Band: b, Fidelity: f, Tally: *t})
+			}
+		}
+	}
+	return j
+}
+
+// sum returns the tally of the requests in a band and above it: those of a fidelity,
+// or of both if none is given.
+func (j *Judgement) sum(from Band, fidelity ...stall.Fidelity) (t Tally) {
+	for i := range j.Rows {
+		if r := &j.Rows[i]; r.Band >= from && (len(fidelity) == 0 || slices.Contains(fidelity, r.Fidelity)) {
+			t.add(&r.Tally)
+		}
+	}
+	return t
+}
+
+// delayed returns the tally of all requests in the better fidelity of those in
+// which any was delayed by garbage collection.
+func (j *Judgement) delayed() (Tally, stall.Fidelity) {
+	if t := j.sum(ToP50, stall.Exact); t.Affected > 0 {
+		return t, stall.Exact
+	}
+	return j.sum(ToP50, stall.Cycle), stall.Cycle
+}
+
+// stallsOf returns what stalled the requests of s, the most first. Queue is not
+// among them: it is what is left of the way to the handler and back when nothing
+// else explains it, as app is of the handler.
+func stallsOf(s *stall.Share) []stall.Cause {
+	causes := []stall.Cause{}
+	for c := stall.GCPause; c < stall.Queue; c++ {
+		if s.Charged[c] > 0 {
+			causes = append(causes, c)
+		}
+	}
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(s.Charged[b], s.Charged[a]) })
+	return causes
+}
