@@ -143,8 +143,6 @@ func decodeWindow(text []byte, s *stall.Share) (stall.Window, error) {
 		return stall.Window{}, fmt.Errorf("window from %d over %d to %d is out of order", w.Arrival, w.Start, w.End)
 	case sum != s.Total:
 		return stall.Window{}, fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total)
-	case s.Fidelity > stall.Exact:
-		return stall.Window{}, fmt.Errorf("fidelity %d is out of range", uint8(s.Fidelity))
 	case s.Collections < 0 || s.Pauses < 0 || (s.Collections > 0) != (s.GC() > 0):
 		return stall.Window{}, fmt.Errorf("%d collections delayed the window by %v", s.Collections, s.GC())
 	case s.Covered > s.Total:
