@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"runtime"
@@ -74,7 +75,11 @@ func TestRunningAndLeftAlone(t *testing.T) {
 func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.Duration) {
 	t.Helper()
 	here := m.place
-	watch, err := hostwatch.Start(hostwatch.Options{PID: os.Getpid(), OnBatch: func(b *hostwatch.Batch) {
+	watch, err := hostwatch.New(hostwatch.Options{PID: os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b *hostwatch.Observations) {
 		records := append([]stall.Interval(nil), b.Denied...)
 		for _, s := range append(b.Covered, stall.Span{Start: b.Span.End, End: b.Span.End}) {
 			records = append(records, stall.Interval{
@@ -88,14 +93,22 @@ func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.D
 			}
 		}
 		w.Advance(b.Span.End, 0, 0)
-	}})
-	if err != nil {
-		t.Fatal(err)
 	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for {
+			if _, err := watch.Next(context.Background()); err != nil {
+				return // io.EOF
+			}
+			write(watch.Observations())
+		}
+	}()
 	t.Cleanup(func() {
-		if err := watch.Stop(); err != nil {
+		if err := watch.Close(); err != nil {
 			t.Error(err)
 		}
+		<-read
 	})
 	if ok, why := watch.Exact(); !ok {
 		t.Skipf("skipped: the scheduler cannot be followed here: %v", why)

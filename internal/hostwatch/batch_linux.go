@@ -10,14 +10,14 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// batch takes in what the machine did since the last one, and gives it away.
-func (w *Watch) batch() error {
+// look takes in what the machine did since the last look.
+func (w *Watch) look() error {
 	slow, limit := w.due()
 	now, err := w.process.Read(w.o.Clock.Now, limit)
 	if err != nil {
 		return err
 	}
-	b := Batch{Totals: w.Totals()}
+	b := Observations{Totals: w.Totals()}
 	if w.scheduler != nil {
 		err = w.exact(&b, now)
 	} else {
@@ -40,7 +40,7 @@ func (w *Watch) batch() error {
 	w.mu.Lock()
 	w.totals = *t
 	w.mu.Unlock()
-	w.o.OnBatch(&b)
+	w.seen, w.fresh = b, true
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (w *Watch) due() (slow bool, limit int) {
 
 // exact judges by the events of the scheduler, up to when the counters were read:
 // a fault, or time that was stolen, must not be of later.
-func (w *Watch) exact(b *Batch, now hostcount.Reading) (err error) {
+func (w *Watch) exact(b *Observations, now hostcount.Reading) (err error) {
 	upTo := now.Start.Add(-holdBack)
 	before := w.dropped
 	if w.events, err = w.scheduler.drain(w.events); err != nil {
@@ -154,7 +154,7 @@ func (w *Watch) remember(s stall.Span, whole bool, r hostcount.Reading) {
 // counted has totals only, and nothing is covered. Of throttling it knows how
 // long, not when, and the sum over CPUs: what is certain is the share of one of
 // all that the machine has.
-func (w *Watch) counted(b *Batch, now hostcount.Reading) {
+func (w *Watch) counted(b *Observations, now hostcount.Reading) {
 	b.Span = stall.Span{Start: w.mark, End: now.End}
 	w.mark = now.End
 	if delay, known := now.RunDelay.Get(); known {

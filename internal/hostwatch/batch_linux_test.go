@@ -14,7 +14,7 @@ import (
 // TestJudgesUpToTheCounters: what the counters cannot tell of any more is left to
 // the next batch, however long the watch is held up between the two.
 func TestJudgesUpToTheCounters(t *testing.T) {
-	w := still(t, child(t, "sleep", -1), os.DirFS("/"), Options{})
+	w := still(t, child(t, "sleep", -1), os.DirFS("/"))
 	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestJudgesUpToTheCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(10 * holdBack)
-	var b Batch
+	var b Observations
 	if err := w.exact(&b, now); err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +39,16 @@ func TestLateBatchCoversNothing(t *testing.T) {
 	pid := child(t, "sleep", -1)
 	enter(t, dir, pid)
 	l := &log{}
-	w := still(t, pid, os.DirFS("/"), Options{OnBatch: l.add})
+	w := still(t, pid, os.DirFS("/"))
 	untilState(t, w.process, "S")
 	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(3 * restEvery)
-	if err := w.batch(); err != nil {
+	if err := w.look(); err != nil {
 		t.Fatal(err)
 	}
+	l.add(&w.seen)
 	if b := &l.batches[0]; len(b.Covered) > 0 || b.Span.Duration() < 3*restEvery/2 {
 		t.Errorf("batch of %v covers %v, want nothing", b.Span.Duration(), b.Covered)
 	}
@@ -78,7 +79,7 @@ func TestThrottledOfEightCPUs(t *testing.T) {
 	if err := w.count(); err != nil {
 		t.Fatal(err)
 	}
-	var b Batch
+	var b Observations
 	now := hostcount.Reading{Counts: w.last}
 	w.mark, now.Start, now.End = 1, 1, stall.Instant(250*time.Millisecond)
 	now.Throttled = gc.Known(400 * time.Millisecond)

@@ -25,16 +25,17 @@ func (h *hooked) Open(name string) (fs.File, error) {
 }
 
 // still makes a watch that has not begun.
-func still(t *testing.T, pid int, root fs.FS, o Options) *Watch {
+func still(t *testing.T, pid int, root fs.FS) *Watch {
 	t.Helper()
 	p, err := hostcount.Open(root, pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Clock, err = stall.NewClock(); err != nil {
+	clock, err := stall.NewClock()
+	if err != nil {
 		t.Fatal(err)
 	}
-	o.PID, o.MaxThreads, o.Threshold = pid, 1000, DefaultThreshold
+	o := Options{PID: pid, Clock: clock, MaxThreads: 1000, Threshold: DefaultThreshold}
 	w := &Watch{o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold)}
 	if w.follow(); w.scheduler == nil {
 		t.Skipf("the scheduler cannot be followed here: %v", w.why)
@@ -54,7 +55,7 @@ func still(t *testing.T, pid int, root fs.FS, o Options) *Watch {
 // does not outrank it. What followed it may have been lost.
 func TestEventsFromBefore(t *testing.T) {
 	pid := child(t, "sleep", -1)
-	w := still(t, pid, os.DirFS("/"), Options{})
+	w := still(t, pid, os.DirFS("/"))
 	untilState(t, w.process, "S")
 	w.events = []event{{at: w.o.Clock.Now().Add(-time.Millisecond), tid: int32(pid), kind: woken}}
 	if err := w.begin(); err != nil {
@@ -70,7 +71,7 @@ func TestEventsFromBefore(t *testing.T) {
 func TestLostWhileItBegins(t *testing.T) {
 	root := &hooked{FS: os.DirFS("/")}
 	l := &log{}
-	w := still(t, child(t, "sleep", -1), root, Options{OnBatch: l.add})
+	w := still(t, child(t, "sleep", -1), root)
 	untilState(t, w.process, "S") // its begin may take a busy machine long
 	root.look = func() {
 		if err := w.scheduler.drops.Put(uint32(0), uint64(7)); err != nil {
@@ -81,9 +82,10 @@ func TestLostWhileItBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * holdBack)
-	if err := w.batch(); err != nil {
+	if err := w.look(); err != nil {
 		t.Fatal(err)
 	}
+	l.add(&w.seen)
 	if b := &l.batches[0]; len(b.Covered) > 0 {
 		t.Errorf("after a loss %v are covered: %+v", b.Covered, b.Totals)
 	}
@@ -91,9 +93,10 @@ func TestLostWhileItBegins(t *testing.T) {
 		if time.Since(since) > 3*time.Minute {
 			t.Fatal("nothing is covered after it began again")
 		}
-		if err := w.batch(); err != nil {
+		if err := w.look(); err != nil {
 			t.Fatal(err)
 		}
+		l.add(&w.seen)
 	}
 	if got := l.batches[1].Totals.Dropped; got != 7 {
 		t.Errorf("dropped: got %d, want 7", got)

@@ -21,7 +21,7 @@ func BenchmarkBatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	w := &Watch{
-		o:       Options{PID: os.Getppid(), Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold, OnBatch: func(*Batch) {}},
+		o:       Options{PID: os.Getppid(), Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold},
 		process: p, timeline: newTimeline(100, DefaultThreshold),
 	}
 	if w.follow(); w.scheduler == nil {
@@ -37,7 +37,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	time.Sleep(2 * holdBack)
 	for b.Loop() {
-		if err := w.batch(); err != nil {
+		if err := w.look(); err != nil {
 			b.Fatal(err)
 		}
 	}

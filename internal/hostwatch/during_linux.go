@@ -8,8 +8,8 @@ import (
 )
 
 // During returns what the machine did to the process in s, see
-// [gc.HostDuring]. It has the watch look at once if it has not seen all of s,
-// and must not be called by OnBatch.
+// [gc.HostDuring]. It has the watch look at once if it has not seen all of s:
+// somebody has to call Next meanwhile, on another goroutine.
 func (w *Watch) During(s stall.Span) gc.HostDuring {
 	w.reach(s.End)
 	w.mu.Lock()

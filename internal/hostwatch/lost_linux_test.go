@@ -11,7 +11,7 @@ import (
 func TestLostEvents(t *testing.T) {
 	l := &log{more: make(chan struct{}, 1)}
 	pid := child(t, "toss", -1)
-	w := still(t, pid, os.DirFS("/"), Options{OnBatch: l.add})
+	w := still(t, pid, os.DirFS("/"))
 	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,18 +29,20 @@ func TestLostEvents(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err := w.batch(); err != nil {
+	if err := w.look(); err != nil {
 		t.Fatal(err)
 	}
+	l.add(&w.seen)
 	b := l.batches[0]
 	if b.Totals.Dropped == 0 || len(b.Covered) != 0 || len(b.Denied) != 0 || b.Span.Empty() {
 		t.Errorf("batch with lost events, %v: %d denied, %d covered, %+v", b.Span, len(b.Denied), len(b.Covered), b.Totals)
 	}
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
-		if err := w.batch(); err != nil {
+		if err := w.look(); err != nil {
 			t.Fatal(err)
 		}
+		l.add(&w.seen)
 		if l.batches[len(l.batches)-1].Totals.Covered > 0 {
 			return
 		}

@@ -70,7 +70,7 @@ func TestPaged(t *testing.T) {
 }
 
 // paged sums the time of a batch that is host.fault.
-func paged(b *Batch) (sum time.Duration) {
+func paged(b *Observations) (sum time.Duration) {
 	for _, v := range b.Denied {
 		if v.Cause == stall.HostFault {
 			sum += v.Duration()

@@ -1,6 +1,7 @@
 package hostwatch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -161,12 +162,12 @@ func lastCPU(t *testing.T) int {
 // log keeps what a watch says.
 type log struct {
 	mu      sync.Mutex
-	batches []Batch
+	batches []Observations
 	more    chan struct{}
-	each    func(*Batch)
+	each    func(*Observations)
 }
 
-func (l *log) add(b *Batch) {
+func (l *log) add(b *Observations) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.each != nil {
@@ -197,7 +198,7 @@ func (l *log) await(t *testing.T, d time.Duration) {
 func (l *log) awaitCovered(t *testing.T, from stall.Instant) {
 	t.Helper()
 	l.until(t, "time that is covered", func() bool {
-		return slices.ContainsFunc(l.batches, func(b Batch) bool {
+		return slices.ContainsFunc(l.batches, func(b Observations) bool {
 			n := len(b.Covered)
 			return b.Span.End > from && (n > 0 && b.Covered[n-1].End > from || b.Totals.Stolen > 0)
 		})
@@ -223,17 +224,39 @@ func (l *log) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func start(t *testing.T, o Options, l *log) *Watch {
+func start(t *testing.T, o Options, l *log) *followed {
 	t.Helper()
 	l.more = make(chan struct{}, 1)
-	o.OnBatch = l.add
-	w, err := Start(o)
+	w, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.Stop() }) // the test has looked at it
+	f := &followed{w, make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for {
+			if _, err := w.Next(context.Background()); err != nil {
+				return // io.EOF
+			}
+			l.add(w.Observations())
+		}
+	}()
+	t.Cleanup(func() { _ = f.Stop() }) // the test has looked at it
 	if ok, why := w.Exact(); !ok && !o.CountersOnly {
 		t.Skipf("the scheduler cannot be followed here: %v", why)
 	}
-	return w
+	return f
+}
+
+// followed is a watch whose batches go to a log.
+type followed struct {
+	*Watch
+	done chan struct{}
+}
+
+// Stop returns when the log has all batches.
+func (f *followed) Stop() error {
+	err := f.Close()
+	<-f.done
+	return err
 }

@@ -13,13 +13,13 @@ import (
 
 // follow says whether this process may follow the scheduler.
 func follow() {
-	w, err := Start(Options{PID: os.Getpid(), OnBatch: func(*Batch) {}})
+	w, err := New(Options{PID: os.Getpid()})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	exact, why := w.Exact()
-	fmt.Println(exact, w.Stop(), why)
+	fmt.Println(exact, w.Close(), why)
 }
 
 // TestRights: a user who is not root needs two capabilities to follow threads.

@@ -23,9 +23,9 @@ func TestRunDelayEqualsTheKernels(t *testing.T) {
 	type reading struct{ least, most, kernels time.Duration }
 	var first, last reading
 	readings, done, enough := 0, false, make(chan struct{})
-	var w *Watch
+	var w *followed
 	ready := make(chan struct{})
-	l := &log{each: func(b *Batch) {
+	l := &log{each: func(b *Observations) {
 		<-ready
 		now, err := p.Read(w.o.Clock.Now, 100)
 		if err != nil {

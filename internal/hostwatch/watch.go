@@ -31,7 +31,7 @@ const (
 	maxPieces = 512
 )
 
-// Options configure a Watch. PID and OnBatch must be set.
+// Options configure a Watch. PID must be set.
 type Options struct {
 	PID int
 	// Clock is the clock of the intervals. The zero Clock means a new one.
@@ -44,14 +44,10 @@ type Options struct {
 	MaxThreads int
 	// CountersOnly leaves the scheduler alone even where it may be followed.
 	CountersOnly bool
-	// OnBatch is called four to ten times a second, on one goroutine, with what
-	// the machine did since the last time. It must not block, not call Stop nor
-	// During, and not keep the batch.
-	OnBatch func(*Batch)
 }
 
-// Batch is what the machine did to the process in a stretch of time.
-type Batch struct {
+// Observations are what the machine did to the process in the time of a batch.
+type Observations struct {
 	// Span is that stretch. It begins where the last one ended.
 	Span stall.Span
 	// Denied holds the intervals in which a thread was ready and none ran,

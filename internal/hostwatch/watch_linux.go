@@ -1,28 +1,32 @@
 package hostwatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // slowEvery is the time between two reads of what is dear: the threads' own
 // files.
 const slowEvery = time.Second
 
-// Watch watches one process. Its methods may be called from any goroutine.
+// Watch watches one process. It is a [source.Source]: Next and Observations belong to
+// one goroutine. Its other methods may be called from any.
 type Watch struct {
 	o         Options
 	process   *hostcount.Process
 	scheduler *scheduler // nil: counters only
 	why       error      // why there is no scheduler
 
-	// Of the goroutine that watches.
+	// Of a look.
 	timeline *timeline
 	verdict  verdict
 	throttle throttle
@@ -44,6 +48,15 @@ type Watch struct {
 	ran      map[int32]time.Duration // CPU time of the threads of which nothing is known
 	err      error
 
+	// Of a look, or of the last one after the end: guarded by turn.
+	turn   sync.Mutex
+	over   bool
+	seen   Observations
+	fresh  bool // Next has not returned it
+	lost   uint64
+	unseen []stall.Span
+	timer  *time.Timer
+
 	mu      sync.Mutex
 	totals  Totals
 	history history
@@ -54,18 +67,20 @@ type Watch struct {
 	once sync.Once
 }
 
-// Start watches a process until Stop, or until it ends. The error is
-// [ErrTarget], or of the options. That the scheduler cannot be followed is no
-// error, see [Watch.Exact].
-func Start(o Options) (*Watch, error) {
+var _ source.Source = (*Watch)(nil)
+
+// New watches a process until Close, or until it ends. The error is [ErrTarget], or
+// of the options. That the scheduler cannot be followed is no error, see
+// [Watch.Exact].
+func New(o Options) (*Watch, error) {
 	if o.Threshold == 0 {
 		o.Threshold = DefaultThreshold
 	}
 	if o.MaxThreads == 0 {
 		o.MaxThreads = DefaultMaxThreads
 	}
-	if o.Threshold < 0 || o.MaxThreads < 0 || o.OnBatch == nil {
-		return nil, fmt.Errorf("watch process %d: threshold %v, at most %d threads, OnBatch %t", o.PID, o.Threshold, o.MaxThreads, o.OnBatch != nil)
+	if o.Threshold < 0 || o.MaxThreads < 0 {
+		return nil, fmt.Errorf("watch process %d: threshold %v, at most %d threads", o.PID, o.Threshold, o.MaxThreads)
 	}
 	if o.Clock == (stall.Clock{}) {
 		clock, err := stall.NewClock()
@@ -89,7 +104,7 @@ func Start(o Options) (*Watch, error) {
 	if err := w.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("watch process %d: %w", o.PID, err), w.detach())
 	}
-	go w.run()
+	w.timer = time.NewTimer(batchEvery)
 	return w, nil
 }
 
@@ -110,39 +125,82 @@ func (w *Watch) Totals() Totals {
 // no more.
 func (w *Watch) Done() <-chan struct{} { return w.done }
 
-// Stop ends the watch. When it returns OnBatch is not called any more, and
-// nothing is attached. Stopping again returns the same. The error is
-// [ErrTarget] if the process ended before.
-func (w *Watch) Stop() error {
-	w.once.Do(func() { close(w.quit) })
-	<-w.done
+// Next waits until the machine has been looked at again, four to ten times a second.
+// Time of which it is not known whether the machine held the process up is unseen. The
+// error is io.EOF when the watch is over: it was closed, or the process has ended.
+func (w *Watch) Next(ctx context.Context) (source.Batch, error) {
+	var taken chan struct{}
+	select {
+	case <-w.timer.C:
+	case taken = <-w.ask:
+		defer close(taken)
+	case <-w.quit:
+	case <-ctx.Done():
+		return source.Batch{}, ctx.Err()
+	}
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if w.over {
+		if !w.fresh {
+			return source.Batch{}, io.EOF
+		}
+		return w.batch(), nil
+	}
+	w.asked = taken != nil
+	if err := w.look(); err != nil {
+		w.end(err)
+		return source.Batch{}, io.EOF
+	}
+	w.timer.Reset(w.pace())
+	return w.batch(), nil
+}
+
+// batch returns what the last look saw.
+func (w *Watch) batch() source.Batch {
+	o := &w.seen
+	w.fresh = false
+	b := source.Batch{Watermark: o.Span.End, Intervals: o.Denied, Lost: source.Loss{Count: o.Totals.Dropped - w.lost}}
+	w.lost = o.Totals.Dropped
+	w.unseen = w.unseen[:0]
+	at := o.Span.Start
+	for _, s := range o.Covered {
+		if at < s.Start {
+			w.unseen = append(w.unseen, stall.Span{Start: at, End: s.Start})
+		}
+		at = s.End
+	}
+	if at < o.Span.End {
+		w.unseen = append(w.unseen, stall.Span{Start: at, End: o.Span.End})
+	}
+	b.Unseen = w.unseen
+	return b
+}
+
+// Observations returns more of the last batch. They belong to the caller of Next, and
+// are valid until the next call.
+func (w *Watch) Observations() *Observations { return &w.seen }
+
+// Close looks once more, for Next, and ends the watch. When it returns nothing is
+// attached. Closing again returns the same. The error is [ErrTarget] if the process
+// ended before.
+func (w *Watch) Close() error {
+	w.once.Do(func() {
+		close(w.quit)
+		w.turn.Lock()
+		defer w.turn.Unlock()
+		if !w.over {
+			w.end(w.look())
+		}
+	})
 	return w.err
 }
 
-func (w *Watch) run() {
-	defer close(w.done)
-	timer := time.NewTimer(batchEvery)
-	defer timer.Stop()
-	for {
-		stopped := false
-		var taken chan struct{}
-		select {
-		case <-timer.C:
-		case taken = <-w.ask:
-		case <-w.quit:
-			stopped = true
-		}
-		w.asked = taken != nil
-		err := w.batch()
-		if taken != nil {
-			close(taken)
-		}
-		if stopped && !errors.Is(err, ErrTarget) || err != nil {
-			w.err = errors.Join(err, w.detach())
-			return
-		}
-		timer.Reset(w.pace())
-	}
+// end detaches. The caller holds w.turn.
+func (w *Watch) end(err error) {
+	w.err = errors.Join(err, w.detach())
+	w.over = true
+	w.timer.Stop()
+	close(w.done)
 }
 
 // pace returns the time to the next batch.

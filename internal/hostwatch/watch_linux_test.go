@@ -67,7 +67,7 @@ func TestDenied(t *testing.T) {
 	if throttleShare*float64(throttled) > float64(cgroups) {
 		t.Errorf("throttled %v, and the cgroup says %v", throttled, cgroups)
 	}
-	pause := slices.MaxFunc(l.batches, func(a, b Batch) int {
+	pause := slices.MaxFunc(l.batches, func(a, b Observations) int {
 		return cmp.Compare(denied(&a), denied(&b)) // one in which it waited, not one in which it was frozen
 	}).Span
 	if d, ok := w.During(pause).RunDelay.Get(); !ok || d <= 0 || d > 10*pause.Duration() {
@@ -76,7 +76,7 @@ func TestDenied(t *testing.T) {
 }
 
 // denied sums the time of a batch that the machine took.
-func denied(b *Batch) (sum time.Duration) {
+func denied(b *Observations) (sum time.Duration) {
 	for _, v := range b.Denied {
 		sum += v.Duration()
 	}
@@ -142,7 +142,7 @@ func TestThrottled(t *testing.T) {
 
 func TestNobody(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1<<22 + 1} {
-		if _, err := Start(Options{PID: pid, OnBatch: func(*Batch) {}}); !errors.Is(err, ErrTarget) {
+		if _, err := New(Options{PID: pid}); !errors.Is(err, ErrTarget) {
 			t.Errorf("watch of %d: got error %v, want %v", pid, err, ErrTarget)
 		}
 	}

@@ -3,19 +3,22 @@
 package hostwatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // Watch watches one process. There is none on this system.
 type Watch struct{}
 
-// Start returns errors.ErrUnsupported: what a watch reads is Linux's.
-func Start(o Options) (*Watch, error) {
+// New returns errors.ErrUnsupported: what a watch reads is Linux's.
+func New(o Options) (*Watch, error) {
 	return nil, fmt.Errorf("watch process %d: %w on %s: there is no /proc", o.PID, errors.ErrUnsupported, runtime.GOOS)
 }
 
@@ -34,5 +37,11 @@ func (w *Watch) During(stall.Span) gc.HostDuring { return gc.HostDuring{} }
 // Done returns nil, which never yields.
 func (w *Watch) Done() <-chan struct{} { return nil }
 
-// Stop does nothing.
-func (w *Watch) Stop() error { return nil }
+// Next returns io.EOF.
+func (w *Watch) Next(context.Context) (source.Batch, error) { return source.Batch{}, io.EOF }
+
+// Observations returns nothing.
+func (w *Watch) Observations() *Observations { return new(Observations) }
+
+// Close does nothing.
+func (w *Watch) Close() error { return nil }

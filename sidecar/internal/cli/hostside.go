@@ -72,7 +72,7 @@ func (h *hostSide) followed() *hostwatch.Watch {
 }
 
 // batch tells what happened since the last one.
-func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Batch) {
+func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Observations) {
 	<-h.ready
 	h.owner = owner
 	for _, v := range b.Denied {

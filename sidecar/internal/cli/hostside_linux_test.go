@@ -53,7 +53,7 @@ func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
 	const begin, each = stall.Instant(1_000_000_000), 250 * time.Millisecond
 	for i := range 9 {
 		from := begin.Add(time.Duration(i) * each)
-		h.batch(started.process.Owner(), &hostwatch.Batch{Span: stall.Span{Start: from, End: from.Add(each)}})
+		h.batch(started.process.Owner(), &hostwatch.Observations{Span: stall.Span{Start: from, End: from.Add(each)}})
 	}
 	want := []stall.Instant{begin.Add(each), begin.Add(4 * each), begin.Add(8 * each)}
 	if diff := cmp.Diff(want, at); diff != "" {

@@ -46,7 +46,7 @@ func (r *runner) follow(pid int) {
 }
 
 // keep is called by one goroutine until the process is not followed any more.
-func (f *followed) keep(_ stall.Owner, b *hostwatch.Batch) {
+func (f *followed) keep(_ stall.Owner, b *hostwatch.Observations) {
 	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxStops-len(f.denied))]...)
 }
 

@@ -1,6 +1,8 @@
 package dotnet
 
 import (
+	"context"
+
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
@@ -11,7 +13,7 @@ import (
 // zero host knows nothing.
 type host struct {
 	watch *hostwatch.Watch
-	own   bool // it is ours to stop
+	read  chan struct{} // closed when it is read no more; nil if it is somebody else's
 }
 
 // watchHost counts what the machine does to the process, unless somebody
@@ -28,20 +30,24 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 		p.host = host{watch: followed}
 		return
 	}
-	w, err := hostwatch.Start(hostwatch.Options{
-		PID: p.id.PID, Clock: p.clock, CountersOnly: true, OnBatch: func(*hostwatch.Batch) {},
-	})
+	w, err := hostwatch.New(hostwatch.Options{PID: p.id.PID, Clock: p.clock, CountersOnly: true})
 	if err != nil {
 		p.log.Info("what the machine does to the process is not counted", "error", err)
 		return
 	}
 	if w.Owner() != owner {
 		// It has ended, and its number was given to another.
-		_ = w.Stop()
+		_ = w.Close()
 		p.log.Info("what the machine does to the process is not counted", "error", dotnetipc.ErrNoProcess)
 		return
 	}
-	p.host = host{watch: w, own: true}
+	read := make(chan struct{})
+	p.host = host{watch: w, read: read}
+	go func() {
+		defer close(read)
+		for err := error(nil); err == nil; _, err = w.Next(context.Background()) {
+		}
+	}()
 }
 
 // tell fills in what the machine did to the process while it collected, and
@@ -60,8 +66,9 @@ func (h host) tell(c *gc.Collection) {
 
 // stop ends the watch. That the process ended before is no news.
 func (h host) stop() {
-	if h.own {
-		_ = h.watch.Stop()
+	if h.read != nil {
+		_ = h.watch.Close()
+		<-h.read
 	}
 }
 

@@ -41,11 +41,15 @@ func newSlowedRig(t *testing.T) slowedRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := hostwatch.Start(hostwatch.Options{PID: s.pid, Clock: clock, OnBatch: func(*hostwatch.Batch) {}})
+	w, err := hostwatch.New(hostwatch.Options{PID: s.pid, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.Stop() }) // it may have ended with the process
+	go func() {
+		for err := error(nil); err == nil; _, err = w.Next(context.Background()) {
+		}
+	}()
+	t.Cleanup(func() { _ = w.Close() }) // it may have ended with the process
 	if ok, why := w.Exact(); !ok {
 		t.Skipf("the scheduler cannot be followed here: %v", why)
 	}

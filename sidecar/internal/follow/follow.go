@@ -4,6 +4,8 @@
 package follow
 
 import (
+	"context"
+
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
@@ -16,39 +18,50 @@ type Options struct {
 	Board *watch.Watch
 	// CountersOnly leaves the threads alone even where they may be followed.
 	CountersOnly bool
-	// OnBatch is called with what was told, before the board has it, as
-	// hostwatch.Options say. It may be nil.
-	OnBatch func(owner stall.Owner, b *hostwatch.Batch)
+	// OnBatch is called with what was seen, before the board has it, by one goroutine.
+	// It must not keep b, and not call Stop. It may be nil.
+	OnBatch func(owner stall.Owner, b *hostwatch.Observations)
 }
 
 // Process is one that is followed.
 type Process struct {
 	*hostwatch.Watch
 	o       Options
-	owner   stall.Owner
-	records []stall.Interval // scratch, of the goroutine that watches
+	read    chan struct{}    // closed when all was reported
+	records []stall.Interval // scratch
 }
 
 // Start follows a process until Stop, or until it ends. That its threads cannot
 // be followed, but only counted, is no error: see hostwatch.Watch.Exact.
 func Start(o Options) (*Process, error) {
-	p := &Process{o: o}
-	ready := make(chan struct{}) // the owner is known when the watch is
-	w, err := hostwatch.Start(hostwatch.Options{PID: o.PID, Clock: o.Clock, CountersOnly: o.CountersOnly, OnBatch: func(b *hostwatch.Batch) {
-		<-ready
-		p.batch(b)
-	}})
+	w, err := hostwatch.New(hostwatch.Options{PID: o.PID, Clock: o.Clock, CountersOnly: o.CountersOnly})
 	if err != nil {
 		return nil, err
 	}
-	p.Watch, p.owner = w, w.Owner()
-	close(ready)
+	p := &Process{Watch: w, o: o, read: make(chan struct{})}
+	go func() {
+		defer close(p.read)
+		for {
+			if _, err := w.Next(context.Background()); err != nil {
+				return // io.EOF
+			}
+			p.report(w.Observations())
+		}
+	}()
 	return p, nil
 }
 
-func (p *Process) batch(b *hostwatch.Batch) {
+// Stop ends the watch. When it returns all was reported. The error is
+// hostwatch.ErrTarget if the process ended before.
+func (p *Process) Stop() error {
+	err := p.Close()
+	<-p.read
+	return err
+}
+
+func (p *Process) report(b *hostwatch.Observations) {
 	if p.o.OnBatch != nil {
-		p.o.OnBatch(p.owner, b)
+		p.o.OnBatch(p.Owner(), b)
 	}
 	p.records = append(p.records[:0], b.Denied...)
 	for _, s := range b.Covered {
@@ -62,6 +75,6 @@ func (p *Process) batch(b *hostwatch.Batch) {
 // watched says on the board that the process was watched in s.
 func (p *Process) watched(s stall.Span) stall.Interval {
 	return stall.Interval{
-		Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: p.owner,
+		Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: p.Owner(),
 	}
 }

@@ -46,7 +46,7 @@ func TestProcess(t *testing.T) {
 		t.Errorf("a process that is not there: %v, want %v", err, hostwatch.ErrTarget)
 	}
 	batches := make(chan stall.Owner, 1)
-	p, err := follow.Start(follow.Options{PID: os.Getpid(), Clock: clock, Board: w, OnBatch: func(o stall.Owner, _ *hostwatch.Batch) {
+	p, err := follow.Start(follow.Options{PID: os.Getpid(), Clock: clock, Board: w, OnBatch: func(o stall.Owner, _ *hostwatch.Observations) {
 		select {
 		case batches <- o:
 		default:
