@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
@@ -19,9 +19,9 @@ func facts() map[string]string {
 	limits := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(limits)
 	release, experiment, _ := strings.Cut(runtime.Version(), " X:") // "go1.26.8 X:nodwarf5"
-	built := new(goprocess.Process)
+	built := new(proc.GoProgram)
 	if info, ok := debug.ReadBuildInfo(); ok {
-		built = goprocess.Built(info)
+		built = proc.Built(info)
 	}
 	if built.Experiment != "" {
 		experiment = built.Experiment

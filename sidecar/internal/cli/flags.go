@@ -113,14 +113,6 @@ func (p *probeFlags) add(set *flag.FlagSet) {
 	set.BoolVar(&p.force, "force", false, "spin even on the only CPU or under a cgroup quota, where it harms the service")
 }
 
-// parseCPUs parses a list of CPUs; an empty one has none.
-func parseCPUs(list string) ([]int, error) {
-	if list == "" {
-		return nil, nil
-	}
-	return jitterprobe.ParseCPUs(list)
-}
-
 // minThreshold is where the loop's own length begins to show.
 const minThreshold = 50 * time.Nanosecond
 

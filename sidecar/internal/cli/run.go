@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // run probes, tells the services of this host on the board, and exports, until
@@ -39,7 +40,7 @@ func run(e env, args []string) error {
 	if err := targets.check(); err != nil {
 		return err
 	}
-	beside, err := parseCPUs(*cpus)
+	beside, err := proc.ParseCPUs(*cpus)
 	if err != nil {
 		return wrong("--watch-cpus: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -254,7 +255,7 @@ func (m *machine) cpuset(string) Check {
 	if file == "" {
 		return unknown("no cgroup with the cpuset controller to be seen")
 	}
-	cpus, err := parseCPUs(list)
+	cpus, err := proc.ParseCPUs(list)
 	switch {
 	case err != nil:
 		return unread(err).in(file)
@@ -381,7 +382,7 @@ func (m *machine) bootCPUs(name string) ([]int, error) {
 	}
 	for _, word := range strings.Fields(text) {
 		if list, is := strings.CutPrefix(word, name); is {
-			return parseCPUs(list)
+			return proc.ParseCPUs(list)
 		}
 	}
 	return nil, nil

@@ -59,7 +59,7 @@ func TestCpusetOfTheCgroup(t *testing.T) {
 		{"v1, without it", "3:cpuset:/x\n0::/\n", v1 + v2, "sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n", verdict{Fail, "0, without CPU 3", "widen cpuset.cpus"}},
 		{"no controller", "0::/a\n", v2, "x", "", verdict{NA, "no cgroup with the cpuset controller", ""}},
 		{"nothing in it", "0::/a\n", v2, "sys/fs/cgroup/a/cpuset.cpus.effective", "\n", verdict{NA, "empty", ""}},
-		{"nonsense", "0::/a\n", v2, "sys/fs/cgroup/a/cpuset.cpus.effective", "all\n", verdict{NA, "not a list of CPUs", ""}},
+		{"nonsense", "0::/a\n", v2, "sys/fs/cgroup/a/cpuset.cpus.effective", "all\n", verdict{NA, "is not a CPU below 8192", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := filesOf("proc/self/cgroup", test.cgroup, "proc/self/mountinfo", test.mounts, test.file, test.list)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
-	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -47,7 +47,7 @@ type machine struct {
 	limits []jitterprobe.Limit // of the probe
 	asked  bool                // the limits are known
 
-	process    *goprocess.Process // the target, if it is a Go program
+	process    *proc.GoProgram // the target, if it is a Go program
 	processErr error
 }
 
@@ -68,7 +68,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 	}
 	m.status, _ = r.text("proc/self/status") // the checks that need it say that it is missing
 	if text, ok := field(m.status, "Cpus_allowed_list"); ok {
-		m.allowed, _ = parseCPUs(text)
+		m.allowed, _ = proc.ParseCPUs(text)
 	}
 	switch {
 	case o.CPU != nil:
@@ -87,7 +87,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		if _, err := r.text(m.targetFile("stat")); err != nil {
 			return nil, fmt.Errorf("%w %d: /%s: %s", ErrTarget, m.target, m.targetFile("stat"), why(err))
 		}
-		m.process, m.processErr = goprocess.Read(r, m.target)
+		m.process, m.processErr = proc.ReadGo(r, m.target)
 	}
 	m.groups, _ = cgroup.Of(r, "self") // quota says so
 	if o.TargetOnly {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 const hugepages = "sys/kernel/mm/transparent_hugepage/"
@@ -179,7 +181,7 @@ func (m *machine) node(online []int) Check {
 // onNode judges a probe whose CPU is one of cpus, all of node own.
 func (m *machine) onNode(own int, cpus []int) Check {
 	text, _ := field(m.status, "Mems_allowed_list")
-	memory, _ := parseCPUs(text) // nodes are listed like CPUs
+	memory, _ := proc.ParseCPUs(text) // nodes are listed like CPUs
 	value := fmt.Sprintf("CPU %d on node %d", m.cpu, own)
 	switch {
 	case len(memory) == 0:

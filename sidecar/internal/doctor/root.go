@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // Limits of what is read.
@@ -101,34 +102,6 @@ func chosen(text, marks string) string {
 	return text
 }
 
-// parseCPUs reads a list of CPUs as the kernel writes it, such as "0-3,8"
-// (Documentation/admin-guide/kernel-parameters.rst, "cpu lists"). It is sorted.
-func parseCPUs(text string) ([]int, error) {
-	var cpus []int
-	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
-		if part == "" || part == "(null)" {
-			continue // an empty list; nohz_full writes the latter
-		}
-		low, high, is := strings.Cut(part, "-")
-		if !is {
-			high = low
-		}
-		from, err1 := strconv.Atoi(low)
-		to, err2 := strconv.Atoi(high)
-		if err1 != nil || err2 != nil || from < 0 || to < from || to >= maxCPUs {
-			return nil, fmt.Errorf("holds %.20q, not a list of CPUs", text)
-		}
-		if len(cpus)+to-from >= maxCPUs {
-			return nil, fmt.Errorf("holds more than %d CPUs", maxCPUs)
-		}
-		for cpu := from; cpu <= to; cpu++ {
-			cpus = append(cpus, cpu)
-		}
-	}
-	slices.Sort(cpus)
-	return slices.Compact(cpus), nil
-}
-
 // parseCPUMask reads a mask of CPUs such as "ff,ffffffff", the highest first.
 func parseCPUMask(text string) ([]int, error) {
 	digits := strings.ReplaceAll(strings.TrimSpace(text), ",", "")
@@ -156,7 +129,7 @@ func (r root) cpuList(name string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseCPUs(text)
+	return proc.ParseCPUs(text)
 }
 
 // cpuMask returns a file that holds a mask of CPUs.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
-	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // targetChecks judge the process that is watched, noTargetChecks that there is none.
@@ -34,7 +34,7 @@ func (m *machine) targetCPUs() ([]int, string, error) {
 		return nil, "", err
 	}
 	list, _ := field(status, "Cpus_allowed_list")
-	cpus, err := parseCPUs(list)
+	cpus, err := proc.ParseCPUs(list)
 	if online, err := m.cpuList(onlineFile); err == nil && len(online) > 0 {
 		cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return !slices.Contains(online, cpu) })
 	}
@@ -121,7 +121,7 @@ func targetGo(m *machine, _ string) Check {
 		value += " GOEXPERIMENT=" + fmt.Sprintf("%.60s", p.Experiment)
 	}
 	var set []string
-	for _, name := range goprocess.Variables {
+	for _, name := range proc.Variables {
 		if v, is := p.Env[name]; is {
 			set = append(set, fmt.Sprintf("%s=%.60s", name, v))
 		}
@@ -144,7 +144,7 @@ func maxProcs(m *machine, _ string) Check {
 		return unknown("the CPUs of the target are not known")
 	}
 	// The runtime heeds the quota of its own cgroup, the kernel that of every one.
-	own, ownErr := goprocess.Quota(m.FS, m.target)
+	own, ownErr := proc.Quota(m.FS, fmt.Sprint(m.target))
 	q, err := m.targetLimit()
 	if _, set := p.SetProcs(); !set && ownErr != nil && p.HeedsQuota() {
 		return unknown("not set, and the quota that it follows from is not known: " + why(ownErr))

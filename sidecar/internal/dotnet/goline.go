@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"strconv"
 
-	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
 // goProgram is what is known of a process whose program is Go.
 type goProgram struct {
-	*goprocess.Process
+	*proc.GoProgram
 	cpus     int // that it may use
 	cpusErr  error
 	quota    float64 // of its own cgroup, 0 for none
@@ -21,13 +21,13 @@ type goProgram struct {
 
 // lookAtGo finds out what a process was built and started with.
 func lookAtGo(root fs.FS, pid int) (*goProgram, error) {
-	p, err := goprocess.Read(root, pid)
+	p, err := proc.ReadGo(root, pid)
 	if err != nil {
 		return nil, err
 	}
-	g := &goProgram{Process: p}
-	g.cpus, g.cpusErr = goprocess.CPUs(root, pid)
-	g.quota, g.quotaErr = goprocess.Quota(root, pid)
+	g := &goProgram{GoProgram: p}
+	g.cpus, g.cpusErr = proc.CPUs(root, strconv.Itoa(pid))
+	g.quota, g.quotaErr = proc.Quota(root, strconv.Itoa(pid))
 	return g, nil
 }
 
@@ -53,8 +53,8 @@ func known(text string) string {
 	switch {
 	case text == "":
 		return unknown
-	case len(text) > goprocess.MaxValue:
-		return fmt.Sprintf("%s: it has more than %d bytes", unknown, goprocess.MaxValue)
+	case len(text) > proc.MaxValue:
+		return fmt.Sprintf("%s: it has more than %d bytes", unknown, proc.MaxValue)
 	}
 	return text
 }
@@ -69,7 +69,7 @@ func (g *goProgram) set(name string) (value string, ok bool) {
 		return unknown + ": " + g.EnvErr.Error(), false
 	}
 	value = g.Env[name]
-	if len(value) > goprocess.MaxValue {
+	if len(value) > proc.MaxValue {
 		return known(value), false
 	}
 	return value, true

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
-	"github.com/otelgc/otelgc/internal/goprocess"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // TestGoLine: what is said of a Go program from outside is what it was started
 // with, and what cannot be known is unknown, for a reason.
 func TestGoLine(t *testing.T) {
 	whole := func() *goProgram {
-		return &goProgram{Process: &goprocess.Process{Version: "go1.26.8", Env: map[string]string{}, Settings: map[string]string{}}, cpus: 8}
+		return &goProgram{GoProgram: &proc.GoProgram{Version: "go1.26.8", Env: map[string]string{}, Settings: map[string]string{}}, cpus: 8}
 	}
 	line := func(procs string) map[string]string {
 		return map[string]string{
@@ -32,7 +32,7 @@ func TestGoLine(t *testing.T) {
 		return l
 	}
 	const noEnv = "unknown: its environment may not be read"
-	long := strings.Repeat("x", goprocess.MaxValue+1)
+	long := strings.Repeat("x", proc.MaxValue+1)
 	for _, test := range []struct {
 		name   string
 		change func(*goProgram)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -133,7 +134,7 @@ func coversAll(cpus []int) bool {
 	if err != nil {
 		return false
 	}
-	online, err := jitterprobe.ParseCPUs(string(text))
+	online, err := proc.ParseCPUs(string(text))
 	if err != nil {
 		return false
 	}

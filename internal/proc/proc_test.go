@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -58,5 +59,22 @@ func TestStartOfThis(t *testing.T) {
 	// The boot time is in whole seconds.
 	if err != nil || started.Before(boot) || started.After(time.Now().Add(2*time.Second)) {
 		t.Errorf("started %v, %v, want between the boot %v and now", started, err, boot)
+	}
+}
+
+func TestParseCPUs(t *testing.T) {
+	for text, want := range map[string][]int{
+		"3": {3}, "0-2,8\n": {0, 1, 2, 8}, "4,1-2,2": {1, 2, 4}, "8190-8191": {8190, 8191},
+		"a": nil, "2-1": nil, "1,": nil, "-1": nil, "8192": nil, "0-99999999999": nil, "0-8191,0-8191,0-8191": nil,
+	} {
+		got, err := ParseCPUs(text)
+		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
+			t.Errorf("list %q: got %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, none := range []string{"", "\n", "(null)\n"} {
+		if got, err := ParseCPUs(none); got != nil || err != nil {
+			t.Errorf("list %q: got %v, %v, want none", none, got, err)
+		}
 	}
 }

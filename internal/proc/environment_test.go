@@ -1,4 +1,4 @@
-package goprocess
+package proc
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 		{name: "without end", text: "GOGC=50\x00" + strings.Repeat("x", maxEnvironment), fails: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := parse(strings.NewReader(test.text))
+			got, err := parseEnvironment(strings.NewReader(test.text))
 			if (err != nil) != test.fails {
 				t.Fatalf("got error %v, want one: %v", err, test.fails)
 			}
@@ -43,11 +43,11 @@ func TestParse(t *testing.T) {
 // executed.
 func TestStarting(t *testing.T) {
 	root := fstest.MapFS{"proc/7/environ": {}, "proc/7/cmdline": {}}
-	if env, err := environment(root, 7); !errors.Is(err, ErrStarting) {
+	if env, err := environment(root, "proc/7"); !errors.Is(err, ErrStarting) {
 		t.Errorf("a program that is being executed: got %v, %v, want %v", env, err, ErrStarting)
 	}
 	root["proc/7/cmdline"].Data = []byte("shop\x00")
-	if env, err := environment(root, 7); err != nil || env == nil || len(env) != 0 {
+	if env, err := environment(root, "proc/7"); err != nil || env == nil || len(env) != 0 {
 		t.Errorf("a program without one: got %v, %v, want none", env, err)
 	}
 }

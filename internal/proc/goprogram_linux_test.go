@@ -1,4 +1,4 @@
-package goprocess
+package proc
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestRead(t *testing.T) {
 	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read(os.DirFS("/"), pid)
+	p, err := ReadGo(os.DirFS("/"), pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"GOGC": "50", "GODEBUG": "gctrace=0"}, p.Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	n, err := CPUs(os.DirFS("/"), pid)
+	n, err := CPUs(os.DirFS("/"), strconv.Itoa(pid))
 	if err != nil || n != runtime.NumCPU() {
 		t.Errorf("CPUs: got %d, %v, want those of this process, %d", n, err, runtime.NumCPU())
 	}
@@ -90,10 +91,10 @@ func TestRead(t *testing.T) {
 
 func TestReadOther(t *testing.T) {
 	pid := start(t, nil, "/bin/sh", "-c", "echo up; read x")
-	if p, err := Read(os.DirFS("/"), pid); !errors.Is(err, ErrNotGo) {
+	if p, err := ReadGo(os.DirFS("/"), pid); !errors.Is(err, ErrNotGo) {
 		t.Errorf("a shell: got %+v, %v, want %v", p, err, ErrNotGo)
 	}
-	if p, err := Read(os.DirFS("/"), 1<<30); !errors.Is(err, fs.ErrNotExist) {
+	if p, err := ReadGo(os.DirFS("/"), 1<<30); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nobody: got %+v, %v, want %v", p, err, fs.ErrNotExist)
 	}
 }
@@ -101,15 +102,15 @@ func TestReadOther(t *testing.T) {
 // TestProcsOfThisProcess holds the rule to the runtime that made it.
 func TestProcsOfThisProcess(t *testing.T) {
 	root, pid := os.DirFS("/"), os.Getpid()
-	p, err := Read(root, pid)
+	p, err := ReadGo(root, pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpus, err := CPUs(root, pid)
+	cpus, err := CPUs(root, "self")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quota, err := Quota(root, pid)
+	quota, err := Quota(root, "self")
 	if err != nil {
 		t.Skipf("the quota of this process: %v", err)
 	}

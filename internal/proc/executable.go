@@ -1,4 +1,4 @@
-package goprocess
+package proc
 
 import (
 	"debug/buildinfo"
@@ -21,7 +21,7 @@ const (
 var errTooMuch = fmt.Errorf("nothing of one in the %d bytes that were read", maxRead)
 
 // built reads what an executable was built with.
-func built(exe io.ReaderAt) (*Process, error) {
+func built(exe io.ReaderAt) (*GoProgram, error) {
 	in := &bounded{exe, maxRead}
 	if err := plain(in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)
@@ -53,53 +53,49 @@ func (b *bounded) ReadAt(p []byte, at int64) (int, error) {
 // the sections if they are compressed, and a few bytes can stand for gigabytes.
 // No linker compresses them.
 func plain(r io.ReaderAt) error {
-	var head [64]byte
-	n, err := r.ReadAt(head[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read its head: %w", err)
-	}
-	if n < elf.EI_NIDENT || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
+	var ident [elf.EI_NIDENT]byte
+	if _, err := r.ReadAt(ident[:], 0); err != nil || string(ident[:len(elf.ELFMAG)]) != elf.ELFMAG {
 		return errors.New("no ELF file")
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
-		order = binary.BigEndian
+	wide := elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS64
+	read := func(at int64, v any) error {
+		var order binary.ByteOrder = binary.LittleEndian
+		if elf.Data(ident[elf.EI_DATA]) == elf.ELFDATA2MSB {
+			order = binary.BigEndian
+		}
+		return binary.Read(io.NewSectionReader(r, at, maxRead), order, v)
 	}
-	wide := elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64
 	var h elf.Header64
+	var err error
 	if wide {
-		_, _ = binary.Decode(head[:], order, &h) // it is as long as that
+		err = read(0, &h)
 	} else {
 		var narrow elf.Header32
-		_, _ = binary.Decode(head[:], order, &narrow) // and this is shorter
+		err = read(0, &narrow)
 		h.Shoff, h.Shentsize, h.Shnum, h.Shstrndx = uint64(narrow.Shoff), narrow.Shentsize, narrow.Shnum, narrow.Shstrndx
 	}
-	if h.Shoff != 0 && h.Shnum == 0 || h.Shnum > maxSections {
+	switch {
+	case err != nil:
+		return fmt.Errorf("read its head: %w", err)
+	case h.Shoff != 0 && h.Shnum == 0 || h.Shnum > maxSections:
 		return fmt.Errorf("more than %d sections", maxSections)
-	}
-	if h.Shstrndx == 0 || h.Shstrndx >= h.Shnum {
+	case h.Shstrndx == 0 || h.Shstrndx >= h.Shnum:
 		return nil // there are no names, or elf refuses them
 	}
-	packed, err := compressed(r, int64(h.Shoff)+int64(h.Shstrndx)*int64(h.Shentsize), order, wide)
-	if err == nil && packed {
-		err = errors.New("the names of its sections are compressed")
-	}
-	return err
-}
-
-// compressed reports whether the section is whose header is at an offset.
-func compressed(r io.ReaderAt, at int64, order binary.ByteOrder, wide bool) (bool, error) {
-	var head [64]byte
-	size := 40 // of an elf.Section32
+	names := int64(h.Shoff) + int64(h.Shstrndx)*int64(h.Shentsize)
+	var s elf.Section64
 	if wide {
-		size = 64
+		err = read(names, &s)
+	} else {
+		var narrow elf.Section32
+		err = read(names, &narrow)
+		s.Flags = uint64(narrow.Flags)
 	}
-	if n, err := r.ReadAt(head[:size], at); n < size {
-		return false, fmt.Errorf("read the names of its sections: %w", err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the names of its sections: %w", err)
+	case s.Flags&uint64(elf.SHF_COMPRESSED) != 0:
+		return errors.New("the names of its sections are compressed")
 	}
-	const flags = 8 // the offset of the flags, in both
-	if wide {
-		return order.Uint64(head[flags:])&uint64(elf.SHF_COMPRESSED) != 0, nil
-	}
-	return order.Uint32(head[flags:])&uint32(elf.SHF_COMPRESSED) != 0, nil
+	return nil
 }

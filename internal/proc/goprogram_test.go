@@ -1,4 +1,4 @@
-package goprocess
+package proc
 
 import (
 	"testing"
@@ -9,23 +9,23 @@ func TestProcs(t *testing.T) {
 	built := func(debug string) map[string]string { return map[string]string{"DefaultGODEBUG": debug} }
 	for _, test := range []struct {
 		name    string
-		process Process
+		process GoProgram
 		cpus    int
 		quota   float64
 		want    int
 	}{
-		{"as many as CPUs", Process{Version: "go1.26.8"}, 8, 0, 8},
-		{"as told", Process{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "3"}}, 8, 1, 3},
-		{"told nonsense", Process{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "-1"}}, 8, 0, 8},
-		{"told too much", Process{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "99999999999"}}, 8, 0, 8},
-		{"the quota, rounded up", Process{Version: "go1.25"}, 8, 2.5, 3},
-		{"two at least", Process{Version: "go1.25.3"}, 8, 0.5, 2},
-		{"one CPU", Process{Version: "go1.25.3"}, 1, 0.5, 1},
-		{"a large quota", Process{Version: "go1.26.8"}, 8, 1e300, 8},
-		{"before Go 1.25", Process{Version: "go1.24.9"}, 8, 2, 8},
-		{"not released", Process{Version: "devel go1.27-5401ec7d21 Sun Nov 22 08:00:00 2026 +0000"}, 8, 2, 2},
-		{"built for an older Go", Process{Version: "go1.26.8", Settings: built("containermaxprocs=0,x=1")}, 8, 2, 8},
-		{"switched on again", Process{Version: "go1.26.8", Settings: built("containermaxprocs=0"), Env: map[string]string{"GODEBUG": "containermaxprocs=1"}}, 8, 2, 2},
+		{"as many as CPUs", GoProgram{Version: "go1.26.8"}, 8, 0, 8},
+		{"as told", GoProgram{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "3"}}, 8, 1, 3},
+		{"told nonsense", GoProgram{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "-1"}}, 8, 0, 8},
+		{"told too much", GoProgram{Version: "go1.26.8", Env: map[string]string{"GOMAXPROCS": "99999999999"}}, 8, 0, 8},
+		{"the quota, rounded up", GoProgram{Version: "go1.25"}, 8, 2.5, 3},
+		{"two at least", GoProgram{Version: "go1.25.3"}, 8, 0.5, 2},
+		{"one CPU", GoProgram{Version: "go1.25.3"}, 1, 0.5, 1},
+		{"a large quota", GoProgram{Version: "go1.26.8"}, 8, 1e300, 8},
+		{"before Go 1.25", GoProgram{Version: "go1.24.9"}, 8, 2, 8},
+		{"not released", GoProgram{Version: "devel go1.27-5401ec7d21 Sun Nov 22 08:00:00 2026 +0000"}, 8, 2, 2},
+		{"built for an older Go", GoProgram{Version: "go1.26.8", Settings: built("containermaxprocs=0,x=1")}, 8, 2, 8},
+		{"switched on again", GoProgram{Version: "go1.26.8", Settings: built("containermaxprocs=0"), Env: map[string]string{"GODEBUG": "containermaxprocs=1"}}, 8, 2, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := test.process.Procs(test.cpus, test.quota); got != test.want {
@@ -52,7 +52,7 @@ func TestCPUs(t *testing.T) {
 			if test.online != "" {
 				root["sys/devices/system/cpu/online"] = &fstest.MapFile{Data: []byte(test.online)}
 			}
-			got, err := CPUs(root, 7)
+			got, err := CPUs(root, "7")
 			if got != test.want || (err == nil) != (test.want > 0) {
 				t.Errorf("got %d, %v, want %d", got, err, test.want)
 			}

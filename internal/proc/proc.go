@@ -1,0 +1,154 @@
+// Package proc reads what the kernel says of processes and of the programs that they
+// run, proc(5), below a root that is os.DirFS("/") but in tests. A process is named by
+// its PID, or by "self".
+//
+// What it reads is partly of somebody else's making: no more than a bounded part is
+// read, and of an environment nothing is kept but [Variables].
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of the clock ticks that Linux shows to programs: USER_HZ is 100 on
+// every architecture that Go has.
+const tick = time.Second / 100
+
+// StartTicks returns when a process was created, in clock ticks since the boot. With
+// the PID it names one run of a process: PIDs are used again.
+func StartTicks(root fs.FS, process string) (uint64, error) {
+	stat, err := read(root, "proc/"+process+"/stat")
+	if err != nil {
+		return 0, fmt.Errorf("read start time: %w", err)
+	}
+	ticks, err := ParseStartTicks(stat)
+	if err != nil {
+		return 0, fmt.Errorf("read start time: /proc/%s/stat: %w", process, err)
+	}
+	return ticks, nil
+}
+
+// ParseStartTicks returns field 22 of a /proc/PID/stat.
+func ParseStartTicks(stat []byte) (uint64, error) {
+	// The name of the program, field 2, may hold spaces and parentheses.
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const at = 22 - 3
+	if len(f) <= at {
+		return 0, fmt.Errorf("%d fields after the name, want %d", len(f), at+1)
+	}
+	return strconv.ParseUint(string(f[at]), 10, 64)
+}
+
+// StartTime returns the wall time of a number of clock ticks after the boot. The boot
+// time is in whole seconds, and moves when the wall clock is stepped.
+func StartTime(root fs.FS, ticks uint64) (time.Time, error) {
+	stat, err := read(root, "proc/stat")
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read boot time: %w", err)
+	}
+	boot, err := strconv.ParseInt(field(stat, "btime "), 10, 64)
+	if err == nil && ticks > uint64(1<<62/tick) {
+		err = fmt.Errorf("a start time of %d ticks", ticks)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read boot time: /proc/stat: %w", err)
+	}
+	return time.Unix(boot, 0).Add(time.Duration(ticks) * tick), nil
+}
+
+// CPUs returns how many CPUs a process may use: those of its affinity that are
+// online. On a machine that more can be added to, the affinity has them already.
+func CPUs(root fs.FS, process string) (int, error) {
+	status, err := read(root, "proc/"+process+"/status")
+	if err != nil {
+		return 0, err
+	}
+	allowed, err := ParseCPUs(field(status, "Cpus_allowed_list:"))
+	if err == nil && len(allowed) == 0 {
+		err = errors.New("no Cpus_allowed_list")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read /proc/%s/status: %w", process, err)
+	}
+	if list, err := read(root, "sys/devices/system/cpu/online"); err == nil {
+		if online, err := ParseCPUs(string(list)); err == nil {
+			allowed = slices.DeleteFunc(allowed, func(cpu int) bool { return !slices.Contains(online, cpu) })
+		}
+	}
+	return len(allowed), nil
+}
+
+// maxCPUs is CONFIG_NR_CPUS of the largest kernels of distributions.
+const maxCPUs = 1 << 13
+
+// ParseCPUs reads a list of CPUs as the kernel writes it, such as "0-3,8"
+// (Documentation/admin-guide/kernel-parameters.rst, "cpu lists"). It returns each once,
+// sorted, and none of an empty list, for which nohz_full writes "(null)".
+func ParseCPUs(list string) (cpus []int, err error) {
+	if list = strings.TrimSpace(list); list == "" || list == "(null)" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		first, last, span := strings.Cut(part, "-")
+		if !span {
+			last = first
+		}
+		from, err1 := strconv.ParseUint(first, 10, 16)
+		to, err2 := strconv.ParseUint(last, 10, 16)
+		if err1 != nil || err2 != nil || to < from || to >= maxCPUs {
+			return nil, fmt.Errorf("parse list of CPUs: %.20q is not a CPU below %d, nor a span of them", part, maxCPUs)
+		}
+		for cpu := from; cpu <= to; cpu++ {
+			cpus = append(cpus, int(cpu))
+		}
+		if len(cpus) > 2*maxCPUs {
+			return nil, fmt.Errorf("parse list of CPUs: more than %d", 2*maxCPUs)
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus), nil
+}
+
+// field returns what follows on a name at the begin of a line, without the space
+// around it.
+func field(text []byte, name string) string {
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// maxFile bounds the files that read returns.
+const maxFile = 1 << 20
+
+func read(root fs.FS, name string) ([]byte, error) {
+	f, err := open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("read /%s: longer than %d bytes", name, maxFile)
+	}
+	return text, err
+}
+
+// open has errors name the file as people know it.
+func open(root fs.FS, name string) (fs.File, error) {
+	f, err := root.Open(name)
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return nil, &fs.PathError{Op: e.Op, Path: "/" + name, Err: e.Err}
+	}
+	return f, err
+}
