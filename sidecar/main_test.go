@@ -145,8 +145,9 @@ func TestWrongArguments(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no verb: want run, probe, demo, report or doctor (see otelgc-sidecar help)"},
-		{[]string{"dance"}, `unknown verb "dance": want run, probe, demo, report or doctor (see otelgc-sidecar help)`},
+		{nil, "no command: want run, probe, demo, doctor or report (see otelgc-sidecar help)"},
+		{[]string{"dance"}, `unknown command "dance": want run, probe, demo, doctor or report (see otelgc-sidecar help)`},
+		{[]string{"help", "dance"}, `unknown command "dance": want run, probe, demo, doctor or report (see otelgc-sidecar help)`},
 		{[]string{"probe", "--foo"}, "probe: unknown flag --foo (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "--cpu"}, "probe: no value for flag --cpu (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "--cpu", "x"}, `probe: invalid value "x" for flag --cpu: want a whole number (see otelgc-sidecar probe --help)`},
@@ -195,7 +196,7 @@ func TestProbeOnACPUThatDoesNotExist(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}, {"doctor", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"version"}, {"--version"}, {"help", "report"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}, {"doctor", "--help"}} {
 		stdout, stderr, code := sidecar(t, nil, args...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "otelgc-sidecar") {
 			t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, stderr, stdout)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 )
@@ -28,10 +27,14 @@ func TestParseSize(t *testing.T) {
 // TestHelpNamesFlagsAsTheyAreWritten: with two dashes, and no number of a CPU that
 // is none.
 func TestHelpNamesFlagsAsTheyAreWritten(t *testing.T) {
-	for name, verb := range verbs {
-		var out bytes.Buffer
-		if err := verb(env{stdout: &out}, []string{"--help"}); !errors.Is(err, errHelp) {
-			t.Fatalf("%s --help: %v", name, err)
+	for _, c := range commands {
+		name := c.name
+		var out, same bytes.Buffer
+		if code := Main([]string{name, "--help"}, &out, &out); code != Done {
+			t.Fatalf("%s --help: exit code %d: %s", name, code, out.String())
+		}
+		if Main([]string{"help", name}, &same, &same); same.String() != out.String() {
+			t.Errorf("help %s differs from %s --help", name, name)
 		}
 		for line := range strings.Lines(out.String()) {
 			if strings.HasPrefix(line, "  -") && !strings.HasPrefix(line, "  --") || strings.Contains(line, "default -1") {

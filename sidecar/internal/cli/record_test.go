@@ -63,18 +63,18 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 // TestEarlyLossIsCounted: what comes before there is a file and finds no room is
 // among what did not get into it.
 func TestEarlyLossIsCounted(t *testing.T) {
-	r := &recorder{probes: []recording.Probe{{ID: 1}}}
+	path := filepath.Join(t.TempDir(), "x.rec")
+	r := newRecorder(path, "", 0, stall.Clock{}, nil)
+	r.probes = []recording.Probe{{ID: 1}}
 	for range recording.MaxPending + 2 {
 		r.gap(jitterprobe.Gap{Start: 1, End: 2})
 	}
 	for range recording.MaxPending + 3 {
 		r.add(recording.Suspension{})
 	}
-	gaps, records := r.early.take()
-	if len(gaps) != recording.MaxPending || len(records) != recording.MaxPending {
-		t.Errorf("%d gaps and %d records are kept, want %d of each", len(gaps), len(records), recording.MaxPending)
+	if len(r.earlyGaps) != recording.MaxPending || len(r.early) != recording.MaxPending {
+		t.Errorf("%d gaps and %d records are kept, want %d of each", len(r.earlyGaps), len(r.early), recording.MaxPending)
 	}
-	path := filepath.Join(t.TempDir(), "x.rec")
 	var err error
 	if r.file, err = recording.Create(path, recording.Environment{}); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,9 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	r := &recorder{file: file, probe: probe, log: slog.New(slog.NewTextHandler(&log, nil)), probes: []recording.Probe{{ID: 1}}}
+	r := newRecorder(path, "", 0, stall.Clock{}, slog.New(slog.NewTextHandler(&log, nil)))
+	r.probes = []recording.Probe{{ID: 1}}
+	r.start(file, probe)
 	self := os.Getpid()
 	r.add(recording.Target{ID: 1, PID: self})
 	r.add(recording.Target{ID: 1, PID: self}) // more has become known of it
@@ -157,10 +159,10 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	if diff := cmp.Diff(map[int]int{self: 1, os.Getppid(): 1}, got); diff != "" {
 		t.Errorf("answers by process (-want +got):\n%s", diff)
 	}
-	if n := strings.Count(log.String(), "the recording lacks answers of the doctor"); n != maxExamined-2 {
+	if n := strings.Count(log.String(), "the recording lacks a report of doctor"); n != maxExamined-2 {
 		t.Errorf("the log tells of %d processes that were not there, want %d", n, maxExamined-2)
 	}
-	if n := strings.Count(log.String(), "the doctor is not asked about any more processes"); n != 1 {
+	if n := strings.Count(log.String(), "doctor does not examine any more processes for the recording"); n != 1 {
 		t.Errorf("the log says %d times that there are too many, want once", n)
 	}
 }
@@ -184,7 +186,7 @@ func TestDoctorOfAServicesRecording(t *testing.T) {
 		"no process":      {time.Now(), 1 << 22, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			document, err := askForReport(recording.Environment{Started: test.began}, probe, test.pid)
+			document, err := examineForReport(recording.Environment{Started: test.began}, probe, test.pid)
 			if (err != nil) != (test.want == "") {
 				t.Fatalf("%s, %v", document, err)
 			}

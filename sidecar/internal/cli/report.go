@@ -5,63 +5,69 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/otelgc/otelgc/sidecar/internal/report"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// runReport prints what recorded files know of stops.
-func runReport(e env, args []string) error {
-	set := flag.NewFlagSet("report", flag.ContinueOnError)
-	asJSON := set.Bool("json", false, "print one JSON document; of one file")
+// defineReport is the command that prints what recorded files know of stops.
+func defineReport(set *flag.FlagSet) func(env) error {
 	asCSV := set.Bool("csv", false, "print one row for each collection, with the columns of PerfView's GCStats; of one file")
-	asHTML := set.Bool("html", false, "print the report as a page for a browser, with nothing outside of it; of one file")
-	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule beside ours")
+	asHTML := set.Bool("html", false, "print the report as a page for a browser that loads nothing else; of one file")
+	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule next to ours")
 	warmup := set.Duration("warmup", report.DefaultWarmup, "of a recording: its beginning, which is no part of the results")
 	kinds := set.String("kinds", "", "of a recording: the `kinds` of collection that results are claimed of, such as\nephemeral,background,full_blocking: each must have occurred")
 	workload := set.String("workload", "", "of a recording: what ran, if it does not say")
-	files, err := parseFiles(e, set, args)
-	if err != nil {
-		return err
+	return func(e env) (err error) {
+		o := report.Options{Warmup: *warmup, Workload: *workload, Doctor: examineForReport}
+		if o.Kinds, err = parseKinds(*kinds); err != nil {
+			return wrong("--kinds: %w", err)
+		}
+		if *warmup < 0 {
+			return wrong("--warmup %v: want 0s or more", *warmup)
+		}
+		show, chosen := (*report.Report).Print, 0
+		for _, as := range []struct {
+			is   bool
+			show func(*report.Report, io.Writer) error
+		}{
+			{*e.json, func(r *report.Report, _ io.Writer) error { return e.print(func() any { return r }, nil) }},
+			{*asCSV, (*report.Report).PrintCSV},
+			{*asHTML, (*report.Report).PrintHTML},
+			{*perfview, (*report.Report).PrintPerfView},
+		} {
+			if as.is {
+				show, chosen = as.show, chosen+1
+			}
+		}
+		switch {
+		case chosen > 1:
+			return wrong("--json, --csv, --html and --perfview: want one of them")
+		case chosen == 1 && !*perfview && len(e.files) > 1:
+			return wrong("--json, --csv and --html: want one file, got %d", len(e.files))
+		}
+		return reportAll(e, o, show)
 	}
-	o := report.Options{Warmup: *warmup, Workload: *workload, Doctor: askForReport}
-	if o.Kinds, err = parseKinds(*kinds); err != nil {
-		return wrong("--kinds: %w", err)
-	}
-	if *warmup < 0 {
-		return wrong("--warmup %v: want 0s or more", *warmup)
-	}
-	switch chosen := btoi(*asJSON) + btoi(*asCSV) + btoi(*asHTML) + btoi(*perfview); {
-	case chosen > 1:
-		return wrong("--json, --csv, --html and --perfview: want one of them")
-	case (*asJSON || *asCSV || *asHTML) && len(files) > 1:
-		return wrong("--json, --csv and --html: want one file, got %d", len(files))
-	}
-	show := func(r *report.Report) error { return r.Print(e.stdout) }
-	switch {
-	case *asJSON:
-		show = func(r *report.Report) error { return printJSON(e, r) }
-	case *asCSV:
-		show = func(r *report.Report) error { return r.PrintCSV(e.stdout) }
-	case *asHTML:
-		show = func(r *report.Report) error { return r.PrintHTML(e.stdout) }
-	case *perfview:
-		show = func(r *report.Report) error { return r.PrintPerfView(e.stdout) }
-	}
+}
+
+// reportAll shows the report of each file. Of several errors it returns the worst, and
+// prints the others.
+func reportAll(e env, o report.Options, show func(*report.Report, io.Writer) error) error {
 	var worst error
-	for i, file := range files {
+	for i, file := range e.files {
 		if i > 0 {
 			if _, err := fmt.Fprintln(e.stdout); err != nil {
 				return fmt.Errorf("print report: %w", err)
 			}
 		}
-		worst = worse(e, worst, reportOn(file, o, show))
+		worst = worse(e, worst, reportOn(e, file, o, show))
 	}
 	return worst
 }
 
-// worse returns the one of two errors that the exit code is to tell of, and says the
+// worse returns the one of two errors that decides the exit code, and prints the
 // other: each file has its line.
 func worse(e env, a, b error) error {
 	if a == nil || b == nil {
@@ -74,8 +80,8 @@ func worse(e env, a, b error) error {
 	return a
 }
 
-// severity orders what is wrong with a file: it is none, it is damaged, or what it
-// says is not to be believed.
+// severity orders what is wrong with a file: it is no file that we read, it is damaged,
+// or what it says is not to be believed.
 func severity(err error) int {
 	switch exitCode(err) {
 	case Wrong:
@@ -88,10 +94,10 @@ func severity(err error) int {
 
 // reportOn shows the report of one file. What was whole of a damaged one is
 // shown, too.
-func reportOn(file string, o report.Options, show func(*report.Report) error) error {
+func reportOn(e env, file string, o report.Options, show func(*report.Report, io.Writer) error) error {
 	r, err := report.ReadFile(file, o)
 	if r != nil {
-		if err := show(r); err != nil {
+		if err := show(r, e.stdout); err != nil {
 			return err
 		}
 	}
@@ -122,11 +128,4 @@ func parseKinds(s string) (kinds []gc.Kind, err error) {
 		kinds = append(kinds, kind)
 	}
 	return kinds, nil
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -1,67 +1,311 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/internal/hungcall"
+	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
+	"github.com/otelgc/otelgc/stall"
 )
 
-// run probes, tells the services of this host on the board, and exports, until
-// it is told to end.
-func run(e env, args []string) error {
-	set := flag.NewFlagSet("run", flag.ContinueOnError)
-	var flags probeFlags
-	flags.add(set)
+// defineRun is the command that probes, tells the services of this host on the board,
+// and exports, until it is to end.
+func defineRun(set *flag.FlagSet) func(env) error {
+	options := defineProbing(set)
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")
 	duration := set.Duration("duration", 0, "how long; 0 is until SIGINT, SIGTERM or SIGHUP")
-	path := set.String("board", "", "the `file` through which services learn of gaps, or off; without it\n$OTELGC_BOARD, else /run/otelgc/board, and /dev/shm/otelgc/board for who may not make that")
+	path := set.String("board", "", "the `file` through which services learn of gaps, or off; without it\n$OTELGC_BOARD, else /run/otelgc/board, or /dev/shm/otelgc/board if this user may not make that")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
-	workload := set.String("workload", "", "with --record: what runs beside, for whoever reads the report")
+	workload := set.String("workload", "", "with --record: what runs on the machine, for the readers of the report")
 	gapCPU := set.Bool("gap-cpu", false, "put cpu.logical_number on the metric otelgc.jitter.gap.duration: a series for each CPU that is probed")
 	var targets targetFlags
 	targets.add(set)
-	asJSON := set.Bool("json", false, "print one JSON document at the end")
-	if err := parse(e, set, args); err != nil {
-		return err
+	return func(e env) (err error) {
+		s := &sidecar{env: e, log: e.log(), recordTo: *record, workload: *workload, gapCPU: *gapCPU, boards: board.Paths()}
+		if err := e.notEmpty("target", "listen-diagnostics", "board", "record"); err != nil {
+			return err
+		}
+		if s.probe, err = options(e); err != nil {
+			return err
+		}
+		if *duration < 0 {
+			return wrong("--duration %v: want 0s or more", *duration)
+		}
+		if err := targets.check(); err != nil {
+			return err
+		}
+		s.targets = targets
+		if s.cpus, err = proc.ParseCPUs(*cpus); err != nil {
+			return wrong("--watch-cpus: %w", err)
+		}
+		if e.given("board") {
+			s.boards, s.needBoard = []string{*path}, true
+			if *path == board.Off {
+				s.boards = nil
+			}
+		}
+		if *workload != "" && *record == "" {
+			return wrong("--workload: want --record, too")
+		}
+		if err := checkRecord(*record); err != nil {
+			return err
+		}
+		report, err := s.run(*duration)
+		if report == nil || !*e.json {
+			return err
+		}
+		return errors.Join(err, e.print(func() any {
+			return runDocument{report.Document(), s.side.document(), s.seen, s.unexported}
+		}, nil))
 	}
-	if err := notEmpty(set, "target", "listen-diagnostics", "board", "record"); err != nil {
-		return err
-	}
-	o, err := flags.options()
+}
+
+// runDocument is the JSON document of run: that of its probe, what the machine
+// did to the target, the .NET processes it attached to, and what of its own telemetry
+// never reached a Collector.
+type runDocument struct {
+	gaps.Document
+	Host       *recording.Host     `json:"target_host,omitempty"`
+	Targets    []dotnet.Summary    `json:"targets,omitempty"`
+	Unexported *otelenv.Unexported `json:"not_exported,omitempty"`
+}
+
+// stopLimit bounds the end of run, whatever the Collector does, and however long the
+// kernel takes to end its tracing: a second where the machine is busy. What is held
+// has flushAtLeast to go out in any case.
+const (
+	stopLimit    = 4 * time.Second
+	flushAtLeast = time.Second
+)
+
+// sidecar is a run.
+type sidecar struct {
+	env
+	log       *slog.Logger
+	probe     jitterprobe.Options
+	cpus      []int    // CPUs that have a probe of their own
+	boards    []string // where the board may be; none for no board
+	needBoard bool     // it was asked for by name
+	gaps      gaps.Log
+	gapCPU    bool // on the metric of gaps, too
+	targets   targetFlags
+
+	complaints *otelenv.ErrorHandler
+	side       *hostSide
+	dotnet     *dotnet.Watcher // nil for none
+	calls      hungcall.Limiter
+	seen       []dotnet.Summary
+	recordTo   string // a path, empty for none
+	workload   string
+	unexported *otelenv.Unexported // nil for nothing
+}
+
+func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
+	clock, err := stall.NewClock()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("start clock: %w", err)
 	}
-	if *duration < 0 {
-		return wrong("--duration %v: want 0s or more", *duration)
-	}
-	if err := targets.check(); err != nil {
-		return err
-	}
-	beside, err := proc.ParseCPUs(*cpus)
+	s.probe.Clock = clock
+	s.complaints = otelenv.NewErrorHandler(s.log)
+	otel.SetErrorHandler(s.complaints)
+	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
 	if err != nil {
-		return wrong("--watch-cpus: %w", err)
+		return nil, fmt.Errorf("start export: %w", err)
 	}
-	s := &sidecar{env: e, log: slog.New(slog.NewTextHandler(e.stderr, nil)), probe: o, beside: beside, boards: board.Paths()}
-	if given(set, "board") {
-		s.boards, s.needBoard = []string{*path}, true
-		if *path == board.Off {
-			s.boards = nil
+	x, err := newExport(providers, clock, s.gapCPU)
+	if err != nil {
+		providers.Discard()
+		return nil, err
+	}
+	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
+	w, err := s.watch(x, record)
+	if err != nil {
+		err = errors.Join(err, x.close())
+		providers.Discard()                   // of what did not start nobody need hear
+		if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
+			return nil, wrong("--board: %w", err)
+		}
+		return nil, err
+	}
+	s.relax(w.Probe().Mode())
+	s.sayStart(w)
+	x.begin(w)
+	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry, record.adder()); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
+		return nil, errors.Join(err, s.abandon(w, x, providers))
+	}
+	s.wait(duration)
+	return s.end(w, x, providers, record)
+}
+
+// watch starts the probes, and reads them.
+func (s *sidecar) watch(x *export, record *recorder) (*watch.Watch, error) {
+	first, err := start(s.probe)
+	if err != nil {
+		return nil, err
+	}
+	var others []*jitterprobe.Probe
+	for _, cpu := range s.cpus {
+		if cpu == first.CPU() {
+			continue // of two probes on one CPU the second is left out
+		}
+		// Its threshold is that of its mode.
+		p, err := start(jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: s.probe.Clock})
+		if err != nil {
+			for _, p := range append(others, first) {
+				p.Stop()
+			}
+			return nil, fmt.Errorf("watch CPU %d: %w", cpu, err)
+		}
+		others = append(others, p)
+	}
+	return watch.Start(watch.Options{
+		Probe: first, Others: others,
+		Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
+		OnGap: func(g jitterprobe.Gap) {
+			if *s.json { // the document lists them
+				s.gaps.Add(g)
+			}
+			x.gap(g)
+			record.gap(g)
+		},
+		OnTick: func(first jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
+			x.settled(first, others)
+			record.settled(first, others)
+		},
+	})
+}
+
+// end stops everything, and does not wait for a Collector that is dead. The error
+// is of the recording: what it was made for was not reached.
+func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
+	told := time.Now()
+	s.side.stop()
+	var others sync.WaitGroup
+	if s.dotnet != nil {
+		others.Go(func() { s.seen = s.dotnet.Stop() })
+	}
+	summary, err := w.Stop()
+	if err != nil {
+		s.log.Warn("the probe did not end in good order", "error", err)
+	}
+	if err := x.close(); err != nil {
+		s.log.Warn("not all events were sent", "error", err)
+	}
+	if s.unexported = p.Unexported(s.shutdown(p, flushFor(time.Since(told)))); s.unexported != nil {
+		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
+	}
+	others.Wait()
+	if n := s.calls.Left(); n > 0 {
+		s.log.Warn("looks at files of processes were given up: their file system or memory did not answer", "looks", n)
+	}
+	err = record.close(summary.Snapshot)
+	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
+	r.Limits = w.Probe().Limits()
+	s.log.Info("done", "probed", textfmt.Length(r.Observed()), "gaps", r.Gaps, "gap_time", textfmt.Length(r.GapTime),
+		"longest_gap", textfmt.Length(r.Longest.Duration()), "gaps_dropped", r.Dropped)
+	return r, err
+}
+
+// abandon stops what has started when something else did not. Nobody need hear of it.
+func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
+	s.complaints.Mute(true)
+	s.side.abandon()
+	if s.dotnet != nil {
+		s.dotnet.Stop()
+	}
+	_, err := w.Stop()
+	err = errors.Join(err, x.close())
+	p.Discard()
+	return err
+}
+
+// flushFor returns how long the providers have to end, when ending all else took so
+// long.
+func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
+
+func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
+	s.complaints.Mute(true)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return p.Shutdown(ctx)
+}
+
+func (s *sidecar) sayStart(w *watch.Watch) {
+	p := w.Probe()
+	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
+	if n := p.Note(); n != "" {
+		s.log.Warn("the probe does not run as asked", "why", n)
+	}
+	for _, l := range p.Limits() {
+		s.log.Info("some causes of gaps cannot be decided", "limit", l.String())
+	}
+	if cpus, all := w.Others(); len(cpus) > 0 {
+		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
+		if !all {
+			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
 		}
 	}
-	if *workload != "" && *record == "" {
-		return wrong("--workload: want --record, too")
+	switch path, why := w.Board(); {
+	case path != "":
+		s.log.Info("writing the board", "path", path)
+	case len(s.boards) > 0:
+		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
 	}
-	if err := checkRecord(*record); err != nil {
-		return err
+}
+
+// timerSlack is how late the kernel may wake a thread whose sleep is over, in
+// place of 50 us (PR_SET_TIMERSLACK, prctl(2)).
+const timerSlack = time.Millisecond
+
+// relax makes the threads of a sidecar patient whose probe spins: none of them
+// has to wake in time. While one works, the monitor of the Go runtime sleeps for
+// 20 us again and again, and interrupts it each time: that was most of the
+// wake-ups of a sidecar at rest, and a third of its CPU time.
+func (s *sidecar) relax(m jitterprobe.Mode) {
+	if m == jitterprobe.Spin && len(s.cpus) == 0 {
+		setTimerSlack("/proc", timerSlack)
 	}
-	s.recordTo, s.workload = *record, *workload
-	s.targets, s.keep, s.gapCPU = targets, *asJSON, *gapCPU
-	report, err := s.run(*duration)
-	if report != nil && *asJSON {
-		err = errors.Join(err, printJSON(e, runDocument{report.Document(), s.side.document(), s.seen, s.unexported}))
+}
+
+// setTimerSlack sets the timer slack of all threads of this process, which those
+// to come inherit. It takes Linux and CAP_SYS_NICE: elsewhere nothing changes.
+func setTimerSlack(proc string, d time.Duration) {
+	threads, err := os.ReadDir(filepath.Join(proc, "self/task"))
+	if err != nil {
+		return
 	}
-	return err
+	text := strconv.AppendInt(nil, int64(d), 10)
+	for _, t := range threads {
+		f, err := os.OpenFile(filepath.Join(proc, t.Name(), "timerslack_ns"), os.O_WRONLY, 0)
+		if err != nil {
+			continue // the thread has ended, or the kernel is older than 4.6
+		}
+		_, _ = f.Write(text) // it is refused without the right to
+		_ = f.Close()        // and written at once
+	}
 }

@@ -10,10 +10,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostcount"
-	"github.com/otelgc/otelgc/internal/otelenv"
-	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
-	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -103,14 +100,4 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*d
 		return nil, fmt.Errorf("watch .NET processes: %w", err)
 	}
 	return w, nil
-}
-
-// runDocument is the JSON document of run: that of its probe, what the machine
-// did to the target, the .NET processes it attached to, and what of its own telemetry
-// never reached a Collector.
-type runDocument struct {
-	gaps.Document
-	Host       *recording.Host     `json:"target_host,omitempty"`
-	Targets    []dotnet.Summary    `json:"targets,omitempty"`
-	Unexported *otelenv.Unexported `json:"not_exported,omitempty"`
 }

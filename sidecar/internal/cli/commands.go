@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/demo"
+	"github.com/otelgc/otelgc/sidecar/internal/doctor"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/load"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+)
+
+// maxDuration bounds every run that ends by itself, maxSelfTest that of doctor.
+const (
+	maxDuration = 24 * time.Hour
+	maxSelfTest = time.Minute
+)
+
+// defineProbe is the command that probes for some seconds and prints what it saw.
+func defineProbe(set *flag.FlagSet) func(env) error {
+	options := defineProbing(set)
+	duration := set.Duration("duration", 10*time.Second, "how long")
+	return func(e env) error {
+		o, err := options(e)
+		if err != nil {
+			return err
+		}
+		if *duration <= 0 || *duration > maxDuration {
+			return wrong("--duration %v: want more than 0s and at most %v", *duration, maxDuration)
+		}
+		p, err := start(o)
+		if err != nil {
+			return err
+		}
+		var kept gaps.Log
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			for g := range p.All() {
+				kept.Add(g)
+			}
+		}()
+		if n := p.Note(); n != "" {
+			e.log().Warn("the probe does not run as asked", "mode", p.Mode().String(), "why", n)
+		}
+		e.wait(*duration)
+		summary := p.Stop()
+		<-read
+		report := gaps.NewReport(summary, &kept, threshold(o, p.Mode()))
+		report.Limits = p.Limits()
+		return e.print(func() any { return report.Document() }, report.Print)
+	}
+}
+
+func (e env) log() *slog.Logger { return slog.New(slog.NewTextHandler(e.stderr, nil)) }
+
+// defineProbing defines the flags of a command that probes, and returns what reads them.
+func defineProbing(set *flag.FlagSet) func(env) (jitterprobe.Options, error) {
+	cpu := set.Int("cpu", -1, "probe this CPU (default the last one that is allowed)")
+	shortest := set.Duration("threshold", jitterprobe.DefaultThreshold, "shortest gap that counts; 100us where the mode is periodic")
+	mode := set.String("mode", "auto", "auto, spin, runtime or periodic")
+	interrupts := set.Bool("interrupts", true, "trace the interrupts of the CPU, to tell them from the hypervisor: each gets about 1us longer")
+	force := set.Bool("force", false, "spin even on the only CPU or under a cgroup quota, where it harms the service")
+	return func(e env) (o jitterprobe.Options, err error) {
+		o = jitterprobe.Options{Force: *force, Interrupts: *interrupts}
+		if o.Mode, err = jitterprobe.ParseMode(*mode); err != nil {
+			return o, wrong("--mode %q: want auto, spin, runtime or periodic", *mode)
+		}
+		if o.CPU, err = e.cpu(*cpu); err != nil {
+			return o, err
+		}
+		if e.given("threshold") {
+			if *shortest < minThreshold || *shortest > time.Minute {
+				return o, wrong("--threshold %v: want %v to %v", *shortest, minThreshold, time.Minute)
+			}
+			o.Threshold = *shortest
+		}
+		return o, nil
+	}
+}
+
+// minThreshold is where the loop's own length begins to show.
+const minThreshold = 50 * time.Nanosecond
+
+// cpu returns the value of --cpu, nil if it was not given.
+func (e env) cpu(n int) (*int, error) {
+	if !e.given("cpu") {
+		return nil, nil
+	}
+	if n < 0 {
+		return nil, wrong("--cpu %d: want the number of a CPU", n)
+	}
+	return &n, nil
+}
+
+// start starts a probe. That it may not use its CPU is a wrong argument; that
+// it may not spin under a quota, as it was told to, is a failure.
+func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
+	p, err := jitterprobe.Start(o)
+	switch {
+	case errors.Is(err, jitterprobe.ErrCPU):
+		return nil, wrongArgument{err}
+	case err != nil:
+		return nil, err
+	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && p.Reason() == jitterprobe.CPUQuota:
+		p.Stop()
+		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
+	}
+	return p, nil
+}
+
+// threshold returns the one that is in force.
+func threshold(o jitterprobe.Options, m jitterprobe.Mode) time.Duration {
+	switch {
+	case o.Threshold > 0:
+		return o.Threshold
+	case m == jitterprobe.Periodic:
+		return jitterprobe.DefaultPeriodicThreshold
+	}
+	return jitterprobe.DefaultThreshold
+}
+
+// defineDemo is the command that runs a sample service under load and prints who is to
+// blame for p99.
+func defineDemo(set *flag.FlagSet) func(env) error {
+	duration := set.Duration("duration", demo.DefaultDuration, "how long the load lasts; with --arrivals the whole file unless given")
+	rate := set.Float64("rate", demo.DefaultRate, "requests per second")
+	heap := set.String("live-heap", fmt.Sprintf("%dMiB", demo.DefaultLiveHeap>>20), "how many bytes the service keeps alive")
+	arrivals := set.String("arrivals", "", "replay recorded arrivals: a `file` with one per line, whole ns or seconds with a point")
+	inject := set.String("inject", string(demo.InjectNone), "what to do to the service: none, forced-gc, stw or cpu-hog")
+	seed := set.Uint64("seed", 1, "the seed of what the requests ask for")
+	return func(e env) (err error) {
+		o := demo.Options{Seed: *seed}
+		if o.Inject, err = demo.ParseInject(*inject); err != nil {
+			return wrong("--inject: %w", err)
+		}
+		if o.LiveHeap, err = parseSize(*heap); err != nil {
+			return wrong("--live-heap: %w", err)
+		}
+		if o.LiveHeap < demo.MinLiveHeap || o.LiveHeap > demo.MaxLiveHeap {
+			return wrong("--live-heap %s: want 1MiB to %dGiB", *heap, demo.MaxLiveHeap>>30)
+		}
+		if *arrivals == "" {
+			o.Schedule, err = load.Fixed(*rate, *duration)
+		} else {
+			o.Schedule, err = e.recorded(*arrivals, *duration)
+		}
+		if err == nil {
+			err = demo.CheckEnvironment()
+		}
+		if err != nil {
+			return wrongArgument{err}
+		}
+		report, err := demo.Run(e.ctx, o)
+		if e.ctx.Err() != nil && errors.Is(err, context.Cause(e.ctx)) {
+			return errors.New("interrupted")
+		}
+		if err != nil {
+			return err
+		}
+		return e.print(func() any { return report.Document() }, report.Print)
+	}
+}
+
+// recorded returns the arrivals of a file, up to duration if that was given.
+func (e env) recorded(path string, duration time.Duration) (load.Schedule, error) {
+	if e.given("rate") {
+		return nil, errors.New("--rate and --arrivals: want one of them")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open arrivals: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	s, err := load.Parse(path, f)
+	if err != nil || !e.given("duration") {
+		return s, err
+	}
+	if duration <= 0 {
+		return nil, fmt.Errorf("--duration %v: want more than 0s", duration)
+	}
+	return s.Until(duration), nil
+}
+
+// parseSize parses a number of bytes such as 64MiB, 64M or 1000000.
+func parseSize(s string) (uint64, error) {
+	digits := strings.TrimRight(s, "KMGTiBkmgb")
+	unit, is := map[string]uint64{
+		"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
+		"m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+		"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
+	}[strings.ToLower(s[len(digits):])]
+	n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+	if !is || err != nil || n > (1<<63)/unit {
+		return 0, fmt.Errorf("parse size %q: want a number of bytes such as 64MiB", s)
+	}
+	return n * unit, nil
+}
+
+// defineDoctor is the command that prints whether numbers from this machine can be
+// believed.
+func defineDoctor(set *flag.FlagSet) func(env) error {
+	mode := set.String("mode", "spin", "judge numbers of a probe in this mode: spin, runtime or periodic")
+	cpu := set.Int("cpu", -1, "judge this CPU (default the last one that is allowed)")
+	target := set.Int("target", 0, "look at the process with this `PID` too")
+	selfTest := set.Duration("self-test", doctor.DefaultSelfTest, "how long the self-test takes; 0 for none")
+	return func(e env) (err error) {
+		o := doctor.Options{Target: *target, SelfTest: *selfTest}
+		if o.Mode, err = jitterprobe.ParseMode(*mode); err != nil || o.Mode == jitterprobe.Auto {
+			return wrong("--mode %q: want spin, runtime or periodic", *mode)
+		}
+		if o.CPU, err = e.cpu(*cpu); err != nil {
+			return err
+		}
+		if *target < 0 {
+			return wrong("--target %d: want the PID of a process", *target)
+		}
+		if *selfTest < 0 || *selfTest > maxSelfTest {
+			return wrong("--self-test %v: want 0s to %v", *selfTest, maxSelfTest)
+		}
+		if *selfTest == 0 {
+			o.SelfTest = -1
+		}
+		report, err := doctor.Run(o)
+		if errors.Is(err, doctor.ErrTarget) {
+			return wrongArgument{err}
+		}
+		if err != nil {
+			return err
+		}
+		err = e.print(func() any { return report }, func(w io.Writer) error {
+			return report.Print(w, doctor.Layout{Colour: doctor.Colourful(w), Columns: textfmt.Columns(w)})
+		})
+		if failed := report.Failed(); err == nil && len(failed) > 0 {
+			return unbelievable{fmt.Errorf("numbers from this machine cannot be believed: %s", strings.Join(failed, ", "))}
+		}
+		return err
+	}
+}
