@@ -131,7 +131,11 @@ func TestDelaysBoundTimeOnly(t *testing.T) {
 	} {
 		s := share(10*ms, stall.Cycle, tt.rest, map[stall.Cause]time.Duration{stall.GCPause: 4 * ms})
 		j := judge([]Case{{Share: s, Collections: 1}})
-		if diff := cmp.Diff(tt.want, j.Rows[0].delayCells()); diff != "" {
+		var got []string
+		for _, c := range j.Rows[0].delayCells() {
+			got = append(got, textfmt.Text(c))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("cells (-want +got):\n%s", diff)
 		}
 		if got, want := strings.Contains(j.Slowest[0].describe(), "at most"), s.Uncertain == 0; got != want {

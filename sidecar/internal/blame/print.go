@@ -15,46 +15,41 @@ import (
 // Print writes the report as text, as wide as the terminal, or textfmt.Width columns,
 // where no single word is wider.
 func (r *Report) Print(to io.Writer) error {
-	w := textfmt.NewText(to)
-	fmt.Fprintln(w, "WHO IS TO BLAME FOR P99?")
-	for _, s := range r.Sentences() {
-		fmt.Fprintln(w)
-		textfmt.Wrap(w, "  ", "  ", s)
+	w := textfmt.NewText(to, 0)
+	w.Names = 10
+	w.Title("WHO IS TO BLAME FOR P99?")
+	for i, s := range r.Sentences() {
+		if i > 0 {
+			w.Blank()
+		}
+		w.Say("%s", s)
 	}
 	notes := r.notes()
 	if text := r.GC.Slowed.String(); text != "" {
 		notes = append(notes, "The machine made collections of the service pause long: "+text+".")
 	}
 	if len(notes) > 0 {
-		textfmt.Heading(w, "BEFORE YOU BELIEVE IT", "")
+		w.Heading("BEFORE YOU BELIEVE IT", "")
 		for _, n := range notes {
-			textfmt.Wrap(w, "  - ", "    ", n)
+			w.Wrap("  - ", "    ", n)
 		}
 	}
-	textfmt.Heading(w, "WHAT RAN", "")
+	w.Heading("WHAT RAN", "")
 	for _, l := range r.Setup {
-		line(w, l.Title, l.Text)
+		w.Item(l.Title, "%s", l.Text)
 	}
 	if r.Requests > 0 {
 		r.printLatency(w)
-		textfmt.Heading(w, "WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
-		r.Judgement.shares(w.Columns()).Print(w)
+		w.Heading("WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
+		w.Table(r.Judgement.shares(w.Columns()))
 		if g := r.Judgement.delays(); g != nil {
-			textfmt.Heading(w, "WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
-			g.Print(w)
+			w.Heading("WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
+			w.Table(g)
 		}
 		r.printSlowest(w)
 	}
 	r.printGaps(w)
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("print report: %w", err)
-	}
-	return nil
-}
-
-// line writes a named line.
-func line(w io.Writer, name, text string) {
-	textfmt.Wrap(w, fmt.Sprintf("  %-10s", name), strings.Repeat(" ", 12), text)
+	return w.Close()
 }
 
 // notes returns the notes, and that the load generator has a part in p99.
@@ -66,9 +61,9 @@ func (r *Report) notes() []string {
 	return notes
 }
 
-func (r *Report) printLatency(w io.Writer) {
+func (r *Report) printLatency(w *textfmt.Page) {
 	l := &r.Judgement.Latency
-	textfmt.Heading(w, "LATENCY", fmt.Sprintf("%s, %s; counted from the intended start", textfmt.Many(r.Requests, "request"), textfmt.Many(r.Errors, "error")))
+	w.Heading("LATENCY", "%s, %s; counted from the intended start", textfmt.Many(r.Requests, "request"), textfmt.Many(r.Errors, "error"))
 	p999, enough := l.P999.Get()
 	text := "n/a"
 	if enough {
@@ -76,10 +71,10 @@ func (r *Report) printLatency(w io.Writer) {
 	}
 	var g textfmt.Table
 	g.Row("p50", "p90", "p99", "p99.9", "max")
-	g.Row(textfmt.Length(l.P50), textfmt.Length(l.P90), textfmt.Length(l.P99), text, textfmt.Length(l.Max))
-	g.Print(w)
+	g.Row(l.P50, l.P90, l.P99, text, l.Max)
+	w.Table(&g)
 	if !enough {
-		fmt.Fprintf(w, "  (p99.9 needs %s requests)\n", textfmt.Count(MinForP999))
+		w.Say("(p99.9 needs %s requests)", MinForP999)
 	}
 }
 
@@ -120,8 +115,8 @@ func (j *Judgement) shares(columns int) *textfmt.Table {
 // folded into it.
 func (j *Judgement) table(shown []*party, folded bool) *textfmt.Table {
 	g := &textfmt.Table{}
-	top := []string{"", "fide-", "", "", "cover-"}
-	head := []string{"latency", "lity", "requests", "time", "age %"}
+	top := []any{"", "fide-", "", "", "cover-"}
+	head := []any{"latency", "lity", "requests", "time", "age %"}
 	for _, p := range shown {
 		top, head = append(top, p.top), append(head, p.head)
 	}
@@ -132,10 +127,7 @@ func (j *Judgement) table(shown []*party, folded bool) *textfmt.Table {
 	g.Row(head...)
 	for i := range j.Rows {
 		row := &j.Rows[i]
-		cells := []string{
-			bands[row.Band].title, row.Fidelity.String(), textfmt.Count(row.Requests),
-			textfmt.Length(row.Share.Total), cell(row.Coverage()),
-		}
+		cells := []any{bands[row.Band].title, row.Fidelity, row.Requests, row.Share.Total, cell(row.Coverage())}
 		other := row.Share.Total
 		for _, p := range shown {
 			d := p.of(&row.Tally)
@@ -159,7 +151,7 @@ func (j *Judgement) delays() *textfmt.Table {
 		return nil
 	}
 	g := &textfmt.Table{}
-	row := func(cells []string, blocking, oneStop, first string) {
+	row := func(cells []any, blocking, oneStop, first any) {
 		if all.FullBlocking > 0 {
 			cells = append(cells, blocking)
 		}
@@ -168,17 +160,17 @@ func (j *Judgement) delays() *textfmt.Table {
 		}
 		g.Row(append(cells, first)...)
 	}
-	row([]string{"", "fide-", "", "of", "their", "of all", "by", "by"}, "full", "two in", "their first")
-	row([]string{"latency", "lity", "delayed", "all %", "time %", "time %", "one", "more"}, "block.", "a stop", "stall")
+	row([]any{"", "fide-", "", "of", "their", "of all", "by", "by"}, "full", "two in", "their first")
+	row([]any{"latency", "lity", "delayed", "all %", "time %", "time %", "one", "more"}, "block.", "a stop", "stall")
 	for i := range j.Rows {
 		if r := &j.Rows[i]; r.Affected > 0 {
-			row(r.delayCells(), number(r.FullBlocking), number(r.OneStop), stallsOf(&r.AffectedShare)[0].String())
+			row(r.delayCells(), number(r.FullBlocking), number(r.OneStop), stallsOf(&r.AffectedShare)[0])
 		}
 	}
 	return g
 }
 
-func (row *Row) delayCells() []string {
+func (row *Row) delayCells() []any {
 	// The counts are of what is certain, so only times are bounds.
 	atMost := func(f float64, s *stall.Share) string {
 		text := cell(f)
@@ -188,8 +180,8 @@ func (row *Row) delayCells() []string {
 		return text
 	}
 	ofAll, ofDelayed := row.GCShare()
-	return []string{
-		bands[row.Band].title, row.Fidelity.String(), number(row.Affected),
+	return []any{
+		bands[row.Band].title, row.Fidelity, number(row.Affected),
 		cell(ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.AffectedShare), atMost(ofAll, &row.Share),
 		number(row.Affected - row.Several), number(row.Several),
 	}
@@ -213,15 +205,15 @@ func cell(f float64) string {
 	return fmt.Sprintf("%.1f", 100*f)
 }
 
-func (r *Report) printSlowest(w io.Writer) {
+func (r *Report) printSlowest(w *textfmt.Page) {
 	if len(r.Judgement.Slowest) == 0 {
 		return
 	}
-	textfmt.Heading(w, "THE SLOWEST", "when it was to start, and who had its time")
+	w.Heading("THE SLOWEST", "when it was to start, and who had its time")
 	for i := range r.Judgement.Slowest {
 		c := &r.Judgement.Slowest[i]
-		first := fmt.Sprintf("  %9s  at +%.3f s   ", textfmt.Length(c.Latency), c.Arrival.Sub(r.Start).Seconds())
-		textfmt.Wrap(w, first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
+		first := textfmt.Sprintf("  %9s  at +%.3f s   ", c.Latency, c.Arrival.Sub(r.Start).Seconds())
+		w.Wrap(first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
 	}
 }
 
@@ -240,15 +232,14 @@ func (c *Case) describe() string {
 	return text
 }
 
-func (r *Report) printGaps(w io.Writer) {
+func (r *Report) printGaps(w *textfmt.Page) {
 	in, out := &r.Inside, &r.Outside
-	textfmt.Heading(w, "GAPS", "when a probe could not run")
+	w.Heading("GAPS", "when a probe could not run")
 	inside := "no gap above 50 us"
 	if in.Over50us > 0 {
-		inside = fmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other",
-			textfmt.Many(in.Over50us, "gap"), textfmt.Count(in.GC), percent(ratio(in.GC, in.Over50us)), textfmt.Count(in.Coincident), textfmt.Count(in.Other))
+		inside = textfmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other", textfmt.Many(in.Over50us, "gap"), in.GC, percent(ratio(in.GC, in.Over50us)), in.Coincident, in.Other)
 	}
-	line(w, "inside", fmt.Sprintf("%s probe in the service: %s", in.Mode, inside))
+	w.Item("inside", "%s probe in the service: %s", in.Mode, inside)
 	if out.Observed <= 0 {
 		return
 	}
@@ -256,13 +247,13 @@ func (r *Report) printGaps(w io.Writer) {
 	if out.CPU >= 0 {
 		text += fmt.Sprintf(" on CPU %d", out.CPU)
 	}
-	text += fmt.Sprintf(": %s, %s of %s (%s), longest %s", textfmt.Many(out.Gaps, "gap"), textfmt.Length(out.GapTime), textfmt.Length(out.Observed), percent(out.Lost()), textfmt.Length(out.Longest))
+	text += textfmt.Sprintf(": %s, %s of %s (%s), longest %s", textfmt.Many(out.Gaps, "gap"), out.GapTime, out.Observed, percent(out.Lost()), out.Longest)
 	if out.Dropped > 0 {
-		text += fmt.Sprintf("; %s more were dropped", textfmt.Count(out.Dropped))
+		text += textfmt.Sprintf("; %s more were dropped", out.Dropped)
 	}
-	line(w, "outside", text)
+	w.Item("outside", "%s", text)
 	if all := r.Judgement.sum(ToP50); out.Board {
-		line(w, "", fmt.Sprintf("of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
-			percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost())))
+		w.Item("", "of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
+			percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost()))
 	}
 }

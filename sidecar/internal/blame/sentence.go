@@ -186,7 +186,7 @@ func perhaps(doubt string) string {
 
 func (r *Report) blame() string {
 	t := r.Judgement.slow()
-	whose := fmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), textfmt.Length(r.Judgement.Latency.P99))
+	whose := textfmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), r.Judgement.Latency.P99)
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	if first == nil || unseen >= mostUnseen {
@@ -229,9 +229,7 @@ func (r *Report) collector() string {
 	if r.GC.Cycles == 0 {
 		return "The garbage collector did not run, so it is not to blame for anything."
 	}
-	return fmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s",
-		textfmt.Many(r.GC.Cycles, "time"), textfmt.Length(r.GC.Pause), textfmt.Length(r.GC.LongestPause),
-		r.Judgement.reached(), r.Judgement.mattersFor()+r.Judgement.queued())
+	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Judgement.reached(), r.Judgement.mattersFor()+r.Judgement.queued())
 }
 
 // reached says how many requests the collector cost time, of those that were
@@ -250,7 +248,7 @@ func (j *Judgement) reached() string {
 	if slowExact.Requests == 0 {
 		return s + "none of them is above p99."
 	}
-	return s + fmt.Sprintf("above p99 in %s of %s.", of(&slowExact), textfmt.Count(slowExact.Requests))
+	return s + textfmt.Sprintf("above p99 in %s of %s.", of(&slowExact), slowExact.Requests)
 }
 
 // Matter says whether garbage collection had a tenth or more of the time of the
@@ -389,7 +387,7 @@ func (r *Report) machine() string {
 		where = fmt.Sprintf("on CPU %d", o.CPU)
 	}
 	none := o.Gaps+o.Dropped == 0
-	s := fmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), textfmt.Length(o.Longest), o.reasons())
+	s := textfmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), o.Longest, o.reasons())
 	if none {
 		s = "The probe outside saw no gap " + where
 	}

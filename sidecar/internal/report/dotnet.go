@@ -193,20 +193,20 @@ func text16(b []byte) (text string, rest []byte) {
 type Allocations struct {
 	Sampled bool        `json:"sampled"` // always
 	Samples uint64      `json:"samples"`
-	Bytes   uint64      `json:"bytes"`
+	Bytes   gc.Bytes    `json:"bytes"`
 	Threads []Allocator `json:"threads"` // the most first; 0 is all that are too many
 }
 
-// Allocator is one thread; sizes are bytes.
+// Allocator is one thread.
 type Allocator struct {
-	Thread  uint64 `json:"thread"`
-	Samples uint64 `json:"samples"`
-	SOH     uint64 `json:"soh"` // small objects
-	LOH     uint64 `json:"loh"`
-	POH     uint64 `json:"poh"`
+	Thread  uint64   `json:"thread"`
+	Samples uint64   `json:"samples"`
+	SOH     gc.Bytes `json:"soh"` // small objects
+	LOH     gc.Bytes `json:"loh"`
+	POH     gc.Bytes `json:"poh"`
 }
 
-func (a *Allocator) bytes() uint64 { return a.SOH + a.LOH + a.POH }
+func (a *Allocator) bytes() gc.Bytes { return a.SOH + a.LOH + a.POH }
 
 // allocationsOf sums up what threads allocated, nil if the file does not say.
 func allocationsOf(list []dotnetgc.Allocation) *Allocations {
@@ -215,7 +215,7 @@ func allocationsOf(list []dotnetgc.Allocation) *Allocations {
 	}
 	d := &Allocations{Sampled: true}
 	for _, a := range list {
-		t := Allocator{a.Thread, a.Samples, uint64(a.SOH), uint64(a.LOH), uint64(a.POH)}
+		t := Allocator{a.Thread, a.Samples, a.SOH, a.LOH, a.POH}
 		d.Samples += t.Samples
 		d.Bytes += t.bytes()
 		d.Threads = append(d.Threads, t)

@@ -91,7 +91,7 @@ func TestAllocations(t *testing.T) {
 	if a == nil || !a.Sampled || a.Samples != 396 || len(a.Threads) != 3 {
 		t.Fatalf("got %+v, want 396 events of 3 threads", a)
 	}
-	sum := uint64(0)
+	sum := gc.Bytes(0)
 	for i := range a.Threads {
 		sum += a.Threads[i].bytes()
 	}

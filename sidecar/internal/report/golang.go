@@ -160,7 +160,7 @@ func (b *goBuilder) learnLost(g *gotrace.Generation) {
 		{l.Strings, "reasons"}, {l.Stacks, "callers"},
 	} {
 		if lost.n > 0 {
-			b.addHole(Hole{g.Start, g.End, fmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, textfmt.Count(lost.n))})
+			b.addHole(Hole{g.Start, g.End, textfmt.Sprintf("%s: %s lost over a limit of the decoder", lost.what, lost.n)})
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 	}
 	x.notIf(x.unrecorded, "record", "%s did not get into the recording")
 	if n := r.left.collections + r.left.suspensions; n > 0 {
-		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", textfmt.Count(n))
+		x.not("%s collections and stops are more than a report holds: what came last is missing from the results", n)
 	}
 	dropped := uint64(0)
 	for _, p := range x.Probes {
@@ -45,7 +44,7 @@ func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
 }
 
 func (x *Experiment) not(format string, args ...any) {
-	x.NotReproducible = append(x.NotReproducible, fmt.Sprintf(format, args...))
+	x.NotReproducible = append(x.NotReproducible, textfmt.Sprintf(format, args...))
 }
 
 // notIf says it of n things, if there are any.
@@ -121,7 +120,7 @@ func (x *Experiment) judgeWatched(t *recording.Target) {
 	}
 	x.notIf(w.Lost, "event", "%s of process %d were lost: pauses may be missing, the longest too", t.PID)
 	if w.Unseen > 0 {
-		x.not("process %d was not watched for %s of the results", t.PID, textfmt.Length(w.Unseen))
+		x.not("process %d was not watched for %s of the results", t.PID, w.Unseen)
 	}
 	if early := x.End.Sub(w.Until); early > lateTarget {
 		x.not("process %d was watched until %v before the end only: it ended, or was lost sight of", t.PID, early.Round(time.Second))

@@ -164,17 +164,3 @@ func TestWhatIsOverALimitIsNamed(t *testing.T) {
 		t.Errorf("what is named (-want +got):\n%s", diff)
 	}
 }
-
-func TestUnits(t *testing.T) {
-	for want, got := range map[string]string{
-		"999 ns": textfmt.Length(999), "1.00 us": textfmt.Length(1000), "1.92 ms": textfmt.Length(1_920_000), "-2.00 s": textfmt.Length(-2 * time.Second),
-		"0 B": size(0), "1023 B": size(1023), "1.00 KiB": size(1024), "4.00 MiB": size(4 << 20), "1.00 TiB": size(1 << 40),
-		"0 %": percent(0), "<0.01 %": percent(0.00001), "0.32 %": percent(0.0032), "100 %": percent(1),
-		"1,234,567": textfmt.Count(1_234_567), "1 stop": textfmt.Many(1, "stop"), "2 stops": textfmt.Many(2, "stop"),
-		"n/a": orNone(gc.Maybe[gc.Bytes]{}, size),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

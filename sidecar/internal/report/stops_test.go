@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -42,7 +43,11 @@ func TestLongestSayWhatTheMachineTook(t *testing.T) {
 				r.Collections = append(r.Collections, paused(stall.Instant(i)*stall.Instant(time.Second), d))
 			}
 			var out strings.Builder
-			r.printLongest(&out)
+			page := textfmt.NewText(&out, textfmt.Width)
+			r.printLongest(page)
+			if err := page.Close(); err != nil {
+				t.Fatal(err)
+			}
 			var got []string
 			for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n")[1:] {
 				got = append(got, strings.Join(strings.Fields(line), " "))

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,34 +16,27 @@ import (
 // Print writes the report as text, at most textfmt.Width columns wide where no single
 // word is wider.
 func (r *Report) Print(to io.Writer) error {
-	w := bufio.NewWriter(to)
+	w := textfmt.NewText(to, textfmt.Width)
 	r.print(w)
-	return printed(w.Flush())
+	return w.Close()
 }
 
 // PrintHTML writes the same as a page for a browser.
 func (r *Report) PrintHTML(to io.Writer) error {
-	h := textfmt.NewHTML(to, r.name()+" - otelgc-sidecar report")
-	r.print(h)
-	return printed(h.Close())
-}
-
-func printed(err error) error {
-	if err != nil {
-		return fmt.Errorf("print report: %w", err)
-	}
-	return nil
+	w := textfmt.NewHTML(to, r.name()+" - otelgc-sidecar report")
+	r.print(w)
+	return w.Close()
 }
 
 func (r *Report) name() string { return printable(filepath.Base(r.Source.File)) }
 
-func (r *Report) print(w io.Writer) {
+func (r *Report) print(w *textfmt.Page) {
 	if r.Experiment != nil {
 		r.printExperiment(w)
 		return
 	}
-	fmt.Fprintf(w, "WHAT %s STOPPED FOR\n\n", r.name())
-	textfmt.Wrap(w, "  ", "  ", r.sentence())
+	w.Title("WHAT %s STOPPED FOR", r.name())
+	w.Say("%s", r.sentence())
 	r.printIncomplete(w)
 	r.printSource(w)
 	r.printKinds(w)
@@ -62,12 +54,12 @@ func (r *Report) sentence() string {
 	if len(r.Collections) == 0 {
 		return "No garbage collection is in this file."
 	}
-	text := fmt.Sprintf("%s stopped the program for %s in all", textfmt.Many(len(r.Collections), "garbage collection"), textfmt.Length(r.Summary.Pause))
+	text := textfmt.Sprintf("%s stopped the program for %s in all", textfmt.Many(len(r.Collections), "garbage collection"), r.Summary.Pause)
 	if share, ok := r.Summary.PauseShare.Get(); ok {
-		text += fmt.Sprintf(", %s of the %s in this file", percent(share), textfmt.Length(r.Source.Duration()))
+		text += textfmt.Sprintf(", %s of the %s in this file", share, r.Source.Duration())
 	}
 	if worst := r.longest(1); len(worst) > 0 {
-		text += fmt.Sprintf("; the longest pause was %s, at +%s", textfmt.Length(worst[0].Pause.Duration()), seconds(r.since(worst[0].Pause.Start)))
+		text += textfmt.Sprintf("; the longest pause was %s, at +%s", worst[0].Pause.Duration(), seconds(r.since(worst[0].Pause.Start)))
 	}
 	return text + "."
 }
@@ -81,30 +73,30 @@ const (
 	shownAllocators = 10
 )
 
-func (r *Report) printIncomplete(w io.Writer) {
+func (r *Report) printIncomplete(w *textfmt.Page) {
 	if len(r.Incomplete) == 0 {
 		return
 	}
-	textfmt.Heading(w, "NOT IN THIS FILE", "")
+	w.Heading("NOT IN THIS FILE", "")
 	for i, h := range r.Incomplete {
 		place := ""
 		switch {
 		case i == shownHoles:
-			textfmt.Item(w, "", fmt.Sprintf("and %s more (all of them with --json)", textfmt.Count(len(r.Incomplete)-i)))
+			w.Item("", "and %s more (all of them with --json)", len(r.Incomplete)-i)
 			return
 		case h.Start != 0:
 			place = fmt.Sprintf("+%.3f s", r.since(h.Start).Seconds())
 		case h.End != 0:
 			place = fmt.Sprintf("to +%.3f s", r.since(h.End).Seconds())
 		}
-		textfmt.Item(w, place, printable(h.Why))
+		w.Item(place, "%s", printable(h.Why))
 	}
 }
 
-func (r *Report) printSource(w io.Writer) {
+func (r *Report) printSource(w *textfmt.Page) {
 	s := &r.Source
-	textfmt.Heading(w, "THE FILE", "")
-	textfmt.Item(w, "format", fmt.Sprintf("%s, %s bytes", s.Format, textfmt.Count(s.Bytes)))
+	w.Heading("THE FILE", "")
+	w.Item("format", "%s, %s bytes", s.Format, s.Bytes)
 	facts := s.Runtime
 	if s.PID > 0 {
 		facts += fmt.Sprintf(", pid %d", s.PID)
@@ -118,15 +110,15 @@ func (r *Report) printSource(w io.Writer) {
 	if s.PointerSize > 0 {
 		facts += fmt.Sprintf(", %d-bit", 8*s.PointerSize)
 	}
-	textfmt.Item(w, "runtime", printable(facts))
+	w.Item("runtime", "%s", printable(facts))
 	if s.Command != "" {
-		textfmt.Item(w, "command", printable(s.Command))
+		w.Item("command", "%s", printable(s.Command))
 	}
-	covers := fmt.Sprintf("%s, from %d to %d ns", textfmt.Length(s.Duration()), s.Start, s.End)
+	covers := textfmt.Sprintf("%s, from %d to %d ns", s.Duration(), s.Start, s.End)
 	if !s.Recorded.IsZero() {
 		covers += "; recorded " + s.Recorded.Format("2006-01-02 15:04:05.000 MST")
 	}
-	textfmt.Item(w, "covers", covers)
+	w.Item("covers", "%s", covers)
 	clock := "the file's own: it can be compared with nothing else"
 	if s.Clock == clockMonotonic {
 		clock = clockMonotonic + " of the machine's boot"
@@ -135,26 +127,25 @@ func (r *Report) printSource(w io.Writer) {
 		}
 	}
 	if s.Tick > 0 && s.Tick != monotonicHz {
-		clock += fmt.Sprintf("; %s ticks a second, scaled to ns", textfmt.Count(s.Tick))
+		clock += textfmt.Sprintf("; %s ticks a second, scaled to ns", s.Tick)
 	}
-	textfmt.Item(w, "clock", clock)
+	w.Item("clock", "%s", clock)
 }
 
-func (r *Report) printKinds(w io.Writer) {
-	textfmt.Heading(w, "PAUSES", fmt.Sprintf("one sample for each stop; %s: fewer than %d samples lie beyond it", none, beyond))
+func (r *Report) printKinds(w *textfmt.Page) {
+	w.Heading("PAUSES", "one sample for each stop; %s: fewer than %d samples lie beyond it", textfmt.None, beyond)
 	if len(r.Summary.Pauses) == 0 {
-		fmt.Fprintln(w, "  none")
+		w.Say("none")
 		return
 	}
 	var g textfmt.Table
 	g.Row("kind", "stops", "p50", "p90", "p99", "p99.9", "max", "total")
 	for kind := range gc.NumKinds {
 		if s, ok := r.Summary.Pauses[kind.String()]; ok {
-			g.Row(kind.String(), textfmt.Count(s.Count), orNone(s.P50, textfmt.Length), orNone(s.P90, textfmt.Length),
-				orNone(s.P99, textfmt.Length), orNone(s.P999, textfmt.Length), textfmt.Length(s.Max), textfmt.Length(s.Total))
+			g.Row(kind, s.Count, s.P50, s.P90, s.P99, s.P999, s.Max, s.Total)
 		}
 	}
-	g.Print(w)
+	w.Table(&g)
 	// In fidelity cycle only the sum of the pauses is the runtime's own figure.
 	n := 0
 	for i := range r.Collections {
@@ -163,16 +154,16 @@ func (r *Report) printKinds(w io.Writer) {
 		}
 	}
 	if n > 0 {
-		textfmt.Wrap(w, "  ", "  ", fmt.Sprintf("%s of these are of collections that were not traced. The sum of a collection's pauses is exact; "+
-			"how long each of them took is not: the last one has what it took at least.", textfmt.Count(n)))
+		w.Say("%s of these are of collections that were not traced. The sum of a collection's pauses is exact; "+
+			"how long each of them took is not: the last one has what it took at least.", n)
 	}
 }
 
-func (r *Report) printRollup(w io.Writer) {
+func (r *Report) printRollup(w *textfmt.Page) {
 	if len(r.Collections) == 0 {
 		return
 	}
-	textfmt.Heading(w, "COLLECTIONS", "pauses are sums per collection")
+	w.Heading("COLLECTIONS", "pauses are sums per collection")
 	var g textfmt.Table
 	if r.Source.dotnet {
 		g.Row("", "", "", "max", "mean", "total", "", "mean", "mean free")
@@ -182,20 +173,17 @@ func (r *Report) printRollup(w io.Writer) {
 		g.Row("", "count", "pause", "pause", "pause", "before", "after")
 	}
 	for _, row := range r.Summary.Rollup {
-		head := []string{row.Title, textfmt.Count(row.Count)}
-		pauses := []string{textfmt.Length(row.MaxPause), textfmt.Length(row.MeanPause), textfmt.Length(row.Pause)}
-		heap := []string{orNone(row.HeapBefore, size), orNone(row.HeapAfter, size)}
 		if r.Source.dotnet {
-			head = append(head, textfmt.Count(row.Induced))
-			heap = []string{orNone(row.Promoted, size), orNone(row.Survival, percent), orNone(row.Fragmentation, percent)}
+			g.Row(row.Title, row.Count, row.Induced, row.MaxPause, row.MeanPause, row.Pause, row.Promoted, row.Survival, row.Fragmentation)
+		} else {
+			g.Row(row.Title, row.Count, row.MaxPause, row.MeanPause, row.Pause, row.HeapBefore, row.HeapAfter)
 		}
-		g.Row(slices.Concat(head, pauses, heap)...)
 	}
-	g.Print(w)
+	w.Table(&g)
 }
 
 // printHeap writes what each generation held.
-func (r *Report) printHeap(w io.Writer) {
+func (r *Report) printHeap(w *textfmt.Page) {
 	var g textfmt.Table
 	g.Row("", "", "size", "largest", "free", "mean", "mean")
 	g.Row("", "collected", "at last", "after", "at last", "free", "survival")
@@ -224,22 +212,21 @@ func (r *Report) printHeap(w io.Writer) {
 			continue
 		}
 		rows++
-		g.Row(id.String(), textfmt.Many(collected, "time"), orNone(last.SizeAfter, size), orNone(largest, size),
-			orNone(ratio(last.FragmentationAfter, last.SizeAfter), percent), orNone(free.value(), percent), orNone(survival.value(), percent))
+		g.Row(id, textfmt.Many(collected, "time"), last.SizeAfter, largest, ratio(last.FragmentationAfter, last.SizeAfter), free.value(), survival.value())
 	}
 	if rows > 0 {
-		textfmt.Heading(w, "THE HEAP", "sizes after a collection; poh: the pinned object heap")
-		g.Print(w)
+		w.Heading("THE HEAP", "sizes after a collection; poh: the pinned object heap")
+		w.Table(&g)
 	}
 }
 
 // printAllocations writes who allocated the most.
-func (r *Report) printAllocations(w io.Writer) {
+func (r *Report) printAllocations(w *textfmt.Page) {
 	d := r.Allocations
 	if d == nil {
 		return
 	}
-	textfmt.Heading(w, "WHO ALLOCATED", "sampled: an event about every 100 kB, put down to the thread that fired it")
+	w.Heading("WHO ALLOCATED", "sampled: an event about every 100 kB, put down to the thread that fired it")
 	var g textfmt.Table
 	g.Row("thread", "events", "small", "large", "pinned", "of all")
 	for i := range d.Threads[:min(shownAllocators, len(d.Threads))] {
@@ -248,31 +235,29 @@ func (r *Report) printAllocations(w io.Writer) {
 		if t.Thread == 0 {
 			name = "others"
 		}
-		g.Row(name, textfmt.Count(t.Samples), size(gc.Bytes(t.SOH)), size(gc.Bytes(t.LOH)), size(gc.Bytes(t.POH)),
-			percent(share(t.bytes(), d.Bytes).Or(0)))
+		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, share(t.bytes(), d.Bytes).Or(0))
 	}
-	g.Print(w)
+	w.Table(&g)
 	if more := len(d.Threads) - shownAllocators; more > 0 {
-		fmt.Fprintf(w, "  and %s more (all of them with --json)\n", textfmt.Many(more, "thread"))
+		w.Say("and %s more (all of them with --json)", textfmt.Many(more, "thread"))
 	}
 }
 
-func (r *Report) printRequests(w io.Writer) {
+func (r *Report) printRequests(w *textfmt.Page) {
 	if len(r.Summary.Requests) == 0 {
 		return
 	}
-	textfmt.Heading(w, "REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
+	w.Heading("REQUESTS", "percent; pauses count in full: one that fell while a request waited cost it nothing")
 	var g textfmt.Table
 	g.Row("", "", "", "", "hit by", "hit by", "GC of", "GC of")
 	g.Row("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
-	of := func(part, whole time.Duration) string { return percent(share(part, whole).Or(0)) }
+	of := func(part, whole time.Duration) float64 { return share(part, whole).Or(0) }
 	for _, b := range r.Summary.Requests {
 		n := time.Duration(b.Count)
-		g.Row(b.Title, textfmt.Length(b.UpTo), textfmt.Count(b.Count), textfmt.Length(b.Time), of(time.Duration(b.Hit), n), of(time.Duration(b.Several), n),
-			of(b.GC, b.HitTime), of(b.GC, b.Time))
+		g.Row(b.Title, b.UpTo, b.Count, b.Time, of(time.Duration(b.Hit), n), of(time.Duration(b.Several), n), of(b.GC, b.HitTime), of(b.GC, b.Time))
 	}
-	g.Print(w)
-	fmt.Fprintln(w, "  requests that package otelgc marked and that lie in the trace from begin to end")
+	w.Table(&g)
+	w.Say("requests that package otelgc marked and that lie in the trace from begin to end")
 }
 
 // stop is one pause with the collection it belongs to.
@@ -302,15 +287,15 @@ func (r *Report) longest(n int) (list []stop) {
 // since returns the time from the beginning of the file.
 func (r *Report) since(t stall.Instant) time.Duration { return t.Sub(r.Source.Start) }
 
-func (r *Report) printLongest(w io.Writer) {
+func (r *Report) printLongest(w *textfmt.Page) {
 	list := r.longest(shownPauses)
 	if len(list) == 0 {
 		return
 	}
-	textfmt.Heading(w, "THE LONGEST PAUSES", "when, in which collection, and why there was one")
+	w.Heading("THE LONGEST PAUSES", "when, in which collection, and why there was one")
 	g := textfmt.Table{Left: map[int]bool{2: true, 3: true}}
 	details := detailsOf(list)
-	upper, lower := make([]string, 4), make([]string, 4)
+	upper, lower := []any{"", "", "", ""}, []any{"", "", "", ""}
 	for _, d := range details {
 		upper, lower = append(upper, d.upper), append(lower, d.lower)
 	}
@@ -320,36 +305,36 @@ func (r *Report) printLongest(w io.Writer) {
 	}
 	for i := range list {
 		s := &list[i]
-		cells := []string{textfmt.Length(s.Pause.Duration()), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
+		cells := []any{s.Pause.Duration(), "at +" + seconds(r.since(s.Pause.Start)), s.name(), s.why()}
 		for _, d := range details {
 			cells = append(cells, d.of(s))
 		}
 		g.Row(cells...)
 	}
-	g.Print(w)
+	w.Table(&g)
 }
 
 // detail is a column about pauses, under two words.
 type detail struct {
 	upper, lower string
 	has          func(*stop) bool // the column says something of the pause
-	of           func(*stop) string
+	of           func(*stop) any
 }
 
 // details are the columns that there can be. What the machine took of a pause is
 // said of each for which it is known: that a collection was long for its work takes
 // others to compare it with, and the rare kinds have none.
 var details = []detail{
-	{"of it to", "suspend", (*stop).placed, func(s *stop) string { return orNone(s.Suspend, textfmt.Length) }},
+	{"of it to", "suspend", (*stop).placed, func(s *stop) any { return s.Suspend }},
 	{
 		"without", "a CPU", func(s *stop) bool { return s.Pause.HostDuring.CPUWait.Or(0) > 0 },
-		func(s *stop) string { return orNone(s.Pause.HostDuring.CPUWait, textfmt.Length) },
+		func(s *stop) any { return s.Pause.HostDuring.CPUWait },
 	},
 	{
 		"for pages", "from disk", func(s *stop) bool { return s.Pause.HostDuring.PageWait.Or(0) > 0 },
-		func(s *stop) string { return orNone(s.Pause.HostDuring.PageWait, textfmt.Length) },
+		func(s *stop) any { return s.Pause.HostDuring.PageWait },
 	},
-	{"perhaps", "longer by", (*stop).placed, func(s *stop) string { return textfmt.Length(s.longer()) }},
+	{"perhaps", "longer by", (*stop).placed, func(s *stop) any { return s.longer() }},
 }
 
 // detailsOf returns the columns that have something to say of a pause.
@@ -405,11 +390,11 @@ func (s *stop) why() string {
 	return text
 }
 
-func (r *Report) printSuspensions(w io.Writer) {
-	textfmt.Heading(w, "STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
+func (r *Report) printSuspensions(w *textfmt.Page) {
+	w.Heading("STOPS THAT WERE NOT FOR GARBAGE COLLECTION", "")
 	list := r.reasons()
 	if len(list) == 0 {
-		fmt.Fprintln(w, "  none")
+		w.Say("none")
 		return
 	}
 	g := textfmt.Table{Left: map[int]bool{5: true}}
@@ -418,22 +403,22 @@ func (r *Report) printSuspensions(w io.Writer) {
 		shown := min(len(s.callers), shownCallers)
 		by := printable(strings.Join(s.callers[:shown], ", "))
 		if more := len(s.callers) - shown; more > 0 {
-			by += fmt.Sprintf(" and %s more", textfmt.Count(more))
+			by += textfmt.Sprintf(" and %s more", more)
 		}
-		g.Row(printable(s.name), textfmt.Count(s.Count), orNone(s.P50, textfmt.Length), textfmt.Length(s.Max), textfmt.Length(s.Total), by)
+		g.Row(printable(s.name), s.Count, s.P50, s.Max, s.Total, by)
 	}
-	g.Print(w)
+	w.Table(&g)
 }
 
 // printSession writes the facts of the whole session.
-func (r *Report) printSession(w io.Writer) {
+func (r *Report) printSession(w *textfmt.Page) {
 	if len(r.Collections) == 0 {
 		return
 	}
 	s := r.Summary
-	textfmt.Heading(w, "THE SESSION", "")
+	w.Heading("THE SESSION", "")
 	r.printCounts(w)
-	textfmt.Item(w, "paused", fmt.Sprintf("%s of the time in this file, %s, with what it took to stop the threads", orNone(s.PauseShare, percent), textfmt.Length(s.Pause)))
+	w.Item("paused", "%s of the time in this file, %s, with what it took to stop the threads", s.PauseShare, s.Pause)
 	if shares := r.timeInGC(); len(shares) > 0 {
 		worst := shares[0]
 		for _, s := range shares {
@@ -441,27 +426,24 @@ func (r *Report) printSession(w io.Writer) {
 				worst = s
 			}
 		}
-		textfmt.Item(w, "% in GC", fmt.Sprintf("%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
+		w.Item("% in GC", "%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
 			"from one collection to the next. It leaves out the %s that it took to stop the threads, and counts as GC what paging "+
-			"and lost CPU took in a pause", orNone(s.TimeInGC, percent), percent(worst.share),
-			collectionName(r.Collections[worst.number-1].Index, worst.number), orNone(s.Suspend, textfmt.Length)))
+			"and lost CPU took in a pause", s.TimeInGC, worst.share, collectionName(r.Collections[worst.number-1].Index, worst.number), s.Suspend)
 	}
 	if e := s.Assist; e != nil && e.Count > 0 {
-		textfmt.Item(w, "assists", fmt.Sprintf("%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s",
-			textfmt.Many(e.Count, "allocation"), textfmt.Length(e.Time), textfmt.Length(e.Longest)))
+		w.Item("assists", "%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s", textfmt.Many(e.Count, "allocation"), e.Time, e.Longest)
 	}
 	if e := s.Sweep; e != nil && e.Count > 0 {
-		textfmt.Item(w, "sweeps", fmt.Sprintf("%s before an allocation: %s on all goroutines together, the longest %s",
-			textfmt.Many(e.Count, "sweep"), textfmt.Length(e.Time), textfmt.Length(e.Longest)))
+		w.Item("sweeps", "%s before an allocation: %s on all goroutines together, the longest %s", textfmt.Many(e.Count, "sweep"), e.Time, e.Longest)
 	}
 }
 
 // printCounts writes how many collections there were at the file's beginning
 // and at its end, where the file counts them.
-func (r *Report) printCounts(w io.Writer) {
+func (r *Report) printCounts(w *textfmt.Page) {
 	before, known := r.Summary.Before.Get()
 	if !known {
-		textfmt.Item(w, "collections", fmt.Sprintf("%s in this file; how many there were before, it does not say", textfmt.Count(len(r.Collections))))
+		w.Item("collections", "%s in this file; how many there were before, it does not say", len(r.Collections))
 		return
 	}
 	last := uint64(0)
@@ -471,60 +453,24 @@ func (r *Report) printCounts(w io.Writer) {
 	var g textfmt.Table
 	g.Row("collections", "before", "in the file", "at its end")
 	for _, row := range r.rollup() {
-		count := textfmt.Count(row.Count)
 		switch {
 		case row.Title == titleAll:
-			g.Row(row.Title, textfmt.Count(before), count, textfmt.Count(last))
+			g.Row(row.Title, before, row.Count, last)
 		case before == 0:
-			g.Row(row.Title, "0", count, count)
+			g.Row(row.Title, 0, row.Count, row.Count)
 		default:
-			g.Row(row.Title, none, count, none)
+			g.Row(row.Title, textfmt.None, row.Count, textfmt.None)
 		}
 	}
-	g.Print(w)
+	w.Table(&g)
 	if missing := last - before - uint64(len(r.Collections)); missing > 0 {
-		fmt.Fprintf(w, "  %s within it that the file does not hold\n", textfmt.Many(missing, "collection"))
+		w.Say("%s within it that the file does not hold", textfmt.Many(missing, "collection"))
 	}
-	fmt.Fprintln(w)
-}
-
-// none stands in a table for what is not known, or may not be said.
-const none = "n/a"
-
-// orNone writes a value by format, if it is known.
-func orNone[T any](m gc.Maybe[T], format func(T) string) string {
-	if v, ok := m.Get(); ok {
-		return format(v)
-	}
-	return none
+	w.Blank()
 }
 
 // seconds writes a place in the file.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.6f s", d.Seconds()) }
-
-// size writes a number of bytes with three digits and a unit of 1024, such as
-// "4.19 MiB".
-func size(b gc.Bytes) string {
-	v, units := float64(b), []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	if b < 1024 {
-		return fmt.Sprintf("%d B", b)
-	}
-	for len(units) > 1 && v >= 1023.5 {
-		v, units = v/1024, units[1:]
-	}
-	return textfmt.Digits(v) + " " + units[0]
-}
-
-// percent writes a fraction, such as "0.32 %".
-func percent(f float64) string {
-	switch {
-	case f <= 0:
-		return "0 %"
-	case f < 0.0001:
-		return "<0.01 %"
-	}
-	return textfmt.Digits(100*f) + " %"
-}
 
 // printable replaces what a terminal would take for a command.
 func printable(s string) string {
@@ -540,13 +486,13 @@ func printable(s string) string {
 // GCStats shows, beside ours. Of a file that PerfView does not read, one line
 // says so.
 func (r *Report) PrintPerfView(to io.Writer) error {
-	w := bufio.NewWriter(to)
+	w := textfmt.NewText(to, textfmt.Width)
 	if r.Source.dotnet {
 		r.printPerfView(w)
 	} else {
-		fmt.Fprintf(w, "%s: PerfView reads no %s: nothing to compare\n", r.name(), r.Source.Format)
+		w.Wrap("", "", r.name()+": PerfView reads no "+r.Source.Format+": nothing to compare")
 	}
-	return printed(w.Flush())
+	return w.Close()
 }
 
 const whyPerfView = "PerfView lets a pause last until RestartEEEnd, an event that the restarting thread fires when it next has the CPU; " +
@@ -554,34 +500,41 @@ const whyPerfView = "PerfView lets a pause last until RestartEEEnd, an event tha
 	"one in the same stop, PerfView splits it at GCStart, and we charge all of it to the ephemeral one; of a collection that was announced as " +
 	"background and ran blocking, PerfView counts only the time to suspend."
 
-func (r *Report) printPerfView(w io.Writer) {
-	fmt.Fprintf(w, "PAUSES OF %s AS PERFVIEW HAS THEM, AND AS WE DO\n\n", r.name())
+func (r *Report) printPerfView(w *textfmt.Page) {
+	w.Title("PAUSES OF %s AS PERFVIEW HAS THEM, AND AS WE DO", r.name())
 	if len(r.Collections) == 0 {
-		fmt.Fprintln(w, "  "+r.sentence())
+		w.Say("%s", r.sentence())
 		return
 	}
-	textfmt.Wrap(w, "  ", "  ", whyPerfView)
-	fmt.Fprintln(w)
+	w.Say("%s", whyPerfView)
+	w.Blank()
 	g := textfmt.Table{Left: map[int]bool{1: true}}
 	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
+	exact := func(m gc.Maybe[time.Duration]) string {
+		if d, known := m.Get(); known {
+			return milliseconds(d)
+		}
+		return textfmt.None
+	}
 	signed := func(d time.Duration) string { return fmt.Sprintf("%+.6f", float64(d)/1e6) }
 	var theirs, ours time.Duration
 	left := 0
 	for i := range r.Collections {
 		c := &r.Collections[i]
 		start, pause, _ := pausesIn(&c.Collection)
-		difference := none
+		difference := textfmt.None
 		if p, ok := c.perfView.Get(); ok {
 			theirs, ours, difference = theirs+p, ours+pause, signed(p-pause)
 		} else {
 			left++
 		}
-		g.Row(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), orNone(c.perfView, milliseconds), milliseconds(pause), difference, orNone(suspendOf(&c.Collection), milliseconds))
+		g.Row(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), exact(c.perfView), milliseconds(pause), difference, exact(suspendOf(&c.Collection)))
 	}
 	g.Row("all", "", "", milliseconds(theirs), milliseconds(ours), signed(theirs-ours), "")
-	g.Print(w)
-	fmt.Fprintf(w, "\n  milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced\n")
+	w.Table(&g)
+	w.Blank()
+	w.Say("milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced")
 	if left > 0 {
-		fmt.Fprintf(w, "  %s without all events of its stops: %s, and not in the sums\n", textfmt.Many(left, "collection"), none)
+		w.Say("%s without all events of its stops: %s, and not in the sums", textfmt.Many(left, "collection"), textfmt.None)
 	}
 }

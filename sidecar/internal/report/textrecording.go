@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -20,42 +19,41 @@ import (
 // printExperiment writes a recording in the reporting format: machine, system,
 // runtime, workload, results. What keeps others from getting the same comes
 // first.
-func (r *Report) printExperiment(w io.Writer) {
+func (r *Report) printExperiment(w *textfmt.Page) {
 	x := r.Experiment
-	fmt.Fprintf(w, "A RECORDING WITH %s OF RESULTS\n\n", x.Duration().Round(time.Second))
+	w.Title("A RECORDING WITH %v OF RESULTS", x.Duration().Round(time.Second))
 	for _, why := range x.NotReproducible {
-		textfmt.Wrap(w, "  NOT REPRODUCIBLE: ", "    ", printable(why))
+		w.Wrap("  NOT REPRODUCIBLE: ", "    ", printable(why))
 	}
 	if len(x.NotReproducible) == 0 {
-		fmt.Fprintln(w, "  Nothing that is needed to do it again is missing.")
+		w.Say("Nothing that is needed to do it again is missing.")
 	}
 	r.printIncomplete(w)
-	textfmt.Heading(w, "WHAT RAN", "")
-	textfmt.Item(w, "machine", orMissing(x.Machine))
-	textfmt.Item(w, "os", orMissing(x.OS))
+	w.Heading("WHAT RAN", "")
+	w.Item("machine", "%s", orMissing(x.Machine))
+	w.Item("os", "%s", orMissing(x.OS))
 	for i := range x.Targets {
-		textfmt.Item(w, "runtime", runtimeLine(&x.Targets[i]))
+		w.Item("runtime", "%s", runtimeLine(&x.Targets[i]))
 	}
 	if len(x.Targets) == 0 {
-		textfmt.Item(w, "runtime", orMissing(""))
+		w.Item("runtime", "%s", orMissing(""))
 	}
-	textfmt.Item(w, "workload", orMissing(x.Workload))
+	w.Item("workload", "%s", orMissing(x.Workload))
 	for _, text := range x.probeTexts() {
-		textfmt.Item(w, "probe", text)
+		w.Item("probe", "%s", text)
 	}
-	textfmt.Item(w, "warm-up", fmt.Sprintf("%v, discarded", x.Warmup))
-	textfmt.Item(w, "results", fmt.Sprintf("%s, from %d to %d ns of %s", textfmt.Length(x.Duration()), x.Start, x.End, clockMonotonic))
-	textfmt.Item(w, "recorded", x.made.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
+	w.Item("warm-up", "%v, discarded", x.Warmup)
+	w.Item("results", "%s, from %d to %d ns of %s", x.Duration(), x.Start, x.End, clockMonotonic)
+	w.Item("recorded", "%s", x.made.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
 	for i := range x.Targets {
 		t := &x.Targets[i]
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))))
+		w.Heading(strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))), "")
 		if t.Unwatched != "" {
-			textfmt.Wrap(w, "  ", "  ", "its collections were not watched: "+printable(t.Unwatched))
+			w.Say("%s", "its collections were not watched: "+printable(t.Unwatched))
 			continue
 		}
 		if seen := x.Watched[t.ID]; seen != nil && !x.Empty() {
-			fmt.Fprintf(w, "  watched for %s of %s, %s lost\n",
-				textfmt.Length(x.watchedFor(t)), textfmt.Length(x.Duration()), textfmt.Many(seen.Lost, "event"))
+			w.Say("watched for %s of %s, %s lost", x.watchedFor(t), x.Duration(), textfmt.Many(seen.Lost, "event"))
 		}
 		one := r.only(t.ID)
 		one.printKinds(w)
@@ -93,7 +91,7 @@ const slowedShown = 5
 
 // printSlowed says which collections the machine made pause long, the longest first,
 // and by what. Without any it says nothing: of most nobody knows.
-func (r *Report) printSlowed(w io.Writer) {
+func (r *Report) printSlowed(w *textfmt.Page) {
 	var all []*Collection
 	paging := 0
 	for i := range r.Collections {
@@ -109,25 +107,24 @@ func (r *Report) printSlowed(w io.Writer) {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *Collection) int { return cmp.Compare(b.PauseTotal(), a.PauseTotal()) })
-	textfmt.Heading(w, "MADE LONG BY THE MACHINE", "")
-	textfmt.Wrap(w, "  ", "  ", fmt.Sprintf("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.",
-		len(all), textfmt.Many(len(r.Collections), "collection"), len(all)-paging, paging))
+	w.Heading("MADE LONG BY THE MACHINE", "")
+	w.Say("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.", len(all), textfmt.Many(len(r.Collections), "collection"), len(all)-paging, paging)
 	for _, c := range all[:min(slowedShown, len(all))] {
 		start, _, _ := pausesIn(&c.Collection)
-		textfmt.Wrap(w, "  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.SlowedWords))
+		w.Wrap("  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.SlowedWords))
 	}
 }
 
 // print writes it, what the process was kept from running by first.
-func (h *Host) print(w io.Writer) {
+func (h *Host) print(w *textfmt.Page) {
 	how := "every switch of its threads was followed"
 	if !h.Followed {
 		how = "its threads were counted, not followed"
 	}
-	textfmt.Heading(w, fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), fmt.Sprintf("%s, %s", textfmt.Length(h.Over), how))
+	w.Heading(fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), "%s, %s", h.Over, how)
 	t := textfmt.Table{Left: map[int]bool{2: true}}
 	part := func(name string, d time.Duration, what string) {
-		t.Row(name, textfmt.Length(d), percent(float64(d)/float64(h.Over))+": "+what)
+		t.Row(name, d, textfmt.Percent(float64(d)/float64(h.Over))+": "+what)
 	}
 	if h.Followed {
 		part("held up", h.Denied, "a thread was ready, and none of the process ran")
@@ -135,24 +132,24 @@ func (h *Host) print(w io.Writer) {
 		part("not decided", h.Undecided, "one was ready while others ran")
 		part("covered", h.Covered, "held up, paging, or left alone for certain")
 	}
-	t.Row("run delay", textfmt.Length(h.RunDelay), "threads were ready without a CPU, summed over them")
+	t.Row("run delay", h.RunDelay, "threads were ready without a CPU, summed over them")
 	if d, known := h.Throttled.Get(); known {
-		t.Row("throttled", textfmt.Length(d), "by a quota of its cgroups, summed over CPUs")
+		t.Row("throttled", d, "by a quota of its cgroups, summed over CPUs")
 	} else {
 		t.Row("throttled", "", "not known: its cgroups could not be seen")
 	}
-	t.Row("stolen", textfmt.Length(h.Stolen), "of all CPUs, as far as the hypervisor admits it")
-	t.Row("faults", textfmt.Count(h.MajorFaults), "pages came from disk")
+	t.Row("stolen", h.Stolen, "of all CPUs, as far as the hypervisor admits it")
+	t.Row("faults", h.MajorFaults, "pages came from disk")
 	waited := func(p hostcount.Pressure) string {
-		return fmt.Sprintf("for a CPU %s, for memory %s, for disks %s", textfmt.Length(p.CPU), textfmt.Length(p.Memory), textfmt.Length(p.IO))
+		return textfmt.Sprintf("for a CPU %s, for memory %s, for disks %s", p.CPU, p.Memory, p.IO)
 	}
 	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
 	if p, known := h.CgroupPressure.Get(); known {
 		t.Row("", "", "of its cgroup: "+waited(p))
 	}
-	t.Print(w)
+	w.Table(&t)
 	if h.Dropped > 0 {
-		fmt.Fprintf(w, "  %s of the scheduler were lost: that time is not covered\n", textfmt.Many(h.Dropped, "event"))
+		w.Say("%s of the scheduler were lost: that time is not covered", textfmt.Many(h.Dropped, "event"))
 	}
 }
 
@@ -183,7 +180,7 @@ func (x *Experiment) probeTexts() (texts []string) {
 		case place != "not pinned":
 			place = "CPU " + place
 		}
-		text := fmt.Sprintf("%s, %s, %s, gaps of %s and longer", orMissing(k.mode), x.place(k.target), place, textfmt.Length(k.floor))
+		text := textfmt.Sprintf("%s, %s, %s, gaps of %s and longer", orMissing(k.mode), x.place(k.target), place, k.floor)
 		if k.note != "" {
 			text += "; " + printable(k.note)
 		}
@@ -208,7 +205,7 @@ func (x *Experiment) place(target int) string {
 
 // printProbes writes what the probes saw: the first one outside and those inside
 // of processes in full, the others as a row each.
-func (x *Experiment) printProbes(w io.Writer) {
+func (x *Experiment) printProbes(w *textfmt.Page) {
 	var full, rows []*Probe
 	outside := false
 	for _, p := range x.Probes {
@@ -227,18 +224,18 @@ func (x *Experiment) printProbes(w io.Writer) {
 		p.Gaps.print(w, title, x.made.At)
 	}
 	x.printOthers(w, rows)
-	textfmt.Heading(w, "GAPS AND GARBAGE COLLECTION", "")
+	w.Heading("GAPS AND GARBAGE COLLECTION", "")
 	for _, p := range full {
 		x.printGC(w, p)
 	}
 }
 
 // printOthers writes the probes of the other CPUs.
-func (x *Experiment) printOthers(w io.Writer, rows []*Probe) {
+func (x *Experiment) printOthers(w *textfmt.Page, rows []*Probe) {
 	if len(rows) == 0 {
 		return
 	}
-	textfmt.Heading(w, "GAPS ON OTHER CPUS", "")
+	w.Heading("GAPS ON OTHER CPUS", "")
 	var t textfmt.Table
 	long := longGapFrom
 	for _, p := range rows {
@@ -247,35 +244,35 @@ func (x *Experiment) printOthers(w io.Writer, rows []*Probe) {
 	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", textfmt.Length(long)+" or more")
 	for _, p := range rows {
 		g := &p.Gaps
-		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), textfmt.Length(g.Observed), textfmt.Count(g.Total), textfmt.Length(g.Time), textfmt.Length(g.Max), textfmt.Count(g.Long))
+		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), g.Observed, g.Total, g.Time, g.Max, g.Long)
 	}
-	t.Print(w)
+	w.Table(&t)
 	text := "There was no time in which every CPU stood still."
 	if c := x.Common; c != nil {
-		text = fmt.Sprintf("Every CPU stood still %s, %s in all, the longest %s: that is in the gaps above.",
-			textfmt.Many(c.Total, "time"), textfmt.Length(c.Time), textfmt.Length(c.Max))
+		text = textfmt.Sprintf("Every CPU stood still %s, %s in all, the longest %s: that is in the gaps above.", textfmt.Many(c.Total, "time"), c.Time, c.Max)
 	}
-	textfmt.Wrap(w, "  ", "  ", text)
+	w.Say("%s", text)
 }
 
-func (c *Gaps) print(w io.Writer, title string, since stall.Instant) {
-	textfmt.Heading(w, title, fmt.Sprintf("%s observed, %s dropped", textfmt.Length(c.Observed), textfmt.Many(c.Dropped, "gap")))
+func (c *Gaps) print(w *textfmt.Page, title string, since stall.Instant) {
+	w.Heading(title, "%s observed, %s dropped", c.Observed, textfmt.Many(c.Dropped, "gap"))
 	if c.Total == 0 {
-		fmt.Fprintln(w, "  none")
+		w.Say("none")
 		return
 	}
-	fmt.Fprintf(w, "  %s, %s in all, the longest %s\n\n", textfmt.Many(c.Total, "gap"), textfmt.Length(c.Time), textfmt.Length(c.Max))
+	w.Say("%s, %s in all, the longest %s", textfmt.Many(c.Total, "gap"), c.Time, c.Max)
+	w.Blank()
 	var t textfmt.Table
 	t.Row("at least", "gaps", "per second")
 	for _, b := range bounds {
 		if n, ok := c.Counts[b.name]; ok {
-			t.Row(textfmt.Length(b.atLeast), textfmt.Count(n), fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
+			t.Row(b.atLeast, n, fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
 		}
 	}
-	t.Print(w)
-	fmt.Fprintln(w)
+	w.Table(&t)
+	w.Blank()
 	c.printDecided(w)
-	fmt.Fprintln(w)
+	w.Blank()
 	name := "longest"
 	for i := range c.Longest {
 		g := &c.Longest[i]
@@ -283,16 +280,16 @@ func (c *Gaps) print(w io.Writer, title string, since stall.Instant) {
 		if g.Evidence != "" {
 			text += ": " + printable(g.Evidence)
 		}
-		first := fmt.Sprintf("  %-8s%8s  at +%s  ", name, textfmt.Length(g.Duration()), seconds(g.Start.Sub(since)))
-		textfmt.Wrap(w, first, strings.Repeat(" ", len(first)), text)
+		first := textfmt.Sprintf("  %-8s%8s  at +%s  ", name, g.Duration(), seconds(g.Start.Sub(since)))
+		w.Wrap(first, strings.Repeat(" ", len(first)), text)
 		name = ""
 	}
-	fmt.Fprintln(w)
+	w.Blank()
 	c.printHistogram(w)
 }
 
 // printDecided writes the causes and what decided them, by the time they took.
-func (c *Gaps) printDecided(w io.Writer) {
+func (c *Gaps) printDecided(w *textfmt.Page) {
 	all := slices.SortedFunc(maps.Keys(c.decided), func(a, b decision) int {
 		return cmp.Or(cmp.Compare(c.decided[b].time, c.decided[a].time), cmp.Compare(a.cause, b.cause), cmp.Compare(a.witness, b.witness))
 	})
@@ -303,15 +300,12 @@ func (c *Gaps) printDecided(w io.Writer) {
 		if !d.bare && d.witness == jitterprobe.NoWitness {
 			by = "nothing"
 		}
-		t.Row(d.cause.String(), by, textfmt.Count(c.decided[d].gaps), textfmt.Length(c.decided[d].time))
+		t.Row(d.cause, by, c.decided[d].gaps, c.decided[d].time)
 	}
-	t.Print(w)
+	w.Table(&t)
 }
 
-// barWidth is the length of the longest bar.
-const barWidth = 50
-
-func (c *Gaps) printHistogram(w io.Writer) {
+func (c *Gaps) printHistogram(w *textfmt.Page) {
 	t := textfmt.Table{Left: map[int]bool{2: true}}
 	t.Row("from", "gaps", "")
 	buckets := slices.Sorted(maps.Keys(c.Histogram))
@@ -321,13 +315,13 @@ func (c *Gaps) printHistogram(w io.Writer) {
 	}
 	for i := buckets[0]; i <= buckets[len(buckets)-1]; i++ {
 		n := c.Histogram[i]
-		t.Row(textfmt.Length(time.Duration(1)<<i), textfmt.Count(n), strings.Repeat("#", int((float64(n)*barWidth+float64(most)-1)/float64(most))))
+		t.Row(time.Duration(1)<<i, n, textfmt.Bar(n, most))
 	}
-	t.Print(w)
+	w.Table(&t)
 }
 
 // printGC says what garbage collection has to do with the long gaps of a probe.
-func (x *Experiment) printGC(w io.Writer, p *Probe) {
+func (x *Experiment) printGC(w *textfmt.Page, p *Probe) {
 	c := &p.Gaps
 	long := textfmt.Length(c.longFrom())
 	gaps := textfmt.Many(c.Long, "gap")
@@ -341,35 +335,33 @@ func (x *Experiment) printGC(w io.Writer, p *Probe) {
 		if c.AtMost {
 			bound = "At most "
 		}
-		text = fmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.",
-			bound, textfmt.Count(c.gc), gaps, long, orNone(c.GC, percent), textfmt.Count(c.Overlapping), c.Expected)
+		text = textfmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.", bound, c.gc, gaps, long, c.GC, c.Overlapping, c.Expected)
 	default:
-		text = fmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
-			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.",
-			gaps, long, none, textfmt.Count(c.Overlapping), c.Expected)
+		text = textfmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
+			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.", gaps, long, textfmt.None, c.Overlapping, c.Expected)
 	}
 	first, indent := "  ", "  "
 	if len(x.Probes) > 1 {
 		first, indent = fmt.Sprintf("  %-10s", printable(p.Mode)), strings.Repeat(" ", 12)
 	}
-	textfmt.Wrap(w, first, indent, text)
+	w.Wrap(first, indent, text)
 	if c.NotCompared > 0 {
-		fmt.Fprintf(w, "  %s more were not compared\n", textfmt.Many(c.NotCompared, "gap"))
+		w.Say("%s more were not compared", textfmt.Many(c.NotCompared, "gap"))
 	}
 }
 
-func (x *Experiment) printDoctor(w io.Writer) {
-	textfmt.Heading(w, "THE DOCTOR", "")
+func (x *Experiment) printDoctor(w *textfmt.Page) {
+	w.Heading("THE DOCTOR", "")
 	switch {
 	case !x.Examined:
-		fmt.Fprintln(w, "  was not asked")
+		w.Say("was not asked")
 	case len(x.Failed) == 0:
-		fmt.Fprintln(w, "  found nothing that makes these numbers unbelievable")
+		w.Say("found nothing that makes these numbers unbelievable")
 	default:
-		textfmt.Wrap(w, "  ", "  ", "failed: "+printable(strings.Join(x.Failed, ", ")))
+		w.Say("%s", "failed: "+printable(strings.Join(x.Failed, ", ")))
 	}
 	if x.ExaminedLater {
-		fmt.Fprintln(w, "  was asked for this report, since the recording has no answers")
+		w.Say("was asked for this report, since the recording has no answers")
 	}
 	for i := range x.Warned {
 		v := &x.Warned[i]
@@ -378,7 +370,7 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		if v.PID != 0 && len(x.Targets) > 1 {
 			text = fmt.Sprintf("process %d: %s", v.PID, text)
 		}
-		textfmt.Wrap(w, first, strings.Repeat(" ", len(first)), text)
+		w.Wrap(first, strings.Repeat(" ", len(first)), text)
 	}
 	if n := len(x.Unexamined); n > 0 {
 		const most = 8
@@ -389,6 +381,6 @@ func (x *Experiment) printDoctor(w io.Writer) {
 		if n > most {
 			words = append(words, fmt.Sprintf("%d more", n-most))
 		}
-		textfmt.Wrap(w, "  ", "  ", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
+		w.Say("%s", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
 	}
 }

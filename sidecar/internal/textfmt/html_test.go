@@ -2,7 +2,6 @@ package textfmt
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -15,12 +14,12 @@ func TestHTML(t *testing.T) {
 	table := Table{Left: map[int]bool{2: true}}
 	table.Row("from", "gaps", "")
 	table.Row("<1 us", "2", "###")
-	_, _ = fmt.Fprintf(h, "WHAT %s STOPPED FOR\n\n  nothing", "x&y")
-	_, _ = fmt.Fprintln(h, " at all")
-	Heading(h, "GAPS", "10 s <observed>")
-	Item(h, "machine", "one  of\nmany")
-	Wrap(h, "  - ", "    ", "a note")
-	table.Print(h)
+	h.Title("WHAT %s STOPPED FOR", "x&y")
+	h.Say("nothing at %s", "all")
+	h.Heading("GAPS", "10 s <observed>")
+	h.Item("machine", "one  of\nmany")
+	h.Wrap("  - ", "    ", "a note")
+	h.Table(&table)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +49,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left o
 
 func TestHTMLToABrokenPipe(t *testing.T) {
 	h := NewHTML(broken{}, "")
-	Heading(h, strings.Repeat("x", 1<<16), "")
+	h.Heading(strings.Repeat("x", 1<<16), "")
 	if err := h.Close(); err == nil {
 		t.Error("no error")
 	}

@@ -4,21 +4,75 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
+
+// None stands for what is not known, or may not be said.
+const None = "n/a"
+
+// Text writes v as one reads it: a duration as [Length] does, a size with a unit, a
+// number with commas, a fraction in percent, and what is not known as [None].
+func Text(v any) string {
+	switch v := v.(type) {
+	case time.Duration:
+		return Length(v)
+	case gc.Bytes:
+		return Size(v)
+	case int:
+		return Count(v)
+	case int64:
+		return Count(v)
+	case uint64:
+		return Count(v)
+	case float64:
+		return Percent(v)
+	case gc.Maybe[time.Duration]:
+		return maybe(v)
+	case gc.Maybe[gc.Bytes]:
+		return maybe(v)
+	case gc.Maybe[float64]:
+		return maybe(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func maybe[T any](m gc.Maybe[T]) string {
+	if v, known := m.Get(); known {
+		return Text(v)
+	}
+	return None
+}
+
+// Sprintf is that of package fmt, but for %s, which is as [Text].
+func Sprintf(format string, args ...any) string {
+	if len(args) == 0 {
+		return format
+	}
+	list := make([]any, len(args))
+	for i, a := range args {
+		list[i] = text{a}
+	}
+	return fmt.Sprintf(format, list...)
+}
+
+type text struct{ v any }
+
+// Format implements [fmt.Formatter].
+func (t text) Format(f fmt.State, verb rune) {
+	if verb == 's' {
+		t.v = Text(t.v)
+	}
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.v)
+}
 
 // Length writes d with three digits and a unit, such as "1.92 ms".
 func Length(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "-" + Length(-d)
-	case d < time.Microsecond:
-		return fmt.Sprintf("%d ns", d.Nanoseconds())
-	case d < time.Millisecond:
-		return Digits(float64(d)/1e3) + " us"
-	case d < time.Second:
-		return Digits(float64(d)/1e6) + " ms"
+	if d < 0 {
+		return "-" + stall.Humane(-d)
 	}
-	return Digits(float64(d)/1e9) + " s"
+	return stall.Humane(d)
 }
 
 // Digits writes v, which is not negative, with three digits; all before the
@@ -31,6 +85,30 @@ func Digits(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.2f", v)
+}
+
+// Size writes a number of bytes with three digits and a unit of 1024, such as
+// "4.19 MiB".
+func Size(b gc.Bytes) string {
+	v, units := float64(b), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	if b < 1024 {
+		return fmt.Sprintf("%d B", b)
+	}
+	for len(units) > 1 && v >= 1023.5 {
+		v, units = v/1024, units[1:]
+	}
+	return Digits(v) + " " + units[0]
+}
+
+// Percent writes a fraction, such as "0.32 %".
+func Percent(f float64) string {
+	switch {
+	case f <= 0:
+		return "0 %"
+	case f < 0.0001:
+		return "<0.01 %"
+	}
+	return Digits(100*f) + " %"
 }
 
 // Count writes n with commas.

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 func TestNumbers(t *testing.T) {
@@ -24,6 +27,19 @@ func TestNumbers(t *testing.T) {
 		Many(1, "gap"):                  "1 gap",
 		Many(int64(0), "gap"):           "0 gaps",
 		Many(12000, "gap"):              "12,000 gaps",
+
+		Text(999 * time.Microsecond):    "999 us",
+		Text(gc.Bytes(4 << 20)):         "4.00 MiB",
+		Text(gc.Bytes(1023)):            "1023 B",
+		Text(gc.Bytes(1 << 40)):         "1.00 TiB",
+		Text(0.00001):                   "<0.01 %",
+		Text(0.0032):                    "0.32 %",
+		Text(1.0):                       "100 %",
+		Text(gc.Known(0.0)):             "0 %",
+		Text(gc.Maybe[time.Duration]{}): "n/a",
+		Text(stall.GCPause):             "gc.pause",
+		Sprintf("%s of %d, %8s, %v", 1234, 1234, time.Second, 5*time.Second): "1,234 of 1234,   1.00 s, 5s",
+		Sprintf("100 %"): "100 %",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -37,7 +53,11 @@ func TestTable(t *testing.T) {
 	table.Row("größer", "1.5", strings.Repeat("x", 2*Width))
 	table.Row("a")
 	var b strings.Builder
-	table.Print(&b)
+	p := NewText(&b, Width)
+	p.Table(&table)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
 	want := "  who      ms  why\n" +
 		"  größer  1.5  " + strings.Repeat("x", Width-16) + "…\n" +
 		"  a\n"
@@ -51,9 +71,13 @@ func TestTable(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	var b strings.Builder
-	Heading(&b, "WHO", "and why")
-	Item(&b, "machine", strings.Repeat("12345678 ", 12)+strings.Repeat("y", Width))
-	Wrap(&b, "  - ", "    ", "")
+	p := NewText(&b, Width)
+	p.Heading("WHO", "and why")
+	p.Item("machine", "%s", strings.Repeat("12345678 ", 12)+strings.Repeat("y", Width))
+	p.Wrap("  - ", "    ", "")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
 	want := "\nWHO" + strings.Repeat(" ", Width-10) + "and why\n" +
 		"  machine      " + strings.TrimSpace(strings.Repeat("12345678 ", 9)) + "\n" +
 		"               12345678 12345678 12345678\n" +
@@ -68,7 +92,11 @@ func TestWrap(t *testing.T) {
 // between them.
 func TestWrapKeepsUnits(t *testing.T) {
 	var b strings.Builder
-	Wrap(&b, "", "", strings.Repeat("y", Width-3)+" 56 % was queue, ("+strings.Repeat("z", Width-30)+" 3.67 ms); last 5 s.")
+	p := NewText(&b, Width)
+	p.Wrap("", "", strings.Repeat("y", Width-3)+" 56 % was queue, ("+strings.Repeat("z", Width-30)+" 3.67 ms); last 5 s.")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
 	want := strings.Repeat("y", Width-3) + "\n" +
 		"56 % was queue, (" + strings.Repeat("z", Width-30) + " 3.67 ms);\n" +
 		"last 5 s.\n"
@@ -80,18 +108,17 @@ func TestWrapKeepsUnits(t *testing.T) {
 // TestNarrow: what is written for a narrow terminal keeps to it.
 func TestNarrow(t *testing.T) {
 	var b strings.Builder
-	text := NewText(&b)
-	if text.Columns() != Width {
-		t.Errorf("%d columns for a file, want %d", text.Columns(), Width)
+	if n := Columns(&b); n != Width {
+		t.Errorf("%d columns for a file, want %d", n, Width)
 	}
-	text.columns = Narrow
-	Heading(text, "WHO", "and why")
-	Heading(text, "WHAT", strings.Repeat("much ", 15)+"too long")
-	Item(text, "machine", strings.Repeat("12345678 ", 8))
+	p := NewText(&b, Narrow)
+	p.Heading("WHO", "and why")
+	p.Heading("WHAT", strings.Repeat("much ", 15)+"too long")
+	p.Item("machine", "%s", strings.Repeat("12345678 ", 8))
 	var table Table
 	table.Row(strings.Repeat("x", Width))
-	table.Print(text)
-	if err := text.Flush(); err != nil {
+	p.Table(&table)
+	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := "\nWHO" + strings.Repeat(" ", Narrow-10) + "and why\n" +

@@ -2,7 +2,7 @@ package textfmt
 
 import (
 	"fmt"
-	"io"
+	"html"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,8 +14,14 @@ type Table struct {
 	rows [][]string
 }
 
-// Row adds a row; a head is the first one.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row of what [Text] writes; a head is the first one.
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = Text(c)
+	}
+	t.rows = append(t.rows, row)
+}
 
 // gutter is the space before each column.
 const gutter = 2
@@ -42,11 +48,11 @@ func (t *Table) Width() int {
 	return sum
 }
 
-// Print writes the table. In text, what is beyond its width is cut off, and shows
+// Table writes a table. In text, what is beyond the width of p is cut off, and shows
 // it.
-func (t *Table) Print(w io.Writer) {
-	if h, ok := w.(*HTML); ok {
-		h.table(t)
+func (p *Page) Table(t *Table) {
+	if p.html {
+		p.tableHTML(t)
 		return
 	}
 	widths := t.widths()
@@ -61,14 +67,38 @@ func (t *Table) Print(w io.Writer) {
 				b.WriteString(pad + c)
 			}
 		}
-		_, _ = fmt.Fprintln(w, clip(strings.TrimRight(b.String(), " "), columns(w)))
+		line := []rune(strings.TrimRight(b.String(), " "))
+		if len(line) > p.columns {
+			line = append(line[:p.columns-1], '…')
+		}
+		p.write("%s\n", string(line))
 	}
 }
 
-// clip cuts a line to n columns.
-func clip(line string, n int) string {
-	if utf8.RuneCountInString(line) <= n {
-		return line
+// barPixels is the width of one # of a bar.
+const barPixels = 6
+
+func (p *Page) tableHTML(t *Table) {
+	p.write("<table>\n")
+	for _, row := range t.rows {
+		p.write("<tr>")
+		for i, cell := range row {
+			class, text := "", html.EscapeString(cell)
+			if i == 0 || t.Left[i] {
+				class = ` class="l"`
+			}
+			if cell != "" && strings.Trim(cell, "#") == "" {
+				text = fmt.Sprintf(`<i style="width:%dpx"></i>`, barPixels*len(cell))
+			}
+			p.write("<td%s>%s</td>", class, text)
+		}
+		p.write("</tr>\n")
 	}
-	return string([]rune(line)[:n-1]) + "…"
+	p.write("</table>\n")
+}
+
+// Bar returns a bar for n, where the longest is for most, which is not zero.
+func Bar(n, most uint64) string {
+	const longest = 50
+	return strings.Repeat("#", int((float64(n)*longest+float64(most)-1)/float64(most)))
 }
