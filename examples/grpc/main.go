@@ -7,14 +7,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"log"
 	"net"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -28,18 +21,9 @@ import (
 	"github.com/otelgc/otelgc/otelgc/otlp"
 )
 
-func main() {
-	addr := flag.String("addr", "127.0.0.1:50051", "address to listen on; port 0 takes a free one")
-	every := flag.Duration("every", 10*time.Millisecond, "time between the calls to itself")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *addr, *every); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { sample.Main("127.0.0.1:50051", run) }
 
-func run(ctx context.Context, addr string, every time.Duration) error {
+func run(ctx context.Context, l net.Listener) error {
 	m, shutdown, err := otlp.Start(ctx)
 	if err != nil {
 		return err
@@ -49,40 +33,31 @@ func run(ctx context.Context, addr string, every time.Duration) error {
 		grpc.StatsHandler(gcgrpc.NewServerHandler(m, gcgrpc.WithRoutes())), // the one line
 	)
 	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
-	return sample.Flush(serve(ctx, s, addr, every), shutdown)
-}
-
-// serve answers calls, its own among them, until ctx is done.
-func serve(ctx context.Context, s *grpc.Server, addr string, every time.Duration) error {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("listening on %s\n", l.Addr())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	err = call(ctx, l.Addr().String(), every)
+	err = call(ctx, l.Addr().String())
 	s.Stop()
-	return errors.Join(err, <-served)
+	if err == nil {
+		err = <-served
+	}
+	return sample.Flush(err, shutdown)
 }
 
-func call(ctx context.Context, addr string, every time.Duration) error {
+// call calls the service until ctx is done.
+func call(ctx context.Context, addr string) error {
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	client := grpc_health_v1.NewHealthClient(conn)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
-		select {
-		case <-ctx.Done():
+		_, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+		if ctx.Err() != nil {
 			return nil
-		case <-tick.C:
 		}
-		if _, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil && ctx.Err() == nil {
+		if err != nil {
 			return err
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }

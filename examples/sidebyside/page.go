@@ -1,7 +1,8 @@
 package main
 
 import (
-	"embed"
+	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -17,106 +18,110 @@ import (
 )
 
 //go:embed page.md.tmpl
-var files embed.FS
+var pageText string
 
-// writePage writes what both said of the request. Spans, metrics and log records
-// are written as the Collector's debug exporter writes them, shortened by what is
-// the same in all of them.
-func writePage(w io.Writer, r *recording) error {
-	page, err := template.ParseFS(files, "page.md.tmpl")
-	if err != nil {
-		return err
+// page lays out spans, metrics and log records as the Collector's debug exporter does,
+// shortened by what is the same in all of them.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"round": func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) },
+	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000000000 MST") },
+	"list":  attributesOf,
+}).Parse(pageText))
+
+// errNone says that no request of the run is one to show.
+var errNone = errors.New("garbage collection delayed no request of 5 ms or more that was watched exactly: run it for longer")
+
+// writePage picks the slow request that garbage collection cost most, of those that
+// were watched exactly, and writes what both said of it.
+func writePage(w io.Writer, duration time.Duration, plain, decorated []sdktrace.ReadOnlySpan, events []*sdklog.Record, scopes []metricdata.ScopeMetrics) error {
+	var slow *sdklog.Record
+	most := 0.0
+	for _, e := range events {
+		cost := value(e, "otelgc.stall.gc.pause").AsFloat64() + value(e, "otelgc.stall.gc.assist").AsFloat64() +
+			value(e, "otelgc.stall.gc.sweep").AsFloat64() + value(e, "otelgc.stall.gc.wait").AsFloat64()
+		if e.EventName() == "otelgc.request.slow" && value(e, "otelgc.fidelity").AsString() == "exact" && cost > most {
+			slow, most = e, cost
+		}
 	}
+	if slow == nil {
+		return errNone
+	}
+	ofSlow := func(s sdktrace.ReadOnlySpan) bool {
+		return s.SpanContext().SpanID().String() == value(slow, "otelgc.span.id").AsString()
+	}
+	span, own := plain[slices.IndexFunc(plain, ofSlow)], decorated[slices.IndexFunc(decorated, ofSlow)]
+	cycles := slices.DeleteFunc(slices.Clone(events), func(e *sdklog.Record) bool {
+		return e.EventName() != "otelgc.gc.collection" ||
+			value(e, "otelgc.start").AsInt64() >= value(slow, "otelgc.end").AsInt64() ||
+			value(e, "otelgc.end").AsInt64() <= value(slow, "otelgc.start").AsInt64()
+	})
+	took := func(s sdktrace.ReadOnlySpan) time.Duration { return s.EndTime().Sub(s.StartTime()) }
+	var lengths []time.Duration
+	for _, s := range plain {
+		lengths = append(lengths, took(s))
+	}
+	slices.Sort(lengths)
 	return page.Execute(w, map[string]any{
-		"Duration": r.duration, "Requests": r.requests, "P50": round(r.p50), "P99": round(r.p99),
-		"Go": runtime.Version(), "Procs": r.maxprocs, "Percent": gcPercent, "Big": bigOrder, "Products": products,
-		"Took":  round(r.plain.EndTime().Sub(r.plain.StartTime())),
-		"Plain": spanText(r.plain, r.plain.Attributes()), "Metrics": metricText(r.runtime),
-		"Added":    attributeText(r.decorated.Attributes()[len(r.plain.Attributes()):]),
-		"Sentence": attributesOf(r.slow)["otelgc.sentence"].AsString(), "Slow": recordText(r.slow), "Cycles": cyclesText(r.cycles),
+		"Duration": duration, "Requests": len(plain), "P50": lengths[len(lengths)/2], "P99": lengths[len(lengths)*99/100],
+		"Go": runtime.Version(), "Procs": runtime.GOMAXPROCS(0), "Percent": gcPercent, "Big": bigOrder, "Products": products,
+		"Took": took(span), "Plain": span, "Added": own.Attributes()[len(span.Attributes()):], "Metrics": metricLines(scopes),
+		"Sentence": value(slow, "otelgc.sentence").AsString(), "Slow": slow, "Cycles": cycles,
 	})
 }
 
-func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
-
-func spanText(s sdktrace.ReadOnlySpan, attributes []attribute.KeyValue) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Span\n    Trace ID   : %s\n    ID         : %s\n    Name       : %s\n    Kind       : %s\n",
-		s.SpanContext().TraceID(), s.SpanContext().SpanID(), s.Name(), s.SpanKind())
-	fmt.Fprintf(&b, "    Start time : %s\n    End time   : %s\nAttributes:\n", stamp(s.StartTime()), stamp(s.EndTime()))
-	return b.String() + attributeText(attributes)
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000000000 MST") }
-
-func attributeText(attributes []attribute.KeyValue) string {
-	var b strings.Builder
-	for _, kv := range attributes {
-		fmt.Fprintf(&b, "     -> %s: %s\n", kv.Key, kv.Value.String())
-	}
-	return b.String()
-}
-
-func recordText(r sdklog.Record) string {
-	var attributes []attribute.KeyValue
+func attributesOf(r *sdklog.Record) (all []attribute.KeyValue) {
 	r.WalkAttributes(func(kv attribute.KeyValue) bool {
-		attributes = append(attributes, kv)
+		all = append(all, kv)
 		return true
 	})
-	return fmt.Sprintf("LogRecord\n    Timestamp : %s\n    Severity  : %s\n    EventName : %s\nAttributes:\n%s",
-		stamp(r.Timestamp()), r.Severity(), r.EventName(), attributeText(attributes))
+	return all
 }
 
-func cyclesText(records []sdklog.Record) string {
-	texts := make([]string, len(records))
-	for i, r := range records {
-		texts[i] = recordText(r)
+func value(r *sdklog.Record, key attribute.Key) (v attribute.Value) {
+	for _, kv := range attributesOf(r) {
+		if kv.Key == key {
+			return kv.Value
+		}
 	}
-	return strings.Join(texts, "\n")
+	return v
 }
 
-// metricText writes metrics one series a line.
-func metricText(all []metricdata.Metrics) string {
-	var lines []string
-	for _, m := range all {
-		for _, s := range seriesOf(m) {
-			lines = append(lines, fmt.Sprintf("%s{%s} %s %s", m.Name, s.attributes, s.value, m.Unit))
+// metricLines writes metrics one series a line.
+func metricLines(scopes []metricdata.ScopeMetrics) (lines []string) {
+	for _, scope := range scopes {
+		for _, m := range scope.Metrics {
+			add := func(set attribute.Set, value any) {
+				var words []string
+				for _, kv := range set.ToSlice() {
+					words = append(words, fmt.Sprintf("%s=%q", kv.Key, kv.Value.String()))
+				}
+				lines = append(lines, fmt.Sprintf("%s{%s} %v %s", m.Name, strings.Join(words, ","), value, m.Unit))
+			}
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				points(d.DataPoints, add)
+			case metricdata.Gauge[int64]:
+				points(d.DataPoints, add)
+			case metricdata.Histogram[int64]:
+				histograms(d.DataPoints, add)
+			case metricdata.Histogram[float64]:
+				histograms(d.DataPoints, add)
+			}
 		}
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "\n") + "\n"
+	return lines
 }
 
-type seriesText struct{ attributes, value string }
-
-func seriesOf(m metricdata.Metrics) []seriesText {
-	switch d := m.Data.(type) {
-	case metricdata.Sum[int64]:
-		return points(d.DataPoints)
-	case metricdata.Sum[float64]:
-		return points(d.DataPoints)
-	case metricdata.Gauge[int64]:
-		return points(d.DataPoints)
-	case metricdata.Gauge[float64]:
-		return points(d.DataPoints)
-	case metricdata.Histogram[int64]:
-		return histograms(d.DataPoints)
-	case metricdata.Histogram[float64]:
-		return histograms(d.DataPoints)
-	}
-	return []seriesText{{value: fmt.Sprintf("%T", m.Data)}}
-}
-
-func points[N int64 | float64](all []metricdata.DataPoint[N]) (s []seriesText) {
+func points(all []metricdata.DataPoint[int64], add func(attribute.Set, any)) {
 	for _, p := range all {
-		s = append(s, seriesText{setText(p.Attributes), fmt.Sprint(p.Value)})
+		add(p.Attributes, p.Value)
 	}
-	return s
 }
 
 // histograms writes the count, the sum and the bound under which 99 % of the
 // samples are.
-func histograms[N int64 | float64](all []metricdata.HistogramDataPoint[N]) (s []seriesText) {
+func histograms[N int64 | float64](all []metricdata.HistogramDataPoint[N], add func(attribute.Set, any)) {
 	for _, p := range all {
 		text := fmt.Sprintf("count %d, sum %.4g", p.Count, float64(p.Sum))
 		var n uint64
@@ -126,15 +131,6 @@ func histograms[N int64 | float64](all []metricdata.HistogramDataPoint[N]) (s []
 				break
 			}
 		}
-		s = append(s, seriesText{setText(p.Attributes), text})
+		add(p.Attributes, text)
 	}
-	return s
-}
-
-func setText(s attribute.Set) string {
-	var words []string
-	for _, kv := range s.ToSlice() {
-		words = append(words, fmt.Sprintf("%s=%q", kv.Key, kv.Value.String()))
-	}
-	return strings.Join(words, ",")
 }

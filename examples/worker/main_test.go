@@ -10,7 +10,12 @@ import (
 // TestRun: jobs are requests of a route, and a slow one is explained.
 func TestRun(t *testing.T) {
 	s := sink.New(t)
-	if err := run(t.Context(), 200, time.Nanosecond); err != nil {
+	queue := make(chan int, 200)
+	for i := range cap(queue) {
+		queue <- i
+	}
+	close(queue)
+	if err := run(t.Context(), queue, time.Nanosecond); err != nil {
 		t.Fatal(err)
 	}
 	s.Wait(t, "otelgc.requests", "http.route", "job", "otelgc.request.slow", "otelgc.sentence")

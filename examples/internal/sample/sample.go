@@ -1,63 +1,79 @@
 // Package sample holds what the examples share and what they are not about: a
-// handler that makes garbage, and a server that stops when it is told to.
+// program that ends when it is told to, and a handler that makes garbage.
 package sample
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 )
 
-// MaxKiB bounds what one request can make Handler allocate.
-const MaxKiB = 1 << 10
+// timeout bounds how long requests in flight, and whoever flushes telemetry
+// afterwards, may take.
+const timeout = 5 * time.Second
 
-// ShutdownTimeout bounds how long requests in flight, and whoever flushes
-// telemetry afterwards, may take.
-const ShutdownTimeout = 5 * time.Second
+// Run runs a program until it ends, or is interrupted.
+func Run(program func(context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := program(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Main runs a server that listens on -addr.
+func Main(addr string, server func(context.Context, net.Listener) error) {
+	flag.StringVar(&addr, "addr", addr, "address to listen on; port 0 takes a free one")
+	flag.Parse()
+	Run(func(ctx context.Context) error {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("listening on %s\n", l.Addr())
+		return server(ctx, l)
+	})
+}
 
 // Handler answers GET /?kb=N with N KiB of fresh memory, 64 where N is absent
-// or not from 0 to [MaxKiB].
+// or not from 0 to 1024.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /", allocate)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		kb, err := strconv.Atoi(r.FormValue("kb"))
+		if err != nil || kb < 0 || kb > 1<<10 {
+			kb = 64
+		}
+		for _, part := range Allocate(kb) {
+			_, _ = w.Write(part) // the client is gone if not
+		}
+	})
 	return mux
 }
 
-func allocate(w http.ResponseWriter, r *http.Request) {
-	kb, err := strconv.Atoi(r.FormValue("kb"))
-	if err != nil || kb < 0 || kb > MaxKiB {
-		kb = 64
-	}
+// Allocate returns so many KiB, in small pieces.
+func Allocate(kb int) [][]byte {
 	parts := make([][]byte, kb)
 	for i := range parts {
 		parts[i] = make([]byte, 1<<10)
 	}
-	for _, p := range parts {
-		if _, err := w.Write(p); err != nil {
-			return // the client is gone
-		}
-	}
+	return parts
 }
 
-// Serve listens on addr, prints "listening on HOST:PORT", and serves h until
-// ctx is done.
-func Serve(ctx context.Context, addr string, h http.Handler) error {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("listening on %s\n", l.Addr())
-	s := &http.Server{Handler: h, ReadHeaderTimeout: ShutdownTimeout}
+// Serve serves h on l until ctx is done.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: timeout}
 	done := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)
-		defer cancel()
-		done <- s.Shutdown(ctx)
-	})
+	stop := context.AfterFunc(ctx, func() { done <- Flush(nil, s.Shutdown) })
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		stop()
 		return err
@@ -68,7 +84,7 @@ func Serve(ctx context.Context, addr string, h http.Handler) error {
 // Flush calls shutdown with a bounded time of its own, since the context of the
 // program is done by then, and joins its error to err.
 func Flush(err error, shutdown func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return errors.Join(err, shutdown(ctx))
 }
