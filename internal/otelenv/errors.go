@@ -51,7 +51,7 @@ func (h *ErrorHandler) Handle(err error) {
 	}
 	facts := []any{"error", oneLine(err).Error(), "not_logged", left}
 	if hint != "" && first {
-		facts = append(facts, "mend", hint)
+		facts = append(facts, "hint", hint)
 	}
 	h.log.Warn("export", facts...)
 }

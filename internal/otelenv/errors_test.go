@@ -25,11 +25,11 @@ func TestErrorsAreLoggedRarely(t *testing.T) {
 	if n := lines(10 * time.Second); n != 1 || !strings.Contains(b.String(), "refused:; collector") || !strings.Contains(b.String(), "OTEL_METRICS_EXPORTER=none") {
 		t.Errorf("10 errors in 10 s made %d lines, want one with the mend: %s", n, b.String())
 	}
-	if n := lines(8 * time.Hour); n < 8*6 || n > 8*6+10 || strings.Contains(b.String(), "mend=") {
+	if n := lines(8 * time.Hour); n < 8*6 || n > 8*6+10 || strings.Contains(b.String(), "hint=") {
 		t.Errorf("a night made %d lines, want about 6 an hour, and not the mend in each", n)
 	}
 	now = now.Add(time.Hour) // it was well for so long
-	if n := lines(11 * time.Second); n != 2 || !strings.Contains(b.String(), "mend=") {
+	if n := lines(11 * time.Second); n != 2 || !strings.Contains(b.String(), "hint=") {
 		t.Errorf("a new trouble made %d lines in 11 s, want 2 and the mend: %s", n, b.String())
 	}
 	c.Mute(true)

@@ -21,7 +21,7 @@ const scopeName = "github.com/otelgc/otelgc/sidecar"
 // second, of ticks that come four times a second or ten, a little early or late.
 const statusEvery = time.Second - 50*time.Millisecond
 
-// export turns what the probe saw into telemetry.
+// export turns what the probes saw into telemetry.
 type export struct {
 	telemetry *telemetry.Telemetry
 	clock     stall.Clock
@@ -29,17 +29,17 @@ type export struct {
 	mu        sync.Mutex
 	watch     *watch.Watch // nil until begin
 	first     probing
-	beside    probing // of the probes of the other CPUs; none without a source
+	others    probing // the probes of the other CPUs, if they are of another source
 	unwritten uint64
-	status    stall.Instant // when the last one went out
+	status    stall.Instant // of the last one
 }
 
-// probing is one source of gaps.
+// probing is one source of gaps, of one probe or several.
 type probing struct {
-	source   stall.Origin
+	source   stall.Origin // none for no probe
 	cpus     []int
-	snapshot jitterprobe.Snapshot // the newest of which every gap was told
-	told     jitterprobe.Snapshot // what the instruments know of
+	snapshot jitterprobe.Snapshot // the newest of which every gap was exported
+	counted  jitterprobe.Snapshot // what the instruments have counted
 }
 
 func newExport(p *otelenv.Providers, clock stall.Clock, gapCPU bool) (*export, error) {
@@ -57,10 +57,10 @@ func newExport(p *otelenv.Providers, clock stall.Clock, gapCPU bool) (*export, e
 	return &export{telemetry: t, clock: clock}, nil
 }
 
-// gap records a gap. It is called before begin, too.
+// gap exports a gap. It may be called before begin.
 func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval(), g.Evidence.String) }
 
-// begin names the source, from when on there are statuses of it.
+// begin names the sources. From then on there are statuses of them.
 func (x *export) begin(w *watch.Watch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,36 +74,36 @@ func (x *export) begin(w *watch.Watch) {
 	case x.first.source == stall.ProbePeriodic:
 		x.first.cpus = append(x.first.cpus, cpus...)
 	default:
-		x.beside.source, x.beside.cpus = stall.ProbePeriodic, cpus
+		x.others.source, x.others.cpus = stall.ProbePeriodic, cpus
 	}
 }
 
 // settled takes snapshots of which every gap went through gap, and once a
-// second says how far the sources are.
+// second exports how far the sources are.
 func (x *export) settled(s jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.beside.snapshot = jitterprobe.Snapshot{}
+	x.others.snapshot = jitterprobe.Snapshot{}
 	for i := range others {
-		x.beside.snapshot.Merge(&others[i])
+		x.others.snapshot.Merge(&others[i])
 	}
-	if x.first.source == stall.ProbePeriodic && x.beside.snapshot.Observed() > 0 {
-		s.Merge(&x.beside.snapshot) // one source, whichever CPU it is on
+	if x.first.source == stall.ProbePeriodic && x.others.snapshot.Observed() > 0 {
+		s.Merge(&x.others.snapshot) // one source, whichever CPU it is on
 	}
 	if x.first.snapshot = s; x.watch == nil {
 		return
 	}
 	if now := x.clock.Now(); now.Sub(x.status) >= statusEvery {
-		x.tell(now)
+		x.report(now)
 	}
 }
 
-func (x *export) tell(now stall.Instant) {
+func (x *export) report(now stall.Instant) {
 	unwritten := x.watch.Unwritten()
 	if n := unwritten - x.unwritten; n > 0 {
 		x.telemetry.Dropped("gap", "board_failed", n)
 	}
-	sources := []*probing{&x.first, &x.beside}
+	sources := []*probing{&x.first, &x.others}
 	for _, p := range sources {
 		p.count(x.telemetry)
 	}
@@ -114,12 +114,12 @@ func (x *export) tell(now stall.Instant) {
 	x.unwritten, x.status = unwritten, now
 }
 
-// count brings the instruments up to date.
+// count adds to the instruments what is new since it was called last.
 func (p *probing) count(t *telemetry.Telemetry) {
 	if p.source == stall.NoOrigin {
 		return
 	}
-	s, before := p.snapshot, p.told
+	s, before := p.snapshot, p.counted
 	t.Observed(p.source, s.Observed()-before.Observed())
 	if n := s.Dropped - before.Dropped; n > 0 {
 		t.Dropped("gap", "ring_full", n)
@@ -128,10 +128,10 @@ func (p *probing) count(t *telemetry.Telemetry) {
 		t.Dropped("gap", "clock_backward", n)
 	}
 	t.Coverage(p.source, s.Covered())
-	p.told = s
+	p.counted = s
 }
 
-// status says how far the source is.
+// status exports how far the source is.
 func (p *probing) status(x *export, now stall.Instant) {
 	if p.source == stall.NoOrigin {
 		return
@@ -145,12 +145,12 @@ func (p *probing) status(x *export, now stall.Instant) {
 	})
 }
 
-// close says the last word. The watch has ended.
+// close reports the last status, when the watch has ended.
 func (x *export) close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.watch != nil {
-		x.tell(x.clock.Now())
+		x.report(x.clock.Now())
 	}
 	return x.telemetry.Close()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// hostSide tells the services of this host, and who collects, what the machine
-// does to the threads of one process. A nil hostSide does nothing.
+// hostSide tells the services of this host, and exports, what the machine does to the
+// threads of one process. A nil hostSide does nothing.
 type hostSide struct {
 	log       *slog.Logger
 	process   *follow.Process
@@ -28,12 +28,12 @@ type hostSide struct {
 	over      chan struct{} // closed when nobody watches any more
 
 	// Of the goroutine that watches, and of those after it.
-	owner  stall.Owner
-	unseen []stall.Span // since the last status
-	status stall.Instant
-	at     stall.Instant // end of the last batch
-	told   hostwatch.Totals
-	totals hostwatch.Totals
+	owner   stall.Owner
+	unseen  []stall.Span // since the last status
+	status  stall.Instant
+	at      stall.Instant    // end of the last batch
+	counted hostwatch.Totals // what the instruments have counted
+	totals  hostwatch.Totals
 }
 
 // startHostSide watches the process pid, and tells record of it once a second; 0 is
@@ -57,7 +57,7 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	case ok:
 		log.Info("following the target's threads", "pid", pid)
 	case errors.Is(why, fs.ErrPermission):
-		log.Warn("the target's threads are counted, not followed: add CAP_BPF and CAP_PERFMON", "pid", pid, "why", why)
+		log.Warn("the target's threads are counted, not followed", "pid", pid, "why", why, "hint", "add CAP_BPF and CAP_PERFMON")
 	default:
 		log.Warn("the target's threads are counted, not followed", "pid", pid, "why", why)
 	}
@@ -72,7 +72,7 @@ func (h *hostSide) followed() *hostwatch.Watch {
 	return h.process.Watch
 }
 
-// batch tells what happened since the last one.
+// batch exports what happened since the last one.
 func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Observations) {
 	<-h.ready
 	h.owner = owner
@@ -92,17 +92,17 @@ func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Observations) {
 	}
 	h.totals, h.at = b.Totals, b.Span.End
 	if first && b.Totals.Throttled.IsZero() {
-		h.log.Warn("whether the target is throttled cannot be seen from here: its cgroup is not below the one that is mounted", "pid", owner.PID)
+		h.log.Warn("the target's throttling cannot be seen: its cgroup is not below the one that is mounted here", "pid", owner.PID)
 	}
 	if first && h.record != nil {
 		h.record(h.seen()) // what a report counts from
 	}
 	if h.at.Sub(h.status) >= statusEvery {
-		h.tell(h.at)
+		h.report(h.at)
 	}
 }
 
-// await says when the target has ended: nobody follows its threads from then on,
+// await waits for the end of the target. From then on nobody follows its threads,
 // nor those of the process that is started in its place.
 func (h *hostSide) await() {
 	defer close(h.over)
@@ -110,15 +110,15 @@ func (h *hostSide) await() {
 	if err := h.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
 		return // we have stopped it
 	}
-	h.log.Warn("the target has ended: its threads are watched no longer, nor those of a process that takes its place", "pid", h.process.Owner().PID, "mend", "run with --target and the new PID")
+	h.log.Warn("the target has ended: neither its threads nor those of a process that replaces it are watched", "pid", h.process.Owner().PID, "hint", "run with --target and the new PID")
 	if now := h.clock.Now(); h.at != 0 && now > h.at {
 		h.unseen = append(h.unseen, stall.Span{Start: h.at, End: now})
-		h.tell(now)
+		h.report(now)
 	}
 	h.telemetry.Coverage(stall.TargetWatch, 0)
 }
 
-// evidenceOf says what decided the cause.
+// evidenceOf names what decided the cause.
 func evidenceOf(v *stall.Interval) string {
 	switch v.Cause {
 	case stall.HostThrottled:
@@ -131,9 +131,9 @@ func evidenceOf(v *stall.Interval) string {
 	return "sched_switch"
 }
 
-// tell sends a status of the source up to now.
-func (h *hostSide) tell(upTo stall.Instant) {
-	now, before := &h.totals, &h.told
+// report exports a status of the source up to an instant, and counts what is new.
+func (h *hostSide) report(upTo stall.Instant) {
+	now, before := &h.totals, &h.counted
 	covered := now.Covered - before.Covered
 	h.telemetry.Observed(stall.TargetWatch, covered)
 	h.telemetry.Coverage(stall.TargetWatch, float64(covered)/float64(max(1, upTo.Sub(h.status))))
@@ -147,10 +147,10 @@ func (h *hostSide) tell(upTo stall.Instant) {
 	if h.record != nil {
 		h.record(h.seen())
 	}
-	h.told, h.status, h.unseen = *now, upTo, h.unseen[:0]
+	h.counted, h.status, h.unseen = *now, upTo, h.unseen[:0]
 }
 
-// abandon ends the watch without a word.
+// abandon ends the watch, and reports nothing.
 func (h *hostSide) abandon() {
 	if h != nil {
 		_ = h.process.Stop() // what is wrong with it is no news
@@ -158,7 +158,7 @@ func (h *hostSide) abandon() {
 	}
 }
 
-// stop ends the watch and says what it saw.
+// stop ends the watch and logs what it saw.
 func (h *hostSide) stop() {
 	if h == nil {
 		return
@@ -169,14 +169,14 @@ func (h *hostSide) stop() {
 		h.log.Warn("the watch of the target did not end in good order", "error", err)
 	}
 	if h.at > h.status {
-		h.tell(h.at)
+		h.report(h.at)
 	}
 	h.log.Info("what the machine did to the target", hostFacts(h.seen())...)
 }
 
-// hostFacts are what the log says of v at the end, in the words of the report:
-// target_host of run --json has all of it. How long threads were held up that were
-// not followed, nobody knows.
+// hostFacts is what the log says of v at the end, in the words of the report:
+// target_host of run --json has all of it. How long threads were held up is known only
+// if they were followed.
 func hostFacts(v recording.Host) []any {
 	facts := []any{"pid", v.PID}
 	if v.Followed {

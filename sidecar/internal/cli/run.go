@@ -100,73 +100,78 @@ const (
 // sidecar is a run.
 type sidecar struct {
 	env
-	log       *slog.Logger
-	probe     jitterprobe.Options
-	cpus      []int    // CPUs that have a probe of their own
-	boards    []string // where the board may be; none for no board
-	needBoard bool     // it was asked for by name
-	gaps      gaps.Log
-	gapCPU    bool // on the metric of gaps, too
-	targets   targetFlags
+	log                *slog.Logger
+	probe              jitterprobe.Options
+	cpus               []int    // CPUs that have a probe of their own
+	boards             []string // where the board may be; none for no board
+	needBoard          bool     // it was asked for by name
+	gapCPU             bool     // on the metric of gaps, too
+	recordTo, workload string
+	targets            targetFlags
 
-	complaints *otelenv.ErrorHandler
-	side       *hostSide
-	dotnet     *dotnet.Watcher // nil for none
-	calls      hungcall.Limiter
+	errors    *otelenv.ErrorHandler
+	providers *otelenv.Providers
+	export    *export
+	record    *recorder // nil for none
+	watch     *watch.Watch
+	side      *hostSide       // nil for none
+	dotnet    *dotnet.Watcher // nil for none
+	calls     hungcall.Limiter
+	gaps      gaps.Log
+
+	// What there is at the end.
 	seen       []dotnet.Summary
-	recordTo   string // a path, empty for none
-	workload   string
 	unexported *otelenv.Unexported // nil for nothing
 }
 
 func (s *sidecar) run(duration time.Duration) (*gaps.Report, error) {
-	clock, err := stall.NewClock()
-	if err != nil {
-		return nil, fmt.Errorf("start clock: %w", err)
-	}
-	s.probe.Clock = clock
-	s.complaints = otelenv.NewErrorHandler(s.log)
-	otel.SetErrorHandler(s.complaints)
-	providers, err := otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true})
-	if err != nil {
-		return nil, fmt.Errorf("start export: %w", err)
-	}
-	x, err := newExport(providers, clock, s.gapCPU)
-	if err != nil {
-		providers.Discard()
-		return nil, err
-	}
-	record := newRecorder(s.recordTo, s.workload, s.targets.selector.PID(), clock, s.log)
-	w, err := s.watch(x, record)
-	if err != nil {
-		err = errors.Join(err, x.close())
-		providers.Discard()                   // of what did not start nobody need hear
-		if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
-			return nil, wrong("--board: %w", err)
-		}
-		return nil, err
-	}
-	s.relax(w.Probe().Mode())
-	s.sayStart(w)
-	x.begin(w)
-	if s.side, err = startHostSide(s.targets.selector.PID(), s.log, clock, w, x.telemetry, record.adder()); err != nil {
-		return nil, errors.Join(err, s.abandon(w, x, providers))
-	}
-	if s.dotnet, err = s.targets.start(s, clock, record); err != nil {
-		return nil, errors.Join(err, s.abandon(w, x, providers))
-	}
-	if err := record.begin(w, threshold(s.probe, w.Probe().Mode())); err != nil {
-		return nil, errors.Join(err, s.abandon(w, x, providers))
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.abandon())
 	}
 	s.wait(duration)
-	return s.end(w, x, providers, record)
+	return s.end()
 }
 
-// watch starts the probes, and reads them.
-func (s *sidecar) watch(x *export, record *recorder) (*watch.Watch, error) {
+// start starts all there is. After an error some of it has started.
+func (s *sidecar) start() error {
+	s.errors = otelenv.NewErrorHandler(s.log)
+	otel.SetErrorHandler(s.errors)
+	clock, err := stall.NewClock()
+	if err != nil {
+		return fmt.Errorf("start clock: %w", err)
+	}
+	s.probe.Clock = clock
+	if s.providers, err = otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true}); err != nil {
+		return fmt.Errorf("start export: %w", err)
+	}
+	if s.export, err = newExport(s.providers, clock, s.gapCPU); err != nil {
+		return err
+	}
+	pid := s.targets.selector.PID()
+	s.record = newRecorder(s.recordTo, s.workload, pid, clock, s.log)
+	if err := s.startProbes(); err != nil {
+		return err
+	}
+	mode := s.watch.Probe().Mode()
+	if mode == jitterprobe.Spin && len(s.cpus) == 0 {
+		setTimerSlack("/proc", timerSlack)
+	}
+	s.logStart()
+	s.export.begin(s.watch)
+	if s.side, err = startHostSide(pid, s.log, clock, s.watch, s.export.telemetry, s.record.adder()); err != nil {
+		return err
+	}
+	if s.dotnet, err = s.targets.start(s, clock, s.record); err != nil {
+		return err
+	}
+	return s.record.begin(s.watch, threshold(s.probe, mode))
+}
+
+// startProbes starts the probes, and reads them.
+func (s *sidecar) startProbes() error {
 	first, err := start(s.probe)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var others []*jitterprobe.Probe
 	for _, cpu := range s.cpus {
@@ -179,68 +184,81 @@ func (s *sidecar) watch(x *export, record *recorder) (*watch.Watch, error) {
 			for _, p := range append(others, first) {
 				p.Stop()
 			}
-			return nil, fmt.Errorf("watch CPU %d: %w", cpu, err)
+			return fmt.Errorf("watch CPU %d: %w", cpu, err)
 		}
 		others = append(others, p)
 	}
-	return watch.Start(watch.Options{
+	s.watch, err = watch.Start(watch.Options{
 		Probe: first, Others: others,
 		Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
 		OnGap: func(g jitterprobe.Gap) {
 			if *s.json { // the document lists them
 				s.gaps.Add(g)
 			}
-			x.gap(g)
-			record.gap(g)
+			s.export.gap(g)
+			s.record.gap(g)
 		},
 		OnTick: func(first jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
-			x.settled(first, others)
-			record.settled(first, others)
+			s.export.settled(first, others)
+			s.record.settled(first, others)
 		},
 	})
+	if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
+		return wrong("--board: %w", err)
+	}
+	return err
 }
 
 // end stops everything, and does not wait for a Collector that is dead. The error
-// is of the recording: what it was made for was not reached.
-func (s *sidecar) end(w *watch.Watch, x *export, p *otelenv.Providers, record *recorder) (*gaps.Report, error) {
-	told := time.Now()
+// is of the recording: the run was made for it.
+func (s *sidecar) end() (*gaps.Report, error) {
+	began := time.Now()
 	s.side.stop()
 	var others sync.WaitGroup
 	if s.dotnet != nil {
 		others.Go(func() { s.seen = s.dotnet.Stop() })
 	}
-	summary, err := w.Stop()
+	summary, err := s.watch.Stop()
 	if err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
 	}
-	if err := x.close(); err != nil {
+	if err := s.export.close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
 	}
-	if s.unexported = p.Unexported(s.shutdown(p, flushFor(time.Since(told)))); s.unexported != nil {
+	s.errors.Mute(true)
+	ctx, cancel := context.WithTimeout(context.Background(), flushFor(time.Since(began)))
+	defer cancel()
+	if s.unexported = s.providers.Unexported(s.providers.Shutdown(ctx)); s.unexported != nil {
 		s.log.Warn("not all telemetry was exported", s.unexported.Facts()...)
 	}
 	others.Wait()
 	if n := s.calls.Left(); n > 0 {
-		s.log.Warn("looks at files of processes were given up: their file system or memory did not answer", "looks", n)
+		s.log.Warn("gave up reading files of processes: their file system or memory did not answer", "reads", n)
 	}
-	err = record.close(summary.Snapshot)
+	err = s.record.close(summary.Snapshot)
 	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
-	r.Limits = w.Probe().Limits()
+	r.Limits = s.watch.Probe().Limits()
 	s.log.Info("done", "probed", textfmt.Length(r.Observed()), "gaps", r.Gaps, "gap_time", textfmt.Length(r.GapTime),
 		"longest_gap", textfmt.Length(r.Longest.Duration()), "gaps_dropped", r.Dropped)
 	return r, err
 }
 
-// abandon stops what has started when something else did not. Nobody need hear of it.
-func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error {
-	s.complaints.Mute(true)
+// abandon stops what start has started before its error, and exports nothing.
+func (s *sidecar) abandon() (err error) {
+	s.errors.Mute(true)
 	s.side.abandon()
 	if s.dotnet != nil {
 		s.dotnet.Stop()
 	}
-	_, err := w.Stop()
-	err = errors.Join(err, x.close())
-	p.Discard()
+	if s.watch != nil {
+		_, err = s.watch.Stop()
+	}
+	if s.export != nil {
+		err = errors.Join(err, s.export.close())
+	}
+	if s.providers != nil {
+		s.providers.Discard()
+	}
 	return err
 }
 
@@ -248,15 +266,8 @@ func (s *sidecar) abandon(w *watch.Watch, x *export, p *otelenv.Providers) error
 // long.
 func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
 
-func (s *sidecar) shutdown(p *otelenv.Providers, limit time.Duration) error {
-	s.complaints.Mute(true)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return p.Shutdown(ctx)
-}
-
-func (s *sidecar) sayStart(w *watch.Watch) {
-	p := w.Probe()
+func (s *sidecar) logStart() {
+	p := s.watch.Probe()
 	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
 	if n := p.Note(); n != "" {
 		s.log.Warn("the probe does not run as asked", "why", n)
@@ -264,33 +275,26 @@ func (s *sidecar) sayStart(w *watch.Watch) {
 	for _, l := range p.Limits() {
 		s.log.Info("some causes of gaps cannot be decided", "limit", l.String())
 	}
-	if cpus, all := w.Others(); len(cpus) > 0 {
+	if cpus, all := s.watch.Others(); len(cpus) > 0 {
 		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
 		if !all {
-			s.log.Warn("no gap can be called the machine's: not every CPU has a probe: name all that are online in --watch-cpus")
+			s.log.Warn("no gap can be called the machine's: not every CPU has a probe", "hint", "name all that are online in --watch-cpus")
 		}
 	}
-	switch path, why := w.Board(); {
+	switch path, why := s.watch.Board(); {
 	case path != "":
 		s.log.Info("writing the board", "path", path)
 	case len(s.boards) > 0:
-		s.log.Warn("running without the board: services in process do not learn of gaps", "why", why)
+		s.log.Warn("there is no board: services do not learn of gaps", "why", why)
 	}
 }
 
 // timerSlack is how late the kernel may wake a thread whose sleep is over, in
-// place of 50 us (PR_SET_TIMERSLACK, prctl(2)).
-const timerSlack = time.Millisecond
-
-// relax makes the threads of a sidecar patient whose probe spins: none of them
-// has to wake in time. While one works, the monitor of the Go runtime sleeps for
+// place of 50 us (PR_SET_TIMERSLACK, prctl(2)), if the probe spins: then no thread has
+// to wake in time. While one works, the monitor of the Go runtime sleeps for
 // 20 us again and again, and interrupts it each time: that was most of the
 // wake-ups of a sidecar at rest, and a third of its CPU time.
-func (s *sidecar) relax(m jitterprobe.Mode) {
-	if m == jitterprobe.Spin && len(s.cpus) == 0 {
-		setTimerSlack("/proc", timerSlack)
-	}
-}
+const timerSlack = time.Millisecond
 
 // setTimerSlack sets the timer slack of all threads of this process, which those
 // to come inherit. It takes Linux and CAP_SYS_NICE: elsewhere nothing changes.
