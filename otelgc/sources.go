@@ -39,7 +39,7 @@ func (m *Monitor) add(s source.Source) {
 	m.added = append(m.added, a)
 	go func() {
 		defer close(a.done)
-		if err := m.read(a); err != nil && !errors.Is(err, io.EOF) {
+		if err := m.read(a); !errors.Is(err, io.EOF) {
 			m.tellOperator(fmt.Errorf("read source: %w", err))
 		}
 	}()

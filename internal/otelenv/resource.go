@@ -82,7 +82,7 @@ func known(ctx context.Context, options ...resource.Option) (all []attribute.Key
 			continue
 		}
 		for _, kv := range r.Attributes() {
-			if kv.Value.Emit() != "" {
+			if kv.Value.String() != "" {
 				all = append(all, kv)
 			}
 		}

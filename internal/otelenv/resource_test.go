@@ -30,7 +30,7 @@ func TestDetect(t *testing.T) {
 		t.Errorf("process.pid: got %v, want %d", pid, os.Getpid())
 	}
 	for _, kv := range r.Attributes() {
-		if kv.Value.Emit() == "" {
+		if kv.Value.String() == "" {
 			t.Errorf("%s is empty", kv.Key)
 		}
 	}

@@ -7,15 +7,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
-	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -72,28 +69,6 @@ func (c *counter) OnEnd(s sdktrace.ReadOnlySpan) {
 		c.plain.Add(1)
 	}
 	c.all.Add(1)
-}
-
-// dropped returns how many of an item are counted as dropped.
-func dropped(t *testing.T, reader sdkmetric.Reader, item, why string) (n int64) {
-	t.Helper()
-	var all metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
-	want := attribute.NewSet(attribute.String(semconv.AttrItem, item), attribute.String(semconv.AttrErrorType, why))
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == semconv.MetricDropped {
-				for _, p := range d.DataPoints {
-					if p.Attributes.Equals(&want) {
-						n += p.Value
-					}
-				}
-			}
-		}
-	}
-	return n
 }
 
 // atOnce is a monitor that resolves each window at once, and follows none.
