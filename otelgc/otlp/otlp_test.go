@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
@@ -134,4 +135,14 @@ func ExampleStart() {
 	defer func() { _ = shutdown(context.Background()) }()
 
 	log.Fatal(http.ListenAndServe("localhost:8080", m.Middleware(http.NotFoundHandler())))
+}
+
+// A service that makes its own providers gives their resource what places the process
+// on the clock of its host.
+func ExampleDetector() {
+	r, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithDetectors(otlp.Detector()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = sdkmetric.NewMeterProvider(sdkmetric.WithResource(r))
 }
