@@ -1,9 +1,12 @@
 package recording
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,10 +18,13 @@ const maxFile = 1 << 20
 // os.DirFS("/") but in tests. What cannot be read is empty: a report says that
 // it is missing.
 func Describe(root fs.FS) (machine, system string) {
-	model := valueOf(text(root, "proc/cpuinfo"), ":", "model name", "Model", "cpu model")
+	cpus := text(root, "proc/cpuinfo")
+	model := valueOf(cpus, ":", "model name", "Model", "cpu model")
+	// All of the machine's, which can be more than a process may use.
+	online := cmp.Or(len(values(cpus, ":", "processor")), runtime.NumCPU())
 	memory := valueOf(text(root, "proc/meminfo"), ":", "MemTotal")
 	if model != "" && memory != "" {
-		machine = fmt.Sprintf("%s, %d CPUs online, %s of memory", model, online(root), kilobytes(memory))
+		machine = fmt.Sprintf("%s, %d CPUs online, %s of memory", model, online, kilobytes(memory))
 		if product := strings.TrimSpace(text(root, "sys/class/dmi/id/product_name")); product != "" {
 			machine = product + ": " + machine
 		}
@@ -40,44 +46,23 @@ func text(root fs.FS, name string) string {
 		return ""
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	b := make([]byte, maxFile)
-	n := 0
-	for n < len(b) {
-		k, err := f.Read(b[n:])
-		n += k
-		if err != nil {
-			break
-		}
-	}
-	return string(b[:n])
+	b, _ := io.ReadAll(io.LimitReader(f, maxFile))
+	return string(b)
 }
 
-// valueOf returns the value of the first line that has one of the names.
-func valueOf(text, separator string, names ...string) string {
+// values returns the values of the lines that have one of the names.
+func values(text, separator string, names ...string) (list []string) {
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(line, separator)
-		for _, n := range names {
-			if ok && strings.TrimSpace(name) == n {
-				return strings.TrimSpace(value)
-			}
+		if ok && slices.Contains(names, strings.TrimSpace(name)) {
+			list = append(list, strings.TrimSpace(value))
 		}
 	}
-	return ""
+	return list
 }
 
-// online counts the CPUs of the machine, which can be more than a process may
-// use.
-func online(root fs.FS) int {
-	n := 0
-	for line := range strings.Lines(text(root, "proc/cpuinfo")) {
-		if name, _, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "processor" {
-			n++
-		}
-	}
-	if n == 0 {
-		n = runtime.NumCPU()
-	}
-	return n
+func valueOf(text, separator string, names ...string) string {
+	return append(values(text, separator, names...), "")[0]
 }
 
 // kilobytes writes "8029712 kB" in GiB.

@@ -128,21 +128,14 @@ func (w *Writer) Close() error {
 	w.once.Do(func() {
 		close(w.quit)
 		<-w.ended
-		w.leave()
-		if err := w.to.Close(); err != nil {
-			w.fail(err)
-		}
+		w.mu.Lock()
+		w.closed = true
+		w.dropped += uint64(len(w.gaps)) + w.records // they came too late
+		w.gaps, w.pending, w.records = nil, nil, 0
+		w.mu.Unlock()
+		w.lose(0, w.to.Close())
 	})
 	return w.Err()
-}
-
-// leave counts what came too late.
-func (w *Writer) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = true
-	w.dropped += uint64(len(w.gaps)) + w.records
-	w.gaps, w.pending, w.records = nil, nil, 0
 }
 
 func (w *Writer) run() {
@@ -160,43 +153,32 @@ func (w *Writer) run() {
 	}
 }
 
-func (w *Writer) fail(err error) {
+// lose counts what did not get into the file, and keeps the first error.
+func (w *Writer) lose(n uint64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil {
+	w.dropped += n
+	if w.err == nil && err != nil {
 		w.err = fmt.Errorf("write recording: %w", err)
 	}
 }
 
-// flush writes what was added since the last one.
+// flush writes what was added since the last one, if nothing failed before.
 func (w *Writer) flush() {
 	w.mu.Lock()
 	w.takeGaps()
-	frames, count := w.pending, w.records
+	frames, count, err := w.pending, w.records, w.err
 	w.pending, w.records = nil, 0
 	clear(w.ofTarget)
 	w.mu.Unlock()
-	if w.Err() != nil {
-		w.drop(count) // added while the write failed
-		return
-	}
-	if len(frames) == 0 {
-		return
-	}
-	_, err := w.to.Write(frames)
-	if err == nil {
-		err = w.to.Sync()
+	if err == nil && len(frames) > 0 {
+		if _, err = w.to.Write(frames); err == nil {
+			err = w.to.Sync()
+		}
 	}
 	if err != nil {
-		w.fail(err)
-		w.drop(count)
+		w.lose(count, err)
 	}
-}
-
-func (w *Writer) drop(n uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.dropped += n
 }
 
 // appendGapFrames appends records of the gaps, of one probe each.

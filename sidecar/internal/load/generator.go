@@ -1,7 +1,19 @@
+// Package load drives a service with arrivals that are fixed in advance.
+//
+// A request's latency counts from the instant at which it was to be sent,
+// whether or not a connection was free then: a service that stalls is charged
+// for everybody who had to wait, not for the one request that was under way
+// (the omission is known as coordinated).
 package load
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -190,4 +202,116 @@ func (r *run) request(i int, arrival stall.Instant) []byte {
 		b = strconv.AppendInt(b, int64(arrival), 10)
 	}
 	return append(b, "\r\n\r\n"...)
+}
+
+// Answer is what became of one request.
+type Answer struct {
+	Arrival stall.Instant // the intended start
+	Ready   stall.Instant // when it could be sent: at its arrival, or when the connection that took it became free
+	Sent    stall.Instant // when it was; zero if no connection took it in time
+	Came    stall.Instant // when the last of the answer came to this host's socket; zero if that is not known
+	Receipt stall.Instant // when the whole answer was read; zero if it never was
+}
+
+// OK reports whether the request was answered.
+func (a *Answer) OK() bool { return a.Receipt != 0 }
+
+// Latency returns the time from the intended start to the receipt.
+func (a *Answer) Latency() time.Duration { return a.Receipt.Sub(a.Arrival) }
+
+// Late returns the time in which a request that could be sent was not: that is the
+// generator's own, which had no CPU or was slow.
+func (a *Answer) Late() stall.Span { return stall.Span{Start: a.Ready, End: a.Sent} }
+
+// Back returns when the answer was out of the service's hands, at the latest. What
+// is from then to the receipt is the generator's own, too.
+func (a *Answer) Back() stall.Instant {
+	if a.Came != 0 {
+		return a.Came
+	}
+	return a.Receipt
+}
+
+// connection is one keep-alive connection that carries one request at a time: who
+// has it free sends, and its own goroutine reads the answers. It is not an
+// http.Client: that one runs two goroutines per connection, and a third would hand it
+// each request, whose own waiting for a CPU would be counted as the service's.
+type connection struct {
+	address string
+	conn    net.Conn // nil while it is not open
+	socket  *stamped // what is read of conn
+	read    *bufio.Reader
+
+	free  stall.Instant // since when it is, for who takes it
+	asked chan int      // which request was sent, or that there will be none
+}
+
+// open connects within limit, unless it is connected.
+func (c *connection) open(limit time.Duration) error {
+	if c.conn != nil {
+		return nil
+	}
+	d := net.Dialer{Timeout: limit}
+	conn, err := d.Dial("tcp", c.address)
+	if err != nil {
+		return fmt.Errorf("connect to service: %w", err)
+	}
+	c.conn, c.socket = conn, newStamped(conn)
+	c.read = bufio.NewReaderSize(c.socket, 16<<10)
+	return nil
+}
+
+// send sends a request that is to be answered within limit. If it fails, so does
+// the reading of the answer.
+func (c *connection) send(request []byte, limit time.Duration) error {
+	if c.conn == nil {
+		return errors.New("send request: not connected")
+	}
+	err := c.conn.SetDeadline(time.Now().Add(limit))
+	if err == nil {
+		_, err = c.conn.Write(request)
+	}
+	if err != nil {
+		c.hangUp()
+		return fmt.Errorf("send request: %w", err)
+	}
+	return nil
+}
+
+// answer reads one whole answer, for which it may wait.
+func (c *connection) answer() error {
+	answer, err := http.ReadResponse(c.read, nil)
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return fmt.Errorf("read body of answer: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("read answer: status %s", answer.Status)
+	}
+	return nil
+}
+
+// hangUp ends the connection; who reads gets an error.
+func (c *connection) hangUp() {
+	if c.conn != nil {
+		_ = c.conn.Close() // nothing is left to be written
+	}
+}
+
+// age returns how long ago the last that was read came to the socket, if that is
+// known.
+func (c *connection) age() (time.Duration, bool) {
+	if c.socket == nil || c.socket.came.IsZero() {
+		return 0, false
+	}
+	// The kernel's stamp is of the wall clock, which may be stepped meanwhile.
+	age := time.Now().Round(0).Sub(c.socket.came)
+	return age, age >= 0
+}
+
+func (c *connection) close() {
+	c.hangUp()
+	c.conn, c.socket, c.read = nil, nil, nil
 }

@@ -4,6 +4,8 @@ package load
 
 import (
 	"context"
+	"io"
+	"net"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -22,3 +24,14 @@ func (p pacer) until(ctx context.Context, t stall.Instant) {
 	case <-timer.C:
 	}
 }
+
+// prompt changes nothing here.
+func prompt() (back func()) { return func() {} }
+
+// stamped reads a connection. When the kernel had what was read is not known.
+type stamped struct {
+	io.Reader
+	came time.Time
+}
+
+func newStamped(conn net.Conn) *stamped { return &stamped{Reader: conn} }

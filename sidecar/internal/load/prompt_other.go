@@ -1,6 +1,0 @@
-//go:build !linux
-
-package load
-
-// prompt changes nothing here.
-func prompt() (back func()) { return func() {} }
