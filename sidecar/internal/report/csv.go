@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -113,7 +114,7 @@ func (t *csvTable) row(i int) []string {
 		suspend = milliseconds(d)
 	}
 	row := []string{
-		strconv.FormatUint(number, 10), milliseconds(t.since(start)), printable(string(c.Trigger)), genName(c), milliseconds(pause), "",
+		strconv.FormatUint(number, 10), milliseconds(t.since(start)), textfmt.Printable(string(c.Trigger)), genName(c), milliseconds(pause), "",
 		megabytes(allocated), speed, megabytes(peak), megabytes(c.HeapAfter), decimal(ratio(peak, c.HeapAfter), 1, 2), megabytes(c.Promoted),
 	}
 	for id := gc.Gen0; id <= gc.LOH; id++ {
@@ -122,7 +123,7 @@ func (t *csvTable) row(i int) []string {
 	row = append(row, "", decimal(c.Pinned, 1, 0), decimal(paused, 100, 1), suspend)
 	row = append(row, genCells(&c.Collection, gc.POH)...)
 	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
-		strconv.FormatInt(int64(longest), 10), decimal(c.TimeInGC, 100, 3), decimal(c.Finalizable, 1, 0), printable(c.Incomplete))
+		strconv.FormatInt(int64(longest), 10), decimal(c.TimeInGC, 100, 3), decimal(c.Finalizable, 1, 0), textfmt.Printable(c.Incomplete))
 }
 
 // pausesIn returns where the first pause begins, and the sums of the pauses and

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -77,7 +78,7 @@ func TestEscapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if line = strings.TrimSuffix(line, "\n"); printable(line) != line {
+			if line = strings.TrimSuffix(line, "\n"); textfmt.Printable(line) != line {
 				t.Errorf("%s: %q", name, line)
 			}
 		}

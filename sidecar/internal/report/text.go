@@ -28,7 +28,7 @@ func (r *Report) PrintHTML(to io.Writer) error {
 	return w.Close()
 }
 
-func (r *Report) name() string { return printable(filepath.Base(r.Source.File)) }
+func (r *Report) name() string { return filepath.Base(r.Source.File) }
 
 func (r *Report) print(w *textfmt.Page) {
 	if r.Experiment != nil {
@@ -89,7 +89,7 @@ func (r *Report) printIncomplete(w *textfmt.Page) {
 		case h.End != 0:
 			place = fmt.Sprintf("to +%.3f s", r.since(h.End).Seconds())
 		}
-		w.Item(place, "%s", printable(h.Why))
+		w.Item(place, "%s", h.Why)
 	}
 }
 
@@ -110,9 +110,9 @@ func (r *Report) printSource(w *textfmt.Page) {
 	if s.PointerSize > 0 {
 		facts += fmt.Sprintf(", %d-bit", 8*s.PointerSize)
 	}
-	w.Item("runtime", "%s", printable(facts))
+	w.Item("runtime", "%s", facts)
 	if s.Command != "" {
-		w.Item("command", "%s", printable(s.Command))
+		w.Item("command", "%s", s.Command)
 	}
 	covers := textfmt.Sprintf("%s, from %d to %d ns", s.Duration(), s.Start, s.End)
 	if !s.Recorded.IsZero() {
@@ -377,7 +377,7 @@ func (s *stop) name() string {
 
 // why says in what part of the collection, and why there was one.
 func (s *stop) why() string {
-	text := printable(string(s.Trigger))
+	text := string(s.Trigger)
 	if s.Trigger.IsZero() {
 		text = "trigger not known"
 	}
@@ -385,7 +385,7 @@ func (s *stop) why() string {
 		text = strings.ReplaceAll(s.Phase.String(), "_", " ") + ", " + text
 	}
 	if s.TriggerSite != "" {
-		text += " by " + printable(s.TriggerSite)
+		text += " by " + s.TriggerSite
 	}
 	return text
 }
@@ -401,11 +401,11 @@ func (r *Report) printSuspensions(w *textfmt.Page) {
 	g.Row("reason", "stops", "p50", "max", "total", "by")
 	for _, s := range list {
 		shown := min(len(s.callers), shownCallers)
-		by := printable(strings.Join(s.callers[:shown], ", "))
+		by := strings.Join(s.callers[:shown], ", ")
 		if more := len(s.callers) - shown; more > 0 {
 			by += textfmt.Sprintf(" and %s more", more)
 		}
-		g.Row(printable(s.name), s.Count, s.P50, s.Max, s.Total, by)
+		g.Row(s.name, s.Count, s.P50, s.Max, s.Total, by)
 	}
 	w.Table(&g)
 }
@@ -471,16 +471,6 @@ func (r *Report) printCounts(w *textfmt.Page) {
 
 // seconds writes a place in the file.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.6f s", d.Seconds()) }
-
-// printable replaces what a terminal would take for a command.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return '?'
-		}
-		return r
-	}, s)
-}
 
 // PrintPerfView writes each pause by TraceEvent's own rule, which PerfView's
 // GCStats shows, beside ours. Of a file that PerfView does not read, one line

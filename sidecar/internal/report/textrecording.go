@@ -23,7 +23,7 @@ func (r *Report) printExperiment(w *textfmt.Page) {
 	x := r.Experiment
 	w.Title("A RECORDING WITH %v OF RESULTS", x.Duration().Round(time.Second))
 	for _, why := range x.NotReproducible {
-		w.Wrap("  NOT REPRODUCIBLE: ", "    ", printable(why))
+		w.Wrap("  NOT REPRODUCIBLE: ", "    ", why)
 	}
 	if len(x.NotReproducible) == 0 {
 		w.Say("Nothing that is needed to do it again is missing.")
@@ -44,12 +44,12 @@ func (r *Report) printExperiment(w *textfmt.Page) {
 	}
 	w.Item("warm-up", "%v, discarded", x.Warmup)
 	w.Item("results", "%s, from %d to %d ns of %s", x.Duration(), x.Start, x.End, clockMonotonic)
-	w.Item("recorded", "%s", x.made.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+printable(r.Source.Runtime))
+	w.Item("recorded", "%s", x.made.Started.UTC().Format("2006-01-02 15:04:05 MST")+", by "+r.Source.Runtime)
 	for i := range x.Targets {
 		t := &x.Targets[i]
-		w.Heading(strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, printable(t.Name))), "")
+		w.Heading(strings.TrimSpace(fmt.Sprintf("PROCESS %d %s", t.PID, t.Name)), "")
 		if t.Unwatched != "" {
-			w.Say("%s", "its collections were not watched: "+printable(t.Unwatched))
+			w.Say("%s", "its collections were not watched: "+t.Unwatched)
 			continue
 		}
 		if seen := x.Watched[t.ID]; seen != nil && !x.Empty() {
@@ -68,7 +68,7 @@ func (r *Report) printExperiment(w *textfmt.Page) {
 	x.printDoctor(w)
 }
 
-func orMissing(s string) string { return cmp.Or(printable(s), "missing") }
+func orMissing(s string) string { return cmp.Or(s, "missing") }
 
 // runtimeLine says all facts of a target, those that are missing too.
 func runtimeLine(t *recording.Target) string {
@@ -77,9 +77,9 @@ func runtimeLine(t *recording.Target) string {
 		words = append(words, name+" "+orMissing(t.Facts[name]))
 	}
 	if build := t.Facts[recording.FactBuild]; build != "" {
-		words = append(words, recording.FactBuild+" "+printable(build))
+		words = append(words, recording.FactBuild+" "+build)
 	}
-	text := fmt.Sprintf("process %d: %s", t.PID, printable(t.Runtime))
+	text := fmt.Sprintf("process %d: %s", t.PID, t.Runtime)
 	if len(words) > 0 {
 		text += ": " + strings.Join(words, "; ")
 	}
@@ -182,7 +182,7 @@ func (x *Experiment) probeTexts() (texts []string) {
 		}
 		text := textfmt.Sprintf("%s, %s, %s, gaps of %s and longer", orMissing(k.mode), x.place(k.target), place, k.floor)
 		if k.note != "" {
-			text += "; " + printable(k.note)
+			text += "; " + k.note
 		}
 		texts = append(texts, text)
 	}
@@ -219,7 +219,7 @@ func (x *Experiment) printProbes(w *textfmt.Page) {
 	for _, p := range full {
 		title := "GAPS"
 		if len(x.Probes) > 1 {
-			title = fmt.Sprintf("GAPS, %s %s", strings.ToUpper(printable(p.Mode)), x.place(p.Target))
+			title = fmt.Sprintf("GAPS, %s %s", strings.ToUpper(p.Mode), x.place(p.Target))
 		}
 		p.Gaps.print(w, title, x.made.At)
 	}
@@ -244,7 +244,7 @@ func (x *Experiment) printOthers(w *textfmt.Page, rows []*Probe) {
 	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", textfmt.Length(long)+" or more")
 	for _, p := range rows {
 		g := &p.Gaps
-		t.Row(fmt.Sprint(p.CPU), printable(p.Mode), g.Observed, g.Total, g.Time, g.Max, g.Long)
+		t.Row(fmt.Sprint(p.CPU), p.Mode, g.Observed, g.Total, g.Time, g.Max, g.Long)
 	}
 	w.Table(&t)
 	text := "There was no time in which every CPU stood still."
@@ -278,7 +278,7 @@ func (c *Gaps) print(w *textfmt.Page, title string, since stall.Instant) {
 		g := &c.Longest[i]
 		text := g.Cause.String()
 		if g.Evidence != "" {
-			text += ": " + printable(g.Evidence)
+			text += ": " + g.Evidence
 		}
 		first := textfmt.Sprintf("  %-8s%8s  at +%s  ", name, g.Duration(), seconds(g.Start.Sub(since)))
 		w.Wrap(first, strings.Repeat(" ", len(first)), text)
@@ -342,7 +342,7 @@ func (x *Experiment) printGC(w *textfmt.Page, p *Probe) {
 	}
 	first, indent := "  ", "  "
 	if len(x.Probes) > 1 {
-		first, indent = fmt.Sprintf("  %-10s", printable(p.Mode)), strings.Repeat(" ", 12)
+		first, indent = fmt.Sprintf("  %-10s", p.Mode), strings.Repeat(" ", 12)
 	}
 	w.Wrap(first, indent, text)
 	if c.NotCompared > 0 {
@@ -358,15 +358,15 @@ func (x *Experiment) printDoctor(w *textfmt.Page) {
 	case len(x.Failed) == 0:
 		w.Say("found nothing that makes these numbers unbelievable")
 	default:
-		w.Say("%s", "failed: "+printable(strings.Join(x.Failed, ", ")))
+		w.Say("%s", "failed: "+strings.Join(x.Failed, ", "))
 	}
 	if x.ExaminedLater {
 		w.Say("was asked for this report, since the recording has no answers")
 	}
 	for i := range x.Warned {
 		v := &x.Warned[i]
-		first := fmt.Sprintf("  warned of %-18s", printable(v.ID))
-		text := printable(v.Value)
+		first := fmt.Sprintf("  warned of %-18s", v.ID)
+		text := v.Value
 		if v.PID != 0 && len(x.Targets) > 1 {
 			text = fmt.Sprintf("process %d: %s", v.PID, text)
 		}

@@ -35,7 +35,17 @@ func Text(v any) string {
 	case gc.Maybe[float64]:
 		return maybe(v)
 	}
-	return fmt.Sprint(v)
+	return Printable(fmt.Sprint(v))
+}
+
+// Printable replaces what a terminal would take for a command.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 func maybe[T any](m gc.Maybe[T]) string {

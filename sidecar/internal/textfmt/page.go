@@ -19,7 +19,8 @@ const (
 	Narrow = 80
 )
 
-// Page is a report under way. Formats are those of [Sprintf].
+// Page is a report under way. Formats are those of [Sprintf]. Nothing that is written
+// to it commands a terminal: see [Printable].
 type Page struct {
 	Names   int           // how wide the names of items are in text
 	out     *bufio.Writer // keeps the first error, for Close
@@ -48,7 +49,7 @@ i{display:inline-block;height:.8em;background:#c60}
 // NewHTML begins a page for a browser, in one file with nothing outside of it.
 func NewHTML(to io.Writer, title string) *Page {
 	p := &Page{out: bufio.NewWriter(to), html: true}
-	p.write("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(title), style)
+	p.write("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(Printable(title)), style)
 	return p
 }
 
@@ -75,6 +76,7 @@ func (p *Page) Close() error {
 	return nil
 }
 
+// write writes what is printable, and line ends.
 func (p *Page) write(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
 
 // Title writes the first line.
@@ -89,7 +91,7 @@ func (p *Page) Title(format string, args ...any) {
 // Heading writes the title of a section, with a remark at the right end, or below
 // it where there is no room.
 func (p *Page) Heading(title, format string, args ...any) {
-	remark := Sprintf(format, args...)
+	title, remark := Printable(title), Sprintf(format, args...)
 	if p.html {
 		if remark != "" {
 			remark = "<small>" + html.EscapeString(remark) + "</small>"
@@ -126,12 +128,13 @@ func (p *Page) Item(name, format string, args ...any) {
 // the others after indent. A word that is longer has a line of its own. A number
 // stays with its unit.
 func (p *Page) Wrap(first, indent, text string) {
+	first, text = Printable(first), Printable(strings.Join(strings.Fields(text), " "))
 	if p.html {
 		class := ""
 		if first = strings.Trim(first, " -"); first != "" {
 			class, first = ` class="n"`, "<b>"+html.EscapeString(first)+"</b> "
 		}
-		p.write("<p%s>%s%s</p>\n", class, first, html.EscapeString(strings.Join(strings.Fields(text), " ")))
+		p.write("<p%s>%s%s</p>\n", class, first, html.EscapeString(text))
 		return
 	}
 	line, n := first, utf8.RuneCountInString(first)
