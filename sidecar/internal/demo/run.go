@@ -113,7 +113,8 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 		LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit,
 		Parent: os.Getpid(), Dir: r.dir,
 	}
-	child, err := startProcess(ctx, roleService, options, true)
+	in, out := io.Pipe()
+	child, err := startProcess(ctx, roleService, options, out)
 	if err != nil {
 		return err
 	}
@@ -121,8 +122,12 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	r.account.maxWindows = len(r.Schedule) + warmWindows
 	ready, read := make(chan struct{}), make(chan error, 1)
 	go func() {
-		read <- r.account.read(child.pipe, func() { close(ready) })
-		_ = child.pipe.Close() // it was only read; a child that still writes gets an error
+		read <- r.account.read(in, func() { close(ready) })
+		_ = in.Close() // a child that still writes gets an error
+	}()
+	go func() {
+		<-child.done
+		_ = out.Close() // the account has all
 	}()
 	if err := r.await(ctx, child, ready, read, startup); err != nil {
 		return err
@@ -131,7 +136,7 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	r.follow(child.cmd.Process.Pid)
 	defer func() { err = errors.Join(err, r.unfollow()) }()
 	if r.Inject == InjectHog {
-		hog, err := startProcess(ctx, roleHog, options, false)
+		hog, err := startProcess(ctx, roleHog, options, nil)
 		if err != nil {
 			return err
 		}
@@ -194,14 +199,14 @@ func (r *runner) drive(ctx context.Context) {
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	pipe  *os.File // what the child writes, to be closed by who reads it; nil if it writes nothing
 	once  sync.Once
 	done  chan struct{}
 	err   error
 }
 
-// startProcess starts a child, which is killed when ctx ends.
-func startProcess(ctx context.Context, role string, o childOptions, withPipe bool) (*process, error) {
+// startProcess starts a child, which is killed when ctx ends. Its standard output goes
+// to out.
+func startProcess(ctx context.Context, role string, o childOptions, out io.Writer) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find own binary: %w", err)
@@ -212,27 +217,13 @@ func startProcess(ctx context.Context, role string, o childOptions, withPipe boo
 	}
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, optionsVariable+"="+string(text))
-	cmd.Stderr = os.Stderr
-	cmd.WaitDelay = time.Second
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.WaitDelay = 5 * time.Second // for what it wrote to be read
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("make pipe to %s: %w", role, err)
 	}
-	var theirs *os.File
-	if withPipe {
-		if p.pipe, theirs, err = os.Pipe(); err != nil {
-			return nil, errors.Join(fmt.Errorf("make pipe from %s: %w", role, err), p.stdin.Close())
-		}
-		cmd.ExtraFiles = []*os.File{theirs}
-	}
-	err = cmd.Start()
-	if theirs != nil {
-		_ = theirs.Close() // the child has its own
-	}
-	if err != nil {
-		if p.pipe != nil {
-			_ = p.pipe.Close()
-		}
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", role, err)
 	}
 	go func() {

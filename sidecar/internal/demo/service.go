@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -24,25 +25,16 @@ import (
 	"github.com/otelgc/otelgc/otelgc"
 )
 
-// pipeFD is the descriptor of the pipe to the parent: the first of
-// exec.Cmd.ExtraFiles.
-const pipeFD = 3
-
 // serve is the service: it answers requests until standard input ends, and
-// reports to the parent over the pipe what came of each.
+// reports to the parent on standard output what came of each.
 func serve(o childOptions) error {
-	// A terminal sends its interrupt to the whole group; it is the parent who
-	// ends this process.
-	signal.Ignore(os.Interrupt)
+	// A terminal sends its interrupt to the whole group; it is the parent that
+	// ends this process. Where the parent is gone, writes to it shall fail.
+	signal.Ignore(os.Interrupt, syscall.SIGPIPE)
 	defer o.tidy()
 	ctx, cancel := context.WithTimeout(context.Background(), o.Limit)
 	defer cancel()
-	pipe := os.NewFile(pipeFD, "pipe")
-	if pipe == nil {
-		return errors.New("open pipe to parent: descriptor 3 is closed: this is no process to start by hand")
-	}
-	defer func() { _ = pipe.Close() }()
-	c := &child{childOptions: o, out: newMessages(pipe)}
+	c := &child{childOptions: o, out: newMessages(os.Stdout)}
 	otel.SetErrorHandler(&c.complaints)
 	makeRoomToMark(o.Inject)
 	err := c.run(ctx)
