@@ -2,12 +2,15 @@ package stallconnector
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.uber.org/zap"
 
@@ -163,4 +166,181 @@ func (a *states) forget(id component.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.of, id)
+}
+
+// outputs is where an instance sends to; at most one of them is set.
+type outputs struct {
+	traces  consumer.Traces
+	metrics consumer.Metrics
+	logs    consumer.Logs
+}
+
+// none reports whether nothing leaves by an instance: it takes in events.
+func (o outputs) none() bool { return o.traces == nil && o.metrics == nil && o.logs == nil }
+
+// instance is the connector between two signals.
+type instance struct {
+	*state
+	out       outputs
+	consuming sync.WaitGroup // of callers that wait; none is added once it has stopped
+
+	ctx     context.Context // of what is sent
+	cancel  context.CancelFunc
+	closed  bool           // nothing may be sent; guarded by state.mu
+	sending sync.WaitGroup // of what is under way; none is added once it is closed
+	telling telling
+}
+
+// Capabilities says that spans are changed where they are handed on.
+func (i *instance) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: i.out.traces != nil}
+}
+
+// Start starts what the instances share.
+func (i *instance) Start(context.Context, component.Host) error { return i.state.start() }
+
+// Shutdown hands on what is held, with what is known. No caller waits any longer
+// when it returns, or ctx is over.
+func (i *instance) Shutdown(ctx context.Context) error { return i.state.stop(ctx, i) }
+
+// ConsumeLogs learns from the events among the records, if it is this instance
+// that does.
+func (i *instance) ConsumeLogs(_ context.Context, ld plog.Logs) error {
+	if i.state.learns(i) {
+		i.attributor.Learn(ld)
+	}
+	return nil
+}
+
+// ConsumeTraces holds the spans, if it is this instance that does. It returns at
+// once, or with [Config.WaitForResult] when they were handed on. What it has taken
+// when it stops goes on; then it takes nothing any more.
+func (i *instance) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	if i.config.WaitForResult && i.out.traces != nil {
+		return i.deliver(ctx, td)
+	}
+	sink, mine, err := i.enter(i)
+	if mine {
+		defer i.consuming.Done()
+		i.attributor.Hold(td, sink, time.Now())
+	}
+	return err
+}
+
+// tick is how often spans that are settled are looked for.
+const tick = 200 * time.Millisecond
+
+func (s *state) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running++; s.running == 1 {
+		if s.leader() != nil && !slices.ContainsFunc(s.instances, func(i *instance) bool { return i.out.none() }) {
+			s.log.Warn("no logs pipeline exports to the connector: it will know of no stall, and hold all spans for the whole wait",
+				zap.Stringer("connector", s.id), zap.Duration("wait", s.attributor.Wait()))
+		}
+		s.quit, s.done = make(chan struct{}), make(chan struct{})
+		go s.run(s.quit, s.done)
+	}
+	return nil
+}
+
+// run lets time pass for spans and for sums, neither of which waits for the other:
+// whoever takes in the sums may take long.
+func (s *state) run(quit, done chan struct{}) {
+	defer close(done)
+	var both sync.WaitGroup
+	both.Go(func() { every(tick, quit, s.attributor.Tick) })
+	both.Go(func() { every(s.config.MetricsInterval, quit, s.export) })
+	both.Wait()
+}
+
+// every calls f, and not again before it has returned.
+func every(d time.Duration, quit chan struct{}, f func(time.Time)) {
+	t := time.NewTicker(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case now := <-t.C:
+			f(now)
+		}
+	}
+}
+
+// export sends the sums.
+func (s *state) export(time.Time) {
+	s.mu.Lock()
+	instances := s.instances
+	s.mu.Unlock()
+	for _, i := range instances {
+		s.exportTo(i)
+	}
+}
+
+func (s *state) exportTo(i *instance) {
+	if i.out.metrics == nil {
+		return
+	}
+	s.exporting.Lock()
+	defer s.exporting.Unlock()
+	for md := range s.attributor.Metrics(s.began, time.Now(), s.name) {
+		err := i.send(func(ctx context.Context) error { return i.out.metrics.ConsumeMetrics(ctx, md) })
+		if errors.Is(err, errStopped) {
+			return // it had the last sums when it stopped
+		}
+		s.complain("metrics", err)
+	}
+}
+
+// stop hands on all that is held, while whoever is behind i still takes it. With
+// the last instance it ends the goroutines. It waits for nobody once ctx is over.
+func (s *state) stop(ctx context.Context, i *instance) error {
+	s.mu.Lock()
+	// Who stands behind i stops next: nothing may be sent there any more.
+	s.instances = slices.DeleteFunc(slices.Clone(s.instances), func(o *instance) bool { return o == i })
+	s.mu.Unlock()
+	err := within(ctx, func() {
+		s.drain(ctx, i)
+		s.exportTo(i)
+	})
+	err = errors.Join(err, i.close(ctx))
+
+	s.mu.Lock()
+	s.running = max(0, s.running-1) // it may never have been started
+	last, quit, done := s.running == 0, s.quit, s.done
+	if last {
+		s.quit = nil
+	}
+	s.mu.Unlock()
+	if !last {
+		return err
+	}
+	if quit != nil {
+		close(quit)
+		err = errors.Join(err, within(ctx, func() { <-done }))
+	}
+	s.all.forget(s.id)
+	s.telemetry.Shutdown()
+	return err
+}
+
+// drain releases all that is held, and waits for those who hand it on.
+func (s *state) drain(ctx context.Context, i *instance) {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		i.consuming.Wait()
+	}()
+	for {
+		s.attributor.Flush()
+		select {
+		case <-gone:
+			s.attributor.Flush() // what they left
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(tick): // one may just have come in
+		}
+	}
 }

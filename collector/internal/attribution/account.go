@@ -1,6 +1,14 @@
 package attribution
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 // account is the one that keeps MaxBytes and MaxSpans: of the memory of the
 // spans that are held, of what is known of hosts and processes, and of the sums
@@ -111,4 +119,165 @@ func (a *account) sizes() (spans, held, known int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spans, a.held, a.known + a.summed
+}
+
+// memory lends room to the lists of what is known, as they come to need it.
+//
+// A list begins small and grows to its limit. While there is plenty it keeps
+// what it can; then only what a span that waits, or is yet to come, may want. So
+// a fleet of quiet processes needs little, and a few may know of hours.
+type memory struct {
+	*account
+	lost *lost
+	wait stall.Instant // how far back a span that waits wants to know
+	back stall.Instant // how far back one that is yet to come may
+}
+
+// lookBack is how far back a span that comes in time may want to know: so long
+// it was, and so late it came.
+const lookBack = 2 * time.Minute
+
+// crowded counts a stall that a span that waits may want and that found no room.
+func (m *memory) crowded() { m.lost.events[errRoom.Error()]++ }
+
+// What is known takes on the heap: the structures themselves, and their part of
+// maps, which are at worst half empty.
+const (
+	stallBytes  = 64 // of stall.Log, an interval
+	pauseBytes  = 48
+	cgroupBytes = 16 // an id, in a list that may have twice the room
+	statusBytes = 64
+	spanOfBytes = 16 // a stall.Span
+
+	// logBytes is a source with its first stalls and its unseen spans.
+	logBytes = 1408 + firstStalls*stallBytes
+	// processBytes is a process with its clocks, and itself in the index of identities.
+	processBytes = 1328
+	linkedBytes  = 224 // in another index
+	// hostBytes is a host.
+	hostBytes  = 1408
+	probeBytes = 1104 // a probe of a host with its clocks, and its names in the index
+	// serviceBytes is a service in the index of sums.
+	serviceBytes = 224
+	// textBytes, of a string beside its length, is the same as in spans.
+)
+
+// weight returns what the names take.
+func (id *identity) weight() (n int) {
+	for _, s := range [...]string{id.boot, id.hostID, id.hostName, id.container, id.pod, id.name, id.instance, id.service, id.created} {
+		if s != "" {
+			n += textBytes + len(s)
+		}
+	}
+	return n
+}
+
+// weight returns what a process takes without its sources and pauses.
+func (p *process) weight() int {
+	n := processBytes + p.id.weight()
+	for _, l := range p.id.links() {
+		if l.how != 0 {
+			n += linkedBytes
+		}
+	}
+	return n
+}
+
+// owned returns what the sources, pauses and cgroups of a process take.
+func (p *process) owned() int {
+	n := p.pauses.bytes + len(p.cgroups)*cgroupBytes
+	for _, l := range p.runtime {
+		if l != nil {
+			n += l.bytes
+		}
+	}
+	return n
+}
+
+// What pdata takes on the heap, at v1.61.0: the structures themselves, the
+// pointers to them, and the room at the end of slices that grew. What is sent is
+// no measure: an empty attribute is two bytes there.
+const (
+	heldBytes  = 768 // of a held and the containers around its spans
+	scopeBytes = 256
+	spanBytes  = 256
+	eventBytes = 96
+	linkBytes  = 128
+	pairBytes  = 80 // a key and a value, without what they point to
+	valueBytes = 32
+	textBytes  = 16 // of a string, beside its length
+	// maxDepth bounds how deep values may lie in values.
+	maxDepth = 32
+)
+
+// heapBytes returns about what spans take in memory, rather more than less. It
+// reports false if values lie too deep in each other.
+func heapBytes(rs ptrace.ResourceSpans) (n int, ok bool) {
+	s := sizer{}
+	s.n = heldBytes + len(rs.SchemaUrl())
+	s.pairs(rs.Resource().Attributes(), 0)
+	for _, ss := range rs.ScopeSpans().All() {
+		s.n += scopeBytes + len(ss.Scope().Name()) + len(ss.Scope().Version()) + len(ss.SchemaUrl())
+		s.pairs(ss.Scope().Attributes(), 0)
+		for _, span := range ss.Spans().All() {
+			s.span(span)
+		}
+	}
+	return s.n, !s.deep
+}
+
+// resourceBytes returns about what a copy of a resource takes.
+func resourceBytes(r pcommon.Resource) int {
+	s := sizer{n: heldBytes}
+	s.pairs(r.Attributes(), 0)
+	return s.n
+}
+
+type sizer struct {
+	n    int
+	deep bool
+}
+
+func (s *sizer) span(span ptrace.Span) {
+	s.n += spanBytes + len(span.Name()) + len(span.TraceState().AsRaw()) + len(span.Status().Message())
+	s.pairs(span.Attributes(), 0)
+	for _, e := range span.Events().All() {
+		s.n += eventBytes + len(e.Name())
+		s.pairs(e.Attributes(), 0)
+	}
+	for _, l := range span.Links().All() {
+		s.n += linkBytes + len(l.TraceState().AsRaw())
+		s.pairs(l.Attributes(), 0)
+	}
+}
+
+func (s *sizer) pairs(m pcommon.Map, depth int) {
+	for k, v := range m.All() {
+		s.n += pairBytes + len(k)
+		s.value(v, depth)
+	}
+}
+
+func (s *sizer) value(v pcommon.Value, depth int) {
+	if depth > maxDepth {
+		s.deep = true
+		return
+	}
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		s.n += textBytes + len(v.Str())
+	case pcommon.ValueTypeBytes:
+		s.n += valueBytes + v.Bytes().Len()
+	case pcommon.ValueTypeMap:
+		s.n += 2 * valueBytes
+		s.pairs(v.Map(), depth+1)
+	case pcommon.ValueTypeSlice:
+		s.n += 2 * valueBytes
+		for _, e := range v.Slice().All() {
+			s.n += valueBytes
+			s.value(e, depth+1)
+		}
+	default:
+		s.n += 8
+	}
 }

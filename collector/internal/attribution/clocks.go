@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -97,3 +98,185 @@ func (c *clocks) relate(s relation) bool {
 
 // dispute notes that two senders tell as one.
 func (c *clocks) dispute(clock time.Duration) { c.two, c.twice = true, clock }
+
+// Everybody who reaches the Collector can say anything. So a sender speaks for itself,
+// and what it says reaches no further:
+//
+//   - Its clocks are its own. Its spans are placed by the wall clock that its own
+//     statuses tell, and wait for its own sources, however far others say to be.
+//   - For a host speak its probes: all of them, or those that an agent stamped. They
+//     tell the gaps of the machine, and place the spans of processes that tell no
+//     clock. Where they disagree, nobody knows, and nothing is certain.
+//   - For another process speaks the sidecar. What it tells of one goes before what
+//     comes without a stamp under the same name. If two without a stamp tell as one,
+//     nobody is that process until one has fallen silent.
+
+// speaksForHost reports whether a sender may tell of more than itself.
+func (r *registry) speaksForHost(id *identity) bool {
+	return id.stamped || r.config.Probes != ProbesStamped
+}
+
+// walls returns by whose word spans are placed. Of those who speak for the host that is
+// of those who have not fallen silent, if there are any.
+func (r *registry) walls(f *found) (w walls) {
+	if f.host == nil {
+		return w
+	}
+	if f.process != nil {
+		w.own = f.process.clocks.wall
+	}
+	for _, live := range [...]bool{true, false} {
+		for _, p := range f.host.probes {
+			if c := p.clocks; c.wall != nil && live != r.silent(c.heard) {
+				w.host = append(w.host, c.wall)
+			}
+		}
+		if f.target != nil && f.target.clocks.wall != nil && live != r.silent(f.target.clocks.heard) {
+			w.host = append(w.host, f.target.clocks.wall)
+		}
+		if len(w.host) > 0 {
+			break
+		}
+	}
+	return w
+}
+
+// latest returns how far the clock of a place has got, by those who may say so.
+func (f *found) latest() (t stall.Instant) {
+	for _, p := range f.host.probes {
+		t = max(t, p.clocks.now)
+	}
+	for _, p := range [...]*process{f.process, f.target} {
+		if p != nil {
+			t = max(t, p.clocks.now)
+		}
+	}
+	return t
+}
+
+// disputed reports whether two senders tell as p, or did until a moment ago.
+func (r *registry) disputed(p *process) bool {
+	return p.clocks.two && r.clock-p.clocks.twice <= time.Duration(silentAfter)+r.config.Wait
+}
+
+// namesake reports whether another that is alive cannot be p and has its number, where
+// numbers are those of the host: one of the two is not who it says.
+func (r *registry) namesake(p *process) bool {
+	if p.target || p.contained() {
+		return false
+	}
+	for _, stamped := range [...]bool{false, true} {
+		for _, o := range r.index[link{how: byBoot, a: p.id.boot, pid: p.id.number, stamped: stamped}] {
+			if o != p && !o.contained() && !o.silent() && (stamped != p.id.stamped || bornApart(o.id.created, p.id.created)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// began returns when the boot began by the wall clock of now, Unix ns; of who has told
+// no time long ago.
+func (c *clocks) began() int64 {
+	if c.wall == nil {
+		return never
+	}
+	return int64(c.wall.latest().offset)
+}
+
+// over reports whether c tells of an earlier boot of the machine of which one began at
+// boot: it was last heard before. That is never so of its own.
+func (c *clocks) over(boot int64) bool { return c.wall != nil && c.wall.latest().wallAt() <= boot }
+
+// began returns when the boot began, by those who speak for the host.
+func (h *host) began() int64 {
+	boot := int64(never)
+	for _, p := range h.probes {
+		boot = max(boot, p.clocks.began())
+	}
+	return boot
+}
+
+// over reports whether all who speak for h tell of an earlier boot.
+func (h *host) over(boot int64) bool {
+	for _, p := range h.probes {
+		if !p.clocks.over(boot) {
+			return false
+		}
+	}
+	return len(h.probes) > 0
+}
+
+// A machine that was copied while it ran, as from a snapshot, has the boot id of its
+// copies, and a clock of its own. It shows when sources with host ids that differ go
+// on telling wall clocks that do. From then on the machines of that boot id are told
+// apart by their host id.
+//
+// The host id alone is no reason: in a container it may be that of the image, and its
+// process has the clock of the machine all the same.
+
+const (
+	// copyMark is between the boot id and the host id of a copy.
+	copyMark = "\x00"
+	// clocksApart is by how much the clocks of two machines differ at least: one
+	// was not running for so long.
+	clocksApart = time.Second
+	// mostCopied bounds how many boot ids are known to be shared.
+	mostCopied = 256
+)
+
+// witness is a source that told of the clock of its host for a while.
+type witness struct {
+	hostID string
+	offset time.Duration
+	heard  time.Duration // by registry.clock
+}
+
+// epoch returns what names the clock of id: its boot id, and if several machines
+// share that their host id.
+func (r *registry) epoch(id *identity) string {
+	if !r.copied[id.boot] {
+		return id.boot
+	}
+	return id.boot + copyMark + id.hostID
+}
+
+// bootOf returns the boot id of an epoch.
+func bootOf(epoch string) string {
+	boot, _, _ := strings.Cut(epoch, copyMark)
+	return boot
+}
+
+// relate counts the statuses in a row that relate the wall clock alike.
+func (l *sourceLog) relate(offset time.Duration) {
+	if (offset - l.offset).Abs() > clocksApart {
+		l.steady = 0
+	}
+	l.offset = offset
+	l.steady++
+}
+
+// disputes reports whether a source of h has another clock than one that is heard as
+// well and says that it is of another machine. A clock that is set is another for
+// all of them, after a moment.
+func (h *host) disputes(of *identity, l *sourceLog, clock time.Duration) bool {
+	if of.hostID == "" || l.steady < believeAfter {
+		return false
+	}
+	w := &h.witness
+	if differ(w.hostID, of.hostID) && clock-w.heard <= time.Duration(silentAfter) && (w.offset-l.offset).Abs() > clocksApart {
+		return true
+	}
+	*w = witness{of.hostID, l.offset, clock}
+	return false
+}
+
+// split has the machines of a host told apart from now on.
+func (r *registry) split(h *host) {
+	if len(r.copied) >= mostCopied || strings.Contains(h.boot, copyMark) {
+		return
+	}
+	r.copied[h.boot] = true
+	r.forgetHost(h)
+	r.lost.hostsForgotten++
+}

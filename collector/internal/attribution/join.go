@@ -1,6 +1,9 @@
 package attribution
 
 import (
+	"cmp"
+	"math/bits"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -142,3 +145,218 @@ func duration(s ptrace.Span) (time.Duration, bool) {
 
 // clamp returns Unix ns; a time behind the year 2116 is at its end.
 func clamp(t pcommon.Timestamp) int64 { return int64(min(uint64(t), farthest)) }
+
+// joiner lays what is known over the spans of one resource. Its memory is used
+// again.
+type joiner struct {
+	stall.Joiner
+	windows  []window
+	bare     []stall.Window // the same, for the join
+	evidence stall.Evidence
+	more     []stall.Interval
+	seen     []stall.Span
+	pauses   pausesOf
+	place    stall.Place
+	brought  carried     // by the span at hand
+	sums     serviceSums // of this resource
+}
+
+// window is a span on the clock of its host.
+type window struct {
+	stall.Window
+	span  ptrace.Span
+	off   time.Duration // how far it may be off
+	vague int           // of off
+	odd   bool          // its times cannot be: it has no length
+}
+
+// vague tells apart windows of which some may be much farther off: one that is
+// an hour long must not make those beside it uncertain.
+func vague(off time.Duration) int { return bits.Len64(uint64(off / (16 * time.Microsecond))) }
+
+// put puts the spans on the clock of their host, by how far they may be off
+// there and by start.
+func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
+	j.place = stall.Place{PID: v.pid, Cgroups: v.cgroups}
+	j.windows = j.windows[:0]
+	for _, ss := range rs.ScopeSpans().All() {
+		for _, s := range ss.Spans().All() {
+			start, off, _ := v.walls.instant(clamp(s.StartTimestamp()))
+			d, ok := duration(s)
+			j.windows = append(j.windows, window{
+				Window: stall.Window{Start: start, End: start.Add(d), Place: &j.place}, span: s, off: off, vague: vague(off), odd: !ok,
+			})
+		}
+	}
+	slices.SortFunc(j.windows, func(a, b window) int {
+		if a.vague != b.vague {
+			return cmp.Compare(a.vague, b.vague)
+		}
+		return cmp.Compare(a.Start, b.Start)
+	})
+}
+
+// gather collects what the sources said about the time of all windows. They may
+// be off by as much as one of them.
+func (j *joiner) gather(v *view, windows []window) {
+	e := &j.evidence
+	e.Process, e.Host, e.TargetSeen = e.Process[:0], e.Host[:0], e.TargetSeen[:0]
+	j.seen, j.bare = j.seen[:0], j.bare[:0]
+	var slack time.Duration
+	all := stall.Span{Start: windows[0].Start, End: windows[0].End}
+	for i := range windows {
+		j.bare = append(j.bare, windows[i].Window)
+		all.End = max(all.End, windows[i].End)
+		slack = max(slack, windows[i].off)
+	}
+	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack + 1)} // of no length, too
+	for _, p := range v.probes {
+		gaps := j.of(p.sourceLog, all)
+		if v.process != nil && p.id == v.process.id {
+			gaps = own(gaps)
+		}
+		e.Host = append(e.Host, gaps...)
+	}
+	j.process(v, all)
+	j.pauses.off = slack
+	for _, list := range [][]stall.Interval{e.Process, e.Host} {
+		for i := range list {
+			list[i].Slack += slack
+		}
+		slices.SortFunc(list, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	}
+}
+
+// own leaves what a probe in the process can tell of the machine. With its cgroup it
+// stops as the process does: the join inside takes none of these gaps either.
+func own(gaps []stall.Interval) []stall.Interval {
+	return slices.DeleteFunc(gaps, func(g stall.Interval) bool { return g.Scope == stall.ScopeCgroup })
+}
+
+// process collects what was said about the process alone. Every collection is
+// told once, by the source that knew it better, so stops need no sorting out.
+func (j *joiner) process(v *view, all stall.Span) {
+	e := &j.evidence
+	for _, l := range v.runtime {
+		switch {
+		case l == nil:
+		case isProbe(l.Origin()): // one in the process, which speaks for it alone
+			e.Host = append(e.Host, own(j.of(l, all))...)
+		default:
+			e.Process = append(e.Process, j.of(l, all)...)
+			j.seen = l.Seen(j.seen, all)
+		}
+	}
+	j.seen = stall.Union(j.seen)
+	j.pauses.list = j.pauses.list[:0]
+	if v.process != nil {
+		j.pauses = v.process.pauses.in(j.pauses, all)
+		e.Process = j.pauses.doubts(e.Process)
+	}
+	if v.target != nil {
+		e.Host = append(e.Host, j.of(v.target, all)...)
+		e.TargetSeen = v.target.Seen(e.TargetSeen, all)
+	}
+}
+
+func (j *joiner) of(l *sourceLog, all stall.Span) []stall.Interval {
+	j.more = l.Intervals(j.more[:0], all)
+	return j.more
+}
+
+// coverage returns the part of a window in which somebody watched its runtime.
+func (j *joiner) coverage(w *window) float64 {
+	extent := w.Extent()
+	if extent.Empty() {
+		if slices.ContainsFunc(j.seen, func(s stall.Span) bool { return s.Start <= extent.Start && extent.Start < s.End }) {
+			return 1
+		}
+		return 0
+	}
+	var seen time.Duration
+	for _, s := range j.seen {
+		seen += s.Clip(extent).Duration()
+	}
+	return seen.Seconds() / extent.Duration().Seconds()
+}
+
+// view is what is known of where a span ran. It is good for a join without the
+// lock: what it points to is read under locks of its own, or never changed.
+type view struct {
+	boot    string
+	walls   walls // none if nobody told the clock
+	probes  []probe
+	process *process // nil if it is not known
+	runtime logs
+	target  *sourceLog // what the machine did to the process
+	pid     int32      // by which the target goes
+	cgroups []uint64   // of the process
+	inside  bool       // otelgc is in the process
+}
+
+// known reports whether anybody watches the process.
+func (v *view) known() bool { return v.process != nil || v.target != nil }
+
+// view returns what a join needs to know of f.
+func (r *registry) view(f *found) (v view) {
+	if v.walls = r.walls(f); !v.walls.known() {
+		return v
+	}
+	v.boot, v.probes = bootOf(f.host.boot), f.host.probes
+	if f.process != nil {
+		v.process, v.runtime, v.inside = f.process, f.process.runtime, f.process.inside()
+		v.cgroups = f.process.cgroups
+	}
+	if f.target != nil {
+		v.target, v.pid = f.target.runtime[stall.TargetWatch], f.target.outer
+	}
+	return v
+}
+
+// passed reports whether every source that is alive has passed t: those of the
+// machine, and those of the process. The span that ends at t has waited for so long, so
+// it is no later than that: whoever says that it is makes nobody silent.
+func (f *found) passed(t stall.Instant, waited time.Duration) bool {
+	now := min(f.latest(), t+stall.Instant(waited))
+	if now < t {
+		return false
+	}
+	late := func(l *sourceLog) bool {
+		return l != nil && l.heard+silentAfter >= now && l.Watermark() < t
+	}
+	for _, p := range f.host.probes {
+		if late(p.sourceLog) {
+			return false
+		}
+	}
+	for _, p := range [...]*logs{f.process.logs(), f.target.logs()} {
+		if p == nil {
+			continue
+		}
+		for _, l := range p {
+			if late(l) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p *process) logs() *logs {
+	if p == nil {
+		return nil
+	}
+	return &p.runtime
+}
+
+// complete reports whether nothing more is to come about the spans of h, which was
+// looked for.
+func (r *registry) complete(h *held) bool {
+	f := &h.found
+	if f.host == nil || f.process == nil && f.target == nil && !f.over {
+		return false // a status may be on its way
+	}
+	w := r.walls(f)
+	t, slack, ok := w.instant(h.end)
+	return ok && f.passed(t.Add(slack), r.clock-h.since)
+}

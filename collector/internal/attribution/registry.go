@@ -188,3 +188,222 @@ func without[T comparable](list []T, v T) []T {
 	clear(list[last:])
 	return list[:last]
 }
+
+// host is what is known of one boot of one machine.
+type host struct {
+	boot   string  // and the host id, of a copy: its epoch
+	probes []probe // those that speak for it; never changed, as who joins may hold it
+
+	processes list.List          // of *process, the one heard last in front
+	targets   map[int32]*process // by the pid that the sidecar sees
+	since     time.Duration      // it was heard, by registry.clock
+	heard     time.Duration      // the last time, likewise
+	place     *list.Element      // in registry.recent
+	counter   counter            // of registry.changes
+	witness   witness            // of its clock
+	last      testimony          // of its clock, by anybody
+}
+
+func newHost(boot string) *host {
+	h := &host{boot: boot, targets: make(map[int32]*process)}
+	h.processes.Init()
+	return h
+}
+
+// testimony is what a sender said last of the wall clock of its host.
+type testimony struct {
+	relation
+	by *clocks
+}
+
+// disagrees takes in what a sender says of the wall clock. It reports whether another
+// sender told a different clock last: this is counted, and changes no answer.
+func (h *host) disagrees(by *clocks, s relation) bool {
+	before := h.last
+	h.last = testimony{s, by}
+	return before.by != nil && before.by != by && s.differs(before.relation)
+}
+
+// logs holds the sources of a process.
+type logs [stall.NumOrigins]*sourceLog
+
+// process is what is known of one process, or of what the machine does to one.
+type process struct {
+	host    *host
+	id      identity      // of a target, no more than what the sidecar calls the host
+	outer   int32         // the pid that the sidecar sees, 0 if it has not told
+	born    uint64        // of a target: clock ticks since boot, 0 if not told
+	target  bool          // it is in host.targets
+	cgroups []uint64      // as it told; never changed, but replaced
+	runtime logs          // of a target, TargetWatch alone
+	clocks  clocks        // as its sources tell them
+	heard   time.Duration // the last time, by registry.clock
+	pauses  pauses
+	place   *list.Element // in host.processes
+}
+
+// inside reports whether a source in the process itself has told of it.
+func (p *process) inside() bool {
+	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
+}
+
+// silent reports whether nothing came of p for so long before others of its host were
+// heard that it has ended, or cannot send. When things come nobody else can say.
+func (p *process) silent() bool { return p.host.heard-p.heard > time.Duration(silentAfter) }
+
+// contained reports whether the process is in a container, as far as anybody says:
+// it says so itself, or the sidecar sees it by another pid than its own.
+func (p *process) contained() bool {
+	return p.id.contained() || p.outer != 0 && p.outer != p.id.number
+}
+
+// answers reports whether p, which the link led to, can be the process of id. A pid
+// proves nothing where there may be several of one number, and nothing says which
+// containers have pids of their own: a process with a shell before it is number 7
+// there, as others are.
+func (p *process) answers(id *identity, by how) bool {
+	switch {
+	case id.contradicts(&p.id):
+		return false
+	case by == byContainer, by == byPod, id.proves(&p.id):
+		return true
+	}
+	return !id.contained() && !p.contained() && !(p.inside() && id.strange(&p.id))
+}
+
+// move takes in the cgroups of a process, if there is room for them.
+func (p *process) move(cgroups []uint64, m *memory) {
+	if len(cgroups) == 0 || slices.Equal(cgroups, p.cgroups) {
+		return
+	}
+	switch more := (len(cgroups) - len(p.cgroups)) * cgroupBytes; {
+	case more <= 0:
+		m.forget(-more)
+	case !m.grow(more):
+		m.crowded()
+		return
+	}
+	p.cgroups = cgroups
+}
+
+// sameBirth reports whether a process made at created, as otelgc tells it, may
+// be the one made so many clock ticks after the boot: the boot is a whole second
+// there, so what is left of one is the same in both.
+func sameBirth(created string, ticks uint64) bool {
+	const userHZ = 100 // of /proc on every Linux
+	if created == "" || ticks == 0 {
+		return true
+	}
+	t, err := time.Parse(time.RFC3339Nano, created)
+	return err != nil || uint64(t.Nanosecond())/(1e9/userHZ) == ticks%userHZ
+}
+
+// keptProbes is how many probes of one kind are known of a host: one that began
+// anew, and those of pods with one of their own.
+const keptProbes = 4
+
+// probe is what one probe of a machine said. Several senders may run one of a
+// kind, and what one has seen says nothing of what another has sent.
+type probe struct {
+	id identity // of its sender
+	*sourceLog
+	clocks *clocks
+}
+
+func isProbe(s stall.Origin) bool {
+	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
+}
+
+// probe returns the log of the probe that an event is of, nil if there is no
+// room for it.
+func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
+	for _, p := range h.probes {
+		if p.Origin() == e.source && p.id == e.of {
+			p.clocks.heard = r.clock
+			return p.sourceLog, p.clocks
+		}
+	}
+	if !r.room(probeBytes+e.of.weight()+logBytes, h, nil) {
+		return nil, nil
+	}
+	p := probe{e.of, newSourceLog(e.source, &r.memory), &clocks{heard: r.clock}}
+	r.unname(h)
+	h.probes = append(r.spare(h, e.source), p)
+	r.name(h)
+	return p.sourceLog, p.clocks
+}
+
+// weight returns what a probe takes.
+func (p *probe) weight() int { return probeBytes + p.id.weight() + p.bytes }
+
+// spare returns the probes of a host but for those of a kind that have been
+// silent for so long that no span can want them, and if there are too many the
+// one that was silent longest.
+func (r *registry) spare(h *host, kind stall.Origin) []probe {
+	rest := make([]probe, 0, len(h.probes)+1) // who joins may hold the old ones
+	oldest, n := -1, 0
+	for _, p := range h.probes {
+		if p.Origin() == kind {
+			if r.clock-p.clocks.heard > time.Duration(silentAfter)+r.config.Wait {
+				r.memory.forget(p.weight())
+				continue
+			}
+			if n++; oldest < 0 || p.clocks.heard < rest[oldest].clocks.heard {
+				oldest = len(rest)
+			}
+		}
+		rest = append(rest, p)
+	}
+	if n >= keptProbes {
+		r.lost.processesForgotten++ // it may well be alive
+		r.memory.forget(rest[oldest].weight())
+		rest = slices.Delete(rest, oldest, oldest+1)
+	}
+	return rest
+}
+
+// forgetProbe forgets what one probe of a host said.
+func (r *registry) forgetProbe(h *host, l *sourceLog) {
+	r.unname(h)
+	rest := make([]probe, 0, len(h.probes)) // who joins may hold the old ones
+	for _, p := range h.probes {
+		if p.sourceLog != l {
+			rest = append(rest, p)
+			continue
+		}
+		r.memory.forget(p.weight())
+	}
+	h.probes = rest
+	r.name(h)
+}
+
+// name files a host under what its probes call it.
+func (r *registry) name(h *host) {
+	for _, name := range h.names() {
+		r.named[name] = append(r.named[name], h)
+		r.changes.count(nameLink(name))
+	}
+	r.version++
+}
+
+func (r *registry) unname(h *host) {
+	for _, name := range h.names() {
+		r.named[name] = without(r.named[name], h)
+		if len(r.named[name]) == 0 {
+			delete(r.named, name)
+		}
+		r.changes.count(nameLink(name))
+	}
+}
+
+// names returns what the probes call the host, each name once.
+func (h *host) names() (all []string) {
+	for _, p := range h.probes {
+		for _, name := range [...]string{p.id.hostID, p.id.hostName} {
+			if name != "" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
