@@ -3,10 +3,12 @@ package attribution
 import (
 	"sync"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -145,9 +147,9 @@ func (m *memory) crowded() { m.lost.events[errRoom.Error()]++ }
 const (
 	stallBytes  = 64 // of stall.Log, an interval
 	pauseBytes  = 48
-	cgroupBytes = 16 // an id, in a list that may have twice the room
-	statusBytes = 64
-	spanOfBytes = 16 // a stall.Span
+	cgroupBytes = 16                                   // an id, in a list that may have twice the room
+	statusBytes = int(unsafe.Sizeof(semconv.Status{})) // without its cgroups
+	spanOfBytes = 16                                   // a stall.Span
 
 	// logBytes is a source with its first stalls and its unseen spans.
 	logBytes = 1408 + firstStalls*stallBytes

@@ -81,7 +81,7 @@ func (a *Attributor) learn(r plog.LogRecord, of *origin) {
 
 func (a *Attributor) take(e *event) error {
 	foreign := e.speaks() && !a.known.speaksForHost(&e.of)
-	if foreign && (e.source == stall.TargetWatch || e.of.number == 0) {
+	if foreign && (e.Origin == stall.TargetWatch || e.of.number == 0) {
 		return errStamp
 	}
 	e.of.boot = a.known.epoch(&e.of)
@@ -90,7 +90,7 @@ func (a *Attributor) take(e *event) error {
 		return errRoom
 	}
 	overtaken := false
-	for _, v := range e.stalls {
+	for _, v := range e.Intervals {
 		if !c.expect(v.Start, a.known.clock) {
 			return errTime
 		}
@@ -123,22 +123,22 @@ func (a *Attributor) take(e *event) error {
 // process is nil for a probe that speaks for its host.
 func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clocks) error {
 	clock, first := a.known.clock, c.now == 0
-	if l.relate(e.status.offset); p == nil && h.disputes(&e.of, l, clock) {
+	if l.relate(e.Status.Wall.Offset); p == nil && h.disputes(&e.of, l, clock) {
 		a.known.split(h)
 		return errTime
 	}
-	ok, wrong := c.told(&e.status, clock, silentAfter+stall.Instant(a.config.Wait))
+	ok, wrong := c.told(&e.Status, clock, silentAfter+stall.Instant(a.config.Wait))
 	if wrong {
 		a.known.forgetTeller(h, p, l)
 	}
 	if !ok {
 		return errTime
 	}
-	if h.disagrees(c, e.status.relation()) {
+	if h.disagrees(c, e.Status.Wall) {
 		a.lost.disagreements++
 	}
-	one := c.relate(e.status.relation())
-	one = l.learn(&e.status, stall.Instant(a.config.Wait)) && one
+	one := c.relate(e.Status.Wall)
+	one = l.learn(&e.Status, stall.Instant(a.config.Wait)) && one
 	if p == nil {
 		return nil
 	}
@@ -156,11 +156,11 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 
 // tellOf takes what a status says of its process.
 func (a *Attributor) tellOf(p *process, e *event) {
-	if e.target != 0 && p.outer != e.target {
-		p.outer = e.target
+	if e.TargetPID != 0 && p.outer != e.TargetPID {
+		p.outer = e.TargetPID
 		a.known.changed(p)
 	}
-	p.move(e.status.cgroups, &a.known.memory)
+	p.move(e.Status.Cgroups, &a.known.memory)
 }
 
 // Wait returns for how long spans are held at most.

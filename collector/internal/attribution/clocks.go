@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -54,16 +55,16 @@ func (c *clocks) expect(start stall.Instant, clock time.Duration) bool {
 // future would silence its sender for ever. If wrong is then true it is what was told
 // before that cannot be, and that has to be forgotten. Near is how far a sender may be
 // ahead of itself.
-func (c *clocks) told(s *status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
+func (c *clocks) told(s *semconv.Status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
 	elapsed := stall.Instant(clock - c.toldAt)
 	switch {
-	case c.now == 0 && c.ahead > s.at+farAway:
+	case c.now == 0 && c.ahead > s.At+farAway:
 		return false, true // its stalls would stay for ever
 	case c.now == 0:
-	case s.at+farAway < c.now || s.at > c.horizon(clock):
+	case s.At+farAway < c.now || s.At > c.horizon(clock):
 		c.strange++
 		return false, c.strange >= believeAfter
-	case s.at > c.now+elapsed+near:
+	case s.At > c.now+elapsed+near:
 		if clock-c.hastyAt > time.Duration(silentAfter) {
 			c.hasty = 0
 		}
@@ -72,7 +73,7 @@ func (c *clocks) told(s *status, clock time.Duration, near stall.Instant) (ok, w
 			return false, false
 		}
 		c.hasty = 0
-	case s.at+near < c.now:
+	case s.At+near < c.now:
 		c.strange = 0
 		if elapsed > silentAfter {
 			c.behind++
@@ -80,13 +81,13 @@ func (c *clocks) told(s *status, clock time.Duration, near stall.Instant) (ok, w
 		return c.behind < believeAfter, c.behind >= believeAfter
 	}
 	c.strange, c.behind, c.toldAt = 0, 0, clock
-	c.now = max(c.now, s.at)
+	c.now = max(c.now, s.At)
 	return true, false
 }
 
 // relate takes in what a status says of the wall clock. It reports false if another
 // sender must have the same name.
-func (c *clocks) relate(s relation) bool {
+func (c *clocks) relate(s stall.WallOffset) bool {
 	w := c.wall
 	if w == nil {
 		w = new(wall)

@@ -1,41 +1,23 @@
 package attribution
 
 import (
-	"time"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // maxAttributes bounds those of one event, which is looked through for each of what
 // it may say; the project's own senders stay below 64.
 const maxAttributes = 1024
 
-// event is one log record of ours, checked.
+// event is one log record of ours, checked. Of a status Since and At are those of
+// the status before and of this one.
 type event struct {
-	name   string
-	of     identity
-	source stall.Origin
-	stalls []stall.Interval
-	most   []stall.Instant // up to where each stop may have lasted, by the index of stalls; nil: to its end
-	kind   gc.Kind         // of a collection
-	target int32           // pid of the process that it is about, as the sidecar sees it
-	born   uint64          // when that was made, clock ticks since boot
-	status status
-}
-
-// status is what a source says of itself.
-type status struct {
-	since, at stall.Instant // the time it is about: from the status before to now
-	watermark stall.Instant
-	unseen    []stall.Span
-	offset    time.Duration
-	wallError time.Duration
-	cgroups   []uint64 // of the process, nil if it does not say
+	name string
+	of   identity
+	semconv.Record
 }
 
 // parse reads a record of a resource. It reports false for a record that is not
@@ -57,26 +39,21 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	if boot != "" {
 		e.of.boot = boot // an agent may have stamped it, and no record says better
 	}
-	record, err := semconv.Decode(e.name, recordAttributes(a))
-	e.source, e.target, e.born = record.Origin, record.TargetPID, record.TargetCreated
-	if e.of.boot == "" || e.source == stall.NoOrigin {
+	e.Record, err = semconv.Decode(e.name, recordAttributes(a))
+	switch {
+	case e.of.boot == "" || e.Origin == stall.NoOrigin,
+		e.Origin == stall.TargetWatch && e.TargetPID == 0,
+		e.Origin != stall.TargetWatch && !isProbe(e.Origin) && e.of.number == 0:
 		return event{}, true, errNoIdentity
-	}
-	if e.source == stall.TargetWatch && e.target == 0 || e.source != stall.TargetWatch && !isProbe(e.source) && e.of.number == 0 {
-		return event{}, true, errNoIdentity
-	}
-	if err != nil {
+	case err != nil:
 		return event{}, true, err
 	}
-	e.stalls, e.most, e.kind = record.Intervals, record.EndMax, record.Kind
-	s := &record.Status
-	e.status = status{s.Since, s.At, s.Watermark, s.Unseen, s.Wall.Offset, s.Wall.Error, s.Cgroups}
 	return e, true, nil
 }
 
 // speaks reports whether e is about more than who sent it: the machine, or what that
 // did to another process.
-func (e *event) speaks() bool { return isProbe(e.source) || e.source == stall.TargetWatch }
+func (e *event) speaks() bool { return isProbe(e.Origin) || e.Origin == stall.TargetWatch }
 
 // recordAttributes are those of a record of the Collector.
 type recordAttributes pcommon.Map

@@ -193,7 +193,7 @@ func FuzzParse(f *testing.F) {
 			for _, sl := range rl.ScopeLogs().All() {
 				for _, r := range sl.LogRecords().All() {
 					e, ours, err := parse(r, &origin{resource: rl.Resource().Attributes()})
-					if err != nil && !ours || (err != nil || !ours) && !cmp.Equal(e, event{}, cmp.AllowUnexported(event{}, identity{}, status{})) {
+					if err != nil && !ours || (err != nil || !ours) && !cmp.Equal(e, event{}, cmp.AllowUnexported(event{}, identity{}, semconv.Status{})) {
 						t.Fatalf("an event beside %v, ours %v: %+v", err, ours, e)
 					}
 					if err == nil && ours {
@@ -207,15 +207,15 @@ func FuzzParse(f *testing.F) {
 
 func checkEvent(t *testing.T, e *event) {
 	t.Helper()
-	if e.of.boot == "" || e.source == stall.NoOrigin || e.of.number < 0 || len(e.stalls) > semconv.MaxListed || len(e.status.unseen) > semconv.MaxListed {
+	if e.of.boot == "" || e.Origin == stall.NoOrigin || e.of.number < 0 || len(e.Intervals) > semconv.MaxListed || len(e.Status.Unseen) > semconv.MaxListed {
 		t.Fatalf("%+v", e)
 	}
-	for _, v := range e.stalls {
+	for _, v := range e.Intervals {
 		if v.Start <= 0 || v.End < v.Start || v.End > semconv.MaxInstant || v.Duration() > time.Hour || v.Slack < 0 || v.Slack > semconv.MaxSlack || v.Cause >= stall.NumCauses {
 			t.Fatalf("stall %+v", v)
 		}
 	}
-	if st := &e.status; e.name == semconv.EventSourceStatus && (st.at <= 0 || st.watermark < 0 || st.watermark > st.at || st.at > semconv.MaxInstant || st.wallError < 0) {
+	if st := &e.Status; e.name == semconv.EventSourceStatus && (st.At <= 0 || st.Watermark < 0 || st.Watermark > st.At || st.At > semconv.MaxInstant || st.Wall.Error < 0) {
 		t.Fatalf("status %+v", st)
 	}
 }

@@ -232,7 +232,7 @@ func checkLog(t *testing.T, l *sourceLog) {
 	_, room := l.Size()
 	waiting := 0
 	for i := range l.early {
-		waiting += cap(l.early[i].unseen) * spanOfBytes
+		waiting += cap(l.early[i].Unseen) * spanOfBytes
 	}
 	waiting += cap(l.early) * statusBytes
 	if room < firstStalls || room > mostStalls || waiting != l.queued || l.bytes != logBytes+(room-firstStalls)*stallBytes+waiting {

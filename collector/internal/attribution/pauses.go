@@ -42,13 +42,13 @@ func (p *pauses) note(e *event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := 0
-	for i := range e.stalls {
+	for i := range e.Intervals {
 		if p.fresh(e.pause(i)) {
 			fresh++
 		}
 	}
 	p.makeRoom(fresh)
-	for i := range e.stalls {
+	for i := range e.Intervals {
 		q := e.pause(i)
 		if !p.fresh(q) {
 			continue
@@ -67,10 +67,10 @@ func (p *pauses) note(e *event) {
 
 // pause returns the stop of a stall of a collection.
 func (e *event) pause(i int) pause {
-	v := &e.stalls[i]
-	q := pause{v.Span(), v.End, v.Slack, int64(v.Ref), e.kind}
-	if i < len(e.most) {
-		q.most = e.most[i]
+	v := &e.Intervals[i]
+	q := pause{v.Span(), v.End, v.Slack, int64(v.Ref), e.Kind}
+	if i < len(e.EndMax) {
+		q.most = e.EndMax[i]
 	}
 	return q
 }

@@ -52,7 +52,7 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
 	if h == nil {
 		return nil, nil, nil, nil
 	}
-	if isProbe(e.source) && r.speaksForHost(&e.of) {
+	if isProbe(e.Origin) && r.speaksForHost(&e.of) {
 		l, c := r.probe(h, e)
 		return h, nil, l, c
 	}
@@ -63,15 +63,15 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
 	p.clocks.heard = r.clock
 	h.processes.MoveToFront(p.place)
 	p.heard = r.clock
-	if p.runtime[e.source] == nil {
+	if p.runtime[e.Origin] == nil {
 		if r.room(logBytes, h, p) {
-			p.runtime[e.source] = newSourceLog(e.source, &r.memory)
+			p.runtime[e.Origin] = newSourceLog(e.Origin, &r.memory)
 			r.changed(p) // with otelgc in it, it goes by no other names
 		} else if p.runtime == (logs{}) {
 			r.forget(p) // it would be known, and nothing of it
 		}
 	}
-	return h, p, p.runtime[e.source], &p.clocks
+	return h, p, p.runtime[e.Origin], &p.clocks
 }
 
 func (r *registry) host(boot string) *host {
@@ -102,7 +102,7 @@ func (r *registry) host(boot string) *host {
 // process returns the process of an event: all events of one come with the same
 // resource, so it is the one of that very identity, or a new one.
 func (r *registry) process(h *host, e *event) *process {
-	if e.source == stall.TargetWatch {
+	if e.Origin == stall.TargetWatch {
 		return r.target(h, e)
 	}
 	if e.of.number == 0 {
@@ -134,12 +134,12 @@ func (r *registry) process(h *host, e *event) *process {
 
 // target returns what is known of what the machine does to one process.
 func (r *registry) target(h *host, e *event) *process {
-	n := e.target
+	n := e.TargetPID
 	if n == 0 {
 		return nil
 	}
 	p := h.targets[n]
-	if p != nil && p.born != 0 && e.born != 0 && p.born != e.born {
+	if p != nil && p.born != 0 && e.TargetCreated != 0 && p.born != e.TargetCreated {
 		if !p.silent() {
 			r.lost.events[errConflict.Error()]++ // and it would still be there
 		}
@@ -152,8 +152,8 @@ func (r *registry) target(h *host, e *event) *process {
 		}
 		h.targets[n] = p
 	}
-	if e.born != 0 && p.born != e.born {
-		p.born = e.born
+	if e.TargetCreated != 0 && p.born != e.TargetCreated {
+		p.born = e.TargetCreated
 		r.changed(p)
 	}
 	return p
@@ -212,16 +212,16 @@ func newHost(boot string) *host {
 
 // testimony is what a sender said last of the wall clock of its host.
 type testimony struct {
-	relation
+	stall.WallOffset
 	by *clocks
 }
 
 // disagrees takes in what a sender says of the wall clock. It reports whether another
 // sender told a different clock last: this is counted, and changes no answer.
-func (h *host) disagrees(by *clocks, s relation) bool {
+func (h *host) disagrees(by *clocks, s stall.WallOffset) bool {
 	before := h.last
 	h.last = testimony{s, by}
-	return before.by != nil && before.by != by && s.differs(before.relation)
+	return before.by != nil && before.by != by && clocksDiffer(s, before.WallOffset)
 }
 
 // logs holds the sources of a process.
@@ -318,7 +318,7 @@ func isProbe(s stall.Origin) bool {
 // room for it.
 func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
 	for _, p := range h.probes {
-		if p.Origin() == e.source && p.id == e.of {
+		if p.Origin() == e.Origin && p.id == e.of {
 			p.clocks.heard = r.clock
 			return p.sourceLog, p.clocks
 		}
@@ -326,9 +326,9 @@ func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
 	if !r.room(probeBytes+e.of.weight()+logBytes, h, nil) {
 		return nil, nil
 	}
-	p := probe{e.of, newSourceLog(e.source, &r.memory), &clocks{heard: r.clock}}
+	p := probe{e.of, newSourceLog(e.Origin, &r.memory), &clocks{heard: r.clock}}
 	r.unname(h)
-	h.probes = append(r.spare(h, e.source), p)
+	h.probes = append(r.spare(h, e.Origin), p)
 	r.name(h)
 	return p.sourceLog, p.clocks
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,7 +16,7 @@ const (
 	firstStalls = 8
 	mostStalls  = 1024
 	keptUnseen  = 64
-	// keptEarly bounds the statuses that came before one that is missing.
+	// keptEarly bounds the semconv.Statuses that came before one that is missing.
 	keptEarly = 32
 )
 
@@ -24,13 +25,13 @@ const (
 type sourceLog struct {
 	*stall.Log
 	memory *memory
-	bytes  int           // that the account has for it
-	told   stall.Instant // end of the last status of those that follow each other
-	heard  stall.Instant // of the latest status
-	early  []status      // that came before one that is missing, by since
-	queued int           // of bytes, for them
-	offset time.Duration // of the wall clock, by the last status
-	steady int           // statuses in a row that told about the same
+	bytes  int              // that the account has for it
+	told   stall.Instant    // end of the last status of those that follow each other
+	heard  stall.Instant    // of the latest status
+	early  []semconv.Status // that came before one that is missing, by since
+	queued int              // of bytes, for them
+	offset time.Duration    // of the wall clock, by the last status
+	steady int              // statuses in a row that told about the same
 }
 
 // newSourceLog makes a log for which there is room.
@@ -94,19 +95,20 @@ func (l *sourceLog) giveBack() {
 // came before it wait until it comes, or until so much time has passed that it
 // will not. Then what it was about is unseen. It reports false for a status that begins
 // in the midst of one that was told: another sender must have told that.
-func (l *sourceLog) learn(s *status, patience stall.Instant) bool {
-	l.heard = max(l.heard, s.at)
+func (l *sourceLog) learn(s *semconv.Status, patience stall.Instant) bool {
+	l.heard = max(l.heard, s.At)
 	if len(l.early) == 0 && l.follows(s) {
-		one := l.told == 0 || s.since == l.told || s.at <= l.told
+		one := l.told == 0 || s.Since == l.told || s.At <= l.told
 		l.follow(s)
 		l.giveBack()
 		return one
 	}
-	at, again := slices.BinarySearchFunc(l.early, s, func(e status, s *status) int {
-		return cmp.Or(cmp.Compare(e.since, s.since), cmp.Compare(e.at, s.at))
+	at, again := slices.BinarySearchFunc(l.early, s, func(e semconv.Status, s *semconv.Status) int {
+		return cmp.Or(cmp.Compare(e.Since, s.Since), cmp.Compare(e.At, s.At))
 	})
 	if !again {
 		l.early = slices.Insert(l.early, at, *s)
+		l.early[at].Cgroups = nil // those were taken at once
 	}
 	for l.settle(patience); !l.queue(); {
 		l.settle(0)
@@ -114,17 +116,17 @@ func (l *sourceLog) learn(s *status, patience stall.Instant) bool {
 	return true
 }
 
-// settle takes in the statuses that wait, up to the first that has to wait on.
+// settle takes in the semconv.Statuses that wait, up to the first that has to wait on.
 func (l *sourceLog) settle(patience stall.Instant) {
 	n := 0
 	for ; n < len(l.early); n++ {
 		e := &l.early[n]
 		follows := l.follows(e)
-		if !follows && l.heard-e.since < patience && len(l.early)-n <= keptEarly {
+		if !follows && l.heard-e.Since < patience && len(l.early)-n <= keptEarly {
 			break
 		}
 		if !follows {
-			l.MarkUnseen(stall.Span{Start: l.Watermark(), End: e.since})
+			l.MarkUnseen(stall.Span{Start: l.Watermark(), End: e.Since})
 		}
 		l.follow(e)
 	}
@@ -138,7 +140,7 @@ func (l *sourceLog) queue() bool {
 		l.early = nil
 	}
 	for i := range l.early {
-		need += cap(l.early[i].unseen) * spanOfBytes
+		need += cap(l.early[i].Unseen) * spanOfBytes
 	}
 	need += cap(l.early) * statusBytes
 	if more := need - l.queued; more <= 0 {
@@ -152,15 +154,15 @@ func (l *sourceLog) queue() bool {
 }
 
 // follows reports whether no status before s is missing, as far as one can tell.
-func (l *sourceLog) follows(s *status) bool { return l.told == 0 || s.since <= l.told }
+func (l *sourceLog) follows(s *semconv.Status) bool { return l.told == 0 || s.Since <= l.told }
 
 // follow takes in the next status. A source that is heard for the first time has
 // seen nothing before its watermark, and a status can say nothing of what comes
 // after it.
-func (l *sourceLog) follow(s *status) {
-	for _, u := range s.unseen {
-		l.MarkUnseen(stall.Span{Start: u.Start, End: min(u.End, s.at)})
+func (l *sourceLog) follow(s *semconv.Status) {
+	for _, u := range s.Unseen {
+		l.MarkUnseen(stall.Span{Start: u.Start, End: min(u.End, s.At)})
 	}
-	l.Advance(s.watermark)
-	l.told = max(l.told, s.at)
+	l.Advance(s.Watermark)
+	l.told = max(l.told, s.At)
 }

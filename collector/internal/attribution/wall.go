@@ -39,14 +39,6 @@ type run struct {
 	apart    time.Duration // how far others of the same time were from it
 }
 
-// relation is what one status says of the wall clock.
-type relation struct {
-	at          stall.Instant
-	offset, err time.Duration
-}
-
-func (s *status) relation() relation { return relation{s.at, s.offset, s.wallError} }
-
 // instant returns the instant at which the wall clock showed ns.
 func (r *run) instant(ns int64) stall.Instant { return stall.Instant(ns - int64(r.offset)) }
 
@@ -62,23 +54,23 @@ func (r *run) step(o *run) time.Duration {
 }
 
 // agrees reports whether a relation may be of r.
-func (r *run) agrees(s relation) bool {
-	return r.apart == 0 && (s.offset-r.offset).Abs() <= r.err+s.err
+func (r *run) agrees(s stall.WallOffset) bool {
+	return r.apart == 0 && (s.Offset-r.offset).Abs() <= r.err+s.Error
 }
 
 // learn returns w with what a status says. It reports false if that cannot be said of
 // the same clock: at one time it was told to show two others.
-func (w *wall) learn(s relation) (_ *wall, ok bool) {
+func (w *wall) learn(s stall.WallOffset) (_ *wall, ok bool) {
 	at := 0 // of the first run that begins after s
-	for at < w.n && w.runs[at].from <= s.at {
+	for at < w.n && w.runs[at].from <= s.At {
 		at++
 	}
-	if at > 0 && s.at <= w.runs[at-1].to {
+	if at > 0 && s.At <= w.runs[at-1].to {
 		return w.within(at-1, s)
 	}
 	switch {
 	case at > 0 && w.runs[at-1].agrees(s):
-		if at == w.n && s.at < w.runs[at-1].to+between && s.err >= w.runs[at-1].err {
+		if at == w.n && s.At < w.runs[at-1].to+between && s.Error >= w.runs[at-1].err {
 			return w, true
 		}
 		return w.extended(at-1, s), true
@@ -89,12 +81,12 @@ func (w *wall) learn(s relation) (_ *wall, ok bool) {
 	if more.n == mostRuns {
 		more.merge()
 		at = max(0, at-1)
-		if at == 0 && s.at < more.runs[0].to {
+		if at == 0 && s.At < more.runs[0].to {
 			return w, true // it is older than what is known
 		}
 	}
 	copy(more.runs[at+1:], more.runs[at:more.n])
-	more.runs[at] = run{s.at, s.at, s.offset, s.err, 0}
+	more.runs[at] = run{s.At, s.At, s.Offset, s.Error, 0}
 	more.n++
 	return &more, !more.flips(at)
 }
@@ -110,10 +102,10 @@ func (w *wall) flips(at int) bool {
 }
 
 // within takes in a status of a time in the midst of a run.
-func (w *wall) within(i int, s relation) (*wall, bool) {
+func (w *wall) within(i int, s stall.WallOffset) (*wall, bool) {
 	r := &w.runs[i]
-	d := (s.offset - r.offset).Abs()
-	if d <= max(r.err+s.err, r.apart) {
+	d := (s.Offset - r.offset).Abs()
+	if d <= max(r.err+s.Error, r.apart) {
 		return w, true
 	}
 	more := *w
@@ -121,12 +113,12 @@ func (w *wall) within(i int, s relation) (*wall, bool) {
 	return &more, false
 }
 
-func (w *wall) extended(i int, s relation) *wall {
+func (w *wall) extended(i int, s stall.WallOffset) *wall {
 	more := *w
 	r := &more.runs[i]
-	r.from, r.to = min(r.from, s.at), max(r.to, s.at)
-	if s.err < r.err {
-		r.offset, r.err = s.offset, s.err
+	r.from, r.to = min(r.from, s.At), max(r.to, s.At)
+	if s.Error < r.err {
+		r.offset, r.err = s.Offset, s.Error
 	}
 	return &more
 }
@@ -238,8 +230,8 @@ func (w *wall) covers(t stall.Instant) bool {
 	return w.runs[0].from-silentAfter <= t && t <= w.latest().to+silentAfter
 }
 
-// differs reports whether two relations cannot be of one clock, as far as it runs away
+// clocksDiffer reports whether two relations cannot be of one clock, as far as it runs away
 // in the time between them.
-func (s relation) differs(o relation) bool {
-	return (s.offset - o.offset).Abs() > s.err+o.err+time.Duration(max(s.at-o.at, o.at-s.at)/drift)
+func clocksDiffer(s, o stall.WallOffset) bool {
+	return (s.Offset - o.Offset).Abs() > s.Error+o.Error+time.Duration(max(s.At-o.At, o.At-s.At)/drift)
 }
