@@ -24,10 +24,15 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 	}
 	defer i.consuming.Done()
 	slow := i.teller()
-	b := i.attributor.HoldBatch(td, sink, dueFor(ctx, time.Now(), i.attributor.Wait()))
-	for gone := ctx.Done(); ; {
+	left := td.ResourceSpans().Len()
+	ready := make(chan *attribution.Parcel, left)
+	sink.Waits, sink.Take = ctx, func(p *attribution.Parcel) { ready <- p }
+	i.attributor.Hold(td, sink, time.Now())
+	for gone := ctx.Done(); left > 0; {
+		var parcels []*attribution.Parcel
 		select {
-		case <-b.More():
+		case p := <-ready:
+			parcels = append(parcels, p)
 		case <-gone:
 		}
 		if gone != nil && ctx.Err() != nil {
@@ -35,30 +40,38 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 			// may come twice, rather than not at all.
 			gone = nil
 			i.telemetry.abandoned()
-			b.Hurry()
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.attributor.Wait())
 			defer cancel()
 			ctx = detached
 		}
-		p, all := b.Take()
-		err = better(err, i.handOn(ctx, p, slow))
-		if all {
-			return err
+		for range len(ready) {
+			parcels = append(parcels, <-ready)
 		}
+		left -= len(parcels)
+		err = better(err, i.handOn(ctx, parcels, slow))
 	}
+	return err
 }
 
-// handOn hands on a parcel, and tells of its slow spans once they were taken.
-func (i *instance) handOn(ctx context.Context, p *attribution.Parcel, slow *instance) (err error) {
-	if p.Spans.ResourceSpans().Len() > 0 {
-		err = i.out.traces.ConsumeTraces(ctx, p.Spans)
+// handOn hands on the spans of parcels, and tells of the slow ones once they were
+// taken.
+func (i *instance) handOn(ctx context.Context, parcels []*attribution.Parcel, slow *instance) (err error) {
+	if len(parcels) == 0 {
+		return nil
 	}
-	if err != nil {
+	spans, told := ptrace.NewTraces(), plog.NewLogs()
+	for _, p := range parcels {
+		p.Spans.ResourceSpans().MoveAndAppendTo(spans.ResourceSpans())
+		p.Slow.ResourceLogs().MoveAndAppendTo(told.ResourceLogs())
+	}
+	if err = i.out.traces.ConsumeTraces(ctx, spans); err != nil {
 		i.telemetry.refused("spans")
-	} else if slow != nil && p.Slow.LogRecordCount() > 0 {
-		slow.tellNow(ctx, p.Slow)
+	} else if slow != nil && told.LogRecordCount() > 0 {
+		slow.tellNow(ctx, told)
 	}
-	p.Done(err == nil)
+	for _, p := range parcels {
+		p.Done(err == nil)
+	}
 	return err
 }
 
@@ -69,16 +82,6 @@ func better(a, b error) error {
 		return b
 	}
 	return a
-}
-
-// dueFor returns until when spans may be held: for wait, and for four fifths of
-// the time that their sender gives. The last fifth is for handing them on: a
-// sender that gave up would send them again, for ever.
-func dueFor(ctx context.Context, now time.Time, wait time.Duration) time.Time {
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, deadline.Sub(now)/5*4)
-	}
-	return now.Add(wait)
 }
 
 // send hands something on to whoever stands behind i, unless that is about to stop.

@@ -128,8 +128,9 @@ func (s *state) enter(i *instance) (sink attribution.Sink, mine bool, err error)
 	}
 	i.consuming.Add(1)
 	if i.out.traces != nil {
-		sink.Traces = func(td ptrace.Traces) {
-			s.complain("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, td) }))
+		sink.Take = func(p *attribution.Parcel) {
+			s.complain("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, p.Spans) }))
+			p.Done(true)
 		}
 	}
 	for _, o := range s.instances {

@@ -71,7 +71,7 @@ func (w *writer) conclude(win *window, o *outcome) {
 	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
 		w.tell(win, o)
 	}
-	if !w.h.written() {
+	if w.h.sink.Take == nil {
 		return
 	}
 	m := win.span.Attributes()

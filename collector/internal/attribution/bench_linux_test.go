@@ -63,7 +63,7 @@ func BenchmarkAttributor(b *testing.B) {
 	n, used := 0, cpuTime(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		n += pass(a, spans, Sink{Count: true, Traces: func(ptrace.Traces) {}})
+		n += pass(a, spans, Sink{Count: true, Take: ended})
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "spans/s")
 	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
@@ -85,7 +85,7 @@ func BenchmarkCarried(b *testing.B) {
 	n, used := 0, cpuTime(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		n += pass(a, spans, Sink{Count: true, Traces: func(ptrace.Traces) {}})
+		n += pass(a, spans, Sink{Count: true, Take: ended})
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "spans/s")
 	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
@@ -106,7 +106,7 @@ func BenchmarkLearn(b *testing.B) {
 				for range 16 {
 					td := ptrace.NewTraces()
 					spans.CopyTo(td)
-					a.Hold(td, Sink{Count: true, Traces: func(ptrace.Traces) {}}, time.Time{})
+					a.Hold(td, Sink{Count: true, Take: ended}, time.Time{})
 				}
 				a.Tick(time.Unix(1<<40, 0))
 			}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/ptrace"
-
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -67,7 +65,7 @@ func TestLearnBesideJoins(t *testing.T) {
 	a, s := New(Config{}), newSender()
 	taking, taken := make(chan struct{}), make(chan struct{})
 	a.Learn(s.status(stall.GCWatch, 101*sec))
-	a.Hold(s.span(100*sec, 100*sec+10*ms), Sink{Traces: func(ptrace.Traces) { close(taking); <-taken }}, start)
+	a.Hold(s.span(100*sec, 100*sec+10*ms), Sink{Take: func(p *Parcel) { close(taking); <-taken; p.Done(true) }}, start)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -90,7 +88,7 @@ func TestFlushWaits(t *testing.T) {
 	taking, taken := make(chan struct{}), make(chan struct{})
 	handed := false
 	a.Learn(s.status(stall.GCWatch, 101*sec))
-	a.Hold(s.span(100*sec, 100*sec+10*ms), Sink{Traces: func(ptrace.Traces) { close(taking); <-taken; handed = true }}, start)
+	a.Hold(s.span(100*sec, 100*sec+10*ms), Sink{Take: func(p *Parcel) { close(taking); <-taken; handed = true; p.Done(true) }}, start)
 	go a.Tick(start)
 	<-taking
 	time.AfterFunc(10*time.Millisecond, func() { close(taken) })

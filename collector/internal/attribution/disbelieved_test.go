@@ -121,7 +121,7 @@ func TestCountersStay(t *testing.T) {
 		for range 4000 {
 			more.add(&week)
 		}
-		a.sums.add(serviceName{name: "shop"}, &more)
+		a.sums.add(serviceName{name: "shop"}, more.move())
 		md, _ := summed(a, start, start.Add(time.Second))
 		metrics := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
 		if n := metrics.Len(); n != 3 {

@@ -124,6 +124,9 @@ func (s *sender) span(start, end int64) ptrace.Traces {
 	return td
 }
 
+// ended is a sink that takes everything.
+func ended(p *Parcel) { p.Done(true) }
+
 // catcher is a sink that keeps what it is given.
 type catcher struct {
 	mu    sync.Mutex
@@ -133,10 +136,11 @@ type catcher struct {
 
 func (c *catcher) sink() Sink {
 	return Sink{
-		Traces: func(td ptrace.Traces) {
+		Take: func(p *Parcel) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			for _, rs := range td.ResourceSpans().All() {
+			defer p.Done(true)
+			for _, rs := range p.Spans.ResourceSpans().All() {
 				for _, ss := range rs.ScopeSpans().All() {
 					for _, s := range ss.Spans().All() {
 						c.spans = append(c.spans, s)

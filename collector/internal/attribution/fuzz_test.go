@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -90,13 +91,15 @@ func FuzzAttributor(f *testing.F) {
 		same := ptrace.NewTraces()
 		td.CopyTo(same)
 		markCarried(td)
-		b := a.HoldBatch(same, c.sink(), start)
+		ready := make(chan *Parcel, same.ResourceSpans().Len())
+		a.Hold(same, c.sink().waits(context.Background(), ready), start.Add(-a.Wait()))
 		a.Tick(start)
-		p, all := b.Take()
-		if got := p.Spans.SpanCount(); got != want || !all {
-			t.Fatalf("%d spans went in, %d came back, all: %v", want, got, all)
+		if len(ready) != cap(ready) {
+			t.Fatalf("%d of %d parcels came back", len(ready), cap(ready))
 		}
-		p.Done(true)
+		if got, _ := end(ready); got != want {
+			t.Fatalf("%d spans went in, %d came back", want, got)
+		}
 		a.Hold(td, c.sink(), start)
 		untouched := len(c.spans) // they found no room
 		a.Tick(start.Add(time.Second))

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -10,29 +11,64 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // Sink says what becomes of spans. The fields that are nil or false want nothing.
 type Sink struct {
-	// Traces gets each span once, with its attributes, at the latest after
-	// Wait; the data is then the sink's. It is called without a lock, by
-	// several goroutines at once.
-	Traces func(ptrace.Traces)
-	// Slow gets one event for each span of Config.SlowSpan or longer.
+	// Take gets the spans of each resource once, with their attributes, and ends
+	// the parcel with Done. It is called without a lock, by several goroutines at once.
+	Take func(*Parcel)
+	// Slow gets one event for each span of Config.SlowSpan or longer, unless it
+	// comes with the parcel.
 	Slow func(plog.Logs)
 	// Count adds the server and consumer spans to the sums.
 	Count bool
+	// Waits is the context of a sender that waits for the result. Its spans are held
+	// no longer than it leaves time to hand them on, and are due once it is done.
+	Waits context.Context
 }
+
+// Parcel is the spans of one resource, on their way to the next component. They
+// count as held until Done.
+type Parcel struct {
+	Spans ptrace.Traces
+	// Slow has the events of slow spans of a sender that waits, for when its spans were
+	// taken. Those that find no room go to the Sink at once.
+	Slow plog.Logs
+
+	a        *Attributor
+	n, bytes int // of the account
+	service  serviceName
+	requests []cell
+}
+
+// Done ends a parcel. Its requests count only if it was taken: one that was not
+// will come again.
+func (p *Parcel) Done(taken bool) {
+	if taken {
+		p.a.sums.add(p.service, p.requests)
+	}
+	p.a.account.handOn(p.n, p.bytes)
+	p.n, p.bytes, p.requests = 0, 0, nil
+}
+
+// What is held for a sender that waits beside its spans.
+const (
+	waiterBytes = 16 << 10 // of its request
+	slowBytes   = 4 << 10  // of an event of a slow span, without its resource
+	cellBytes   = int(unsafe.Sizeof(cell{}))
+	mostCells   = len(semconv.Sums{}) * len(semconv.Sums{}[0])
+)
 
 // held are the spans of one resource.
 type held struct {
 	spans ptrace.ResourceSpans
-	whole ptrace.Traces // that has them and nothing else, if they are of no batch
-	batch *Batch        // that they are of, nil if they leave by the sink
+	whole ptrace.Traces // that has them and nothing else
 	id    identity
 	n     int
-	bytes int
+	bytes int // less than none if they lie too deep to be measured
 	due   time.Time
 	begin int64 // of the first span, Unix ns; 0 if it is not known
 	end   int64 // of the last
@@ -52,43 +88,48 @@ type queue struct {
 	waiting []*held
 }
 
-// Hold takes spans in. They go to the sink when every source of their host has
-// passed them. With a Sink that wants traces, td must be the caller's own to
-// give away; otherwise it is only read, and must not be changed any more.
+// Hold takes spans in. The sink gets those of each resource when every source of
+// their host has passed them, after Wait at the latest, and at once if there is no room
+// for them. With a Sink that takes spans, td must be the caller's own to give away;
+// otherwise it is only read, and must not be changed any more.
 func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
-	var past ptrace.Traces
-	full := false
+	due, waiter := dueFor(sink.Waits, now, a.config.Wait), waiterBytes
 	for _, rs := range td.ResourceSpans().All() {
-		h := newHeld(rs, sink, now.Add(a.config.Wait))
-		if h.bytes >= 0 && a.account.hold(h.n, h.bytes) {
+		h := newHeld(rs, sink, due)
+		if sink.Waits != nil && h.bytes >= 0 {
+			h.bytes += waiter + min(h.n, mostCells)*cellBytes
+		}
+		room := h.bytes >= 0 && a.account.hold(h.n, h.bytes)
+		if sink.Take != nil {
 			h.whole = ptrace.NewTraces()
-			if h.spans = h.whole.ResourceSpans().AppendEmpty(); sink.Traces != nil {
-				rs.MoveTo(h.spans)
-			} else {
-				rs.CopyTo(h.spans)
-			}
+			h.spans = h.whole.ResourceSpans().AppendEmpty()
+			rs.MoveTo(h.spans)
+		} else if h.spans = rs; room {
+			h.spans = ptrace.NewResourceSpans()
+			rs.CopyTo(h.spans)
+		}
+		if room {
+			waiter = 0
 			a.held.put(h)
-			continue
+		} else {
+			a.overLimit(h)
 		}
-		a.sums.add(serviceOf(rs.Resource().Attributes()), a.overLimit(h, rs))
-		if sink.Traces == nil {
-			continue
-		}
-		if !full {
-			past, full = ptrace.NewTraces(), true
-		}
-		rs.MoveTo(past.ResourceSpans().AppendEmpty())
-	}
-	if full {
-		sink.Traces(past)
 	}
 }
 
-// written reports whether somebody gets the spans with their attributes.
-func (h *held) written() bool { return h.batch != nil || h.sink.Traces != nil }
+// dueFor returns until when spans may be held: for wait, and for four fifths of
+// the time that a sender leaves that waits. The last fifth is for handing them on: a
+// sender that gave up would send them again, for ever.
+func dueFor(sender context.Context, now time.Time, wait time.Duration) time.Time {
+	if sender != nil {
+		if deadline, ok := sender.Deadline(); ok {
+			wait = min(wait, deadline.Sub(now)/5*4)
+		}
+	}
+	return now.Add(wait)
+}
 
-// newHeld returns what is to be known of spans, without them. Spans that lie too
-// deep to be measured take less than no bytes.
+// newHeld returns what is to be known of spans, without them.
 func newHeld(rs ptrace.ResourceSpans, sink Sink, due time.Time) *held {
 	h := &held{id: identifySpans(rs), due: due, sink: sink}
 	for _, ss := range rs.ScopeSpans().All() {
@@ -122,153 +163,6 @@ func (q *queue) all() []*held {
 	all := q.waiting
 	q.waiting = nil
 	return all
-}
-
-// Batch is spans that came in together, for a caller who waits for them and hands
-// them on: see [Attributor.HoldBatch].
-type Batch struct {
-	a       *Attributor
-	more    chan struct{}
-	hurried atomic.Bool
-
-	mu     sync.Mutex
-	left   int // resources that are still held
-	parcel *Parcel
-}
-
-// Parcel is what leaves together of a batch. It is to be handed on, and then ended
-// with Done.
-type Parcel struct {
-	Spans ptrace.Traces
-	// Slow has an event for each span of Config.SlowSpan or longer, for when the
-	// spans were taken. Those that find no room go to the Sink at once.
-	Slow plog.Logs
-
-	a        *Attributor
-	n, bytes int // of the account
-	sums     map[serviceName]*serviceSums
-}
-
-// What a batch takes beside its spans: who waits for it, what is told of them, and
-// the sums of one service.
-const (
-	waiterBytes = 16 << 10
-	slowBytes   = 4 << 10 // of an event of a slow span, without its resource
-	sumsBytes   = int(unsafe.Sizeof(serviceSums{}))
-)
-
-// HoldBatch holds spans as Hold does, but all or none of them, at the latest until
-// due or the first Tick after that, and gives them back: the caller takes parcels
-// until it has all. Spans that find no room are the first parcel, as they came,
-// counted. The spans must be the caller's own to give away.
-func (a *Attributor) HoldBatch(td ptrace.Traces, sink Sink, due time.Time) *Batch {
-	sink.Traces = nil // they go back
-	b := &Batch{a: a, more: make(chan struct{}, 1)}
-	b.parcel = b.newParcel()
-	parts := make([]*held, 0, td.ResourceSpans().Len())
-	n, bytes, deep := 0, waiterBytes, false
-	for _, rs := range td.ResourceSpans().All() {
-		h := newHeld(rs, sink, due)
-		h.spans, h.batch = rs, b
-		parts = append(parts, h)
-		n += h.n
-		bytes += h.bytes
-		deep = deep || h.bytes < 0
-	}
-	if len(parts) == 0 || deep || !a.account.hold(n, bytes) {
-		for _, h := range parts {
-			b.parcel.count(serviceOf(h.spans.Resource().Attributes()), a.overLimit(h, h.spans))
-		}
-		b.parcel.Spans = td
-		b.more <- struct{}{}
-		return b
-	}
-	b.left = len(parts)
-	a.held.put(parts...)
-	return b
-}
-
-func (b *Batch) newParcel() *Parcel {
-	return &Parcel{Spans: ptrace.NewTraces(), Slow: plog.NewLogs(), a: b.a, sums: make(map[serviceName]*serviceSums)}
-}
-
-// More yields when there is something to take.
-func (b *Batch) More() <-chan struct{} { return b.more }
-
-// Take returns what is ready by now, which may be nothing, and whether that was
-// the rest.
-func (b *Batch) Take() (p *Parcel, all bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, b.parcel = b.parcel, b.newParcel()
-	return p, b.left == 0
-}
-
-// Hurry makes all of the batch ready by the next Tick, with what is known.
-func (b *Batch) Hurry() { b.hurried.Store(true) }
-
-// joined puts the spans of h into the parcel, what there is to tell of them, and
-// their sums, which it clears.
-func (b *Batch) joined(h *held, more *serviceSums, told plog.Logs) {
-	toldBytes := told.LogRecordCount() * slowBytes
-	for _, rl := range told.ResourceLogs().All() {
-		toldBytes += resourceBytes(rl.Resource())
-	}
-	room := toldBytes == 0 || b.a.account.hold(0, toldBytes)
-	if !room && h.sink.Slow != nil {
-		h.sink.Slow(told)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p := b.parcel
-	if room {
-		p.bytes += toldBytes
-		told.ResourceLogs().MoveAndAppendTo(p.Slow.ResourceLogs())
-	}
-	p.count(serviceOf(h.spans.Resource().Attributes()), more)
-	h.spans.MoveTo(p.Spans.ResourceSpans().AppendEmpty())
-	p.n += h.n
-	p.bytes += h.bytes
-	if b.left--; b.left == 0 {
-		p.bytes += waiterBytes
-	}
-	select {
-	case b.more <- struct{}{}:
-	default: // it was said before, and nobody has come yet
-	}
-}
-
-// count keeps the sums of spans of one service; for want of room with those of
-// others.
-func (p *Parcel) count(name serviceName, more *serviceSums) {
-	if more.none() {
-		return
-	}
-	if p.sums[name] == nil {
-		if p.a.account.hold(0, sumsBytes) {
-			p.bytes += sumsBytes
-		} else {
-			name = otherServices
-		}
-	}
-	t := p.sums[name]
-	if t == nil {
-		t = new(serviceSums)
-		p.sums[name] = t
-	}
-	t.take(more)
-}
-
-// Done ends a parcel. Its requests count only if it was taken: one that was not
-// will come again.
-func (p *Parcel) Done(taken bool) {
-	for name, t := range p.sums {
-		if taken {
-			p.a.sums.add(name, t)
-		}
-	}
-	p.a.account.handOn(p.n, p.bytes)
-	p.n, p.bytes, p.sums = 0, 0, nil
 }
 
 // looks is how many spans' resources are looked up at a time, so that no event
@@ -323,7 +217,7 @@ func (a *Attributor) ready(now time.Time, all bool) (ready []*held) {
 
 // overdue reports whether nobody waits any longer.
 func (h *held) overdue(now time.Time) bool {
-	return !now.Before(h.due) || h.batch != nil && h.batch.hurried.Load()
+	return !now.Before(h.due) || h.sink.Waits != nil && h.sink.Waits.Err() != nil
 }
 
 // settled reports whether nothing more is to come about h.
@@ -351,40 +245,51 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 		a.lost.timedOut.Add(uint64(h.n))
 	}
 	told := a.attribute(j, h, &v)
-	if h.batch != nil {
-		h.batch.joined(h, &j.sums, told) // who waits for it hands on
-		return
+	a.deliver(h, h.n, h.bytes, &j.sums, told)
+}
+
+// deliver hands on the spans of h, and what there is to tell of them.
+func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, told plog.Logs) {
+	p := &Parcel{Spans: h.whole, Slow: plog.NewLogs(), a: a, n: n, bytes: bytes, service: serviceOf(h.spans.Resource().Attributes()), requests: requests.move()}
+	if h.sink.Waits != nil {
+		more := told.LogRecordCount() * slowBytes
+		for _, rl := range told.ResourceLogs().All() {
+			more += resourceBytes(rl.Resource())
+		}
+		if a.account.hold(0, more) {
+			p.bytes += more
+			p.Slow, told = told, p.Slow
+		}
 	}
-	if h.sink.Traces != nil {
-		h.sink.Traces(h.whole)
+	if h.sink.Take != nil {
+		h.sink.Take(p)
+	} else {
+		p.Done(true)
 	}
 	if h.sink.Slow != nil && told.LogRecordCount() > 0 {
 		h.sink.Slow(told)
 	}
-	a.account.handOn(h.n, h.bytes)
 }
 
-// overLimit counts spans that found no room, and returns the sums of the requests
-// among them: they took place, and nobody will say what stalled them. What they
-// brought from their own process is known all the same.
-func (a *Attributor) overLimit(h *held, rs ptrace.ResourceSpans) *serviceSums {
+// overLimit hands on spans that found no room, and counts them. Nobody will say what
+// stalled them; what they brought from their own process is known all the same.
+func (a *Attributor) overLimit(h *held) {
 	a.lost.overLimit.Add(uint64(h.n))
 	w := writer{a: a, j: new(joiner), h: h}
-	if !h.sink.Count {
-		return &w.j.sums
-	}
-	if a.config.Count == CountAttached {
-		a.mu.Lock()
-		a.known.lookAnew(h)
-		w.inside = a.known.view(&h.found).inside
-		a.mu.Unlock()
-	}
-	for _, ss := range rs.ScopeSpans().All() {
-		for _, s := range ss.Spans().All() {
-			w.count(s, w.unseen(s))
+	if h.sink.Count {
+		if a.config.Count == CountAttached {
+			a.mu.Lock()
+			a.known.lookAnew(h)
+			w.inside = a.known.view(&h.found).inside
+			a.mu.Unlock()
+		}
+		for _, ss := range h.spans.ScopeSpans().All() {
+			for _, s := range ss.Spans().All() {
+				w.count(s, w.unseen(s))
+			}
 		}
 	}
-	return &w.j.sums
+	a.deliver(h, 0, 0, &w.j.sums, plog.NewLogs())
 }
 
 // unseen returns what becomes of a span of which nothing is known from here.

@@ -51,9 +51,6 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	} else {
 		w.joined(v)
 	}
-	if h.batch == nil {
-		a.sums.add(serviceOf(resource), &j.sums)
-	}
 	return told
 }
 

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/ptrace"
-
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -18,7 +16,7 @@ func waiting() (*Attributor, *fleet) {
 	f.tell(a, 10*time.Second)
 	for _, s := range f.procs {
 		for range each {
-			a.Hold(s.span(f.at, f.at+ms), Sink{Traces: func(ptrace.Traces) {}}, start.Add(time.Hour))
+			a.Hold(s.span(f.at, f.at+ms), Sink{Take: ended}, start.Add(time.Hour))
 		}
 	}
 	return a, f

@@ -109,7 +109,7 @@ func TestMemory(t *testing.T) {
 			before := heap()
 			a := New(Config{MaxBytes: limit, MaxSpans: 1 << 30, MaxProcesses: 1 << 30, MaxHosts: 1 << 30})
 			var n atomic.Int64
-			sink := Sink{Traces: func(td ptrace.Traces) { n.Add(int64(td.SpanCount())) }}
+			sink := Sink{Take: func(p *Parcel) { n.Add(int64(p.Spans.SpanCount())); p.Done(true) }}
 			sent := 0
 			for i := range 3_000 {
 				if _, held := a.Held(); held > limit/2 && i >= 150 {

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -37,20 +38,22 @@ func TestOverTheLimitCounts(t *testing.T) {
 		"attached, otelgc inside":  {CountAttached, stall.GCWatch, as, 0, ""},
 		"attached, of its process": {CountAttached, stall.Dotnet, own, 0, ""},
 	} {
-		for _, batch := range []bool{false, true} {
+		for _, waits := range []bool{false, true} {
 			s, a, c := newSender(), New(Config{MaxSpans: 1, Count: x.count}), new(catcher)
 			a.Learn(s.status(x.source, 99*sec))
 			a.account.maxSpans = 0
 			for range 10 {
 				td := s.span(100*sec, 100*sec+10*ms)
 				x.change(td)
-				if !batch {
+				if !waits {
 					a.Hold(td, c.sink(), start)
 					continue
 				}
-				p, all := a.HoldBatch(td, c.sink(), start).Take()
-				if !all || p.Spans.SpanCount() != 1 {
-					t.Fatalf("%s: %d spans came back at once, all: %v; want 1", name, p.Spans.SpanCount(), all)
+				ready := make(chan *Parcel, 1)
+				a.Hold(td, c.sink().waits(context.Background(), ready), start)
+				p := <-ready
+				if p.Spans.SpanCount() != 1 {
+					t.Fatalf("%s: %d spans came back at once, want 1", name, p.Spans.SpanCount())
 				}
 				before := requested(a)
 				if p.Done(true); x.want > 0 && requested(a) != before+1 {
@@ -59,7 +62,7 @@ func TestOverTheLimitCounts(t *testing.T) {
 			}
 			series := strings.Join(a.series(start.Add(time.Second)), " ")
 			if got := requested(a); got != x.want || !strings.Contains(series, x.series) {
-				t.Errorf("%s, batch %v: %d requests in %s, want %d with %s", name, batch, got, series, x.want, x.series)
+				t.Errorf("%s, waits %v: %d requests in %s, want %d with %s", name, waits, got, series, x.want, x.series)
 			}
 			if got := a.Lost().SpansOverLimit; got != 10 {
 				t.Errorf("%s: %d spans over the limit, want 10", name, got)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -43,7 +44,7 @@ func (s *sums) init(most int, a *account) {
 
 // weight returns what the sums of a service take.
 func (n *serviceName) weight() int {
-	return sumsBytes + serviceBytes + 2*textBytes + len(n.namespace) + len(n.name)
+	return int(unsafe.Sizeof(serviceSums{})) + serviceBytes + 2*textBytes + len(n.namespace) + len(n.name)
 }
 
 // serviceOf returns the service that a resource is of.
@@ -51,21 +52,9 @@ func serviceOf(resource pcommon.Map) serviceName {
 	return serviceName{text(resource, "service.namespace"), text(resource, "service.name")}
 }
 
-// none reports whether nothing was counted.
-func (t *serviceSums) none() bool {
-	for b := range t.Sums {
-		for f := range t.Sums[b] {
-			if !t.Sums[b][f].IsZero() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// add adds the sums of spans of one service, and clears them.
-func (s *sums) add(name serviceName, more *serviceSums) {
-	if more.none() {
+// add adds the sums of spans of one service.
+func (s *sums) add(name serviceName, more []cell) {
+	if len(more) == 0 {
 		return
 	}
 	s.mu.Lock()
@@ -81,19 +70,29 @@ func (s *sums) add(name serviceName, more *serviceSums) {
 		s.order = append(s.order, name)
 	}
 	t.last = s.now
-	t.take(more)
+	for i := range more {
+		c := &more[i]
+		t.Sums[c.bucket][c.fidelity].Add(&c.Sum)
+	}
 }
 
-// take moves the sums of more to t.
-func (t *serviceSums) take(more *serviceSums) {
-	for b := range more.Sums {
-		for f := range more.Sums[b] {
-			if from := &more.Sums[b][f]; !from.IsZero() {
-				t.Sums[b][f].Add(from)
-				*from = semconv.Sum{}
+// cell is the sums of a service in one latency bucket and fidelity.
+type cell struct {
+	bucket, fidelity int
+	semconv.Sum
+}
+
+// move returns what t has, and clears it.
+func (t *serviceSums) move() (cells []cell) {
+	for b := range t.Sums {
+		for f := range t.Sums[b] {
+			if sum := &t.Sums[b][f]; !sum.IsZero() {
+				cells = append(cells, cell{b, f, *sum})
+				*sum = semconv.Sum{}
 			}
 		}
 	}
+	return cells
 }
 
 // add counts one request.

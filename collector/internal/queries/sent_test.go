@@ -98,8 +98,9 @@ func attributed(t *testing.T, dir string, c attribution.Config) map[string]*shar
 	}
 	var mu sync.Mutex
 	var text []byte
-	sink := attribution.Sink{Traces: func(td ptrace.Traces) {
-		line, err := new(ptrace.JSONMarshaler).MarshalTraces(td)
+	sink := attribution.Sink{Take: func(p *attribution.Parcel) {
+		defer p.Done(true)
+		line, err := new(ptrace.JSONMarshaler).MarshalTraces(p.Spans)
 		if err != nil {
 			t.Error(err)
 		}
