@@ -13,8 +13,8 @@ import (
 //	w := m.Begin(ctx)
 //	defer w.End()
 //
-// Begin and End belong on the goroutine that does the work, for its states are
-// what exact fidelity follows. Windows that lie within each other, of one goroutine or
+// Begin belongs on the goroutine that does the work, for its states are what exact
+// fidelity follows. Windows that lie within each other, of one goroutine or
 // of a request and what Begin opens in its handler, are each counted: what stalls both
 // counts twice in otelgc.request.*. Do not copy a Window that has begun: the copy
 // would end as a window of its own. go vet finds copies. The zero Window is over.
@@ -50,19 +50,10 @@ func (m *Monitor) beginMarked(span trace.Span) (w Window) {
 	return
 }
 
-// End closes the window; it counts as one request. A second End does nothing.
+// End closes the window, from any goroutine; it counts as one request. A second End
+// does nothing. A window that is older than the slice of exact tracing in which it
+// ends was not followed.
 func (w *Window) End() {
-	if h := w.w.home; h != nil {
-		w.w.home = nil
-		w.w.end(h, 0)
-		w.w.span = nil
-	}
-}
-
-// EndAnywhere is [Window.End] for who may not be on the goroutine that began the
-// window. A window that is older than the slice of exact tracing has no
-// goroutine then, for nobody marked it.
-func (w *Window) EndAnywhere() {
 	if h := w.w.home; h != nil {
 		w.w.home = nil
 		w.w.endAnywhere(h)

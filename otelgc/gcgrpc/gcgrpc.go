@@ -119,8 +119,6 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		if h.routes {
 			c.window.SetRoute(c.method)
 		}
-	case h.client:
-		c.window.EndAnywhere()
 	default:
 		c.window.End()
 	}
