@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"os"
 	"runtime"
@@ -23,16 +24,13 @@ func facts() map[string]string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		built = proc.Built(info)
 	}
-	if built.Experiment != "" {
-		experiment = built.Experiment
-	}
 	facts := map[string]string{
 		"version":      release,
 		"GOGC":         limit(limits[0].Value, math.MaxUint64),
 		"GOMEMLIMIT":   limit(limits[1].Value, math.MaxInt64),
 		"GOMAXPROCS":   strconv.Itoa(runtime.GOMAXPROCS(0)),
 		"GODEBUG":      godebug(os.Getenv("GODEBUG"), built.Settings["DefaultGODEBUG"]),
-		"GOEXPERIMENT": orNone(experiment),
+		"GOEXPERIMENT": cmp.Or(built.Experiment, experiment, "none"),
 	}
 	if build := built.Build(); build != "" {
 		facts[recording.FactBuild] = build
@@ -53,18 +51,11 @@ func limit(v metrics.Value, none uint64) string {
 
 // godebug joins what the environment says and what the program was built with.
 func godebug(environment, built string) string {
-	switch {
-	case built == "":
-		return orNone(environment)
-	case environment == "":
-		return built + " (built in)"
+	if built == "" {
+		return cmp.Or(environment, "none")
 	}
-	return environment + ", " + built + " (built in)"
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
+	if environment != "" {
+		environment += ", "
 	}
-	return s
+	return environment + built + " (built in)"
 }

@@ -12,6 +12,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,10 @@ type Recorder struct {
 	collection, suspension uint64 // the last of each that was recorded
 	lost                   uint64 // that the monitor kept no longer
 
-	quit, done, read chan struct{}
-	once             sync.Once
-	err              error
+	quit    chan struct{}
+	workers sync.WaitGroup
+	once    sync.Once
+	err     error
 }
 
 // Start begins to record what m sees into a file that must not exist.
@@ -81,7 +83,7 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{monitor: m, clock: clock, since: e.At, file: file, quit: make(chan struct{}), done: make(chan struct{}), read: make(chan struct{})}
+	r := &Recorder{monitor: m, clock: clock, since: e.At, file: file, quit: make(chan struct{})}
 	// What was known before is no part of it; look leaves out what becomes known.
 	if list, _ := m.Collections(0); len(list) > 0 {
 		r.collection = list[len(list)-1].Index
@@ -89,28 +91,18 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	if list, _ := m.Suspensions(0); len(list) > 0 {
 		r.suspension = list[len(list)-1].Index
 	}
-	file.Add(recording.Target{ID: self, PID: os.Getpid(), Name: nameOf(o.Name), Runtime: "go", Facts: facts(), At: clock.Now()})
+	name := cmp.Or(o.Name, os.Getenv("OTEL_SERVICE_NAME"), filepath.Base(os.Args[0]))
+	file.Add(recording.Target{ID: self, PID: os.Getpid(), Name: name, Runtime: "go", Facts: facts(), At: clock.Now()})
 	if err := r.startProbe(o.Probe); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(path))
 	}
-	go func() {
-		defer close(r.read)
-		for g := range r.probe.All() {
+	r.workers.Go(func() {
+		for g := range r.probe.All() { // until it is stopped
 			r.file.Gap(inside, recording.GapOf(g))
 		}
-	}()
-	go r.run()
+	})
+	r.workers.Go(r.run)
 	return r, nil
-}
-
-func nameOf(name string) string {
-	if name == "" {
-		name = os.Getenv("OTEL_SERVICE_NAME")
-	}
-	if name == "" {
-		name = filepath.Base(os.Args[0])
-	}
-	return name
 }
 
 func (r *Recorder) startProbe(mode jitterprobe.Mode) error {
@@ -136,9 +128,8 @@ const flushPatience = 5 * time.Second
 func (r *Recorder) Close() error {
 	r.once.Do(func() {
 		close(r.quit)
-		<-r.done
 		summary := r.probe.Stop()
-		<-r.read
+		r.workers.Wait()
 		at := r.clock.Now() // what is later nobody watched for
 		ctx, cancel := context.WithTimeout(context.Background(), flushPatience)
 		defer cancel()
@@ -148,4 +139,48 @@ func (r *Recorder) Close() error {
 		r.err = r.file.Close()
 	})
 	return r.err
+}
+
+// lookEvery is the time between two looks at the monitor, which keeps 1024
+// collections.
+const lookEvery = time.Second
+
+func (r *Recorder) run() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.quit:
+			return
+		case <-tick.C:
+			r.look(r.probe.Snapshot())
+		}
+	}
+}
+
+// look records what has become known since the last look.
+func (r *Recorder) look(s jitterprobe.Snapshot) {
+	collections, dropped := r.monitor.Collections(r.collection)
+	r.lost += dropped
+	for i := range collections {
+		r.collection = collections[i].Index
+		if end, ok := collections[i].End.Get(); ok && end < r.since {
+			continue
+		}
+		r.file.Add(recording.Collection{Target: self, Collection: collections[i]})
+	}
+	stops, dropped := r.monitor.Suspensions(r.suspension)
+	r.lost += dropped
+	for i := range stops {
+		v := &stops[i]
+		r.suspension = v.Index
+		if v.End < r.since {
+			continue
+		}
+		r.file.Add(recording.Suspension{Target: self, Span: v.Span(), Reason: v.Reason, Caller: v.Caller})
+	}
+	r.file.Add(recording.Status{
+		Source: "probe." + r.probe.Mode().String(), Probe: inside, At: r.clock.Now(), Watermark: s.Watermark,
+		Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped() + r.lost,
+	})
 }
