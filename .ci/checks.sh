@@ -19,8 +19,7 @@ step_map() {
 	for dir in $(git ls-files --cached --others --exclude-standard '*.go' | xargs -n1 dirname | sort -u); do
 		case $dir in
 		*/testdata/* | */stallconnector/internal/*) continue ;;
-		internal/accuracy/*/oracle) ;;
-		internal/accuracy/*) dir=internal/accuracy ;;
+		bench/*) dir=bench ;;
 		collector/internal/e2e/*) dir=collector/internal/e2e ;;
 		collector/internal/queries/*) dir=collector/internal/queries ;;
 		examples/*) dir=examples ;;

@@ -85,8 +85,8 @@ func TestStallIsFoundWhereItWas(t *testing.T) {
 	}
 }
 
-// What a timestamp is off by does not grow: of a minute it is measured by
-// scripts/accuracy clock, this is of a moment.
+// The error of a time stamp does not grow. This test takes a moment; the experiment
+// clock of bench takes a minute.
 func TestTimestampsDoNotDrift(t *testing.T) {
 	const d = 2 * time.Second
 	s := startStamped(t)

@@ -1,0 +1,188 @@
+package causes
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelgc/otelgc/bench/kernel"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// The runtime's own word on when it held the probe's thread up, and on when the
+// world was stopped, is in what it calls (runtime/proc.go, Go 1.26).
+const (
+	noP   = "runtime.exitsyscallNoP"        // the thread comes back to the runtime, and there is no P for it
+	goOn  = "runtime.execute"               // it has one
+	start = "runtime.startTheWorldWithSema" // with the reason of the stop, and when it began
+	letGo = "runtime.startlockedm"          // another thread wakes the one that a goroutine is locked to
+)
+
+// Reasons of a stop of the world for a garbage collection (stwReason).
+const (
+	markTermination  = 1
+	sweepTermination = 2
+)
+
+// held finds the stretches in which the runtime held the probe's thread up.
+type held struct {
+	clock   stall.Clock
+	thread  *kernel.Watch
+	process *kernel.Watch
+	since   stall.Instant // without a P; zero if it has one
+	spans   []stall.Span  // without a P
+	stops   []stall.Span  // of the world, for a collection: until it began to be started
+	let     []stall.Instant
+}
+
+func watchHeld(cpu int, clock stall.Clock) (*held, error) {
+	tid, err := pinnedTo(cpu)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{clock: clock}
+	if h.thread, err = kernel.WatchThread(tid, noP, goOn); err != nil {
+		return nil, err
+	}
+	if h.process, err = kernel.WatchProcess(start, letGo); err != nil {
+		return nil, errors.Join(err, h.thread.Close())
+	}
+	return h, nil
+}
+
+func (h *held) close() error { return errors.Join(h.thread.Close(), h.process.Close()) }
+
+// read takes in what happened since the last call.
+func (h *held) read() error {
+	err := h.thread.Read(func(c kernel.Hit) {
+		switch {
+		case c.Function == 0:
+			h.since = c.At
+		case h.since != 0:
+			h.spans = append(h.spans, stall.Span{Start: h.since, End: c.At})
+			h.since = 0
+		}
+	})
+	return errors.Join(err, h.process.Read(func(c kernel.Hit) {
+		if c.Function == 1 {
+			h.let = append(h.let, c.At)
+		} else if reason := uint8(c.BX); reason == markTermination || reason == sweepTermination {
+			h.stops = append(h.stops, stall.Span{Start: stall.Instant(c.CX).Add(-h.clock.Namespace()), End: c.At})
+		}
+	}))
+}
+
+// forCollections returns the stretches that began while the world was stopped for
+// a collection. Each ends when the runtime let the thread go: how long it waited
+// for its CPU from there on is the machine's doing.
+func (h *held) forCollections() (list []stall.Span) {
+	stop, let := 0, 0
+	for _, s := range h.spans {
+		for stop < len(h.stops) && h.stops[stop].End <= s.Start {
+			stop++
+		}
+		for let < len(h.let) && h.let[let] <= s.Start {
+			let++
+		}
+		if stop < len(h.stops) && h.stops[stop].Start <= s.Start {
+			if let < len(h.let) {
+				s.End = min(s.End, h.let[let])
+			}
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// pinnedTo returns the one thread of this process that may run on cpu alone.
+func pinnedTo(cpu int) (tid int, err error) {
+	files, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil {
+		return 0, err
+	}
+	want := "Cpus_allowed_list:\t" + strconv.Itoa(cpu) + "\n"
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), want) {
+			continue
+		}
+		if tid != 0 {
+			return 0, fmt.Errorf("find the probe's thread: more than one is pinned to CPU %d", cpu)
+		}
+		if tid, err = strconv.Atoi(filepath.Base(filepath.Dir(file))); err != nil {
+			return 0, err
+		}
+	}
+	if tid == 0 {
+		return 0, fmt.Errorf("find the probe's thread: none is pinned to CPU %d", cpu)
+	}
+	return tid, nil
+}
+
+// What the probe's thread calls when it leaves the runtime, or comes back, while
+// somebody else is at its goroutine or has taken its P: sysmon, which does so all
+// the time to a goroutine that has made nothing but system calls for 10 ms
+// (runtime/proc.go, retake, Go 1.26).
+const (
+	somebodyElse = "runtime.casgstatus"
+	noLongerHasP = "runtime.exitsyscallTryGetP"
+)
+
+// takenEvery is the time between two looks at what was called.
+const takenEvery = 20 * time.Millisecond
+
+// taken returns when the runtime kept the thread on cpu from passing.
+func taken(cpu int, _ stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
+	tid, err := pinnedTo(cpu)
+	if err != nil {
+		return nil, missingRights{err}
+	}
+	w, err := kernel.WatchThread(tid, somebodyElse, noLongerHasP)
+	if err != nil {
+		return nil, missingRights{err}
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	take := func(c kernel.Hit) { truth = append(truth, stall.Span{Start: c.At, End: c.At + 1}) }
+	for {
+		select {
+		case <-quit:
+			err := w.Read(take)
+			return truth, err
+		case <-time.After(takenEvery):
+		}
+		if err := w.Read(take); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// collectEvery is the time between two collections.
+const collectEvery = time.Millisecond
+
+// collect forces garbage collections, and returns what tell says of them.
+func collect(tell func(*held) []stall.Span) work {
+	return func(cpu int, clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
+		h, err := watchHeld(cpu, clock)
+		if err != nil {
+			return nil, missingRights{err}
+		}
+		defer func() { err = errors.Join(err, h.close()) }()
+		for {
+			select {
+			case <-quit:
+				err := h.read()
+				return tell(h), err
+			case <-time.After(collectEvery):
+			}
+			runtime.GC()
+			if err := h.read(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// Package harness is what all measurements share: how one is started and writes
+// its page, how it pins CPUs and starts processes of its own, and its statistics.
+package harness
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Experiment is one measurement.
+type Experiment struct {
+	Name   string // on the command line, and of its page
+	Title  string
+	Answer string // the question that it answers
+	// Flags defines the flags. It may be nil.
+	Flags func(*flag.FlagSet)
+	// Measure writes the page. With ErrUnmet the page is written, too.
+	Measure func(context.Context, *Page) error
+}
+
+// ErrUnmet means that a figure is outside of its bounds.
+var ErrUnmet = errors.New("bounds not met")
+
+// Run runs e with its arguments. The page goes to out, its log to log.
+func (e Experiment) Run(ctx context.Context, args []string, out, log io.Writer) error {
+	f := flag.NewFlagSet(e.Name, flag.ContinueOnError)
+	f.SetOutput(log)
+	if e.Flags != nil {
+		e.Flags(f)
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	p := NewPage(e.Title, log)
+	err := e.Measure(ctx, p)
+	if err != nil && !errors.Is(err, ErrUnmet) {
+		return err
+	}
+	_, writeErr := io.WriteString(out, p.String())
+	return errors.Join(err, writeErr)
+}
+
+// Wait returns after d, or with the error of ctx.
+func Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TempDir makes a directory and removes it after f.
+func TempDir(f func(dir string) error) (err error) {
+	dir, err := os.MkdirTemp("", "otelgc-bench-")
+	if err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return f(dir)
+}

@@ -1,0 +1,92 @@
+package harness
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Quantile returns the value of rank q of values, by the nearest rank; NaN of no
+// values.
+func Quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// Interval is a median with its 95 % interval by order statistics, which assumes
+// no distribution. A bound is infinite where the values are too few.
+type Interval struct{ Median, Low, High float64 }
+
+// Of returns the median of values and its interval.
+func Of(values []float64) Interval {
+	if len(values) == 0 {
+		return Interval{math.NaN(), math.Inf(-1), math.Inf(1)}
+	}
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds), 0.95)
+	return Interval{s.Center, s.Lo, s.Hi}
+}
+
+// Median returns the middle value, or the mean of the middle two.
+func Median(values []float64) float64 { return Of(values).Median }
+
+// Each returns f of every element of list.
+func Each[T any](list []T, f func(T) float64) []float64 {
+	values := make([]float64, len(list))
+	for i, v := range list {
+		values[i] = f(v)
+	}
+	return values
+}
+
+// Times returns v with all of its values multiplied by factor.
+func (v Interval) Times(factor float64) Interval {
+	return Interval{v.Median * factor, v.Low * factor, v.High * factor}
+}
+
+// Text writes the interval with so many digits, such as "0.61 to 1.32".
+func (v Interval) Text(digits int) string {
+	if math.IsInf(v.Low, 0) || math.IsInf(v.High, 0) {
+		return "n/a (too few)"
+	}
+	return fmt.Sprintf("%.*f to %.*f", digits, v.Low, digits, v.High)
+}
+
+// String writes the interval with two digits.
+func (v Interval) String() string { return v.Text(2) }
+
+// Share is a part of a count, with its 95 % interval.
+type Share struct {
+	Hits, Of            int
+	Fraction, Low, High float64 // NaN, 0 and 1 of none
+}
+
+// z95 is the two-sided 95 % point of the normal distribution.
+const z95 = 1.959963984540054
+
+// Wilson returns the score interval of a share, which is good for small counts and
+// for shares near 0 and 1 (Wilson 1927, Probable inference, the law of succession,
+// and statistical inference).
+func Wilson(hits, of int) Share {
+	if of == 0 {
+		return Share{Fraction: math.NaN(), High: 1}
+	}
+	n, p := float64(of), float64(hits)/float64(of)
+	middle := p + z95*z95/(2*n)
+	half := z95 * math.Sqrt(p*(1-p)/n+z95*z95/(4*n*n))
+	scale := 1 + z95*z95/n
+	return Share{hits, of, p, max(0, (middle-half)/scale), min(1, (middle+half)/scale)}
+}
+
+// String writes the share, such as "98.5 % (96.8 to 99.3)".
+func (s Share) String() string {
+	if s.Of == 0 {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*s.Fraction, 100*s.Low, 100*s.High)
+}

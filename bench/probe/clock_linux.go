@@ -1,0 +1,193 @@
+// Package probe holds the spinning probe against what others say of the same time:
+// the kernel's time stamps, and oslat.
+package probe
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/kernel"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// Clock measures whether the time stamps of a spinning probe drift away from
+// CLOCK_MONOTONIC. The kernel interrupts the probe's CPU a thousand times a second
+// and stamps each interrupt itself. How far its stamp lies into the probe's gap is
+// the way into the kernel, which must be as long after a minute. It needs root.
+func Clock() harness.Experiment {
+	e := &clock{}
+	return harness.Experiment{Name: "clock", Title: "Time stamps of the probe against the kernel's", Answer: "Do the probe's time stamps drift from the kernel's clock?", Flags: e.flags, Measure: e.measure}
+}
+
+type clock struct{ span, part, after time.Duration }
+
+func (e *clock) flags(f *flag.FlagSet) {
+	f.DurationVar(&e.span, "span", 80*time.Second, "length of the measurement")
+	f.DurationVar(&e.after, "after", time.Minute, "time in which the stamps may drift: what comes after it is compared with as much at the start")
+	f.DurationVar(&e.part, "part", 5*time.Second, "length of the parts that are compared")
+}
+
+// sampleEvery is the time between two interrupts.
+const sampleEvery = time.Millisecond + 37*time.Microsecond
+
+func (e *clock) measure(ctx context.Context, p *harness.Page) error {
+	stalls, err := stall.NewClock()
+	if err != nil {
+		return err
+	}
+	var gaps []jitterprobe.Gap
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Spin, Force: true, Clock: stalls})
+	if err != nil {
+		return err
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		gaps = slices.AppendSeq(gaps, probe.All())
+	}()
+	samples, err := e.sample(ctx, probe.CPU())
+	probe.Stop()
+	<-read
+	switch {
+	case err != nil:
+		return err
+	case probe.Mode() != jitterprobe.Spin:
+		return fmt.Errorf("probe: %s", probe.Note())
+	}
+	parts := compare(samples, gaps, e.part)
+	p.Logf("%d samples, %d gaps, %d parts", len(samples), len(gaps), len(parts))
+	return e.write(p, probe.CPU(), parts)
+}
+
+// sample keeps the program itself off the probe's CPU, and interrupts it.
+func (e *clock) sample(ctx context.Context, cpu int) (samples []stall.Instant, err error) {
+	if cpu < 0 {
+		return nil, errors.New("the probe is not pinned")
+	}
+	restore, err := jitterprobe.Reserve(cpu)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	k, err := kernel.Sample(unix.PERF_COUNT_SW_CPU_CLOCK, uint64(sampleEvery), 0, -1, cpu, 256)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	for end := time.Now().Add(e.span); time.Now().Before(end); {
+		if err := harness.Wait(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
+		times, _ := k.Times() // a lost one is one fewer
+		samples = append(samples, times...)
+	}
+	return samples, nil
+}
+
+// part is what the samples of a stretch of time came to.
+type part struct {
+	samples int
+	inside  int             // of them, in a gap
+	into    []time.Duration // how far into the gap, sorted
+}
+
+// longest is the longest gap that is compared: in a longer one more happened than
+// the sample.
+const longest = 50 * time.Microsecond
+
+// compare holds samples against gaps, both in order, by parts of a length.
+func compare(samples []stall.Instant, gaps []jitterprobe.Gap, length time.Duration) []*part {
+	var parts []*part
+	if len(samples) == 0 {
+		return nil
+	}
+	next := 0
+	for _, at := range samples {
+		i := int(at.Sub(samples[0]) / length)
+		for len(parts) <= i {
+			parts = append(parts, &part{})
+		}
+		for next < len(gaps) && gaps[next].End.Add(gaps[next].Slack) < at {
+			next++
+		}
+		p := parts[i]
+		p.samples++
+		if next == len(gaps) || gaps[next].Start.Add(-gaps[next].Slack) > at {
+			continue
+		}
+		p.inside++
+		if g := &gaps[next]; g.Duration() <= longest {
+			p.into = append(p.into, at.Sub(g.Start))
+		}
+	}
+	if len(parts) > 1 {
+		parts = parts[:len(parts)-1] // it is not whole
+	}
+	for _, p := range parts {
+		slices.Sort(p.into)
+	}
+	return parts
+}
+
+// shortest returns the distance that one sample in a hundred is below, zero for
+// none: what else happens on the machine makes the way longer, never shorter.
+func (p *part) shortest() time.Duration {
+	if len(p.into) == 0 {
+		return 0
+	}
+	return p.into[len(p.into)/100]
+}
+
+// least returns the shortest distance of all parts.
+func least(parts []*part) time.Duration {
+	d := parts[0].shortest()
+	for _, p := range parts {
+		d = min(d, p.shortest())
+	}
+	return d
+}
+
+// drift returns how much longer the distance is in the last n parts than in the
+// first n, each at its least: in a part the machine may have been busy all the
+// time.
+func drift(parts []*part, n int) time.Duration {
+	return least(parts[len(parts)-n:]) - least(parts[:n])
+}
+
+// mostDrift is how far the timestamps may drift.
+const mostDrift = time.Microsecond
+
+func (e *clock) write(p *harness.Page, cpu int, parts []*part) error {
+	n := int((e.span - e.after) / e.part)
+	if n < 1 || len(parts) < n+1 {
+		return fmt.Errorf("-span %v -after %v -part %v: %d whole parts, want one after that time and one before", e.span, e.after, e.part, len(parts))
+	}
+	p.Para("A spinning probe on CPU %d, which the kernel interrupts every %v and stamps itself, by CLOCK_MONOTONIC. The stamp lies in the probe's gap, "+
+		"as far from its start as the way into the kernel takes. If the probe's time stamps drifted, that distance would change. Whatever else happens on the machine "+
+		"makes it longer: the table has the distance that one sample in a hundred is below.", cpu, sampleEvery)
+	rows := [][]string{{"after", "samples", "in a gap", "distance, lowest hundredth", "against the least"}}
+	all, inside := 0, 0
+	for i, v := range parts {
+		all, inside = all+v.samples, inside+v.inside
+		rows = append(rows, []string{
+			(time.Duration(i) * e.part).String(), fmt.Sprint(v.samples), fmt.Sprintf("%.2f %%", 100*float64(v.inside)/float64(max(1, v.samples))),
+			fmt.Sprintf("%d ns", v.shortest().Nanoseconds()), fmt.Sprintf("%+d ns", (v.shortest() - least(parts)).Nanoseconds()),
+		})
+	}
+	p.Table(rows)
+	d := drift(parts, n)
+	p.Para("%d of %d samples (%.2f %%) lie in a gap. From the first %v to the %v after %v the least distance changed by %+d ns (wanted: at most %v; %s).",
+		inside, all, 100*float64(inside)/float64(max(1, all)), time.Duration(n)*e.part, time.Duration(n)*e.part, e.after, d.Nanoseconds(), mostDrift, harness.Met(d.Abs() <= mostDrift))
+	if d.Abs() > mostDrift {
+		return fmt.Errorf("drift of time stamps in %v is %v: %w", e.after, d, harness.ErrUnmet)
+	}
+	return nil
+}

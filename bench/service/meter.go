@@ -1,0 +1,134 @@
+package service
+
+import (
+	"runtime/metrics"
+	"runtime/trace"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Part is what the process did in some time.
+type Part struct {
+	Wall   time.Duration
+	CPU    time.Duration // user and system time of the process (getrusage)
+	Served int64         // requests
+}
+
+// perRequest returns the CPU time of one request in microseconds; zero if none was
+// served.
+func (p Part) perRequest() float64 { return 1e6 * p.CPU.Seconds() / float64(max(1, p.Served)) }
+
+// cores returns the number of CPUs in use.
+func (p Part) cores() float64 { return p.CPU.Seconds() / p.Wall.Seconds() }
+
+// rate returns the requests per second.
+func (p Part) rate() float64 { return float64(p.Served) / p.Wall.Seconds() }
+
+// plus returns p with q added so many times.
+func (p Part) plus(q Part, times int64) Part {
+	return Part{p.Wall + time.Duration(times)*q.Wall, p.CPU + time.Duration(times)*q.CPU, p.Served + times*q.Served}
+}
+
+// Usage is what the process did since its start.
+type Usage struct {
+	All    Part
+	Traced Part   // the part of All during which the process was traced
+	Cycles uint64 // garbage collections
+	// Stopping and Stops count stop-the-world pauses for garbage collection by
+	// the buckets of the runtime's metrics: the time until all had stopped, and the
+	// whole.
+	Stopping, Stops []uint64
+	AtSlice         bool   // a tracing slice began when it was read
+	Note            string // why the probe is not as asked for
+}
+
+// plus returns u with v added so many times.
+func (u Usage) plus(v Usage, times int64) Usage {
+	u.All, u.Traced = u.All.plus(v.All, times), u.Traced.plus(v.Traced, times)
+	u.Cycles += uint64(times) * v.Cycles
+	u.Stopping, u.Stops = addCounts(u.Stopping, v.Stopping, times), addCounts(u.Stops, v.Stops, times)
+	u.AtSlice = u.AtSlice && v.AtSlice
+	return u
+}
+
+func addCounts(a, b []uint64, times int64) []uint64 {
+	sum := make([]uint64, max(len(a), len(b)))
+	copy(sum, a)
+	for i, n := range b {
+		sum[i] += uint64(times) * n // modulo 2^64: -1 subtracts
+	}
+	return sum
+}
+
+// traced returns the fraction of the time that was traced.
+func (u Usage) traced() float64 { return u.Traced.Wall.Seconds() / u.All.Wall.Seconds() }
+
+// lookEvery is how precisely the meter knows when tracing begins and ends. Its
+// looks cost some hundredths of a percent of a CPU, with otelgc and without.
+const lookEvery = 25 * time.Millisecond
+
+// meter adds up what the process uses, and what of it while it is traced.
+type meter struct {
+	begin  time.Time
+	served func() int64
+
+	mu      sync.Mutex
+	last    Part
+	traced  Part
+	tracing bool
+	waiting []chan Usage // for the next slice to begin
+}
+
+// now returns the usage up to now.
+func (m *meter) now() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it has no way to fail
+	now := Part{time.Since(m.begin), time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.served()}
+	on := trace.IsEnabled()
+	if on && m.tracing {
+		m.traced = m.traced.plus(now, 1).plus(m.last, -1)
+	}
+	began := on && !m.tracing
+	m.last, m.tracing = now, on
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/sched/pauses/stopping/gc:seconds"}, {Name: stopsMetric}}
+	metrics.Read(s)
+	u := Usage{
+		All: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began,
+		Stopping: slices.Clone(s[1].Value.Float64Histogram().Counts), Stops: slices.Clone(s[2].Value.Float64Histogram().Counts),
+	}
+	if began {
+		for _, w := range m.waiting {
+			w <- u
+		}
+		m.waiting = nil
+	}
+	return u
+}
+
+// atSlice returns the usage when the next slice begins, or after limit.
+func (m *meter) atSlice(limit time.Duration) Usage {
+	c := make(chan Usage, 1)
+	m.mu.Lock()
+	m.waiting = append(m.waiting, c)
+	m.mu.Unlock()
+	select {
+	case u := <-c:
+		return u
+	case <-time.After(limit):
+		return m.now()
+	}
+}
+
+const stopsMetric = "/sched/pauses/total/gc:seconds"
+
+// stopBounds returns the bounds of the buckets of Usage.Stops and Usage.Stopping,
+// in seconds. The first and the last are infinite.
+func stopBounds() []float64 {
+	s := []metrics.Sample{{Name: stopsMetric}}
+	metrics.Read(s)
+	return s[0].Value.Float64Histogram().Buckets
+}

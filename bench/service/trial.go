@@ -1,0 +1,130 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/otelgc/otelgc/bench/harness"
+)
+
+// trials is how services are run in one experiment, and how the runs went.
+type trials struct {
+	*harness.Page
+	warmup, span, sliceWait time.Duration
+	conns, live             int
+	pin                     bool
+	unaligned               int   // runs that were to hold whole slices and saw none begin in time
+	service                 []int // CPUs; nil: anywhere
+}
+
+// flags defines the flags of t, with defaults for the times.
+func (t *trials) flags(f *flag.FlagSet, warmup, span, sliceWait time.Duration, live int, pin bool) {
+	f.DurationVar(&t.warmup, "warmup", warmup, "time before the measurement of each run")
+	f.DurationVar(&t.span, "span", span, "length of the measurement of each run")
+	f.DurationVar(&t.sliceWait, "slice-wait", sliceWait, "longest wait for a tracing slice to begin")
+	f.IntVar(&t.conns, "conns", 16, "connections of the load generator")
+	f.IntVar(&t.live, "live", live, "long-lived heap of the service, in `MB`")
+	f.BoolVar(&t.pin, "pin", pin, "run the service on half of the CPUs and the load generator on the others")
+}
+
+// begin moves this process, which sends the load, to its CPUs.
+func (t *trials) begin(p *harness.Page) (err error) {
+	if t.Page = p; t.pin {
+		t.service, err = harness.Split()
+	}
+	return err
+}
+
+// placement says where service and load generator run.
+func (t *trials) placement() string {
+	if t.service == nil {
+		return "service and load generator share all CPUs"
+	}
+	return fmt.Sprintf("service pinned to CPU %v, load generator to the others", t.service)
+}
+
+// run is one run of a service.
+type run struct {
+	Spec
+	rate float64 // requests per second; 0 is as many as it can answer
+	// wholeSlices measures from the begin of one tracing slice to the begin of
+	// another: whole duty cycles. It is for monitors that rest between slices.
+	wholeSlices bool
+}
+
+// do runs r once, in a process of its own.
+func (t *trials) do(ctx context.Context, r run) (u Usage, err error) {
+	c, addr, err := Start(r.Spec, t.service)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = errors.Join(err, c.Stop(nil)) }()
+	l, err := startLoad(addr, t.conns, r.rate)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = errors.Join(err, l.stop()) }()
+	command := "now"
+	if r.wholeSlices {
+		command = "slice " + t.sliceWait.String()
+	}
+	var from Usage
+	if err := harness.Wait(ctx, t.warmup); err != nil {
+		return u, err
+	}
+	if err := c.Ask(command, &from); err != nil {
+		return u, err
+	}
+	if err := harness.Wait(ctx, t.span); err != nil {
+		return u, err
+	}
+	if err := c.Ask(command, &u); err != nil {
+		return u, err
+	}
+	if u = u.plus(from, -1); r.wholeSlices && !u.AtSlice {
+		t.unaligned++
+	}
+	t.Logf("%+v rate %.0f: %.1f s, %d requests, %.1f us each, %.3f cores, %.0f%% traced, %d cycles", r.Spec, r.rate,
+		u.All.Wall.Seconds(), u.All.Served, u.All.perRequest(), u.All.cores(), 100*u.traced(), u.Cycles)
+	return u, nil
+}
+
+// pair is what two runs used, one after the other.
+type pair struct{ without, with Usage }
+
+// pairs runs n pairs in the order ABBA, so that a machine that gets slower or
+// faster favors neither.
+func (t *trials) pairs(ctx context.Context, n int, without, with run) ([]pair, error) {
+	pairs := make([]pair, n)
+	for i := range pairs {
+		for _, second := range []bool{i%2 == 1, i%2 == 0} {
+			r, to := without, &pairs[i].without
+			if second {
+				r, to = with, &pairs[i].with
+			}
+			var err error
+			if *to, err = t.do(ctx, r); err != nil {
+				return nil, fmt.Errorf("pair %d: %w", i+1, err)
+			}
+		}
+	}
+	return pairs, nil
+}
+
+func median(pairs []pair, f func(pair) float64) float64 {
+	return harness.Median(harness.Each(pairs, f))
+}
+
+// paraRuns says how pairs are run.
+func (t *trials) paraRuns() {
+	t.Para("Each run is a process of its own; the first %v are discarded, then at least %v are measured, in the order ABBA. "+
+		"A run whose tracer rests is measured from the begin of one slice to the begin of another: it holds whole duty cycles. "+
+		"CPU is getrusage of the service. Intervals are 95 %% intervals of the median by order statistics, which assume no distribution.",
+		t.warmup, t.span)
+	if t.unaligned > 0 {
+		t.Para("%d runs saw no slice begin within %v and are measured over the bare span.", t.unaligned, t.sliceWait)
+	}
+}

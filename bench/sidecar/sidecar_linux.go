@@ -1,0 +1,144 @@
+// Package sidecar measures what the sidecar costs itself and the processes that it
+// watches.
+package sidecar
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/otelgc/otelgc/bench/harness"
+)
+
+// program is the sidecar's binary, and a receiver that takes all that it exports.
+type program struct {
+	path     string
+	dir      string // for its files
+	endpoint string
+	exports  atomic.Int64
+}
+
+func (m *program) flags(f *flag.FlagSet) {
+	f.StringVar(&m.path, "sidecar", "", "the `binary` to measure; built if empty")
+}
+
+// with calls f while the binary and the receiver are there.
+func (m *program) with(ctx context.Context, f func() error) error {
+	return harness.TempDir(func(dir string) error {
+		m.dir = dir
+		if m.path == "" {
+			m.path = filepath.Join(dir, "otelgc-sidecar")
+			root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
+			if err != nil {
+				return fmt.Errorf("find the sidecar's module: %w", err)
+			}
+			build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", m.path, "./sidecar")
+			build.Dir, build.Env = strings.TrimSpace(string(root)), append(os.Environ(), "CGO_ENABLED=0")
+			if out, err := build.CombinedOutput(); err != nil {
+				return fmt.Errorf("build the sidecar: %w\n%s", err, out)
+			}
+		}
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // the answer is the same
+			m.exports.Add(1)
+			w.Header().Set("Content-Type", "application/x-protobuf") // of an empty message: all is accepted
+		}))
+		defer receiver.Close()
+		m.endpoint = receiver.URL
+		return f()
+	})
+}
+
+// process is a running sidecar.
+type process struct {
+	*exec.Cmd
+	stdout bytes.Buffer
+	log    logBuffer
+}
+
+// logBuffer is what a process has logged so far.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// attachFor is how long the sidecar may take to attach.
+const attachFor = time.Minute
+
+// run starts the sidecar and returns when it watches n .NET processes.
+func (m *program) run(n int, args ...string) (*process, error) {
+	s := &process{Cmd: exec.Command(m.path, append([]string{"run", "--json"}, args...)...)}
+	s.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+m.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
+	s.Stdout, s.Stderr = &s.stdout, &s.log
+	if err := s.Start(); err != nil {
+		return nil, fmt.Errorf("start sidecar: %w", err)
+	}
+	for end := time.Now().Add(attachFor); strings.Count(s.log.String(), "watching a .NET process") < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.kill()
+			return nil, fmt.Errorf("the sidecar does not watch %d processes:\n%s", n, s.log.String())
+		}
+	}
+	return s, nil
+}
+
+// watched is what the sidecar reports of a process.
+type watched struct {
+	Sessions    int    `json:"sessions"`
+	FirstIndex  uint64 `json:"first_index"`
+	LastIndex   uint64 `json:"last_index"`
+	Collections struct {
+		Total uint64 `json:"total"`
+	} `json:"collections"`
+	Incomplete uint64 `json:"incomplete"`
+	Lost       uint64 `json:"lost"`
+	Watched    int64  `json:"watched"`
+}
+
+// stop ends the sidecar and returns what it saw.
+func (s *process) stop() ([]watched, error) {
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		return nil, fmt.Errorf("end sidecar: %w", err)
+	}
+	if err := s.Wait(); err != nil {
+		return nil, fmt.Errorf("end sidecar: %w\n%s", err, s.log.String())
+	}
+	var document struct {
+		Targets []watched `json:"targets"`
+	}
+	if err := json.Unmarshal(s.stdout.Bytes(), &document); err != nil {
+		return nil, fmt.Errorf("read what the sidecar saw: %w", err)
+	}
+	return document.Targets, nil
+}
+
+// kill ends it after an error.
+func (s *process) kill() {
+	_ = s.Process.Kill()
+	_ = s.Wait() // killed
+}

@@ -1,0 +1,64 @@
+package sidecar
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/bench/service"
+	"github.com/otelgc/otelgc/internal/dotnetipc/azmcp"
+)
+
+func TestMain(m *testing.M) {
+	service.Child()
+	os.Exit(m.Run())
+}
+
+// TestDotNet: every part runs and has its lines. Figures are not tested.
+func TestDotNet(t *testing.T) {
+	if _, err := azmcp.Find(); errors.Is(err, azmcp.ErrMissing) {
+		t.Skip(err)
+	}
+	var out, log bytes.Buffer
+	args := strings.Fields("-pairs 1 -few 0 -warmup 1ms -settle 1ms -span 100ms -rounds 1 -sessions 4 -beat 50ms -memory 500ms -targets 1 -stall 2s -pin=false")
+	if err := DotNet().Run(t.Context(), args, &out, &log); err != nil {
+		t.Fatalf("run: %v\n%s", err, log.String())
+	}
+	for _, want := range []string{
+		"| `--target NAME` |", "| many collections | 4 | 1 |", "**All parts of one session:**", "with 1 such services at once",
+		"| a flood of events that nobody reads |", ", 0 missing among their numbers, 0 incomplete, 0 events lost.",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), " and 0 were dropped") {
+		t.Errorf("the flood did not fill the buffer:\n%s", out.String())
+	}
+}
+
+// TestRest: it runs and has its lines. Figures are not tested.
+func TestRest(t *testing.T) {
+	var out, log bytes.Buffer
+	if err := Rest().Run(t.Context(), []string{"-warmup", "200ms", "-span", "300ms"}, &out, &log); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	for _, want := range []string{"## What the sidecar costs at rest", "| alone | ", "| with a Go process as its target | ", "| with a .NET process as its target | "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestMore(t *testing.T) {
+	p := pair{
+		without: stretch{cpu: 100 * time.Millisecond, answers: make([]float64, 1000)},
+		with:    stretch{cpu: 210 * time.Millisecond, answers: make([]float64, 2000)},
+	}
+	if got := p.more(); got < 4.999 || got > 5.001 {
+		t.Errorf("more CPU: got %v %%, want 5", got)
+	}
+}

@@ -1,0 +1,253 @@
+package truth
+
+import (
+	"crypto/sha512"
+	"math"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
+)
+
+// slowToStop calls f, which stops the world, while another goroutine hashes
+// memory for d, in one piece of assembly, which nothing can interrupt: so the
+// stop takes as long as the hash. It returns when the world was stopping for
+// sure, which is empty if the hash was over before, or if the runtime counts no
+// stop that took as long: then the hash had not begun when the world was stopped.
+//
+// The hash cannot be over sooner than at its best rate. When it was in truth
+// nobody can say: who was hashing is stopped before it can look at the clock, and
+// when the world goes on it waits for its turn.
+//
+// It calls f once more in advance: before it stops the world, runtime.GC sweeps
+// what the last collection left, and that is to be done by then.
+func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
+	f()
+	n := min(int(b.hashed*float64(d)), len(b.memory))
+	var began atomic.Int64
+	over := make(chan struct{})
+	go func() {
+		began.Store(int64(b.now()))
+		sha512.Sum512(b.memory[:n])
+		close(over)
+	}()
+	// It is next on this P, and another P can take this goroutine, which may be there
+	// before it: so it must yield until the hash has begun, but a yield is two events.
+	for runtime.Gosched(); began.Load() == 0; runtime.Gosched() {
+		burn(10 * time.Microsecond)
+	}
+	end := stall.Instant(began.Load()).Add(time.Duration(float64(n) / b.hashed))
+	before := readStops()
+	from := b.now()
+	f()
+	<-over
+	sure := stall.Span{Start: from, End: max(from, end)}
+	if readStops().longestSince(before) < sure.Duration() {
+		return stall.Span{}
+	}
+	return sure
+}
+
+// storm has some goroutines call f over and over.
+func (b *bench) storm(goroutines int, d time.Duration, f func()) stall.Span {
+	until := time.Now().Add(d)
+	return b.spans(func() {
+		var wg sync.WaitGroup
+		for range goroutines {
+			wg.Go(func() {
+				for time.Now().Before(until) {
+					f()
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func readMemStats() { runtime.ReadMemStats(new(runtime.MemStats)) }
+
+// crowd has some goroutines compute for twice d, each a part of that at a time.
+func (b *bench) crowd(goroutines int, d time.Duration) stall.Span {
+	turn := max(time.Millisecond, d/8)
+	return b.storm(goroutines, 2*d, func() {
+		burn(turn)
+		runtime.Gosched()
+	})
+}
+
+// collectTight collects with so little room to the goal that whoever allocates
+// meanwhile must mark. What is garbage by then goes in advance: with it there
+// would be no room at all, and one request would have to mark all that there is.
+func (b *bench) collectTight() stall.Span {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
+	return b.spans(runtime.GC)
+}
+
+// forceAlways forces collections, one after the other.
+func forceAlways(_ *bench, quit <-chan struct{}) {
+	for {
+		select {
+		case <-quit:
+			return
+		default:
+			runtime.GC()
+			time.Sleep(2 * time.Millisecond) // at its end it yields in a loop: floods of events
+		}
+	}
+}
+
+// spans returns when f began and was over.
+func (b *bench) spans(f func()) stall.Span {
+	from := b.now()
+	f()
+	return stall.Span{Start: from, End: b.now()}
+}
+
+// stops counts, by the runtime's own account, the collector's stops of the world
+// by how long it took to stop it.
+type stops struct {
+	counts []uint64
+	bounds []float64 // of the buckets, in seconds
+}
+
+func readStops() stops {
+	s := []metrics.Sample{{Name: "/sched/pauses/stopping/gc:seconds"}}
+	metrics.Read(s)
+	h := s[0].Value.Float64Histogram()
+	return stops{slices.Clone(h.Counts), h.Buckets}
+}
+
+// longestSince returns how long the longest since before took at most; zero if
+// there was none.
+func (s stops) longestSince(before stops) time.Duration {
+	for i := len(s.counts) - 1; i >= 0; i-- {
+		if s.counts[i] == before.counts[i] {
+			continue
+		}
+		if most := s.bounds[i+1]; most < math.MaxInt64/float64(time.Second) {
+			return time.Duration(most * float64(time.Second))
+		}
+		return math.MaxInt64
+	}
+	return 0
+}
+
+// The waits return from when the request waited to when it was ready, as those
+// know who made it so.
+
+func (b *bench) sleep(d time.Duration) stall.Span {
+	from := b.now()
+	time.Sleep(d)
+	return stall.Span{Start: from, End: from.Add(d)}
+}
+
+func (b *bench) receive(d time.Duration) stall.Span {
+	sent := make(chan stall.Instant)
+	go func() {
+		time.Sleep(d)
+		sent <- b.now()
+	}()
+	from := b.now()
+	return stall.Span{Start: from, End: <-sent}
+}
+
+func (b *bench) ask(d time.Duration) stall.Span {
+	one := []byte{1}
+	here, there, err := b.pair()
+	if err != nil {
+		return stall.Span{}
+	}
+	defer func() { _ = here.Close() }()
+	sent := make(chan stall.Instant, 1)
+	go func() {
+		time.Sleep(d)
+		sent <- b.now()
+		_, _ = there.Write([]byte{1})
+		_ = there.Close()
+	}()
+	from := b.now()
+	_, _ = here.Read(one)
+	return stall.Span{Start: from, End: <-sent}
+}
+
+// pair returns the two ends of a connection.
+func (b *bench) pair() (here, there net.Conn, err error) {
+	b.pairing.Lock()
+	defer b.pairing.Unlock()
+	if here, err = net.Dial("tcp", b.listener.Addr().String()); err != nil {
+		return nil, nil, err
+	}
+	there, err = b.listener.Accept()
+	return here, there, err
+}
+
+func burn(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+	}
+}
+
+// compute does work that takes d where nothing else has the CPU.
+func (b *bench) compute(d time.Duration) {
+	runtime.KeepAlive(spin(int(b.turns * float64(d))))
+}
+
+// calibrate finds how much spin does, and how much is hashed, in a nanosecond.
+// The best counts: others may have had the CPU.
+func (b *bench) calibrate() {
+	b.memory = make([]byte, 128<<20)
+	for range 20 {
+		const n = 100_000
+		begin := time.Now()
+		runtime.KeepAlive(spin(n))
+		b.turns = max(b.turns, n/float64(time.Since(begin)))
+		begin = time.Now()
+		sha512.Sum512(b.memory[:n])
+		b.hashed = max(b.hashed, n/float64(time.Since(begin)))
+	}
+}
+
+//go:noinline
+func spin(turns int) (x uint64) {
+	for i := range uint64(turns) {
+		x = x*6364136223846793005 + i
+	}
+	return x
+}
+
+type node struct {
+	next *node
+	_    [56]byte
+}
+
+// allocate makes so many bytes of small objects, and keeps the last of them for
+// as long as it lasts.
+func allocate(bytes int) {
+	var head *node
+	for i := range bytes / 64 {
+		if head = (&node{next: head}); i%64 == 0 {
+			head.next = nil
+		}
+	}
+	runtime.KeepAlive(head)
+}
+
+// heap returns long-lived memory that takes long to mark and, in large pieces,
+// not long to sweep.
+func heap(mb int) [][]*node {
+	target := new(node)
+	live := make([][]*node, mb)
+	for i := range live {
+		live[i] = make([]*node, 1<<20/8)
+		for k := range live[i] {
+			live[i][k] = target
+		}
+	}
+	return live
+}
