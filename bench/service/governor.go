@@ -62,7 +62,7 @@ func (e *governor) measure(ctx context.Context, p *harness.Page) error {
 	p.Para("Exact budget %.3g of the process's own CPU time, or %.1f %% of one CPU where that is more; %s. "+
 		"Every run has otelgc in it; the runs of a pair differ in the budget, which is 0 in one of them.", e.budget, 100*floor, e.placement())
 	p.Table(rows)
-	p.Para("Cost is the CPU time beyond what as many requests took in the run that never traced, per second. "+
+	p.Para("Cost is the CPU time beyond what as many requests took in the run that never traced, per second. " +
 		"Inside the runs: the same for the slices against the time between them; it leaves out what is done after a slice, and the drift of the machine between runs.")
 	e.paraRuns()
 	return nil

@@ -200,4 +200,3 @@ type dropLogs struct{}
 func (dropLogs) Export(context.Context, []sdklog.Record) error { return nil }
 func (dropLogs) ForceFlush(context.Context) error              { return nil }
 func (dropLogs) Shutdown(context.Context) error                { return nil }
-
