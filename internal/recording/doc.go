@@ -10,8 +10,8 @@
 //	u8   kind
 //	...  payload
 //
-// Gaps come by the thousand and are binary, see gap.go and evidence.go; all other
-// payloads are JSON, so that a field can be added without another version. A
+// Gaps come by the thousand and are binary, see gap.go; all other payloads are
+// JSON, so that a field can be added without another version. A
 // reader skips kinds that it does not know, and counts them.
 //
 // A file without an [End] was cut off: by a crash, or it is being written still.

@@ -12,7 +12,7 @@ import (
 
 // A record of gaps is the ID of their probe, their number, then of each: Start
 // less the Start before it (signed), End less Start, cause and scope (a byte
-// each), CPU (signed), and its evidence, see evidence.go; bare gaps have none.
+// each), CPU (signed), and its evidence, see below.
 // Numbers are varints of encoding/binary.
 
 const (
@@ -37,17 +37,15 @@ func appendGaps(b []byte, list Gaps) []byte {
 		b = binary.AppendUvarint(b, uint64(g.End-g.Start))
 		b = append(b, byte(g.Cause), byte(g.Scope))
 		b = binary.AppendVarint(b, int64(g.CPU))
-		if !list.Bare {
-			b = appendEvidence(b, &g.Evidence, &names)
-		}
+		b = appendEvidence(b, &g.Evidence, &names)
 		before = g.Start
 	}
 	return b
 }
 
-func parseGaps(b []byte, bare bool) (Gaps, error) {
+func parseGaps(b []byte) (Gaps, error) {
 	p := payload{rest: b}
-	all := Gaps{Probe: int(p.uint(MaxProbes)), Bare: bare}
+	all := Gaps{Probe: int(p.uint(MaxProbes))}
 	n := p.uint(MaxGaps)
 	switch {
 	case p.bad:
@@ -63,10 +61,7 @@ func parseGaps(b []byte, bare bool) (Gaps, error) {
 		end := start + int64(p.uint(maxInstant))
 		cause, scope := stall.Cause(p.byte()), stall.Scope(p.byte())
 		cpu := p.int(math.MaxInt32)
-		var e jitterprobe.Evidence
-		if !bare {
-			e = p.evidence(&names)
-		}
+		e := p.evidence(&names)
 		switch {
 		case p.bad:
 			return Gaps{}, fmt.Errorf("%w: gap %d of %d is cut off or out of range", ErrFormat, i+1, n)

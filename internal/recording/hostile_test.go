@@ -95,7 +95,6 @@ func TestRefuse(t *testing.T) {
 		{"a name that was not said", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x02\x01a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
 		{"a long name", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x41"+strings.Repeat("a", 65)), ErrFormat, "gap 1 of 1 is cut off or out of range"},
 		{"a name that is cut off", frame(KindGaps, "\x01\x01\x02\x01\x01\x01\x01\x06\x00\x00\x00\x01\x02a"), ErrFormat, "gap 1 of 1 is cut off or out of range"},
-		{"bare gaps with evidence", frame(KindBareGaps, "\x01\x01\x02\x01\x01\x01\x01\x00"), ErrFormat, "1 bytes behind"},
 		{"many gaps", frame(KindGaps, "\x01\xff\x7f"), ErrFormat, "16383 gaps in 3 bytes"},
 		{"gaps of nobody", frame(KindGaps, ""), ErrFormat, "0 bytes are not a probe"},
 		{"gaps of a probe of a large number", frame(KindGaps, "\xff\xff\x7f\x00"), ErrFormat, "not a probe of at most 4096"},

@@ -111,8 +111,8 @@ func parse(kind Kind, b []byte) (Record, error) {
 		return decode[Environment](b)
 	case KindTarget:
 		return decode[Target](b)
-	case KindGaps, KindBareGaps:
-		return parseGaps(b, kind == KindBareGaps)
+	case KindGaps:
+		return parseGaps(b)
 	case KindCollection:
 		c, err := decode[Collection](b)
 		if c.Trigger == "" {

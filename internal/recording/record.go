@@ -16,11 +16,10 @@ import (
 // Kind is the kind of a record. The numbers are part of the format.
 type Kind uint8
 
-// The kinds.
+// The kinds. 3 was gaps without evidence, before the first release.
 const (
 	KindEnvironment Kind = 1
 	KindTarget      Kind = 2
-	KindBareGaps    Kind = 3 // without evidence, as they were written at first
 	KindCollection  Kind = 4
 	KindSuspension  Kind = 5
 	KindStatus      Kind = 6
@@ -100,9 +99,6 @@ var RuntimeFacts = map[string][]string{
 type Gaps struct {
 	Probe int // its ID, or AllProbes
 	List  []Gap
-	// Bare says that the file is from before evidence was kept: what decided the
-	// causes is not known.
-	Bare bool
 }
 
 // Gap is one gap of a probe, and what decided its cause.
@@ -196,12 +192,7 @@ func (Host) kind() Kind        { return KindHost }
 func (Doctor) kind() Kind      { return KindDoctor }
 func (End) kind() Kind         { return KindEnd }
 
-func (g Gaps) kind() Kind {
-	if g.Bare {
-		return KindBareGaps
-	}
-	return KindGaps
-}
+func (Gaps) kind() Kind { return KindGaps }
 
 // maxInstant keeps sums of a few instants from overflowing.
 const maxInstant = math.MaxInt64 / 4

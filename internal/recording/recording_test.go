@@ -47,7 +47,7 @@ func sample() []Record {
 			{Start: 450, End: 470, Cause: stall.HostPreempted, CPU: 3, Evidence: by("kworker/1:0", 321)},
 			{Start: 500, End: 900, Cause: stall.HostIRQ, CPU: 3, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Tracepoint, Time: 390, Count: 2, Name: "local_timer"}},
 		}},
-		Gaps{Probe: 1, Bare: true, List: []Gap{{Start: 1000, End: 2000, Cause: stall.HostSteal, Scope: stall.ScopeMachine, CPU: -1}}},
+		Gaps{Probe: 1, List: []Gap{{Start: 1000, End: 2000, Cause: stall.HostSteal, Scope: stall.ScopeMachine, CPU: -1}}},
 		Collection{1, gc.Collection{
 			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
 			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),

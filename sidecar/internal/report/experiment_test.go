@@ -62,7 +62,6 @@ func TestExperimentGolden(t *testing.T) {
 		if g, ok := r.(recording.Gaps); ok && i%4 != 0 { // one in four is the machine's all the same
 			g.List = slices.Clone(g.List)
 			g.List[0].Cause, g.List[0].Scope = stall.RuntimeUnknown, stall.ScopeProcess
-			g.Bare = true // an old recording
 			inside[i] = g
 		}
 	}

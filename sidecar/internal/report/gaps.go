@@ -42,7 +42,7 @@ type Gaps struct {
 	Counts   map[string]uint64      `json:"counts"` // at least so long; not of lengths below the probe's threshold
 	Causes   map[stall.Cause]uint64 `json:"causes"`
 	// Evidence holds, by what decided the cause, how many gaps there were: none is
-	// that nothing did, not_recorded that the recording is from before it was kept.
+	// that nothing did.
 	Evidence map[string]uint64 `json:"evidence"`
 	Longest  []Gap             `json:"longest"` // the longest first, of those that are as long the first; at most worstKept
 	// Histogram holds, by the power of two of ns that a gap is not shorter
@@ -83,15 +83,6 @@ type Gap struct {
 type decision struct {
 	cause   stall.Cause
 	witness jitterprobe.Witness
-	bare    bool // the recording is from before that was kept
-}
-
-// by names what decided.
-func (d decision) by() string {
-	if d.bare {
-		return "not_recorded"
-	}
-	return d.witness.String()
 }
 
 // sum is a number of gaps and their time.
@@ -118,16 +109,15 @@ func newGaps(floor time.Duration) *Gaps {
 	return g
 }
 
-// add counts a gap; bare says that its evidence was not kept.
-func (c *Gaps) add(g *recording.Gap, bare bool) {
-	span, by := stall.Span{Start: g.Start, End: g.End}, decision{g.Cause, g.Evidence.Witness, bare}
+func (c *Gaps) add(g *recording.Gap) {
+	span, by := stall.Span{Start: g.Start, End: g.End}, decision{g.Cause, g.Evidence.Witness}
 	d := span.Duration()
 	c.Total++
 	c.Time += d
 	c.Max = max(c.Max, d)
 	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, gapBuckets-1)]++
 	c.Causes[g.Cause]++
-	c.Evidence[by.by()]++
+	c.Evidence[by.witness.String()]++
 	s := c.decided[by]
 	c.decided[by] = sum{s.gaps + 1, s.time + d}
 	for _, b := range bounds {

@@ -29,7 +29,7 @@ func TestGapsNotCompared(t *testing.T) {
 	c := newGaps(0)
 	c.long = make([]longGap, maxLong)
 	for range 3 {
-		c.add(&recording.Gap{Start: 1, End: 1 + stall.Instant(time.Millisecond)}, false)
+		c.add(&recording.Gap{Start: 1, End: 1 + stall.Instant(time.Millisecond)})
 	}
 	c.settle(nil, stall.Span{})
 	if c.Long != maxLong || c.NotCompared != 3 {

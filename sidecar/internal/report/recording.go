@@ -263,7 +263,7 @@ func (b *experimentBuilder) learnGaps(v *recording.Gaps) {
 		g := &v.List[i]
 		b.seen(g.End)
 		if g.Start >= b.Start {
-			gaps.add(g, v.Bare)
+			gaps.add(g)
 		}
 	}
 }

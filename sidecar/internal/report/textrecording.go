@@ -296,8 +296,8 @@ func (c *Gaps) printDecided(w *textfmt.Page) {
 	t := textfmt.Table{Left: map[int]bool{1: true}}
 	t.Row("cause", "decided by", "gaps", "in all")
 	for _, d := range all {
-		by := strings.ReplaceAll(d.by(), "_", " ")
-		if !d.bare && d.witness == jitterprobe.NoWitness {
+		by := strings.ReplaceAll(d.witness.String(), "_", " ")
+		if d.witness == jitterprobe.NoWitness {
 			by = "nothing"
 		}
 		t.Row(d.cause, by, c.decided[d].gaps, c.decided[d].time)
