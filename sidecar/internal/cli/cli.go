@@ -299,8 +299,8 @@ func exitCode(err error) int {
 	return Failed
 }
 
-// complain prints err on one line, without what a terminal takes for a command: it may
-// repeat what another program, or a file, says.
+// complain prints err on one line, without control characters: it may quote another
+// program, or a file.
 func complain(stderr io.Writer, err error) {
 	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	text = strings.Map(func(r rune) rune {

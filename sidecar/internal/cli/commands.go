@@ -103,8 +103,8 @@ func (e env) cpu(n int) (*int, error) {
 	return &n, nil
 }
 
-// start starts a probe. That it may not use its CPU is a wrong argument; that
-// it may not spin under a quota, as it was told to, is a failure.
+// start starts a probe. It is a wrong argument if the probe may not use its CPU, and a
+// failure if it was to spin and may not under a quota.
 func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	p, err := jitterprobe.Start(o)
 	switch {

@@ -36,8 +36,8 @@ type hostSide struct {
 	totals  hostwatch.Totals
 }
 
-// startHostSide watches the process pid, and tells record of it once a second; 0 is
-// none, and so is a nil record.
+// startHostSide watches the process pid, unless it is 0, and calls record once a second,
+// unless that is nil.
 func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Watch, t *telemetry.Telemetry, record func(recording.Record)) (*hostSide, error) {
 	if pid == 0 {
 		return nil, nil

@@ -24,10 +24,10 @@ type targetFlags struct {
 }
 
 func (f *targetFlags) add(set *flag.FlagSet) {
-	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of a PID what the machine does to its threads, and of every process that\nis .NET its collections, exported as its own telemetry, over restarts; auto is all .NET processes;\na Go program has its settings recorded (--record), its collections it exports itself (otelgc)")
-	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` that .NET processes dial which are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
-	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users`, too, dial that socket: numbers with commas between them, or any;\nthe mode of the socket is 0666 then, and the kernel is asked who dials; without it the mode is 0600,\nand only those of root and of the sidecar's own user may")
-	set.BoolVar(&f.allocations, "allocations", false, "sample who allocates in .NET processes, by thread: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
+	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of each such process that is .NET its collections, exported as its own\ntelemetry, over restarts, and of a PID also what the machine does to its threads; auto is all .NET\nprocesses; a Go program exports its collections itself (otelgc), and its settings are recorded (--record)")
+	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` for .NET processes that are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
+	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users` use that socket, too: numbers with commas between them, or any;\nits mode is 0666 then, and the kernel is asked who connects; else its mode is 0600, and only\nprocesses of root and of the sidecar's own user may")
+	set.BoolVar(&f.allocations, "allocations", false, "sample which threads of .NET processes allocate: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
 }
 
 func (f *targetFlags) check() (err error) {
@@ -54,7 +54,7 @@ func (f *targetFlags) check() (err error) {
 	return nil
 }
 
-// parseUIDs reads who may dial the reverse port.
+// parseUIDs parses which users may dial the socket.
 func parseUIDs(s string) (o dotnetipc.ListenOptions, err error) {
 	if s == "any" {
 		return dotnetipc.ListenOptions{AnyUser: true}, nil
@@ -72,7 +72,7 @@ func parseUIDs(s string) (o dotnetipc.ListenOptions, err error) {
 	return o, nil
 }
 
-// missing says that there is certainly no process of that number.
+// missing returns an error if there is certainly no process with this PID.
 func missing(pid int) error {
 	if _, err := os.Stat("/proc/self"); err != nil {
 		return nil // nobody can tell

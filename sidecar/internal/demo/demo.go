@@ -1,5 +1,5 @@
-// Package demo shows otelgc at work: a sample service with otelgc in it, under
-// load, with a probe beside it, and the report of who is to blame for p99.
+// Package demo runs a sample service with otelgc in it under load, with a probe in
+// another process, and reports what is to blame for p99.
 //
 // It is one binary in two or three processes: the parent drives the load and
 // probes, the child is the service, and with [InjectHog] another child takes

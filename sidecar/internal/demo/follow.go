@@ -23,11 +23,11 @@ type followed struct {
 	totals hostwatch.Totals
 }
 
-// follow has the service learn of what the machine does to its threads, as far
-// as the rights go. Without, what it ran remains the program's or the machine's.
-// Where collections are forced it is only counted: a small machine has no CPU for
-// collector, requests and load at once, and what the collector made requests wait
-// for would be called the machine's.
+// follow lets the service know what the machine does to its threads, as far as the
+// rights allow. Without them, the time that it ran is the program's or the machine's.
+// Where collections are forced, waits are only counted: a small machine has no CPU for
+// collector, requests and load at once, so waits for the collector would be called the
+// machine's.
 func (r *runner) follow(pid int) {
 	count := r.Inject == InjectForcedGC
 	p, err := follow.Start(follow.Options{PID: pid, Clock: r.clock, Board: r.outside, CountersOnly: count, OnBatch: r.followed.keep})
@@ -45,7 +45,7 @@ func (r *runner) follow(pid int) {
 	}
 }
 
-// keep is called by one goroutine until the process is not followed any more.
+// keep keeps what was seen. One goroutine calls it, until unfollow.
 func (f *followed) keep(_ stall.Owner, b *hostwatch.Observations) {
 	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxStops-len(f.denied))]...)
 }
@@ -61,15 +61,15 @@ func (r *runner) unfollow() error {
 	return nil
 }
 
-// mark takes down what was done while the load lasted.
+// mark keeps the totals of the time of the load.
 func (f *followed) mark(over time.Duration) {
 	if f.process != nil {
 		f.over, f.totals = over, f.process.Totals()
 	}
 }
 
-// waited says how long the service's threads waited for a CPU, empty if that is
-// not known.
+// waited returns a sentence on how long the service's threads waited for a CPU, empty
+// if that is not known.
 func (f *followed) waited() string {
 	if f.over <= 0 || f.totals.RunDelay <= 0 {
 		return ""
@@ -77,8 +77,8 @@ func (f *followed) waited() string {
 	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", textfmt.Length(f.totals.RunDelay), textfmt.Length(f.over))
 }
 
-// says tells how well the machine was watched for the service.
-func (f *followed) says() string {
+// coverage returns a clause on how well the machine was watched for the service.
+func (f *followed) coverage() string {
 	switch {
 	case f.process == nil:
 		return ""

@@ -18,34 +18,33 @@ const (
 
 const (
 	forcesPerSecond = float64(time.Second) / float64(forceEvery)
-	// enoughForces a second make a service in which the collector is to blame;
-	// where there are fewer it is said. More are asked for, since a machine that is
-	// short of CPU leaves out turns.
+	// enoughForces a second make a service in which the collector is to blame.
+	// Of fewer the report warns. More are asked for, because a machine that is short
+	// of CPU leaves out turns.
 	enoughForces = 50
 )
 
-// forcers are the goroutines that force collections. One alone would wait until
-// the last span is swept, for runtime.GC returns no sooner, and yields for each;
-// where several do it, the next sweeps the rest in one go and collects.
+// forcers is the number of goroutines that force collections. One alone would wait
+// until the last span is swept, because runtime.GC returns no sooner, and yields for
+// each; of several, the next one sweeps the rest in one go and collects.
 //
-// Each has a thread of its own. At its end runtime.GC yields until nobody sweeps
-// any more, up to ten thousand times: as long as the thread that ends the collection
-// waits for the CPU that the yields take. Who has a thread of his own sleeps in each.
+// Each has a thread of its own. At its end runtime.GC yields until all sweepers are
+// done, up to ten thousand times, while the thread that ends the collection waits for
+// the CPU that the yields take. A goroutine with its own thread sleeps in each yield.
 const forcers = 2
 
-// psToMark are enough for requests to go on while the collector marks, for which
-// two workers have a P each throughout. All share one CPU: with three or four Ps, as
-// measured, what waits for the collector waits as often, and with one or two more
-// often, for a P whose thread has no CPU, or for who came before; with eight more for
-// the collector. Each of the two stops of a collection, and the barrier before the second,
-// waits until the thread of every P had its turn: that is the collector's, too.
+// psToMark is how many Ps let requests go on while the collector marks, for which two
+// workers have a P each throughout. All share one CPU. As measured, a request that waits
+// during a collection waits more often for a P without a CPU, or for earlier requests,
+// than for the collector if there are one or two Ps; as often with three or four; and
+// less often with eight. Each of the two stops of a collection, and the barrier before
+// the second, waits until the thread of every P had its turn: that is the collector's, too.
 const psToMark = 8
 
 // makeRoomToMark gives a service in which collections are forced the Ps of a
-// larger machine, unless GOMAXPROCS says otherwise. With one P, collector and
-// requests take turns on it: who waits for the one waits for the other, and what
-// is shown is how a program fares that has too few. With two it is so now and
-// then.
+// larger machine, unless GOMAXPROCS is set. With one P, collector and requests take
+// turns on it, so the demo would show a program that has too few Ps. With two it would
+// now and then.
 func makeRoomToMark(what Inject) {
 	if what == InjectForcedGC && os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(psToMark, runtime.GOMAXPROCS(0)))
@@ -101,9 +100,8 @@ func force(ctx context.Context) uint64 {
 	return readCounter(forcedMetric) - before
 }
 
-// every calls do at a fixed rate until ctx ends. Who was held up makes up for it,
-// as far as he was held up lately: a ticker would leave out a turn for each that
-// is a little too long.
+// every calls do at a fixed rate until ctx ends. It makes up for turns that were missed
+// lately: a ticker would leave out a turn for each that takes a little too long.
 func every(ctx context.Context, period time.Duration, do func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

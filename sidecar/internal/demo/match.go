@@ -15,7 +15,7 @@ import (
 )
 
 // matcher finds the service's window of a request by its arrival, extends it to
-// the client's receipt, and tells what of it was the load generator's.
+// the client's receipt, and subtracts what was the load generator's.
 type matcher struct {
 	answers []load.Answer
 	account *account
@@ -94,7 +94,7 @@ func (m *matcher) look(k int, c *blame.Case) {
 	c.ArrivedDuringGC = m.collecting(stall.Span{Start: there.Start, End: there.Start + 1}) > 0
 }
 
-// join returns who had a time in which the request was not in its handler.
+// join returns the share of a time in which the request was not in its handler.
 func (m *matcher) join(way stall.Span) (s stall.Share) {
 	if way.Empty() {
 		return s
@@ -214,7 +214,7 @@ func (v *intervals) touching(s stall.Span) (first, last int) {
 	return first, last
 }
 
-// outsideGaps keeps what the probe beside the service saw.
+// outsideGaps keeps what the probe outside of the service saw.
 type outsideGaps struct {
 	mu   sync.Mutex
 	list []stall.Span // of at least coincidence

@@ -10,7 +10,7 @@ import (
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
-// slowest is how many of the slowest requests are told one by one.
+// slowest is how many of the slowest requests are reported one by one.
 const slowest = 5
 
 // minForP99 is how many requests p99 needs, so that ten lie above it.
@@ -79,7 +79,7 @@ func (r *runner) summary(s jitterprobe.Summary) blame.Outside {
 	return o
 }
 
-// setup says what ran, and who shared what.
+// setup returns what ran, and on what.
 func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	h := &r.account.hello
 	span := r.Schedule.Span()
@@ -87,7 +87,7 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
 		{Title: "injected", Text: r.injection()},
 		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", textfmt.Many(len(r.Schedule), "request"), textfmt.Length(span))},
-		{Title: "machine", Text: r.sharing(s) + r.followed.says()},
+		{Title: "machine", Text: r.sharing(s) + r.followed.coverage()},
 	}
 }
 
@@ -98,7 +98,7 @@ func (r *runner) injected() (i blame.Injected) {
 	return i
 }
 
-// injection says what was injected, at the rate that was reached.
+// injection returns what was injected, and the rate that was reached.
 func (r *runner) injection() string {
 	i := r.injected()
 	switch r.Inject {
@@ -112,8 +112,8 @@ func (r *runner) injection() string {
 	return "nothing"
 }
 
-// sharing says who ran where. It is the first thing to know of the figures of a
-// small machine.
+// sharing returns which CPUs service, load generator and probe shared: on a small
+// machine, that explains most of the figures.
 func (r *runner) sharing(s jitterprobe.Summary) string {
 	if s.CPU < 0 {
 		return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe, which is not pinned", r.cpus)
@@ -130,7 +130,7 @@ func (r *runner) sharing(s jitterprobe.Summary) string {
 	return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe (%s, on CPU %d)", r.cpus, s.Mode, s.CPU)
 }
 
-// warnings lists what the reader has to know before he believes a number.
+// warnings returns what readers have to know before they believe a number.
 func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, waited time.Duration) []string {
 	notes := r.notes
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -91,7 +91,7 @@ type runner struct {
 	notes    []string
 }
 
-// watch starts the probe beside the service.
+// watch starts the probe outside of the service.
 func (r *runner) watch(path string) (err error) {
 	p, err := jitterprobe.Start(jitterprobe.Options{Clock: r.clock})
 	if err == nil {

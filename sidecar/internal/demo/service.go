@@ -259,8 +259,8 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 // dirPrefix is how the name of the demo's directory begins.
 const dirPrefix = "otelgc-demo-"
 
-// orphaned reports whether the parent is gone: the system gives its children to
-// another process then. Elsewhere than on Unix it does not, and nobody knows.
+// orphaned reports whether the parent is gone: Unix gives its children to another
+// process then. On other systems it always reports false.
 func (o *childOptions) orphaned() bool { return os.Getppid() != o.Parent }
 
 // tidy removes what a parent that was killed left behind. The name of the directory

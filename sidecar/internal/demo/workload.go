@@ -33,8 +33,8 @@ type service struct {
 }
 
 // session is what is kept of a request for a while: one object, of a size that no
-// other has. Small ones beside those that die young would each keep a span of theirs,
-// and a thousand spans would be swept in each cycle for two thousand sessions.
+// other has. Small ones would lie in spans among objects that die young, so that a
+// thousand spans would be swept in each cycle for two thousand sessions.
 type session struct {
 	ID     uint64
 	Region string

@@ -1,7 +1,7 @@
-// Package doctor says whether numbers from this machine can be believed: what
-// it reads of /proc and /sys, what each of that does to a probe or to a
-// service, what to do about it, and which causes of gaps can be decided with
-// the rights at hand.
+// Package doctor judges whether numbers from this machine can be believed: what
+// /proc and /sys say, what each of that does to a probe or to a service, what to do
+// about it, and which causes of gaps can be decided with the rights at hand. The
+// checks are rows of tables, such as cpuChecks.
 //
 // What cannot be read is n/a with the reason, never ok. Nothing is changed.
 package doctor
@@ -22,7 +22,7 @@ const Schema = "otelgc.doctor/1"
 // DefaultSelfTest is how long the self-test takes.
 const DefaultSelfTest = 2 * time.Second
 
-// ErrTarget says that the process to look at is not there.
+// ErrTarget is the error if the target does not exist.
 var ErrTarget = errors.New("no target")
 
 // Options say what to judge. The zero value judges a spinning probe on the CPU

@@ -108,7 +108,7 @@ func (c *kernelConfig) setting(name string) string {
 	return ""
 }
 
-// kernelHz tells on which grid the gaps of the tick lie.
+// kernelHz reports the grid on which the gaps of the tick lie.
 func kernelHz(m *machine, _ string) Check {
 	c := &m.config
 	if c.err != nil {
@@ -121,7 +121,7 @@ func kernelHz(m *machine, _ string) Check {
 	return info(strconv.Itoa(n), fmt.Sprintf("a busy CPU ticks every %.3g ms: gaps on that grid are the tick's", 1000/float64(n))).in(c.file)
 }
 
-// preemption tells how the kernel can be preempted.
+// preemption reports how the kernel can be preempted.
 func preemption(m *machine, _ string) Check {
 	const rt, debug = "sys/kernel/realtime", "sys/kernel/debug/sched/preempt"
 	if n, err := m.number(rt); err == nil && n == 1 {
@@ -199,7 +199,7 @@ func (m *machine) device(dir, line string) string {
 	return line
 }
 
-// interruptsByDefault tells where the interrupts of devices go that are set up later.
+// interruptsByDefault judges where the interrupts of devices go that are set up later.
 func interruptsByDefault(m *machine, text string) Check {
 	cpus, err := parseCPUMask(text)
 	switch {
@@ -239,7 +239,7 @@ func (m *machine) policy(string) Check {
 		"expect a gap of about 50 ms in each second, when the fair server lets others run: use SCHED_OTHER, or isolate the CPU")
 }
 
-// rtPriority tells whether this process could ask for real-time priority.
+// rtPriority reports the real-time priority that this process could ask for.
 func rtPriority(_ *machine, text string) Check {
 	for line := range strings.Lines(text) {
 		rest, is := strings.CutPrefix(line, "Max realtime priority")
@@ -252,7 +252,7 @@ func rtPriority(_ *machine, text string) Check {
 
 const rtRuntime, rtPeriod = "proc/sys/kernel/sched_rt_runtime_us", "proc/sys/kernel/sched_rt_period_us"
 
-// rtLimit tells how much of a period real-time threads may take.
+// rtLimit reports how much of a period real-time threads may take.
 func rtLimit(m *machine, runtime int64) Check {
 	period, err := m.number(rtPeriod)
 	if err != nil || period <= 0 {
@@ -264,7 +264,7 @@ func rtLimit(m *machine, runtime int64) Check {
 	return info(fmt.Sprintf("%d of %d us", runtime, period), "")
 }
 
-// rtGroup tells whether a cgroup gives its real-time threads another part of a
+// rtGroup judges whether a cgroup gives its real-time threads another part of a
 // period than the machine does: with CONFIG_RT_GROUP_SCHED each v1 cgroup has
 // files of its own (Documentation/scheduler/sched-rt-group.rst), and its limit
 // takes the CPU away from its threads.
@@ -303,7 +303,7 @@ func (m *machine) rtGroup(string) Check {
 	return ok("as the machine's limit").in(file)
 }
 
-// fairServer tells what the kernel keeps for ordinary threads of a CPU that a
+// fairServer reports what the kernel keeps for ordinary threads of a CPU that a
 // real-time one spins on, since Linux 6.12.
 func fairServer(m *machine, runtime int64) Check {
 	period, err := m.number("sys/kernel/debug/sched/fair_server/cpu" + strconv.Itoa(m.cpu) + "/period")

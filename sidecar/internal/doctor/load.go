@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// loadChecks judge who else wants the CPUs now.
+// loadChecks judge what else wants the CPUs now.
 var loadChecks = []check{
 	{"load", "proc/loadavg", read(root.text, loadAverage)},
 	{"psi", "proc/pressure/cpu", read(root.text, pressure)},
@@ -55,7 +55,7 @@ func pressure(_ *machine, text string) Check {
 	return unknown("no line of averages")
 }
 
-// competitors names who is runnable on the probe's CPU at this moment.
+// competitors judges what is runnable on the probe's CPU at this moment.
 func competitors(m *machine, _ string) Check {
 	if len(m.threads) == 0 {
 		return unknown("no threads to be seen")
@@ -71,7 +71,8 @@ func competitors(m *machine, _ string) Check {
 	return warn(few(names)+note, fmt.Sprintf("runnable on CPU %d: the probe shares it; choose another --cpu, or move them", m.cpu))
 }
 
-// runnable names who runs on the CPUs at this moment, or could, but this process.
+// runnable returns the processes that run on the CPUs at this moment, or could, without
+// this one.
 func (m *machine) runnable(cpus []int) []string {
 	text, _ := m.text("proc/self/stat")
 	pid, _, _ := strings.Cut(text, " ")

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// live is what is asked of the running kernel, and no file tells.
+// live asks the running kernel for what no file says.
 type live struct {
 	// perfThread and perfCPU report whether context switches may be followed,
 	// of a thread of this process and of all that runs on a CPU.
@@ -22,7 +22,7 @@ type live struct {
 	// loadBPF reports whether programs may be loaded that follow the scheduler.
 	loadBPF  func() error
 	selfTest func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
-	// limits says what a probe cannot decide here.
+	// limits returns what a probe cannot decide here.
 	limits func(jitterprobe.Options) ([]jitterprobe.Limit, error)
 }
 

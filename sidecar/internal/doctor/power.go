@@ -107,7 +107,7 @@ func (m *machine) sleepStates(dir string) Check {
 	return warn(value, "each wake-up of the probe is so much later: hold /dev/cpu_dma_latency open with 0 in it while measuring")
 }
 
-// latencyRequest tells which limit programs have set to the sleep states
+// latencyRequest reports which limit programs have set to the sleep states
 // (Documentation/power/pm_qos_interface.rst).
 func latencyRequest(m *machine, file string) Check {
 	data, err := m.bytes(file, 64)

@@ -17,7 +17,7 @@ const (
 	idWidth     = 18
 )
 
-// Layout says how a table is printed.
+// Layout is how a table is printed.
 type Layout struct {
 	Colour  bool
 	Columns int // of its lines, at most

@@ -106,7 +106,7 @@ func testedCPUs(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedDrift tells whether a look takes as long at the end as at the beginning. It
+// testedDrift reports whether a look takes as long at the end as at the beginning. It
 // follows the frequency, and spoils no time stamp.
 func testedDrift(m *machine, _ string) Check {
 	t := m.trial
@@ -116,7 +116,7 @@ func testedDrift(m *machine, _ string) Check {
 	return info(fmt.Sprintf("loop %.2f ns, looks and gaps make up %.3f %%", t.Loop, 100*t.Balance), "")
 }
 
-// testedGaps tells what the probe saw meanwhile.
+// testedGaps reports what the probe saw meanwhile.
 func testedGaps(m *machine, _ string) Check {
 	t := m.trial
 	var long uint64

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 )
 
-// targetChecks judge the process that is watched, noTargetChecks that there is none.
+// targetChecks judge the process that is watched. Without one there is noTargetChecks.
 var (
 	targetChecks = []check{
 		{"target.cpus", "proc/PID/status", targetAffinity},
@@ -107,7 +107,7 @@ func targetThreads(m *machine, _ string) Check {
 		"real-time threads can invert against the suspension handshake: the collector waits for a thread that gets no CPU while they run; use SCHED_OTHER")
 }
 
-// targetGo tells what a Go target was started with.
+// targetGo reports what a Go target was started with.
 func targetGo(m *machine, _ string) Check {
 	p, err := m.process, m.processErr
 	if err != nil {
