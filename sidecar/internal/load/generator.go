@@ -8,6 +8,7 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,6 @@ type Options struct {
 	// Connections bounds how many requests are under way at once, 128 if zero.
 	// Those that find none free wait, and their latency counts the wait.
 	Connections int
-	// Timeout bounds one request from its sending, 10 s if zero.
-	Timeout time.Duration
 	// Grace is how long after the last arrival the run may go on; what was not
 	// sent by then is not sent at all. 3 s if zero.
 	Grace time.Duration
@@ -55,8 +54,7 @@ type Outcome struct {
 // before that, what was not sent is left out, as not sent; what is under way is
 // waited for.
 func Run(ctx context.Context, o Options) Outcome {
-	o = o.withDefaults()
-	n := min(o.Connections, len(o.Schedule))
+	n := min(cmp.Or(o.Connections, 128), len(o.Schedule))
 	r := &run{
 		Options: o,
 		out:     Outcome{Answers: make([]Answer, len(o.Schedule))},
@@ -73,7 +71,7 @@ func Run(ctx context.Context, o Options) Outcome {
 	for i, at := range o.Schedule {
 		r.out.Answers[i].Arrival = r.out.Start.Add(at)
 	}
-	r.deadline = r.out.Start.Add(o.Schedule.Span() + o.Grace)
+	r.deadline = r.out.Start.Add(o.Schedule.Span() + cmp.Or(o.Grace, 3*time.Second))
 	r.dispatch(ctx)
 	for range n {
 		c := <-r.free // when the last of its answers is there, or given up
@@ -89,20 +87,9 @@ const (
 	leadTime = 50 * time.Millisecond
 	// warmLimit bounds the opening of a connection and its first request.
 	warmLimit = time.Second
+	// timeout bounds one request from its sending.
+	timeout = 10 * time.Second
 )
-
-func (o Options) withDefaults() Options {
-	if o.Connections <= 0 {
-		o.Connections = 128
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Grace <= 0 {
-		o.Grace = 3 * time.Second
-	}
-	return o
-}
 
 type run struct {
 	Options
@@ -139,7 +126,7 @@ func (r *run) send(i int, c *connection) {
 		return
 	}
 	a.Ready, a.Sent = max(a.Arrival, c.free), now
-	if err := c.send(r.request(i, a.Arrival), min(r.Timeout, r.deadline.Sub(now))); err != nil {
+	if err := c.send(r.request(i, a.Arrival), min(timeout, r.deadline.Sub(now))); err != nil {
 		r.fail(err)
 	}
 	c.asked <- i
