@@ -76,15 +76,10 @@ func host(ctx context.Context) []attribute.KeyValue {
 // known returns what the SDK detects, without what it does not find: a container often
 // has no machine-id, or an empty one.
 func known(ctx context.Context, options ...resource.Option) (all []attribute.KeyValue) {
-	for _, o := range options {
-		r, err := resource.New(ctx, o)
-		if err != nil {
-			continue
-		}
-		for _, kv := range r.Attributes() {
-			if kv.Value.String() != "" {
-				all = append(all, kv)
-			}
+	r, _ := resource.New(ctx, options...) // with an error it has what the others detect
+	for _, kv := range r.Attributes() {
+		if kv.Value.String() != "" {
+			all = append(all, kv)
 		}
 	}
 	return all
