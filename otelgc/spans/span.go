@@ -14,12 +14,12 @@ import (
 // is wrapped: exporters read spans by these methods alone.
 type decorated struct {
 	sdktrace.ReadOnlySpan
-	p        *processor
-	parts    []part
-	few      [2]part // what parts begins in: nearly all spans have no more
-	coverage float64
-	overlap  string
-	fidelity stall.Fidelity
+	p           *processor
+	parts       []part
+	few         [2]part // what parts begins in: nearly all spans have no more
+	coverage    float64
+	collections uint8 // that delayed it, 2 for more
+	fidelity    stall.Fidelity
 }
 
 // part is what an owner has of a span.
@@ -39,7 +39,7 @@ func (d *decorated) Attributes() []attribute.KeyValue {
 	}
 	a = append(a,
 		attribute.Float64(semconv.AttrCoverage, d.coverage),
-		attribute.String(semconv.AttrGCOverlap, d.overlap),
+		attribute.String(semconv.AttrGCOverlap, semconv.Overlap(int(d.collections))),
 		attribute.String(semconv.AttrFidelity, d.fidelity.String()),
 	)
 	return append(a, d.p.identity...)
@@ -53,7 +53,7 @@ func (d *decorated) resolved(_ *stall.Window, s *stall.Share) {
 			d.parts = append(d.parts, part{o, t})
 		}
 	}
-	d.coverage, d.overlap = s.Coverage(), semconv.Overlap(s.Collections)
+	d.coverage, d.collections = s.Coverage(), uint8(min(max(s.Collections, 0), 2))
 	d.fidelity = min(s.Fidelity, stall.Exact)
 	d.p.put(d)
 }
