@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 var update = flag.Bool("update", false, "write what testdata holds of reports")
@@ -29,7 +31,7 @@ func TestMachines(t *testing.T) {
 			}
 			checkSane(t, report)
 			var got strings.Builder
-			if err := report.Print(&got, Layout{Columns: Width}); err != nil {
+			if err := report.Print(&got, Layout{Columns: textfmt.Width}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, strings.TrimSuffix(path, ".txtar")+".txt", got.String())

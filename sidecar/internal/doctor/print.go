@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// Width is how wide the table gets, in columns.
-const Width = 100
-
 // Columns of the table.
 const (
 	statusWidth = 6

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 func TestColourOnTerminalsOnly(t *testing.T) {
@@ -43,10 +45,10 @@ func TestColourIsAllThatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var without, with strings.Builder
-	if err := report.Print(&without, Layout{Columns: Width}); err != nil {
+	if err := report.Print(&without, Layout{Columns: textfmt.Width}); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Print(&with, Layout{Colour: true, Columns: Width}); err != nil {
+	if err := report.Print(&with, Layout{Colour: true, Columns: textfmt.Width}); err != nil {
 		t.Fatal(err)
 	}
 	got := with.String()
