@@ -20,7 +20,7 @@ import (
 // would end as a window of its own. go vet finds copies. The zero Window is over.
 type Window struct {
 	_ noCopy
-	w window // over if it has no home
+	w window // over if it has no ref
 }
 
 // noCopy has go vet find copies (cmd/vet, copylocks). It takes no memory.
@@ -54,8 +54,8 @@ func (m *Monitor) beginMarked(span trace.Span) (w Window) {
 // does nothing. A window that is older than the slice of exact tracing in which it
 // ends was not followed.
 func (w *Window) End() {
-	if h := w.w.home; h != nil {
-		w.w.home = nil
+	if h := w.w.ref; h != nil {
+		w.w.ref = nil
 		w.w.endAnywhere(h)
 		w.w.span = nil
 	}
@@ -65,7 +65,7 @@ func (w *Window) End() {
 // window's metrics. Names are bounded in number as those of [WithRoute] are. It
 // is to be called before End.
 func (w *Window) SetRoute(name string) {
-	if h := w.w.home; h != nil {
-		w.w.home = h.on(h.m.routes.id(name))
+	if h := w.w.ref; h != nil {
+		w.w.ref = h.on(h.m.routes.id(name))
 	}
 }

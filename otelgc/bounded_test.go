@@ -71,8 +71,8 @@ func checkBounds(t *testing.T, p *played) {
 	if n := len(p.pending.live) + len(p.pending.spare); n > maxBlocks+spareBlocks {
 		t.Fatalf("%d blocks of windows that wait, want at most %d", n, maxBlocks+spareBlocks)
 	}
-	if n := len(p.book.live); n > chapters {
-		t.Fatalf("%d chapters are kept, want at most %d", n, chapters)
+	if n := len(p.store.live); n > keptGenerations {
+		t.Fatalf("%d generations are kept, want at most %d", n, keptGenerations)
 	}
 	if n := len(p.resolver.longs.of); n > slotCount {
 		t.Fatalf("%d windows are settled in part, want at most %d", n, slotCount)
@@ -106,7 +106,7 @@ func TestLongsAreForgotten(t *testing.T) {
 func TestSlowResolver(t *testing.T) {
 	p := play(t)
 	w := p.open(second + 500)
-	for i := range stall.Instant(2 * chapters) {
+	for i := range stall.Instant(2 * keptGenerations) {
 		at := (i + 1) * second
 		g := &gotrace.Generation{Span: stall.Span{Start: at, End: at + second}, Tracks: []gotrace.Track{
 			gotrace.NewTrack(7, running(at, at+second)),
@@ -114,18 +114,18 @@ func TestSlowResolver(t *testing.T) {
 		if i == 0 {
 			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}}
 		}
-		if i == 2*chapters-1 {
+		if i == 2*keptGenerations-1 {
 			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.slot, gotrace.WindowEnd)}}
 		}
 		p.learnGeneration(g, nil)
 	}
-	p.end(w, (2*chapters+1)*second)
-	p.see((2*chapters + 1) * second)
+	p.end(w, (2*keptGenerations+1)*second)
+	p.see((2*keptGenerations + 1) * second)
 	if len(p.got) != 1 {
 		t.Fatalf("%d windows, want 1", len(p.got))
 	}
 	s := p.got[0].s
-	if want := chapters * time.Second; s.AppOrHost != want || s.Unseen != s.Total-want {
+	if want := keptGenerations * time.Second; s.AppOrHost != want || s.Unseen != s.Total-want {
 		t.Errorf("got %v followed of %v and %v unseen, want %v followed", s.AppOrHost, s.Total, s.Unseen, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // maxChildren bounds the joined goroutines that count in one window, in the
-// order in which they joined, in one piece of it. Those beyond are a crowd.
+// order in which they joined, in one piece of it. Those beyond are an overflow.
 const maxChildren = 64
 
 // child is a goroutine that joined a window for a while, or until [notLeft].
@@ -24,21 +24,21 @@ const notLeft = stall.Instant(math.MaxInt64)
 // the collector and the scheduler did to them, over the time that the window's
 // own goroutine was parked: then the window waits for what stalls them. S is the
 // part of the window that is settled, and by who had joined before.
-func (b *book) followChildren(e *stall.Evidence, slot int16, s stall.Span, by *carrier) {
+func (b *traceStore) followChildren(e *stall.Evidence, slot int16, s stall.Span, by *carrier) {
 	b.learnChildren(slot, s, by)
 	for _, c := range by.children {
 		if c.goroutine != by.goroutine {
 			b.stepIn(e, child{c.goroutine, c.Span.Clip(s)})
 		}
 	}
-	by.crowd.hide(e)
+	by.overflow.hide(e)
 	by.children = slices.DeleteFunc(by.children, func(c child) bool { return c.End != notLeft })
 }
 
 // learnChildren brings up to date who has joined and left during s. In a time
 // that nobody watched all may have left, unless it is known of each that it
 // leaves a mark.
-func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
+func (b *traceStore) learnChildren(slot int16, s stall.Span, by *carrier) {
 	seen := s.Start
 	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
@@ -48,7 +48,7 @@ func (b *book) learnChildren(slot int16, s stall.Span, by *carrier) {
 			b.loseChildren(slot, seen, by)
 		}
 		seen = c.span.End
-		b.crowded += by.learn(c.marks.joins.of(slot, s), func(j mark) stall.Instant { return c.taken(j, s) })
+		b.overflowed += by.learn(c.marks.joins.of(slot, s), func(j mark) stall.Instant { return c.taken(j, s) })
 		by.bury(c)
 	}
 	if seen < s.End {
@@ -62,12 +62,12 @@ func (by *carrier) learn(joins []mark, from func(mark) stall.Instant) (over uint
 	for _, j := range joins {
 		switch {
 		case j.kind == gotrace.WindowLeave && !leave(by.children, j):
-			by.crowd.leave(j.at)
+			by.overflow.leave(j.at)
 		case j.kind == gotrace.WindowLeave:
 		case len(by.children) < maxChildren:
 			by.children = append(by.children, child{j.goroutine, stall.Span{Start: from(j), End: notLeft}})
 		default:
-			by.crowd.join(j.at)
+			by.overflow.join(j.at)
 			over++
 		}
 	}
@@ -75,7 +75,7 @@ func (by *carrier) learn(joins []mark, from func(mark) stall.Instant) (over uint
 }
 
 // bury has children leave that ended without a word. They are waited for no longer.
-func (by *carrier) bury(c *chapter) {
+func (by *carrier) bury(c *generation) {
 	for i := range by.children {
 		if child := &by.children[i]; child.End == notLeft {
 			if end, ok := c.endOf(child.goroutine); ok {
@@ -85,17 +85,17 @@ func (by *carrier) bury(c *chapter) {
 	}
 }
 
-func (b *book) loseChildren(slot int16, at stall.Instant, by *carrier) {
+func (b *traceStore) loseChildren(slot int16, at stall.Instant, by *carrier) {
 	if b.slots != nil && b.slots.childrenKnown(slot) {
 		return
 	}
 	for i := range by.children {
 		if c := &by.children[i]; c.End == notLeft {
 			c.End = at
-			by.crowd.lost++
+			by.overflow.lost++
 		}
 	}
-	by.crowd.disperse(at)
+	by.overflow.disperse(at)
 }
 
 // leave reports whether the child is one of those that count.
@@ -111,7 +111,7 @@ func leave(children []child, j mark) bool {
 
 // stepIn replaces the parked stretches of the window's track by what the child
 // did in them.
-func (b *book) stepIn(e *stall.Evidence, c child) {
+func (b *traceStore) stepIn(e *stall.Evidence, c child) {
 	old := slices.Clone(e.Track)
 	e.Track = e.Track[:0]
 	for _, t := range old {
@@ -138,7 +138,7 @@ func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 // window, and returns how far they reach. Where it was not followed, or something of
 // it is missing, what the window waited for is not known: that is unseen, and not the
 // window's own waiting.
-func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
+func (b *traceStore) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
 	at := s.Start
 	for _, c := range b.live {
 		if c.span.End <= s.Start || c.span.Start >= s.End {
@@ -153,13 +153,13 @@ func (b *book) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) st
 			e.Own = appendOwn(e.Own, &t.state, v, c.workers)
 			at = v.End
 		}
-		for _, r := range c.effortsOf(goroutine, s) {
+		for _, r := range c.assistsOf(goroutine, s) {
 			v := r.interval()
 			if part := v.Span().Clip(s); !part.Empty() {
 				e.Own = append(e.Own, own(part.Start, part.End, v.Cause))
 			}
 		}
-		e.Own = c.appendMade(e.Own, goroutine, s)
+		e.Own = c.appendSelfStops(e.Own, goroutine, s)
 		at = max(at, min(c.span.End, s.End))
 	}
 	return at

@@ -37,10 +37,10 @@ func TestOneStopAtTheEdgeOfASlice(t *testing.T) {
 			Start: slice - 20*ms, End: slice - 19*ms, Slack: 30 * time.Millisecond, Cause: c.of,
 		})
 		p.pending.push(ended{start: slice - 500*ms, end: slice + 500*ms, slot: noSlot})
-		p.book.learnUnseen(slice)
+		p.store.learnUnseen(slice)
 		p.trace(&gotrace.Generation{Span: stall.Span{Start: slice, End: slice + second}, Stops: c.exact})
 		p.see(slice + 2*second)
-		p.book.learnUnseen(slice + 2*second)
+		p.store.learnUnseen(slice + 2*second)
 		p.see(slice + 3*second)
 		if len(p.got) != 1 {
 			t.Fatalf("%s: %d windows, want 1", c.name, len(p.got))

@@ -29,11 +29,11 @@ type evidence struct {
 // gather reads the logs once for all windows of a batch.
 func (e *evidence) gather(all stall.Span) {
 	m := e.m
-	m.book.setProcessors(runtime.GOMAXPROCS(0))
-	e.exactFloor = m.book.log.Floor()
+	m.store.setProcessors(runtime.GOMAXPROCS(0))
+	e.exactFloor = m.store.log.Floor()
 	e.floor = max(e.exactFloor, m.cycle.log.Floor())
-	e.seen = m.book.log.Seen(e.seen[:0], all)
-	e.process = m.book.log.Intervals(e.process[:0], all)
+	e.seen = m.store.log.Seen(e.seen[:0], all)
+	e.process = m.store.log.Intervals(e.process[:0], all)
 	exact := len(e.process)
 	e.process = m.cycle.log.Intervals(e.process, all)
 	// Where the exact source watched, it has the same stops, and better.
@@ -71,7 +71,7 @@ func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) 
 	e.one.TargetSeen = nearSpans(e.targetSeen, extent)
 	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
 	if slot != noSlot {
-		e.m.book.follow(&e.one, w, slot, had, by)
+		e.m.store.follow(&e.one, w, slot, had, by)
 	}
 	if extent.Start < e.exactFloor {
 		e.forget(e.exactFloor)

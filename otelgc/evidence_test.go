@@ -23,7 +23,7 @@ func runnable(start, end stall.Instant) gotrace.TrackSpan {
 }
 
 // followed returns the evidence about a window of the slot.
-func followed(b *book, w stall.Window, slot int16, held stall.Instant) stall.Evidence {
+func followed(b *traceStore, w stall.Window, slot int16, held stall.Instant) stall.Evidence {
 	var e stall.Evidence
 	b.follow(&e, &w, slot, stall.Span{Start: held, End: w.End}, new(carrier))
 	return e
@@ -32,7 +32,7 @@ func followed(b *book, w stall.Window, slot int16, held stall.Instant) stall.Evi
 // TestFollowAcrossGenerations: a window's states and ranges come from every
 // generation that it lies in.
 func TestFollowAcrossGenerations(t *testing.T) {
-	b := newBook(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{})
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
 		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},
@@ -76,7 +76,7 @@ func TestFollowAcrossGenerations(t *testing.T) {
 // TestFollowTellsWindowsOfOneSlotApart: a slot is used again and again, on other
 // goroutines, and a window older than the slice has it only at its very end.
 func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
-	b := newBook(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{})
 	at := func(us stall.Instant) stall.Instant { return second + us*1000 }
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
@@ -113,8 +113,8 @@ func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
 // TestFollowForgetsOldGenerations: an older part of a long window is unseen, and
 // no memory grows.
 func TestFollowForgetsOldGenerations(t *testing.T) {
-	b := newBook(second, stall.Clock{})
-	const generations = 3 * chapters
+	b := newTraceStore(second, stall.Clock{})
+	const generations = 3 * keptGenerations
 	for i := range stall.Instant(generations) {
 		start, end := (i+1)*second, (i+2)*second
 		g := &gotrace.Generation{
@@ -132,8 +132,8 @@ func TestFollowForgetsOldGenerations(t *testing.T) {
 		}
 	}
 	w := stall.Window{Start: second, End: (generations + 1) * second}
-	if got := len(followed(b, w, 0, w.Start).Track); got != chapters {
-		t.Errorf("%d spans of the last %d generations, want %d", got, generations, chapters)
+	if got := len(followed(b, w, 0, w.Start).Track); got != keptGenerations {
+		t.Errorf("%d spans of the last %d generations, want %d", got, generations, keptGenerations)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestUnfollow(t *testing.T) {
 		{"older than the slice", []gotrace.Mark{mark0(1, 7, gotrace.WindowEnd, 0)}, 1},
 		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), {At: 2, Goroutine: 7, Key: gotrace.WindowMarks + "other1"}}, 0},
 	} {
-		b := newBook(second, stall.Clock{})
+		b := newTraceStore(second, stall.Clock{})
 		_, unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
 		if len(unfollow) != c.want {
 			t.Errorf("%s: %d goroutines are let go, want %d", c.name, len(unfollow), c.want)
@@ -159,9 +159,9 @@ func TestUnfollow(t *testing.T) {
 	}
 }
 
-// TestChapterIsBounded: one goroutine that only yields does not crowd out the
+// TestGenerationIsBounded: one goroutine that only yields does not crowd out the
 // others, and what is not kept is counted.
-func TestChapterIsBounded(t *testing.T) {
+func TestGenerationIsBounded(t *testing.T) {
 	const usual = 600 // ns, which take three bytes
 	many := func(n int) (spans []gotrace.TrackSpan) {
 		for i := range stall.Instant(n) {
@@ -169,7 +169,7 @@ func TestChapterIsBounded(t *testing.T) {
 		}
 		return spans
 	}
-	var c chapter
+	var c generation
 	g := &gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}}
 	g.Tracks = []gotrace.Track{gotrace.NewTrack(1, many(maxTrack+1)...), gotrace.NewTrack(2, many(10)...)}
 	for id := range uint64(6) {
@@ -200,7 +200,7 @@ func TestChapterIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, book: newBook(now, clock), host: newHostSource(nil, clock)}
+	m := &Monitor{clock: clock, store: newTraceStore(now, clock), host: newHostSource(nil, clock)}
 	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
 	m.cycle.log.Begin(now)
 	r := resolver{m: m}
@@ -212,7 +212,7 @@ func TestHungSourcesHangNobody(t *testing.T) {
 	if got, want := r.passed(later), later.Add(-sourceDeadline); got != want {
 		t.Errorf("passed with a hung exact source: got %d, want %d", got, want)
 	}
-	m.book.learnUnseen(later.Add(-time.Second))
+	m.store.learnUnseen(later.Add(-time.Second))
 	if got, want := r.passed(later), later.Add(-time.Second); got != want {
 		t.Errorf("passed: got %d, want the exact source's watermark %d", got, want)
 	}

@@ -45,7 +45,7 @@ const (
 // learnCycle gives a collection all stops since the one before it: the last is
 // the one in which it ended, and there can be more than two, since mark
 // termination may have been retried.
-func (b *book) learnCycle(c *gotrace.Cycle) {
+func (b *traceStore) learnCycle(c *gotrace.Cycle) {
 	if c.Partial {
 		b.stops = b.stops[:0]
 		return
@@ -62,7 +62,7 @@ func (b *book) learnCycle(c *gotrace.Cycle) {
 }
 
 // bound keeps the memory of what nobody asks for.
-func (b *book) bound() {
+func (b *traceStore) bound() {
 	if n := len(b.stops) - keptStops; n > 0 {
 		b.stops = slices.Delete(b.stops, 0, n)
 	}
@@ -74,7 +74,7 @@ func (b *book) bound() {
 // takeCycle returns the collection whose last stop holds at, or is nearest to it
 // within slack, and forgets it and those before it. One that is nearer to next,
 // where the collection after it ended, is not the one.
-func (b *book) takeCycle(at, next, slack stall.Instant) (exactCycle, bool) {
+func (b *traceStore) takeCycle(at, next, slack stall.Instant) (exactCycle, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	best, distance := -1, slack+1

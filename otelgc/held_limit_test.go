@@ -14,7 +14,7 @@ import (
 // loop, does not pile up. The oldest go, counted, and the newest stay.
 func TestHeldIsBounded(t *testing.T) {
 	const over, each = 10, 2
-	r, s := reconciler{book: newBook(1, stall.Clock{})}, suspensions{}
+	r, s := reconciler{store: newTraceStore(1, stall.Clock{})}, suspensions{}
 	for i := range uint64(mostHeld/each + over) {
 		at := stall.Instant(i + 1)
 		r.hold([]gc.Collection{
@@ -28,7 +28,7 @@ func TestHeldIsBounded(t *testing.T) {
 		t.Errorf("collections and stops that are held (-want +got):\n%s", diff)
 	}
 	lost := stall.Span{Start: 1, End: over}
-	for name, f := range map[string]forgone{"collections": r.takeLost(), "stops": s.takeLost()} {
+	for name, f := range map[string]loss{"collections": r.takeLost(), "stops": s.takeLost()} {
 		if f.n != each*over || f.Span != lost {
 			t.Errorf("%s: %d are lost, in %v, want %d, in %v", name, f.n, f.Span, each*over, lost)
 		}

@@ -22,14 +22,14 @@ type joinPoint struct {
 // join it, by [Join]. Outside of a slice of exact tracing it is ctx itself, as
 // nobody could follow them.
 func (w *Window) Context(ctx context.Context) context.Context {
-	if w.w.home == nil {
+	if w.w.ref == nil {
 		return ctx
 	}
 	return w.w.context(ctx)
 }
 
 func (w *window) context(ctx context.Context) context.Context {
-	m, slot := w.home.m, w.home.slot
+	m, slot := w.ref.m, w.ref.slot
 	if slot == noSlot || ctx == nil { // nil is let through in a slice as it is outside
 		return ctx
 	}

@@ -156,7 +156,7 @@ func TestLeaveTwice(t *testing.T) {
 	m.exact.active.Store(true) // as in a slice, without a trace
 	w := m.Begin(context.Background())
 	defer w.End()
-	slot := w.w.home.slot
+	slot := w.w.ref.slot
 	leave := Join(w.Context(context.Background()))
 	m.exact.active.Store(false)
 	leave()

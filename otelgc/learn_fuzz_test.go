@@ -77,15 +77,15 @@ func FuzzLearn(f *testing.F) {
 // checkKept holds what the store keeps to its limits.
 func checkKept(t *testing.T, p *played) {
 	t.Helper()
-	if len(p.book.live) > chapters {
-		t.Fatalf("%d generations are kept, the limit is %d", len(p.book.live), chapters)
+	if len(p.store.live) > keptGenerations {
+		t.Fatalf("%d generations are kept, the limit is %d", len(p.store.live), keptGenerations)
 	}
-	for _, c := range p.book.live {
-		if len(c.states.bytes) > maxStates || len(c.efforts) > maxEfforts || len(c.made) > maxMade {
-			t.Fatalf("a generation keeps %d bytes of states, %d efforts and %d stops", len(c.states.bytes), len(c.efforts), len(c.made))
+	for _, c := range p.store.live {
+		if len(c.states.bytes) > maxStates || len(c.assists) > maxAssists || len(c.made) > maxMade {
+			t.Fatalf("a generation keeps %d bytes of states, %d assists and %d stops", len(c.states.bytes), len(c.assists), len(c.made))
 		}
 	}
-	if n := len(p.book.carrying) + len(p.book.holders); n > 2*(gotrace.WindowSlots+maxChildren*2) {
+	if n := len(p.store.carrying) + len(p.store.holders); n > 2*(gotrace.WindowSlots+maxChildren*2) {
 		t.Fatalf("%d goroutines and slots are carried", n)
 	}
 }

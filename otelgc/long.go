@@ -8,7 +8,7 @@ import (
 
 const (
 	// cutEvery is how often what lasts is settled while a slice is traced: as
-	// often as there is a chapter to be given back.
+	// often as there is a generation to be given back.
 	cutEvery = time.Second
 	// cutSeldom is how often it is between slices, where there is little to say
 	// of a window, and the logs hold it for long.
@@ -31,7 +31,7 @@ type long struct {
 //
 // A cut is made at an instant that all sources have passed. The windows that are
 // open then are settled up to it; those that have ended since are in the queues,
-// and need the chapters before the cut until they are resolved: when the sources
+// and need the generations before the cut until they are resolved: when the sources
 // have passed the instant at which the cut was made, and the queues have given up
 // what had come by then.
 type longs struct {
@@ -52,7 +52,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 	if l.made != 0 || due.Sub(l.cut) < cutEvery {
 		return
 	}
-	if due.Sub(l.cut) < cutSeldom && !l.m.book.unsettled(due) {
+	if due.Sub(l.cut) < cutSeldom && !l.m.store.unsettled(due) {
 		return
 	}
 	l.open = l.m.slots.open(l.open[:0], due)
@@ -132,7 +132,7 @@ func (l *longs) take(e *ended) *long {
 // giveBack gives up what is before the cut. Of the windows that were not open at
 // the cut, all that were taken have been resolved.
 func (l *longs) giveBack() {
-	l.m.book.settled(l.cut)
+	l.m.store.settled(l.cut)
 	for slot, known := range l.of {
 		if known.upTo < l.cut {
 			delete(l.of, slot)

@@ -43,8 +43,8 @@ func TestStreamOfAnHour(t *testing.T) {
 			}
 		}
 		p.trace(g)
-		if n := len(p.book.live); n > 2 {
-			t.Fatalf("after %d s %d chapters are kept", i, n)
+		if n := len(p.store.live); n > 2 {
+			t.Fatalf("after %d s %d generations are kept", i, n)
 		}
 		if n := len(p.resolver.longs.of); n > 1 {
 			t.Fatalf("after %d s %d windows are settled in part", i, n)
@@ -91,7 +91,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	x.reader = new(gotrace.Reader)
 	x.free <- make([]byte, 1)
 	x.giveBack()
-	if x.reader != nil || len(x.free) != 0 || cap(p.book.spare.states.bytes) != 0 || p.book.blank != nil {
+	if x.reader != nil || len(x.free) != 0 || cap(p.store.spare.states.bytes) != 0 || p.store.blank != nil {
 		t.Error("memory of a slice is held when none is traced")
 	}
 	p.learnUnseen(20 * second)
@@ -103,8 +103,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		p.learnUnseen((30 + i) * second)
 		p.see((30 + i) * second)
 	}
-	if len(p.book.live) != 0 {
-		t.Errorf("%d chapters are kept long after the slice", len(p.book.live))
+	if len(p.store.live) != 0 {
+		t.Errorf("%d generations are kept long after the slice", len(p.store.live))
 	}
 }
 
@@ -113,8 +113,8 @@ func TestMemoryIsGivenBack(t *testing.T) {
 func TestPiecesAreTheWhole(t *testing.T) {
 	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		p, whole := play(t), newBook(second, stall.Clock{})
-		whole.error = p.book.error
+		p, whole := play(t), newTraceStore(second, stall.Clock{})
+		whole.error = p.store.error
 		const seconds = 6
 		start := second + stall.Instant(rnd.Int64N(1e9))
 		w := p.open(start)

@@ -66,7 +66,7 @@ func (m *Monitor) wait(ctx context.Context, over <-chan struct{}) error {
 func (m *Monitor) turn(now stall.Instant) {
 	m.lately.Store(int64(now))
 	if m.exact.finished() {
-		m.book.learnUnseen(now)
+		m.store.learnUnseen(now)
 	}
 	m.hosts.count(now, m.reconciler.newest())
 	m.reconciler.settle(now, m.settled)
@@ -88,7 +88,7 @@ func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.wall.Load(
 // learnGeneration takes in a second of exact tracing. It runs on the decoder's
 // goroutine.
 func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
-	others, unfollow, lost := m.book.learn(g, pace)
+	others, unfollow, lost := m.store.learn(g, pace)
 	m.tel.Dropped("track", "limit", lost)
 	for i := range others {
 		s := &others[i]
@@ -100,9 +100,9 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
 }
 
 // carriers returns the goroutines with windows that are older than the slice.
-func (m *Monitor) carriers() []uint64 { return m.book.carriers() }
+func (m *Monitor) carriers() []uint64 { return m.store.carriers() }
 
-func (m *Monitor) giveBack() { m.book.giveBack() }
+func (m *Monitor) giveBack() { m.store.giveBack() }
 
 // learnUnseen says that the runtime was not watched up to t.
-func (m *Monitor) learnUnseen(t stall.Instant) { m.book.learnUnseen(t) }
+func (m *Monitor) learnUnseen(t stall.Instant) { m.store.learnUnseen(t) }

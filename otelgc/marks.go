@@ -35,7 +35,7 @@ func (m *mark) ofChild() bool {
 
 // slotMarks are the marks of one generation.
 type slotMarks struct {
-	all    []mark                   // by time, until the chapter is shelved
+	all    []mark                   // by time, until the generation is compacted
 	own    bySlot                   // where windows began or ended on their goroutines
 	joins  bySlot                   // where child goroutines joined and left
 	joined map[uint64]stall.Instant // when a goroutine first joined a window, whichever

@@ -28,7 +28,7 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		arrival := m.arrivalOf(r, w.start)
 		w.span = trace.SpanFromContext(r.Context())
 		w.mark(arrival)
-		if m.joinable && w.home.slot != noSlot {
+		if m.joinable && w.ref.slot != noSlot {
 			inner := r.WithContext(w.context(r.Context()))
 			defer passBack(r, inner)
 			r = inner
@@ -58,5 +58,5 @@ func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant 
 
 // served ends the window of a request, whose route is known by now.
 func (m *Monitor) served(w *window, r *http.Request, arrival stall.Instant) {
-	w.end(w.home.on(m.routeOf(r)), arrival)
+	w.end(w.ref.on(m.routeOf(r)), arrival)
 }

@@ -49,7 +49,7 @@ type Monitor struct {
 	watching    chan struct{} // closed when the watcher has nothing more to say
 	batches     *turns        // of the watcher
 	cycle       cycleSource
-	book        *book
+	store       *traceStore
 	exact       *exact
 	reconciler  reconciler
 	suspensions suspensions
@@ -59,11 +59,11 @@ type Monitor struct {
 	added       []*added // by WithSource
 	records     records
 
-	outside  home // of windows without a slot
+	outside  windowRef // of windows without a slot
 	slots    *slots
 	pending  pending     // windows of requests
 	watched  pending     // windows of others, see Resolve
-	hasten   atomic.Bool // resolve watched with what is known
+	flushNow atomic.Bool // resolve watched with what is known
 	begins   begins
 	route    func(*http.Request) string
 	routes   routes
@@ -142,7 +142,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		route: c.route, slow: c.slow,
 		place:  board.Here(),
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
-		book:   newBook(now, clock),
+		store:  newTraceStore(now, clock),
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.boards, clock),
 		kicked: make(chan struct{}, 1),
@@ -150,17 +150,17 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		quit: make(chan struct{}),
 	}
 	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
-	m.outside = home{m: m, slot: noSlot}
+	m.outside = windowRef{m: m, slot: noSlot}
 	m.slots = newSlots(m)
 	m.meters, m.global = c.meters, c.global
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
 	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
 	m.cycle.log.Begin(now)
-	m.reconciler.book, m.suspensions.book = m.book, m.book
+	m.reconciler.store, m.suspensions.store = m.store, m.store
 	m.hosts = newHostSide(m.host, clock)
 	m.reconciler.host = m.hosts
-	m.book.begins, m.book.slots = &m.begins, m.slots
+	m.store.begins, m.store.slots = &m.begins, m.slots
 	m.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}

@@ -13,7 +13,7 @@ const (
 
 // pauseHook calls the user's function for collections that paused for long.
 type pauseHook struct {
-	aside[gc.Collection]
+	asyncCall[gc.Collection]
 	threshold time.Duration
 	call      func(gc.Collection)
 	last      time.Time
@@ -21,7 +21,7 @@ type pauseHook struct {
 
 func (h *pauseHook) start(p *panics) {
 	if h.call != nil {
-		h.aside.start(hookQueue, func(c gc.Collection) {
+		h.asyncCall.start(hookQueue, func(c gc.Collection) {
 			p.safely("on_pause", "the function of WithOnPause", func() { h.call(c) })
 		})
 	}
@@ -37,5 +37,5 @@ func (h *pauseHook) offer(c *gc.Collection) bool {
 		return false
 	}
 	h.last = now
-	return h.aside.offer(c.Clone())
+	return h.asyncCall.offer(c.Clone())
 }

@@ -29,8 +29,8 @@ func play(t testing.TB) *played {
 	p.Monitor = newMonitor(config{onWindow: func(w *stall.Window, s *stall.Share) {
 		p.got = append(p.got, resolved{*w, *s})
 	}}, clock, tel, new(panics))
-	p.book = newBook(p.now, clock)
-	p.book.begins, p.book.slots = &p.begins, p.slots
+	p.store = newTraceStore(p.now, clock)
+	p.store.begins, p.store.slots = &p.begins, p.slots
 	p.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
 	p.cycle.log.Begin(p.now)
 	p.resolver.longs.cut = p.now

@@ -25,13 +25,13 @@ const (
 // them by the watcher, which misses none, and takes the exact figures where the
 // whole collection was traced.
 type reconciler struct {
-	book *book
-	host *hostSide // nil for none
+	store *traceStore
+	host  *hostSide // nil for none
 
 	mu       sync.Mutex
 	held     []held
 	disagree disagreement
-	lost     forgone                                       // collections over mostHeld, not yet told
+	lost     loss                                          // collections over mostHeld, not yet told
 	checked  func(c *gc.Collection, runtime time.Duration) // for measurements
 }
 
@@ -61,11 +61,11 @@ func (r *reconciler) hold(collections []gc.Collection, buckets []gcwatch.Bucket)
 }
 
 // takeLost returns the collections that were not kept since the last call.
-func (r *reconciler) takeLost() forgone {
+func (r *reconciler) takeLost() loss {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lost := r.lost
-	r.lost = forgone{}
+	r.lost = loss{}
 	return lost
 }
 
@@ -73,7 +73,7 @@ func (r *reconciler) takeLost() forgone {
 func (r *reconciler) settle(now stall.Instant, yield func(*held)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	watermark := r.book.log.Watermark()
+	watermark := r.store.log.Watermark()
 	if r.host != nil {
 		watermark = min(watermark, r.host.passed(now))
 	}
@@ -137,7 +137,7 @@ func (r *reconciler) told() stall.Instant {
 // refine takes the exact figures for c, if the whole of it was traced. next is
 // the end of the collection after it.
 func (r *reconciler) refine(c *gc.Collection, end, next stall.Instant) {
-	exact, ok := r.book.takeCycle(end, next, stall.Instant(slackOfEnd(c)))
+	exact, ok := r.store.takeCycle(end, next, stall.Instant(slackOfEnd(c)))
 	if !ok || !exact.whole {
 		return
 	}

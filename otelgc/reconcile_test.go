@@ -28,8 +28,8 @@ func traced(stops ...stall.Instant) ([]gotrace.Stop, gotrace.Cycle) {
 	}
 }
 
-// generation is what the decoder says of a second.
-func generation(start, end stall.Instant, cycles ...[]stall.Instant) *gotrace.Generation {
+// decoded is what the decoder says of a second.
+func decoded(start, end stall.Instant, cycles ...[]stall.Instant) *gotrace.Generation {
 	g := &gotrace.Generation{Span: stall.Span{Start: start, End: end}}
 	for _, c := range cycles {
 		stops, cycle := traced(c...)
@@ -50,9 +50,9 @@ func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collect
 
 const second = stall.Instant(time.Second)
 
-func newTestReconciler() (*book, *reconciler) {
-	b := newBook(second, stall.Clock{})
-	return b, &reconciler{book: b}
+func newTestReconciler() (*traceStore, *reconciler) {
+	b := newTraceStore(second, stall.Clock{})
+	return b, &reconciler{store: b}
 }
 
 func settleAll(r *reconciler, now stall.Instant) (all []gc.Collection) {
@@ -70,7 +70,7 @@ func fidelities(list []gc.Collection) (f []stall.Fidelity) {
 func TestReconcileTakesExactFigures(t *testing.T) {
 	b, r := newTestReconciler()
 	at := second + 1e6
-	b.learn(generation(second, 2*second, []stall.Instant{at, at + 30_000, at + 5e6, at + 5e6 + 40_000, at + 6e6, at + 6e6 + 20_000}), nil)
+	b.learn(decoded(second, 2*second, []stall.Instant{at, at + 30_000, at + 5e6, at + 5e6 + 40_000, at + 6e6, at + 6e6 + 20_000}), nil)
 	r.hold([]gc.Collection{noticedCycle(1, at+6e6+10_000, 80_000)}, nil)
 	all := settleAll(r, 2*second)
 	if len(all) != 1 {
@@ -140,7 +140,7 @@ func TestReconcileMatchesByEnd(t *testing.T) {
 			for _, i := range c.have {
 				cycles = append(cycles, cycle(i))
 			}
-			b.learn(generation(second, 2*second, cycles...), nil)
+			b.learn(decoded(second, 2*second, cycles...), nil)
 			r.hold(notices(), nil)
 			all := settleAll(r, 2*second)
 			if diff := cmp.Diff(c.want, fidelities(all)); diff != "" {
@@ -167,7 +167,7 @@ func TestReconcileTakesOnlyWholeCollections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := newTestReconciler()
-			g := generation(second, 2*second, []stall.Instant{at, at + 10_000, at + 50_000, at + 70_000})
+			g := decoded(second, 2*second, []stall.Instant{at, at + 10_000, at + 50_000, at + 70_000})
 			spoil(g)
 			b.learn(g, nil)
 			r.hold([]gc.Collection{noticedCycle(1, at+60_000, 25_000)}, nil)
@@ -221,7 +221,7 @@ func TestReconcileChecks(t *testing.T) {
 		b, r := newTestReconciler()
 		half := stall.Instant(c.exact / 2)
 		rest := stall.Instant(c.exact) - half
-		g := generation(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest})
+		g := decoded(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest})
 		g.Cycles[0].End -= stall.Instant(c.restarting)
 		b.learn(g, nil)
 		r.hold([]gc.Collection{noticedCycle(1, at+5e6+rest-10, c.runtime)}, nil)

@@ -43,7 +43,7 @@ type resolver struct {
 // deadline for.
 func (r *resolver) passed(now stall.Instant) stall.Instant {
 	m := r.m
-	t := min(m.book.log.Watermark(), m.cycle.log.Watermark())
+	t := min(m.store.log.Watermark(), m.cycle.log.Watermark())
 	if m.host.alive(now) {
 		t = min(t, m.host.log.Watermark())
 	}
@@ -59,7 +59,7 @@ func (r *resolver) resolve(now stall.Instant) {
 	due := passed
 	r.drain(&r.m.pending, due)
 	r.slowest.Store(int64(r.lengths.nearlyAll()))
-	if r.m.hasten.Swap(false) {
+	if r.m.flushNow.Swap(false) {
 		due = now.Add(sourceDeadline)
 	}
 	r.drain(&r.m.watched, due)

@@ -28,7 +28,7 @@ const maxRouteNames = 256
 type routes struct {
 	known atomic.Pointer[routeTable]
 	mu    sync.Mutex // of who changes known
-	homes [firstRoute + maxRouteNames]atomic.Pointer[home]
+	refs  [firstRoute + maxRouteNames]atomic.Pointer[windowRef]
 }
 
 // routeTable is never changed.
@@ -91,12 +91,12 @@ func (r *routes) name(id routeID) string {
 	return r.known.Load().names[id-firstRoute]
 }
 
-// home returns where windows of a route lie that have no slot.
-func (r *routes) home(m *Monitor, id routeID) *home {
-	h := r.homes[id].Load()
+// ref returns where windows of a route lie that have no slot.
+func (r *routes) ref(m *Monitor, id routeID) *windowRef {
+	h := r.refs[id].Load()
 	if h == nil {
-		h = &home{m, noSlot, id}
-		r.homes[id].Store(h)
+		h = &windowRef{m, noSlot, id}
+		r.refs[id].Store(h)
 	}
 	return h
 }

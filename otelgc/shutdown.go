@@ -100,7 +100,7 @@ func (m *Monitor) stop(ctx context.Context) {
 // last settles what is left with what is known: nothing will be known better.
 func (m *Monitor) last() {
 	now := m.clock.Now()
-	m.book.learnUnseen(now)
+	m.store.learnUnseen(now)
 	m.hosts.count(now, now)
 	late := now.Add(2 * sourceDeadline)
 	m.reconciler.settle(late, m.settled)

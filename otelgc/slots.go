@@ -22,7 +22,7 @@ type slots struct {
 	begin, end, over [slotCount]string
 	turn             [slotCount]atomic.Uint32 // how many windows had the slot
 	opened           [slotCount]opened
-	homes            [slotCount]home
+	refs             [slotCount]windowRef
 
 	mu   sync.Mutex
 	free [slotCount]int16 // a ring: the slot that was given back first is taken first
@@ -39,7 +39,7 @@ const spacing = 64
 func newSlots(m *Monitor) *slots {
 	s := new(slots)
 	for i := range int16(slotCount) {
-		s.homes[i] = home{m: m, slot: i}
+		s.refs[i] = windowRef{m: m, slot: i}
 		s.begin[i], s.end[i], s.over[i] = gotrace.WindowBegin.Key(i), gotrace.WindowEnd.Key(i), gotrace.WindowOver.Key(i)
 	}
 	return s

@@ -97,7 +97,7 @@ func TestReclaim(t *testing.T) {
 	m := startTest(t, WithExactBudget(1))
 	waitMarking(t, m)
 	old := m.Begin(context.Background())
-	if old.w.home.slot == noSlot {
+	if old.w.ref.slot == noSlot {
 		t.Fatal("the first window has no slot")
 	}
 	later := m.clock.Now().Add(2 * longHeld)
@@ -108,7 +108,7 @@ func TestReclaim(t *testing.T) {
 	for range slotCount - 1 {
 		marks = append(marks, entry.Of(m).Mark(0))
 	}
-	if w := m.Begin(context.Background()); w.w.home.slot != noSlot {
+	if w := m.Begin(context.Background()); w.w.ref.slot != noSlot {
 		t.Error("a slot too many")
 	}
 	if n := m.slots.reclaim(m.clock.Now()); n != 0 {

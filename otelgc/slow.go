@@ -31,7 +31,7 @@ func WithSlowRequest(d time.Duration, logger *slog.Logger) Option {
 
 // slowRequests logs sentences, at a bounded rate.
 type slowRequests struct {
-	aside[slowRequest]
+	asyncCall[slowRequest]
 	on     bool
 	least  time.Duration
 	logger *slog.Logger
@@ -52,7 +52,7 @@ func (r *slowRequests) start(p *panics) {
 		return
 	}
 	r.burst, r.filled = maxBurst, time.Now()
-	r.aside.start(slowQueue, func(q slowRequest) {
+	r.asyncCall.start(slowQueue, func(q slowRequest) {
 		p.safely("slow_request", "the logger of WithSlowRequest", func() { q.log(r.logger) })
 	})
 }
@@ -89,7 +89,7 @@ func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
 	if q.Span.IsValid() {
 		s.trace, s.span = q.Span.TraceID().String(), q.Span.SpanID().String()
 	}
-	if !r.aside.offer(s) {
+	if !r.asyncCall.offer(s) {
 		return false
 	}
 	r.burst--

@@ -32,10 +32,10 @@ func (t *statusTeller) tell(now stall.Instant) {
 	m := t.m
 	wall := m.clock.Wall()
 	m.wall.Store(int64(wall.Offset))
-	m.tellForgone()
+	m.tellDropped()
 	m.tel.Tick(now)
 	t.source(now, wall, m.cycle.log)
-	t.source(now, wall, m.book.log)
+	t.source(now, wall, m.store.log)
 	for _, a := range m.added {
 		a.report(m, t.since, now, wall)
 	}
@@ -97,7 +97,7 @@ func (t *statusTeller) losses() {
 	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0))
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
 	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))
-	m.tel.Dropped("child", "limit", m.book.takeCrowded())
+	m.tel.Dropped("child", "limit", m.store.takeOverflow())
 	t.disagreement(m.reconciler.disagreed())
 }
 

@@ -46,15 +46,15 @@ func TestStatusAfterLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell := func(at stall.Instant) {
-		p.status.source(at, p.clock.Wall(), p.book.log)
+		p.status.source(at, p.clock.Wall(), p.store.log)
 		p.status.since = at
 	}
-	p.book.log.Advance(2 * second)
+	p.store.log.Advance(2 * second)
 	for at := 2 * second; at <= 10*second; at += second {
 		tell(at)
 	}
-	p.book.log.MarkUnseen(stall.Span{Start: 2 * second, End: 11 * second})
-	p.book.log.Advance(11 * second)
+	p.store.log.MarkUnseen(stall.Span{Start: 2 * second, End: 11 * second})
+	p.store.log.Advance(11 * second)
 	tell(11 * second)
 	all := r.events.statuses(stall.GoTrace)
 	last := all[len(all)-1]

@@ -36,7 +36,7 @@ func TestStorm(t *testing.T) {
 			g.Marks = []gotrace.Mark{{At: w.start + 1, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}}
 			g.Tracks = []gotrace.Track{gotrace.NewTrack(7, inState(g.Start, g.End, stall.StateRunnable))}
 			p.end(w, end)
-			p.book.learn(&g, nil)
+			p.store.learn(&g, nil)
 			p.see(g.End)
 			if len(p.got) != 1 {
 				t.Fatalf("%d windows, want 1", len(p.got))

@@ -12,13 +12,13 @@ import (
 // whether the exact source saw them: it tells of them with reason and caller,
 // and each stop is told once.
 type suspensions struct {
-	book *book
+	store *traceStore
 
 	mu      sync.Mutex
 	held    []stall.Interval
 	near    []stall.Interval
 	matched stall.Instant // start of the last exact one that was held too
-	lost    forgone       // over mostHeld, not yet told
+	lost    loss          // over mostHeld, not yet told
 }
 
 // hold keeps the stops that the watcher saw. Where one lies it knows only within
@@ -40,11 +40,11 @@ func (s *suspensions) hold(list []stall.Interval) {
 }
 
 // takeLost returns the stops that were not kept since the last call.
-func (s *suspensions) takeLost() forgone {
+func (s *suspensions) takeLost() loss {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lost := s.lost
-	s.lost = forgone{}
+	s.lost = loss{}
 	return lost
 }
 
@@ -57,7 +57,7 @@ func reachOf(v *stall.Interval) stall.Span {
 func (s *suspensions) settle(now stall.Instant, yield func(stall.Interval)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	watermark := s.book.log.Watermark()
+	watermark := s.store.log.Watermark()
 	n := 0
 	for ; n < len(s.held); n++ {
 		v := &s.held[n]
@@ -88,11 +88,11 @@ func (s *suspensions) told() stall.Instant {
 // edge of a slice, where it watched for a part of it, it did if it has one that
 // no other stop stands for.
 func (s *suspensions) seen(reach stall.Span) bool {
-	watched := s.book.log.Coverage(reach)
+	watched := s.store.log.Coverage(reach)
 	if watched == 0 {
 		return false
 	}
-	s.near = s.book.log.Intervals(s.near[:0], reach)
+	s.near = s.store.log.Intervals(s.near[:0], reach)
 	for i := range s.near {
 		v := &s.near[i]
 		if v.Cause == stall.RuntimeSuspension && v.Start > s.matched {

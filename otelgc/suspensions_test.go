@@ -23,8 +23,8 @@ func TestSuspensionsAreToldOnce(t *testing.T) {
 		{"watched in part, and seen", at - 1000, 2 * second, []gotrace.Stop{exact}, 0},
 		{"watched in part, and not seen", at + 1e6, 2 * second, nil, 1},
 	} {
-		b := newBook(second, stall.Clock{})
-		s := &suspensions{book: b}
+		b := newTraceStore(second, stall.Clock{})
+		s := &suspensions{store: b}
 		s.hold([]stall.Interval{v})
 		told := 0
 		yield := func(stall.Interval) { told++ }

@@ -66,7 +66,7 @@ func TestTargetWatch(t *testing.T) {
 		t.Errorf("watermark with a watch that has ended: got %d, want the board's, %d", got-at, late-at)
 	}
 
-	m := &Monitor{clock: clock, book: newBook(at, clock), host: h}
+	m := &Monitor{clock: clock, store: newTraceStore(at, clock), host: h}
 	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
 	e := evidence{m: m}
 	e.gather(all)

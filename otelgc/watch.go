@@ -70,7 +70,7 @@ func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *
 func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }
 
 func (m keeper) ResolveNow(ctx context.Context) error {
-	m.hasten.Store(true)
+	m.flushNow.Store(true)
 	return m.turned(ctx)
 }
 

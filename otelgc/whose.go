@@ -15,7 +15,7 @@ const nested = 4
 // whose returns the places of the tracks that have what a goroutine did at a time:
 // its own, and those of the goroutines that it stood in for as a coroutine. The
 // list is valid until the next call.
-func (c *chapter) whose(turns []gotrace.Turn, goroutine uint64, at stall.Instant) []int {
+func (c *generation) whose(turns []gotrace.Turn, goroutine uint64, at stall.Instant) []int {
 	c.found = c.found[:0]
 	if i, ok := c.trackOf(goroutine); ok {
 		c.found = append(c.found, i)

@@ -14,36 +14,36 @@ import (
 // words: one more, and the compiler would copy it through memory, which costs as
 // much as a lock.
 type window struct {
-	home  *home
+	ref   *windowRef
 	start stall.Instant
 	span  oteltrace.Span
 }
 
-// home is where a window lies: in a monitor, and in a slot of its or in none. It
+// windowRef is where a window lies: in a monitor, and in a slot of its or in none. It
 // is never changed.
-type home struct {
+type windowRef struct {
 	m     *Monitor
 	slot  int16
 	route routeID
 }
 
 // on returns the same place for windows of a route.
-func (h *home) on(route routeID) *home {
+func (h *windowRef) on(route routeID) *windowRef {
 	if h.route == route {
 		return h
 	}
 	if h.slot == noSlot {
-		return h.m.routes.home(h.m, route)
+		return h.m.routes.ref(h.m, route)
 	}
-	return &home{h.m, h.slot, route}
+	return &windowRef{h.m, h.slot, route}
 }
 
 // begin opens the window. Who has more to say of it does so before it is marked.
 func (w *window) begin(m *Monitor) {
-	w.home = &m.outside
+	w.ref = &m.outside
 	if m.exact.marking() {
 		if slot := m.slots.take(); slot != noSlot {
-			w.home = &m.slots.homes[slot]
+			w.ref = &m.slots.refs[slot]
 		}
 	}
 	w.start = m.now()
@@ -57,17 +57,17 @@ func (m *Monitor) now() stall.Instant { return m.epoch.Add(time.Since(m.base)) }
 // marks lie inside the window, and a slot is held for longer than its window: so a
 // mark with the slot's name between start and end is ours.
 func (w *window) mark(arrival stall.Instant) {
-	m, slot := w.home.m, w.home.slot
+	m, slot := w.ref.m, w.ref.slot
 	if slot != noSlot {
 		m.slots.publish(openWindow{slot: slot, held: w.start, start: w.start, arrival: arrival})
 		trace.Log(context.Background(), m.slots.begin[slot], "")
 	}
 }
 
-// end closes the window, which had that home, and leaves it to be resolved. It
+// end closes the window, which had that ref, and leaves it to be resolved. It
 // arrived at arrival, 0 if that is not known. While the clock is read, the cell is
 // on its way from another CPU.
-func (w *window) end(h *home, arrival stall.Instant) {
+func (w *window) end(h *windowRef, arrival stall.Instant) {
 	m := h.m
 	if h.slot != noSlot || m.exact.marking() {
 		w.endMarked(h, arrival)
@@ -83,7 +83,7 @@ func (w *window) end(h *home, arrival stall.Instant) {
 
 // endMarked closes a window that has a slot, or gives it one for its end. That a
 // window has ended we know without a mark: it is for others who read the trace.
-func (w *window) endMarked(h *home, arrival stall.Instant) {
+func (w *window) endMarked(h *windowRef, arrival stall.Instant) {
 	m, slot, name := h.m, h.slot, askName(w.span)
 	marking, held := m.exact.marking(), w.start
 	mark := marking && m.exact.shared()
@@ -102,7 +102,7 @@ func (w *window) endMarked(h *home, arrival stall.Instant) {
 }
 
 // endAnywhere closes the window from any goroutine.
-func (w *window) endAnywhere(h *home) {
+func (w *window) endAnywhere(h *windowRef) {
 	m, slot, name := h.m, h.slot, askName(w.span)
 	if !m.slots.claim(slot, w.start) {
 		slot = noSlot
@@ -113,7 +113,7 @@ func (w *window) endAnywhere(h *home) {
 }
 
 // close gives the slot back, which is claimed, and queues the window.
-func (w *window) close(h *home, slot int16, arrival, held stall.Instant, name spanName) {
+func (w *window) close(h *windowRef, slot int16, arrival, held stall.Instant, name spanName) {
 	m := h.m
 	b, i := m.pending.reserve()
 	end := m.now()

@@ -12,43 +12,43 @@ import (
 const (
 	logIntervals = 8192 // per source: half a minute of a program that collects 100 times a second
 	logUnseen    = 1024
-	// mostStops is for how many of them a book makes room: a program that does nothing
+	// mostStops is for how many of them a store makes room: a program that does nothing
 	// but stop the world does so 25,000 times a second, and two such generations may
 	// wait for the resolver.
 	mostStops = 1 << 16
 )
 
-// book holds what exact fidelity found, until windows and collections have been
+// traceStore holds what exact fidelity found, until windows and collections have been
 // resolved with it.
-type book struct {
+type traceStore struct {
 	log    *stall.Log    // stops; where the runtime was watched
 	error  time.Duration // of the trace's clock against ours
 	begins *begins
 
 	slots *slots // nil: nothing is known of windows but what the trace says
 
-	mu       sync.Mutex
-	live     []*chapter        // that windows are not settled with, oldest first
-	spare    *chapter          // of the decoder's goroutine
-	blank    *chapter          // memory for another
-	oneP     bool              // GOMAXPROCS is 1
-	carrying map[uint64]int    // goroutines with open windows, and how many
-	holders  map[int16]*holder // by slot: who carries its window
-	last     [slotCount]int32  // by slot: place of its last mark, of carry
-	stops    []exactStop       // not yet taken by a collection or a suspension
-	cycles   []exactCycle
-	seen     stall.Instant // the end of what was watched, or known to be unseen
-	crowded  uint64        // children that did not count, not yet told
+	mu         sync.Mutex
+	live       []*generation     // that windows are not settled with, oldest first
+	spare      *generation       // of the decoder's goroutine
+	blank      *generation       // memory for another
+	oneP       bool              // GOMAXPROCS is 1
+	carrying   map[uint64]int    // goroutines with open windows, and how many
+	holders    map[int16]*holder // by slot: who carries its window
+	last       [slotCount]int32  // by slot: place of its last mark, of carry
+	stops      []exactStop       // not yet taken by a collection or a suspension
+	cycles     []exactCycle
+	seen       stall.Instant // the end of what was watched, or known to be unseen
+	overflowed uint64        // children that did not count, not yet told
 }
 
-func newBook(start stall.Instant, clock stall.Clock) *book {
-	b := &book{
+func newTraceStore(start stall.Instant, clock stall.Clock) *traceStore {
+	b := &traceStore{
 		error:    traceTick + clock.Error(),
 		log:      stall.NewLog(stall.GoTrace, logIntervals, logUnseen),
 		carrying: make(map[uint64]int),
 		holders:  make(map[int16]*holder),
 		begins:   new(begins),
-		spare:    new(chapter),
+		spare:    new(generation),
 		seen:     start,
 	}
 	b.log.Begin(start)
@@ -56,14 +56,14 @@ func newBook(start stall.Instant, clock stall.Clock) *book {
 }
 
 // setProcessors says how many Ps there are.
-func (b *book) setProcessors(n int) {
+func (b *traceStore) setProcessors(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.oneP = n == 1
 }
 
 // learnUnseen says that nobody watched from what was seen last to t.
-func (b *book) learnUnseen(t stall.Instant) {
+func (b *traceStore) learnUnseen(t stall.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unseenUntil(t)
@@ -72,7 +72,7 @@ func (b *book) learnUnseen(t stall.Instant) {
 
 // unseenUntil breaks what is known at a hole: a collection that lies across it
 // was not seen whole.
-func (b *book) unseenUntil(t stall.Instant) {
+func (b *traceStore) unseenUntil(t stall.Instant) {
 	if t <= b.seen {
 		return
 	}
@@ -85,7 +85,7 @@ func (b *book) unseenUntil(t stall.Instant) {
 // learn takes in one generation. It returns the stops that are not of a
 // collection, the goroutines that need not be followed further, and how many
 // goroutines could not be.
-func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, unfollow []uint64, lost uint64) {
+func (b *traceStore) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, unfollow []uint64, lost uint64) {
 	lost = b.spare.learn(g, pace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,7 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 		b.learnCycle(&g.Cycles[i])
 	}
 	b.carry(b.spare.marks.all, g.End)
-	b.shelve()
+	b.compact()
 	b.advance(g)
 	b.bound()
 	for i := range g.Tracks {
@@ -118,16 +118,16 @@ func (b *book) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, un
 
 // makeRoom has the log hold so many more stops beside as many of before, within
 // mostStops: windows of this generation are still to be settled with all of it.
-func (b *book) makeRoom(more int) {
+func (b *traceStore) makeRoom(more int) {
 	if _, room := b.log.Size(); 2*more > room && room < mostStops {
 		b.log.Resize(min(2*more, mostStops))
 	}
 }
 
-// shelve keeps what was learned, and has other memory ready. Where the resolver
-// is behind by too much, the oldest chapter is forgotten.
-func (b *book) shelve() {
-	if len(b.live) == chapters {
+// compact keeps what was learned, and has other memory ready. Where the resolver
+// is behind by too much, the oldest generation is forgotten.
+func (b *traceStore) compact() {
+	if len(b.live) == keptGenerations {
 		b.forget(1)
 	}
 	b.live = append(b.live, b.spare)
@@ -135,13 +135,13 @@ func (b *book) shelve() {
 	b.spare.marks.all = nil
 	b.spare, b.blank = b.blank, nil
 	if b.spare == nil {
-		b.spare = new(chapter)
+		b.spare = new(generation)
 	}
 	b.spare.marks.all = marks
 }
 
-// forget gives up the n oldest chapters, and keeps the memory of one.
-func (b *book) forget(n int) {
+// forget gives up the n oldest generations, and keeps the memory of one.
+func (b *traceStore) forget(n int) {
 	if n == 0 {
 		return
 	}
@@ -149,8 +149,8 @@ func (b *book) forget(n int) {
 	b.live = slices.Delete(b.live, 0, n)
 }
 
-// settled gives up the chapters that end by t.
-func (b *book) settled(t stall.Instant) {
+// settled gives up the generations that end by t.
+func (b *traceStore) settled(t stall.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
@@ -160,15 +160,15 @@ func (b *book) settled(t stall.Instant) {
 	b.forget(n)
 }
 
-// giveBack lets go of the memory that no chapter uses. No slice is traced.
-func (b *book) giveBack() {
+// giveBack lets go of the memory that no generation uses. No slice is traced.
+func (b *traceStore) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spare, b.blank = new(chapter), nil
+	b.spare, b.blank = new(generation), nil
 }
 
-// unsettled reports whether there are chapters that end by t.
-func (b *book) unsettled(t stall.Instant) bool {
+// unsettled reports whether there are generations that end by t.
+func (b *traceStore) unsettled(t stall.Instant) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live) > 0 && b.live[0].span.End <= t
@@ -176,7 +176,7 @@ func (b *book) unsettled(t stall.Instant) bool {
 
 // advance says how far the runtime has been watched. A generation that lost
 // something is as good as unseen, but what it did show stays.
-func (b *book) advance(g *gotrace.Generation) {
+func (b *traceStore) advance(g *gotrace.Generation) {
 	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
 		b.log.MarkUnseen(g.Span)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// TestBookIsBounded: what nobody asks for is forgotten.
-func TestBookIsBounded(t *testing.T) {
+// TestTraceStoreIsBounded: what nobody asks for is forgotten.
+func TestTraceStoreIsBounded(t *testing.T) {
 	b, _ := newTestReconciler()
 	for i := range stall.Instant(20) {
 		var cycles [][]stall.Instant
@@ -15,7 +15,7 @@ func TestBookIsBounded(t *testing.T) {
 			at := second*(i+1) + k*1e6
 			cycles = append(cycles, []stall.Instant{at, at + 10, at + 20, at + 30})
 		}
-		b.learn(generation(second*(i+1), second*(i+2), cycles...), nil)
+		b.learn(decoded(second*(i+1), second*(i+2), cycles...), nil)
 	}
 	if len(b.cycles) > keptCycles || len(b.stops) > keptStops {
 		t.Errorf("%d collections and %d stops are kept", len(b.cycles), len(b.stops))

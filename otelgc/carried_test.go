@@ -26,12 +26,12 @@ func TestFollowedUntilOver(t *testing.T) {
 	follows := func(when string, want ...uint64) {
 		t.Helper()
 		for _, g := range want {
-			if p.book.carrying[g] != 1 {
-				t.Errorf("%s: goroutine %d carries %d windows, want 1", when, g, p.book.carrying[g])
+			if p.store.carrying[g] != 1 {
+				t.Errorf("%s: goroutine %d carries %d windows, want 1", when, g, p.store.carrying[g])
 			}
 		}
-		if len(p.book.carrying) != len(want) || len(p.book.holders) != len(want) {
-			t.Errorf("%s: %v carry windows of %d slots, want %v", when, p.book.carrying, len(p.book.holders), want)
+		if len(p.store.carrying) != len(want) || len(p.store.holders) != len(want) {
+			t.Errorf("%s: %v carry windows of %d slots, want %v", when, p.store.carrying, len(p.store.holders), want)
 		}
 	}
 	short, long, again := p.open(second+500), p.open(second+600), p.open(second+700)
@@ -124,10 +124,10 @@ func TestChildrenThatNeverLeaveAreBounded(t *testing.T) {
 				Tracks: []gotrace.Track{child},
 			}, nil)
 		}
-		if n := len(p.book.carrying); n != c.want {
+		if n := len(p.store.carrying); n != c.want {
 			t.Errorf("%s: %d goroutines are followed, want %d", c.name, n, c.want)
 		}
-		if n := len(p.book.holders[w.slot].children); n != c.want {
+		if n := len(p.store.holders[w.slot].children); n != c.want {
 			t.Errorf("%s: the window has %d children, want %d", c.name, n, c.want)
 		}
 	}

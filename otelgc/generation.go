@@ -8,13 +8,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// chapters is how many generations, about a second each, are kept at most for
+// keptGenerations is how many generations, about a second each, are kept at most for
 // what is not settled. The resolver gives them back when all windows in them
 // are, after a second or two; what it is later than that with is unseen.
-const chapters = 8
+const keptGenerations = 8
 
 const (
-	// maxStates bounds the states that a chapter keeps, in bytes: 100,000 requests
+	// maxStates bounds the states that a generation keeps, in bytes: 100,000 requests
 	// a second that change state six times each.
 	maxStates = 2 << 20
 	// maxTrack is how many states of one goroutine are kept before those of all
@@ -22,22 +22,22 @@ const (
 	maxTrack = 1 << 17
 )
 
-// chapter is what one generation says of goroutines: a copy, in memory that is
+// generation is what one generation of the trace says of goroutines: a copy, in memory that is
 // used again.
-type chapter struct {
+type generation struct {
 	span    stall.Span
 	marks   slotMarks
 	tracks  []track      // by goroutine
-	states  shelf        // the memory of tracks
-	efforts []effort     // and of what their goroutines did for the collector
-	made    []madeStop   // stops of the world by goroutines that are followed
+	states  stateLog     // the memory of tracks
+	assists []assist     // and of what their goroutines did for the collector
+	made    []selfStop   // stops of the world by goroutines that are followed
 	workers []stall.Span // when a worker above idle priority held a P: merged
 	found   []int        // of whose
 }
 
 // learn copies what g says of goroutines. It returns of how many goroutines
 // something was too much to keep: their windows are unseen.
-func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
+func (c *generation) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	c.span = g.Span
 	c.marks.learn(g.Marks)
 	pace.breathe()
@@ -45,14 +45,14 @@ func (c *chapter) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 	pace.breathe()
 	lost += c.learnRanges(g)
 	pace.breathe()
-	lost += c.learnMade(g)
+	lost += c.learnSelfStops(g)
 	c.learnWorkers(g.Workers)
 	return lost
 }
 
 // learnTracks copies the states, those of goroutines with very many last, for as
 // long as there is room.
-func (c *chapter) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64) {
+func (c *generation) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64) {
 	total := 0
 	for i := range tracks {
 		total += tracks[i].Most
@@ -72,7 +72,7 @@ func (c *chapter) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64)
 }
 
 // learnTrack reports whether there was room for a goroutine's states.
-func (c *chapter) learnTrack(t *gotrace.Track) bool {
+func (c *generation) learnTrack(t *gotrace.Track) bool {
 	kept, ok := c.states.put(t)
 	c.tracks = append(c.tracks, kept)
 	return ok
@@ -80,13 +80,13 @@ func (c *chapter) learnTrack(t *gotrace.Track) bool {
 
 // lose forgets a goroutine of which something is missing: what is left of it
 // would be taken for the whole.
-func (c *chapter) lose(i int) {
+func (c *generation) lose(i int) {
 	c.tracks[i] = track{goroutine: c.tracks[i].goroutine, ended: c.tracks[i].ended, lost: true}
 }
 
-// endOf returns when a goroutine ended, if it did: by the end of the chapter where
+// endOf returns when a goroutine ended, if it did: by the end of the generation where
 // nobody knows it better.
-func (c *chapter) endOf(goroutine uint64) (stall.Instant, bool) {
+func (c *generation) endOf(goroutine uint64) (stall.Instant, bool) {
 	i, ok := c.trackOf(goroutine)
 	switch {
 	case !ok || !c.tracks[i].ended:
@@ -97,7 +97,7 @@ func (c *chapter) endOf(goroutine uint64) (stall.Instant, bool) {
 	return c.tracks[i].until, true
 }
 
-func (c *chapter) trackOf(goroutine uint64) (int, bool) {
+func (c *generation) trackOf(goroutine uint64) (int, bool) {
 	return slices.BinarySearchFunc(c.tracks, goroutine, func(t track, id uint64) int {
 		return cmp.Compare(t.goroutine, id)
 	})
@@ -105,7 +105,7 @@ func (c *chapter) trackOf(goroutine uint64) (int, bool) {
 
 // learnWorkers merges the turns of workers, sorted by Start, into the spans in
 // which at least one held a P.
-func (c *chapter) learnWorkers(workers []gotrace.Worker) {
+func (c *generation) learnWorkers(workers []gotrace.Worker) {
 	c.workers = c.workers[:0]
 	for i := range workers {
 		w := &workers[i]
@@ -125,10 +125,10 @@ func (c *chapter) learnWorkers(workers []gotrace.Worker) {
 const traceTick = 64
 
 // track begins a walk over the states of a goroutine that reach into s.
-func (c *chapter) track(goroutine uint64, s stall.Span) walk {
+func (c *generation) track(goroutine uint64, s stall.Span) cursor {
 	i, ok := c.trackOf(goroutine)
 	if !ok {
-		return walk{}
+		return cursor{}
 	}
 	return c.tracks[i].in(s)
 }

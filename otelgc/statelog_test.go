@@ -32,14 +32,14 @@ func someSpans(random *rand.Rand, at stall.Instant, n int) (spans []gotrace.Trac
 	return spans
 }
 
-// TestShelfKeepsStates: what was put is found again, from any time on.
-func TestShelfKeepsStates(t *testing.T) {
+// TestStateLogKeepsStates: what was put is found again, from any time on.
+func TestStateLogKeepsStates(t *testing.T) {
 	random := rand.New(rand.NewPCG(17, 18))
-	var s shelf
+	var s stateLog
 	for range 3 {
 		s.clear(10, 1)
 		for id := range uint64(20) {
-			spans := someSpans(random, second, random.IntN(5*anchorEvery))
+			spans := someSpans(random, second, random.IntN(5*indexEvery))
 			given := gotrace.NewTrack(id, spans...)
 			kept, ok := s.put(&given)
 			if !ok {
@@ -69,20 +69,20 @@ func TestShelfKeepsStates(t *testing.T) {
 	}
 }
 
-// TestShelfIsFull: a track that does not fit leaves no part of it behind.
-func TestShelfIsFull(t *testing.T) {
-	var s shelf
+// TestStateLogIsFull: a track that does not fit leaves no part of it behind.
+func TestStateLogIsFull(t *testing.T) {
+	var s stateLog
 	random := rand.New(rand.NewPCG(19, 20))
 	short, long := gotrace.NewTrack(1, someSpans(random, second, 100)...), gotrace.NewTrack(2, someSpans(random, second, maxStates/2)...)
 	if _, ok := s.put(&short); !ok {
 		t.Fatal("no room for 100 states")
 	}
-	bytes, anchors := len(s.bytes), len(s.anchors)
+	bytes, index := len(s.bytes), len(s.index)
 	kept, ok := s.put(&long)
 	if ok || !kept.lost || kept.goroutine != 2 {
 		t.Errorf("put: got %v, %t of what does not fit", kept.lost, ok)
 	}
-	if len(s.bytes) != bytes || len(s.anchors) != anchors {
-		t.Errorf("%d bytes and %d anchors are kept, want %d and %d", len(s.bytes), len(s.anchors), bytes, anchors)
+	if len(s.bytes) != bytes || len(s.index) != index {
+		t.Errorf("%d bytes and %d index are kept, want %d and %d", len(s.bytes), len(s.index), bytes, index)
 	}
 }

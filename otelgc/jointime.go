@@ -7,12 +7,12 @@ import "github.com/otelgc/otelgc/stall"
 // since but want a CPU and run. The window waits for it all that time, and where
 // CPUs are scarce it waits longest before it can say so. One that parked in between,
 // or joined before, was at somebody else's work.
-func (c *chapter) taken(j mark, s stall.Span) stall.Instant {
+func (c *generation) taken(j mark, s stall.Span) stall.Instant {
 	i, ok := c.trackOf(j.goroutine)
-	if !ok || !c.tracks[i].created || c.tracks[i].lost || len(c.tracks[i].anchors) == 0 {
+	if !ok || !c.tracks[i].created || c.tracks[i].lost || len(c.tracks[i].index) == 0 {
 		return j.at
 	}
-	born := c.tracks[i].anchors[0].at
+	born := c.tracks[i].index[0].at
 	if born < s.Start || born >= j.at || c.marks.joined[j.goroutine] < j.at || c.tracks[i].parks(stall.Span{Start: born, End: j.at}) {
 		return j.at
 	}

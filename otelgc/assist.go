@@ -8,48 +8,48 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// effort is an assist or a sweep as it is kept, of which there are many.
-type effort struct {
+// assist is an assist or a sweep as it is kept, of which there are many.
+type assist struct {
 	start stall.Instant
 	rest  uint64 // nanoseconds, and below them whether it swept
 }
 
-func newEffort(r *gotrace.Range) effort {
-	return effort{r.Start, uint64(max(r.Duration(), 0))<<1 | uint64(r.Kind&1)}
+func newAssist(r *gotrace.Range) assist {
+	return assist{r.Start, uint64(max(r.Duration(), 0))<<1 | uint64(r.Kind&1)}
 }
 
-func (e effort) end() stall.Instant { return e.start + stall.Instant(e.rest>>1) }
+func (e assist) end() stall.Instant { return e.start + stall.Instant(e.rest>>1) }
 
-func (e effort) interval() stall.Interval {
+func (e assist) interval() stall.Interval {
 	return own(e.start, e.end(), causeOf(gotrace.RangeKind(e.rest&1)))
 }
 
 const (
-	// maxEfforts bounds the assists and sweeps that a chapter keeps, 16 bytes
+	// maxAssists bounds the assists and sweeps that a generation keeps, 16 bytes
 	// each.
-	maxEfforts = 3 << 16
+	maxAssists = 3 << 16
 	// maxOfOne is how many of one goroutine are kept before those of all others
 	// are.
-	maxOfOne = maxEfforts / 4
+	maxOfOne = maxAssists / 4
 )
 
 // learnRanges keeps the ranges of goroutines that are followed, and of who stands
 // in for them. Where there is no room for all of one's, nothing is known of it in
 // this generation; it returns how many those are.
-func (c *chapter) learnRanges(g *gotrace.Generation) (lost uint64) {
+func (c *generation) learnRanges(g *gotrace.Generation) (lost uint64) {
 	total := c.countRanges(g)
-	c.efforts = slices.Grow(c.efforts[:0], min(total, maxEfforts))
+	c.assists = slices.Grow(c.assists[:0], min(total, maxAssists))
 	for _, many := range [...]bool{false, true} {
 		for i := range c.tracks {
 			switch t := &c.tracks[i]; {
 			case t.count == 0 || t.lost || (t.count > maxOfOne) != many:
-			case len(c.efforts)+t.count > maxEfforts:
+			case len(c.assists)+t.count > maxAssists:
 				c.lose(i)
 				lost++
 			default:
-				from := len(c.efforts)
-				c.efforts = c.efforts[:from+t.count]
-				t.efforts = c.efforts[from : from : from+t.count]
+				from := len(c.assists)
+				c.assists = c.assists[:from+t.count]
+				t.assists = c.assists[from : from : from+t.count]
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (c *chapter) learnRanges(g *gotrace.Generation) (lost uint64) {
 		r := &g.Ranges[i]
 		for _, at := range c.whose(g.Turns, r.Goroutine, r.Start) {
 			if t := &c.tracks[at]; !t.lost {
-				t.efforts = append(t.efforts, newEffort(r))
+				t.assists = append(t.assists, newAssist(r))
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (c *chapter) learnRanges(g *gotrace.Generation) (lost uint64) {
 }
 
 // countRanges notes how many there are of each goroutine that is followed.
-func (c *chapter) countRanges(g *gotrace.Generation) (total int) {
+func (c *generation) countRanges(g *gotrace.Generation) (total int) {
 	for i := range g.Ranges {
 		for _, at := range c.whose(g.Turns, g.Ranges[i].Goroutine, g.Ranges[i].Start) {
 			c.tracks[at].count++
@@ -79,13 +79,13 @@ func (c *chapter) countRanges(g *gotrace.Generation) (total int) {
 // other.
 const deepest = 4
 
-// effortsOf returns the assists and sweeps of a goroutine that may reach into s.
-func (c *chapter) effortsOf(goroutine uint64, s stall.Span) []effort {
+// assistsOf returns the assists and sweeps of a goroutine that may reach into s.
+func (c *generation) assistsOf(goroutine uint64, s stall.Span) []assist {
 	i, ok := c.trackOf(goroutine)
 	if !ok {
 		return nil
 	}
-	list := c.tracks[i].efforts
+	list := c.tracks[i].assists
 	starts := func(t stall.Instant) int {
 		return sort.Search(len(list), func(i int) bool { return list[i].start >= t })
 	}

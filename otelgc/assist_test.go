@@ -22,7 +22,7 @@ func ranges(goroutine uint64, n int) (list []gotrace.Range) {
 // known, rather than that the time was its own. Others are followed.
 func TestTooManyRanges(t *testing.T) {
 	const busy, child, quiet = 7, 8, 9
-	b := newBook(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{})
 	g := &gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{
@@ -33,12 +33,12 @@ func TestTooManyRanges(t *testing.T) {
 			gotrace.NewTrack(busy, running(second, 2*second)), gotrace.NewTrack(child, running(second, 2*second)),
 			gotrace.NewTrack(quiet, running(second, second+20_000), inState(second+20_000, second+50_000, stall.StateParked), running(second+50_000, 2*second)),
 		},
-		Ranges: append(append(ranges(busy, maxEfforts+1), ranges(child, maxEfforts+1)...), ranges(quiet, 2)...),
+		Ranges: append(append(ranges(busy, maxAssists+1), ranges(child, maxAssists+1)...), ranges(quiet, 2)...),
 	}
 	if _, _, lost := b.learn(g, nil); lost != 2 {
 		t.Errorf("of %d goroutines there was too much, want 2", lost)
 	}
-	if n := len(b.live[0].efforts); n != 2 {
+	if n := len(b.live[0].assists); n != 2 {
 		t.Errorf("%d assists and sweeps are kept, want those 2 of who has few", n)
 	}
 	share := func(slot int16) (s stall.Share) {
@@ -61,7 +61,7 @@ func TestTooManyRanges(t *testing.T) {
 // TestLostRangesAreUnseen: the decoder says that there were more.
 func TestLostRangesAreUnseen(t *testing.T) {
 	for _, lost := range []gotrace.Lost{{Ranges: 1}, {Workers: 1}} {
-		b := newBook(second, stall.Clock{})
+		b := newTraceStore(second, stall.Clock{})
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Lost: lost}, nil)
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: 2 * second, End: 3 * second}}, nil)
 		got := b.log.Seen(nil, stall.Span{End: 4 * second})
@@ -71,10 +71,10 @@ func TestLostRangesAreUnseen(t *testing.T) {
 	}
 }
 
-// TestEffortsOf: only those that may reach in; one that is over already, but is
+// TestAssistsOf: only those that may reach in; one that is over already, but is
 // within one that is not, comes along for the join to leave out.
-func TestEffortsOf(t *testing.T) {
-	var c chapter
+func TestAssistsOf(t *testing.T) {
+	var c generation
 	g := &gotrace.Generation{Tracks: []gotrace.Track{{Goroutine: 7}, {Goroutine: 8}}}
 	list := map[stall.Instant]stall.Interval{
 		10: own(10, 100, stall.GCAssist), 20: own(20, 30, stall.GCSweep), 150: own(150, 160, stall.GCSweep), 200: own(200, 300, stall.GCAssist),
@@ -95,7 +95,7 @@ func TestEffortsOf(t *testing.T) {
 		{stall.Span{Start: 300, End: 400}, nil},
 	} {
 		var got, wanted []stall.Interval
-		for _, e := range c.effortsOf(7, want.s) {
+		for _, e := range c.assistsOf(7, want.s) {
 			got = append(got, e.interval())
 		}
 		for _, at := range want.starts {

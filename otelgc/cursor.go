@@ -8,7 +8,7 @@ import (
 )
 
 // walk goes over the known states of a goroutine that reach into a span.
-type walk struct {
+type cursor struct {
 	state // the one that is visited
 
 	packed []byte        // from the next one on
@@ -17,18 +17,18 @@ type walk struct {
 }
 
 // in begins a walk.
-func (t track) in(s stall.Span) walk {
-	w := walk{in: s}
-	if i := sort.Search(len(t.anchors), func(i int) bool { return t.anchors[i].at > s.Start }); i > 0 {
-		w.at, w.packed = t.anchors[i-1].at, t.packed[t.anchors[i-1].from:]
-	} else if len(t.anchors) > 0 {
-		w.at, w.packed = t.anchors[0].at, t.packed
+func (t track) in(s stall.Span) cursor {
+	w := cursor{in: s}
+	if i := sort.Search(len(t.index), func(i int) bool { return t.index[i].at > s.Start }); i > 0 {
+		w.at, w.packed = t.index[i-1].at, t.packed[t.index[i-1].from:]
+	} else if len(t.index) > 0 {
+		w.at, w.packed = t.index[0].at, t.packed
 	}
 	return w
 }
 
 // next goes to the next one, and reports false if there is none.
-func (w *walk) next() bool {
+func (w *cursor) next() bool {
 	for len(w.packed) > 0 && w.at < w.in.End {
 		v, n := binary.Uvarint(w.packed)
 		w.packed = w.packed[n:]

@@ -19,7 +19,7 @@ type holder struct {
 // goroutine, so it is kept by slot. Marks are by time. What came before the last
 // mark of a window itself is of no account: most windows begin and end within a
 // second. Nor need those be followed on that ended by end, when the trace does.
-func (b *book) carry(marks []mark, end stall.Instant) {
+func (b *traceStore) carry(marks []mark, end stall.Instant) {
 	clear(b.last[:])
 	for i := range marks {
 		if m := &marks[i]; !m.ofChild() {
@@ -55,7 +55,7 @@ func (b *book) carry(marks []mark, end stall.Instant) {
 
 // over reports whether the window that left a mark at a time had ended by
 // another: there is no mark of that in the trace, unless others read it.
-func (b *book) over(slot int16, marked, by stall.Instant) bool {
+func (b *traceStore) over(slot int16, marked, by stall.Instant) bool {
 	if b.slots == nil {
 		return false
 	}
@@ -63,7 +63,7 @@ func (b *book) over(slot int16, marked, by stall.Instant) bool {
 	return ok && ended <= by
 }
 
-func (b *book) addChild(slot int16, id uint64, at stall.Instant) {
+func (b *traceStore) addChild(slot int16, id uint64, at stall.Instant) {
 	h := b.holders[slot]
 	if h == nil {
 		h = &holder{since: at}
@@ -77,7 +77,7 @@ func (b *book) addChild(slot int16, id uint64, at stall.Instant) {
 }
 
 // dropEnded drops the children that ended without a word.
-func (b *book) dropEnded(h *holder) {
+func (b *traceStore) dropEnded(h *holder) {
 	h.children = slices.DeleteFunc(h.children, func(id uint64) bool {
 		_, ended := b.spare.endOf(id)
 		if ended {
@@ -87,7 +87,7 @@ func (b *book) dropEnded(h *holder) {
 	})
 }
 
-func (b *book) dropChild(slot int16, id uint64) {
+func (b *traceStore) dropChild(slot int16, id uint64) {
 	h := b.holders[slot]
 	if h == nil {
 		return
@@ -98,14 +98,14 @@ func (b *book) dropChild(slot int16, id uint64) {
 	}
 }
 
-func (b *book) dropChildren(h *holder) {
+func (b *traceStore) dropChildren(h *holder) {
 	for _, id := range h.children {
 		b.less(id)
 	}
 	h.children = h.children[:0]
 }
 
-func (b *book) dropAll(slot int16) {
+func (b *traceStore) dropAll(slot int16) {
 	h := b.holders[slot]
 	if h == nil {
 		return
@@ -117,7 +117,7 @@ func (b *book) dropAll(slot int16) {
 	delete(b.holders, slot)
 }
 
-func (b *book) less(id uint64) {
+func (b *traceStore) less(id uint64) {
 	if b.carrying[id]--; b.carrying[id] <= 0 {
 		delete(b.carrying, id)
 	}
@@ -126,7 +126,7 @@ func (b *book) less(id uint64) {
 // keepOpen drops, where nobody watched, who may have ended unseen. A window whose
 // slot says that it goes on stays on its goroutine, and its children with it
 // unless one has left unseen.
-func (b *book) keepOpen() {
+func (b *traceStore) keepOpen() {
 	for slot, h := range b.holders {
 		if b.slots == nil || !b.slots.stillOpen(slot, h.since.Add(b.error)) {
 			b.dropAll(slot)
@@ -138,7 +138,7 @@ func (b *book) keepOpen() {
 
 // carriers returns who is to be followed from the first event of a slice on,
 // since windows that it carries were open when the last one ended.
-func (b *book) carriers() []uint64 {
+func (b *traceStore) carriers() []uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keepOpen()

@@ -6,10 +6,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// crowd are the children of a window beyond maxChildren. Nobody looks at what they
+// overflow are the children of a window beyond maxChildren. Nobody looks at what they
 // do, so while there are any, that the window waits is not known to be its own
 // doing.
-type crowd struct {
+type overflow struct {
 	n     int           // that have joined and not left
 	since stall.Instant // when the first of them did
 	past  []stall.Span  // while there were others, in the piece that is settled
@@ -17,11 +17,11 @@ type crowd struct {
 	quiet int           // of them, those that left where nobody traced, and will not say so
 }
 
-// maxCrowds bounds the crowds of one piece that are told apart: a window may have
+// maxOverflows bounds the overflows of one piece that are told apart: a window may have
 // tens of thousands of joins in it. What lies between later ones is unseen with them.
-const maxCrowds = 64
+const maxOverflows = 64
 
-func (c *crowd) join(at stall.Instant) {
+func (c *overflow) join(at stall.Instant) {
 	if c.n == 0 {
 		c.since = at
 	}
@@ -29,9 +29,9 @@ func (c *crowd) join(at stall.Instant) {
 }
 
 // leave is that of a child which is none of those that count. It may have joined
-// unseen, or be one that was lost: those are taken to leave before any of the crowd,
-// for a crowd that is thought gone too early has its time called the window's own.
-func (c *crowd) leave(at stall.Instant) {
+// unseen, or be one that was lost: those are taken to leave before any of the overflow,
+// for an overflow that is thought gone too early has its time called the window's own.
+func (c *overflow) leave(at stall.Instant) {
 	switch {
 	case c.lost > c.quiet:
 		c.lost--
@@ -43,25 +43,25 @@ func (c *crowd) leave(at stall.Instant) {
 }
 
 // disperse has all leave at a time from which on nobody knows who has.
-func (c *crowd) disperse(at stall.Instant) {
+func (c *overflow) disperse(at stall.Instant) {
 	if c.n > 0 {
 		c.lost += c.n
 		c.end(at)
 	}
 }
 
-func (c *crowd) end(at stall.Instant) {
+func (c *overflow) end(at stall.Instant) {
 	c.n = 0
-	if n := len(c.past); n == maxCrowds {
+	if n := len(c.past); n == maxOverflows {
 		c.past[n-1].End = at
 		return
 	}
 	c.past = append(c.past, stall.Span{Start: c.since, End: at})
 }
 
-// hide takes out of the track what the window waited while there was a crowd, but
+// hide takes out of the track what the window waited while there was an overflow, but
 // for what it waited for the collector. Both are by time.
-func (c *crowd) hide(e *stall.Evidence) {
+func (c *overflow) hide(e *stall.Evidence) {
 	past := c.past
 	c.past = c.past[:0]
 	if c.n > 0 {
@@ -89,11 +89,11 @@ func (c *crowd) hide(e *stall.Evidence) {
 	}
 }
 
-// takeCrowded returns how many children did not count since the last call.
-func (b *book) takeCrowded() uint64 {
+// takeOverflow returns how many children did not count since the last call.
+func (b *traceStore) takeOverflow() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := b.crowded
-	b.crowded = 0
+	n := b.overflowed
+	b.overflowed = 0
 	return n
 }

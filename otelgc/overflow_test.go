@@ -10,10 +10,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// TestCrowd: of children beyond those that count nobody knows what they did. What
+// TestOverflow: of children beyond those that count nobody knows what they did. What
 // the window waits while there are any is unseen, not its own doing; what it waits
 // without them is.
-func TestCrowd(t *testing.T) {
+func TestOverflow(t *testing.T) {
 	const extra = 3
 	marks := []gotrace.Mark{slot0(1000, 1, gotrace.WindowBegin)}
 	tracks := []gotrace.Track{statesOf(1,
@@ -31,7 +31,7 @@ func TestCrowd(t *testing.T) {
 		marks = append(marks, slot0(7000, 1000+g, gotrace.WindowLeave))
 	}
 	marks = append(marks, slot0(8000, 2000, gotrace.WindowLeave)) // that joined unseen
-	b := newBook(1, stall.Clock{})
+	b := newTraceStore(1, stall.Clock{})
 	span := stall.Span{Start: 1, End: 10_000}
 	b.learn(&gotrace.Generation{
 		Span: span, Marks: marks, Tracks: tracks,
@@ -46,14 +46,14 @@ func TestCrowd(t *testing.T) {
 	if diff := cmp.Diff([]any{want.Total, want.App, want.AppOrHost, want.Unseen}, []any{got.Total, got.App, got.AppOrHost, got.Unseen}); diff != "" {
 		t.Errorf("total, app, app or host, unseen (-want +got):\n%s", diff)
 	}
-	if n := b.takeCrowded(); n != extra {
+	if n := b.takeOverflow(); n != extra {
 		t.Errorf("%d children do not count, want %d", n, extra)
 	}
 }
 
-// TestCrowdStays: a crowd that has not left is there in the next piece, too, until
+// TestOverflowStays: an overflow that has not left is there in the next piece, too, until
 // nobody knows who is.
-func TestCrowdStays(t *testing.T) {
+func TestOverflowStays(t *testing.T) {
 	by := &carrier{}
 	for i := range stall.Instant(maxChildren + 2) {
 		by.learn([]mark{{at: 10 + i, goroutine: uint64(i + 1), kind: gotrace.WindowJoin}}, func(j mark) stall.Instant { return j.at })
@@ -71,37 +71,37 @@ func TestCrowdStays(t *testing.T) {
 		{0, parked(400, 500), parked(400, 500)},
 	} {
 		if piece.dispersed != 0 {
-			by.crowd.disperse(piece.dispersed)
+			by.overflow.disperse(piece.dispersed)
 		}
 		e := stall.Evidence{Track: piece.track}
-		by.crowd.hide(&e)
+		by.overflow.hide(&e)
 		if diff := cmp.Diff(piece.want, e.Track); diff != "" {
 			t.Errorf("what is known to be its own waiting (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// TestCrowdsAreBounded: crowds of one piece beyond those that are told apart are one
+// TestOverflowsAreBounded: overflows of one piece beyond those that are told apart are one
 // with what lies between them, and however many there are, the track is gone over
 // once.
-func TestCrowdsAreBounded(t *testing.T) {
-	const crowds, every = 1000, 100
-	var c crowd
-	e := stall.Evidence{Track: make([]stall.StateSpan, 0, 4*crowds)}
-	for at := stall.Instant(0); at < crowds*every; at += every {
+func TestOverflowsAreBounded(t *testing.T) {
+	const overflows, every = 1000, 100
+	var c overflow
+	e := stall.Evidence{Track: make([]stall.StateSpan, 0, 4*overflows)}
+	for at := stall.Instant(0); at < overflows*every; at += every {
 		c.join(at)
 		c.leave(at + 10)
 		e.Track = append(e.Track,
 			stall.StateSpan{Start: at, End: at + 50, State: stall.StateParked},
 			stall.StateSpan{Start: at + 50, End: at + every, State: stall.StateRunning})
 	}
-	if got := len(c.past); got != maxCrowds {
-		t.Errorf("%d crowds are kept, want %d", got, maxCrowds)
+	if got := len(c.past); got != maxOverflows {
+		t.Errorf("%d overflows are kept, want %d", got, maxOverflows)
 	}
-	last := stall.Instant(crowds-1) * every
+	last := stall.Instant(overflows-1) * every
 	var want []stall.StateSpan
 	for at := stall.Instant(0); at <= last; at += every {
-		if from := at + 10; at < (maxCrowds-1)*every || at == last {
+		if from := at + 10; at < (maxOverflows-1)*every || at == last {
 			want = append(want, stall.StateSpan{Start: from, End: at + 50, State: stall.StateParked})
 		}
 		want = append(want, stall.StateSpan{Start: at + 50, End: at + every, State: stall.StateRunning})
@@ -119,11 +119,11 @@ func TestCrowdsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCrowdsHideOneWait: several crowds fall into one wait, and one into none; a
+// TestOverflowsHideOneWait: several overflows fall into one wait, and one into none; a
 // wait for the collector stays, and so does what is no wait.
-func TestCrowdsHideOneWait(t *testing.T) {
+func TestOverflowsHideOneWait(t *testing.T) {
 	const run, parked = stall.StateRunning, stall.StateParked
-	var c crowd
+	var c overflow
 	for _, s := range []stall.Span{{Start: 5, End: 20}, {Start: 30, End: 40}, {Start: 50, End: 60}, {Start: 65, End: 66}, {Start: 75, End: 85}} {
 		c.join(s.Start)
 		c.leave(s.End)
@@ -147,13 +147,13 @@ func TestCrowdsHideOneWait(t *testing.T) {
 }
 
 // TestLostLeaveFirst: a child that was lost from sight and leaves later takes none
-// off the crowd that is there by then: what the window waits for that is not its own
+// off the overflow that is there by then: what the window waits for that is not its own
 // doing.
 func TestLostLeaveFirst(t *testing.T) {
 	const (
 		begin, join, leave = gotrace.WindowBegin, gotrace.WindowJoin, gotrace.WindowLeave
 		lost, later        = 1000, 2000 // the first goroutine of each
-		over               = 2          // that make the later crowd
+		over               = 2          // that make the later overflow
 	)
 	for _, c := range []struct {
 		name   string
@@ -162,9 +162,9 @@ func TestLostLeaveFirst(t *testing.T) {
 	}{
 		{"in the next piece", 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
 		{"in the same piece", 1, []stall.Span{{Start: 1000, End: 40_000}}},
-		{"of a crowd", maxChildren + 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
+		{"of an overflow", maxChildren + 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
 	} {
-		b := newBook(1, stall.Clock{})
+		b := newTraceStore(1, stall.Clock{})
 		room := maxChildren
 		if len(c.pieces) == 1 {
 			room -= c.before // they count until the piece is over
@@ -209,7 +209,7 @@ func TestLostLeaveFirst(t *testing.T) {
 }
 
 // TestQuietLeave: of children that were lost from sight, those that left where nobody
-// traced will not leave again: a crowd that leaves later is gone.
+// traced will not leave again: an overflow that leaves later is gone.
 func TestQuietLeave(t *testing.T) {
 	for _, c := range []struct{ lost, quiet, leaves, want int }{
 		{lost: 2, quiet: 2, leaves: 1, want: 0},
@@ -217,7 +217,7 @@ func TestQuietLeave(t *testing.T) {
 		{lost: 2, quiet: 1, leaves: 2, want: 0},
 		{lost: 2, quiet: 0, leaves: 2, want: 1},
 	} {
-		by := crowd{lost: c.lost, quiet: c.quiet}
+		by := overflow{lost: c.lost, quiet: c.quiet}
 		by.join(10)
 		for range c.leaves {
 			by.leave(20)

@@ -22,20 +22,20 @@ const (
 	usualState = 3
 )
 
-// shelf is the memory for the states of a chapter's tracks.
-type shelf struct {
-	bytes   []byte
-	anchors []anchor
+// stateLog is the memory for the states of a generation's tracks.
+type stateLog struct {
+	bytes []byte
+	index []indexEntry
 }
 
-// anchor is where a state begins: in time, and in the bytes of its track.
-type anchor struct {
+// indexEntry is where a state begins: in time, and in the bytes of its track.
+type indexEntry struct {
 	at   stall.Instant
 	from int32
 }
 
-// anchorEvery is how many states one has to go over, at most, to find one by time.
-const anchorEvery = 64
+// indexEvery is how many states one has to go over, at most, to find one by time.
+const indexEvery = 64
 
 // track is what one goroutine did in one generation, end to end.
 type track struct {
@@ -43,43 +43,43 @@ type track struct {
 	created   bool // it began in the generation, where the states begin
 	ended     bool // and it ended in it, where they end; or nobody knows where
 	packed    []byte
-	anchors   []anchor      // the first is where it begins
+	index     []indexEntry  // the first is where it begins
 	until     stall.Instant // the end of its states
-	count     int           // of efforts
-	efforts   []effort      // by start
+	count     int           // of assists
+	assists   []assist      // by start
 	lost      bool          // something was too much to keep: nothing is known
 }
 
-// clear makes the shelf ready for so many states of tracks, in one step: memory
+// clear makes the states ready for so many states of tracks, in one step: memory
 // that grows is garbage, and large garbage is assists.
-func (s *shelf) clear(states, tracks int) {
+func (s *stateLog) clear(states, tracks int) {
 	s.bytes = slices.Grow(s.bytes[:0], min(states, maxStates/usualState)*usualState)
-	s.anchors = slices.Grow(s.anchors[:0], min(states, maxStates/usualState)/anchorEvery+tracks)
+	s.index = slices.Grow(s.index[:0], min(states, maxStates/usualState)/indexEvery+tracks)
 }
 
 // put packs the states of a goroutine behind others. It reports false, and keeps
 // nothing, if there is no room. Where states leave a gap, the goroutine's state is
 // not known.
-func (s *shelf) put(t *gotrace.Track) (track, bool) {
-	p := packer{shelf: s, first: len(s.bytes), anchor: len(s.anchors)}
+func (s *stateLog) put(t *gotrace.Track) (track, bool) {
+	p := packer{stateLog: s, first: len(s.bytes), indexEntry: len(s.index)}
 	for span := range t.Spans {
 		if !p.add(newState(span)) {
-			s.bytes, s.anchors = s.bytes[:p.first], s.anchors[:p.anchor]
+			s.bytes, s.index = s.bytes[:p.first], s.index[:p.indexEntry]
 			return track{goroutine: t.Goroutine, ended: t.Ended, lost: true}, false
 		}
 	}
 	return track{
 		goroutine: t.Goroutine, created: t.Created, ended: t.Ended, until: p.at,
-		packed: s.bytes[p.first:], anchors: s.anchors[p.anchor:],
+		packed: s.bytes[p.first:], index: s.index[p.indexEntry:],
 	}, true
 }
 
 // packer packs the states of one track.
 type packer struct {
-	*shelf
-	first, anchor int // where those of the track begin
-	n             int // states
-	at            stall.Instant
+	*stateLog
+	first, indexEntry int // where those of the track begin
+	n                 int // states
+	at                stall.Instant
 }
 
 func (p *packer) add(s state) bool {
@@ -96,8 +96,8 @@ func (p *packer) pack(s state) bool {
 	if len(p.bytes)+binary.MaxVarintLen64 > maxStates {
 		return false
 	}
-	if p.n%anchorEvery == 0 {
-		p.anchors = append(p.anchors, anchor{p.at, int32(len(p.bytes) - p.first)})
+	if p.n%indexEvery == 0 {
+		p.index = append(p.index, indexEntry{p.at, int32(len(p.bytes) - p.first)})
 	}
 	p.bytes = binary.AppendUvarint(p.bytes, uint64(max(s.end-p.at, 0))<<stateBits|s.bits())
 	p.at, p.n = max(s.end, p.at), p.n+1
