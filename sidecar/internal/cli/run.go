@@ -285,7 +285,7 @@ func (s *sidecar) logStart() {
 	case path != "":
 		s.log.Info("writing the board", "path", path)
 	case len(s.boards) > 0:
-		s.log.Warn("there is no board: services do not learn of gaps", "why", why)
+		s.log.Warn("running without the board: services do not learn of gaps", "why", why)
 	}
 }
 
