@@ -18,12 +18,11 @@ var errStopped = errors.New("take spans: the connector has stopped")
 // deliver holds spans, hands them on, and returns what came of it: until then
 // they are the sender's to keep.
 func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
-	sink, mine, err := i.enter(i)
+	sink, slow, mine, err := i.enter(i)
 	if !mine {
 		return err
 	}
 	defer i.consuming.Done()
-	slow := i.teller()
 	left := td.ResourceSpans().Len()
 	ready := make(chan *attribution.Parcel, left)
 	sink.Waits, sink.Take = ctx, func(p *attribution.Parcel) { ready <- p }

@@ -105,7 +105,7 @@ func TestTellBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	traces, _, stop := beside(t, createDefaultConfig().(*Config), nil, slow)
-	i := traces.(*instance).teller()
+	i := traces.(*instance).first(outputs.tells)
 	tell := func(bytes int, want error) {
 		t.Helper()
 		if err := i.tellLater(plog.NewLogs(), bytes); !errors.Is(err, want) {

@@ -1,6 +1,7 @@
 package stallconnector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -80,26 +81,17 @@ func instanceID(s connector.Settings) (id string) {
 	return id
 }
 
+// first returns the first instance with such outputs, nil if there is none.
+func (s *state) first(is func(outputs) bool) *instance {
+	if at := slices.IndexFunc(s.instances, func(i *instance) bool { return is(i.out) }); at >= 0 {
+		return s.instances[at]
+	}
+	return nil
+}
+
 // leader returns the instance that holds spans.
 func (s *state) leader() *instance {
-	var best *instance
-	rank := func(o outputs) int {
-		switch {
-		case o.traces != nil:
-			return 3
-		case o.metrics != nil:
-			return 2
-		case o.logs != nil:
-			return 1
-		}
-		return 0
-	}
-	for _, i := range s.instances {
-		if rank(i.out) > 0 && (best == nil || rank(i.out) > rank(best.out)) {
-			best = i
-		}
-	}
-	return best
+	return cmp.Or(s.first(outputs.handsOn), s.first(outputs.counts), s.first(outputs.tells))
 }
 
 // learns reports whether i is the one that learns from events. The Collector
@@ -107,51 +99,33 @@ func (s *state) leader() *instance {
 func (s *state) learns(i *instance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range s.instances {
-		if o.out.none() {
-			return o == i
-		}
-	}
-	return false
+	return s.first(outputs.none) == i
 }
 
 // enter returns what becomes of spans that come in by i, if it is the one that holds
-// them. It counts the caller, who says when he is done, for stop to see.
-func (s *state) enter(i *instance) (sink attribution.Sink, mine bool, err error) {
+// them, and the instance by which events of slow spans leave, nil if there is none. It
+// counts the caller, who ends that with consuming.Done, for stop to see.
+func (s *state) enter(i *instance) (sink attribution.Sink, slow *instance, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.instances, i) {
-		return sink, false, errStopped
+		return sink, nil, false, errStopped
 	}
 	if s.leader() != i {
-		return sink, false, nil
+		return sink, nil, false, nil
 	}
 	i.consuming.Add(1)
-	if i.out.traces != nil {
+	if i.out.handsOn() {
 		sink.Take = func(p *attribution.Parcel) {
 			s.complain("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, p.Spans) }))
 			p.Done(true)
 		}
 	}
-	for _, o := range s.instances {
-		sink.Count = sink.Count || o.out.metrics != nil
-		if o.out.logs != nil {
-			sink.Slow = o.tell
-		}
+	sink.Count = s.first(outputs.counts) != nil
+	if slow = s.first(outputs.tells); slow != nil {
+		sink.Slow = slow.tell
 	}
-	return sink, true, nil
-}
-
-// teller returns the instance by which events of slow spans leave, nil if there is none.
-func (s *state) teller() *instance {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.instances {
-		if o.out.logs != nil {
-			return o
-		}
-	}
-	return nil
+	return sink, slow, true, nil
 }
 
 // complain logs that the next component refused something. It was the last that
@@ -176,8 +150,12 @@ type outputs struct {
 	logs    consumer.Logs
 }
 
+func (o outputs) handsOn() bool { return o.traces != nil }
+func (o outputs) counts() bool  { return o.metrics != nil }
+func (o outputs) tells() bool   { return o.logs != nil }
+
 // none reports whether nothing leaves by an instance: it takes in events.
-func (o outputs) none() bool { return o.traces == nil && o.metrics == nil && o.logs == nil }
+func (o outputs) none() bool { return o == outputs{} }
 
 // instance is the connector between two signals.
 type instance struct {
@@ -220,7 +198,7 @@ func (i *instance) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	if i.config.WaitForResult && i.out.traces != nil {
 		return i.deliver(ctx, td)
 	}
-	sink, mine, err := i.enter(i)
+	sink, _, mine, err := i.enter(i)
 	if mine {
 		defer i.consuming.Done()
 		i.attributor.Hold(td, sink, time.Now())
@@ -235,7 +213,7 @@ func (s *state) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running++; s.running == 1 {
-		if s.leader() != nil && !slices.ContainsFunc(s.instances, func(i *instance) bool { return i.out.none() }) {
+		if s.leader() != nil && s.first(outputs.none) == nil {
 			s.log.Warn("no logs pipeline exports to the connector: it will know of no stall, and hold all spans for the whole wait",
 				zap.Stringer("connector", s.id), zap.Duration("wait", s.attributor.Wait()))
 		}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -71,29 +72,22 @@ func Default() Config {
 // withDefaults fills in what is zero.
 func (c Config) withDefaults() Config {
 	d := Default()
-	for _, f := range []struct{ v, d *int }{
-		{&c.MaxSpans, &d.MaxSpans}, {&c.MaxBytes, &d.MaxBytes}, {&c.MaxHosts, &d.MaxHosts},
-		{&c.MaxProcesses, &d.MaxProcesses}, {&c.MaxServices, &d.MaxServices},
-	} {
-		if *f.v == 0 {
-			*f.v = *f.d
-		}
-	}
-	if c.Probes == "" {
-		c.Probes = d.Probes
-	}
-	if c.Count == "" {
-		c.Count = d.Count
-	}
-	if c.Wait == 0 {
-		c.Wait = d.Wait
-	}
+	c.Wait = cmp.Or(c.Wait, d.Wait)
+	c.MaxSpans, c.MaxBytes = cmp.Or(c.MaxSpans, d.MaxSpans), cmp.Or(c.MaxBytes, d.MaxBytes)
+	c.MaxHosts, c.MaxProcesses = cmp.Or(c.MaxHosts, d.MaxHosts), cmp.Or(c.MaxProcesses, d.MaxProcesses)
+	c.MaxServices = cmp.Or(c.MaxServices, d.MaxServices)
+	c.Probes, c.Count = cmp.Or(c.Probes, d.Probes), cmp.Or(c.Count, d.Count)
 	return c
 }
 
 // Validate says everything that is wrong with c.
 func (c Config) Validate() error {
 	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
 	for _, f := range []struct {
 		name string
 		v    int
@@ -101,22 +95,13 @@ func (c Config) Validate() error {
 		{"max_spans", c.MaxSpans}, {"max_bytes", c.MaxBytes}, {"max_hosts", c.MaxHosts},
 		{"max_processes", c.MaxProcesses}, {"max_services", c.MaxServices},
 	} {
-		if f.v < 0 {
-			errs = append(errs, fmt.Errorf("%s %d: want 0 (the default) or more", f.name, f.v))
-		}
+		check(f.v >= 0, "%s %d: want 0 (the default) or more", f.name, f.v)
 	}
-	if c.Wait < 0 || c.Wait > maxWait {
-		errs = append(errs, fmt.Errorf("wait %v: want 0s (the default) to %v", c.Wait, maxWait))
-	}
-	if c.SlowSpan < 0 {
-		errs = append(errs, fmt.Errorf("slow_span %v: want 0s (none) or more", c.SlowSpan))
-	}
-	if c.Probes != "" && c.Probes != ProbesAll && c.Probes != ProbesStamped {
-		errs = append(errs, fmt.Errorf("probes %q: want %s (the default) or %s", c.Probes, ProbesAll, ProbesStamped))
-	}
-	if c.Count != "" && c.Count != CountAll && c.Count != CountAttached {
-		errs = append(errs, fmt.Errorf("count %q: want %s (the default) or %s", c.Count, CountAll, CountAttached))
-	}
+	check(c.Wait >= 0 && c.Wait <= maxWait, "wait %v: want 0s (the default) to %v", c.Wait, maxWait)
+	check(c.SlowSpan >= 0, "slow_span %v: want 0s (none) or more", c.SlowSpan)
+	w := c.withDefaults()
+	check(w.Probes == ProbesAll || w.Probes == ProbesStamped, "probes %q: want %s (the default) or %s", c.Probes, ProbesAll, ProbesStamped)
+	check(w.Count == CountAll || w.Count == CountAttached, "count %q: want %s (the default) or %s", c.Count, CountAll, CountAttached)
 	return errors.Join(errs...)
 }
 
