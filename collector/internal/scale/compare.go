@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/metric"
@@ -46,7 +48,7 @@ func (o *options) compare(ctx context.Context, log io.Writer) (comparison, error
 	}
 	all, before := comparison{}, runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
-	for _, cores := range coresOf(before) {
+	for _, cores := range slices.Compact([]int{1, before}) {
 		runtime.GOMAXPROCS(cores)
 		all[cores] = map[string][]round{}
 		names := []string{byStall, byOther, byCopy, byCopy, byOther, byStall}
@@ -63,13 +65,6 @@ func (o *options) compare(ctx context.Context, log io.Writer) (comparison, error
 		}
 	}
 	return all, nil
-}
-
-func coresOf(most int) []int {
-	if most == 1 {
-		return []int{1}
-	}
-	return []int{1, most}
 }
 
 const (
@@ -104,7 +99,7 @@ func (o *options) oneRound(ctx context.Context, name string, cores int) (r round
 	f := feeder{own: newMeter()}
 	var events plog.Logs
 	f.batches, events = prepare()
-	f.subject, err = newSubject(ctx, name, f.own.provider, sinks{traces: func(td ptrace.Traces) { f.received.Add(int64(td.SpanCount())) }})
+	f.subject, err = newSubject(ctx, name, f.own.provider, sink{Consumer: consumertest.NewNop(), traces: func(td ptrace.Traces) { f.received.Add(int64(td.SpanCount())) }})
 	if err != nil {
 		return r, err
 	}
@@ -168,7 +163,7 @@ func (f *feeder) drain(ctx context.Context) int64 {
 	return f.own.sum(metricUnattributed)
 }
 
-func newSubject(ctx context.Context, name string, m metric.MeterProvider, out sinks) (*subject, error) {
+func newSubject(ctx context.Context, name string, m metric.MeterProvider, out sink) (*subject, error) {
 	switch name {
 	case byStall:
 		return newStall(ctx, m, func(c *stallconnector.Config) { c.MaxSpans, c.MaxBytes = 10*mostFlying, 2<<30 }, out)

@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -29,21 +33,16 @@ Medians and ranges of %d rounds of %v each, there and back.
 | cores | connector | spans per CPU second | range | without making them | spans per second of wall time | range |
 |--:|---|--:|--:|--:|--:|--:|
 `, batchSpans, processes, o.rounds, o.round)
-	cores := make([]int, 0, len(c))
-	for n := range c {
-		cores = append(cores, n)
-	}
-	slices.Sort(cores)
-	for _, n := range cores {
-		copying := middle(c[n][byCopy], round.perCPU)
+	for _, n := range slices.Sorted(maps.Keys(c)) {
+		copying, _ := spread(c[n][byCopy], round.perCPU)
 		for _, name := range []string{byStall, byOther, byCopy} {
-			rounds := c[n][name]
-			per, net := middle(rounds, round.perCPU), "–"
+			per, perRange := spread(c[n][name], round.perCPU)
+			wall, wallRange := spread(c[n][name], round.perWall)
+			net := "–"
 			if name != byCopy && copying > per {
 				net = count(1 / (1/per - 1/copying))
 			}
-			fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %s | %s |\n", n, name, count(per), extent(rounds, round.perCPU), net,
-				count(middle(rounds, round.perWall)), extent(rounds, round.perWall))
+			fmt.Fprintf(b, "| %d | %s | %s | %s | %s | %s | %s |\n", n, name, count(per), perRange, net, count(wall), wallRange)
 		}
 	}
 	imperfect := int64(0)
@@ -98,23 +97,14 @@ What was held goes on %v after the end at the latest.
 	b.WriteString("\nAgain: `scripts/soak`.\n")
 }
 
-func middle(rounds []round, of func(round) float64) float64 {
-	v := sorted(rounds, of)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-func extent(rounds []round, of func(round) float64) string {
-	v := sorted(rounds, of)
-	return count(v[0]) + " to " + count(v[len(v)-1])
-}
-
-func sorted(rounds []round, of func(round) float64) []float64 {
+// spread returns the median of some figure of rounds, and its range.
+func spread(rounds []round, of func(round) float64) (median float64, extent string) {
 	v := make([]float64, 0, len(rounds))
 	for _, r := range rounds {
 		v = append(v, of(r))
 	}
 	slices.Sort(v)
-	return v
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2, count(v[0]) + " to " + count(v[len(v)-1])
 }
 
 // count rounds to thousands: the rest is noise.
@@ -130,3 +120,30 @@ func number(n int64) string {
 }
 
 func bytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+var modelName = regexp.MustCompile(`(?m)^model name\s*:\s*(.*\S)`)
+
+// machine returns one line of facts about where this runs.
+func machine() string {
+	model := "unknown processor"
+	info, _ := os.ReadFile("/proc/cpuinfo") // there is none but on Linux
+	if m := modelName.FindSubmatch(info); m != nil {
+		model = string(m[1])
+	}
+	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		kernel = []byte("unknown")
+	}
+	return fmt.Sprintf("%s; %d CPUs; %s/%s, kernel %s; %s; %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		strings.TrimSpace(string(kernel)), runtime.Version(), time.Now().UTC().Format(time.DateOnly))
+}
+
+// busy returns how many processes of the machine wanted a CPU of late, proc(5),
+// as the kernel writes it.
+func busy() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if f := strings.Fields(string(text)); err == nil && len(f) > 0 {
+		return f[0]
+	}
+	return "unknown"
+}
