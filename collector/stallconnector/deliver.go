@@ -52,21 +52,21 @@ func (i *instance) deliver(ctx context.Context, td ptrace.Traces) (err error) {
 	return err
 }
 
-// handOn hands on the spans of parcels, and tells of the slow ones once they were
-// taken.
+// handOn hands on the spans of parcels, and the events of the slow ones once the spans
+// were taken.
 func (i *instance) handOn(ctx context.Context, parcels []*attribution.Parcel, slow *instance) (err error) {
 	if len(parcels) == 0 {
 		return nil
 	}
-	spans, told := ptrace.NewTraces(), plog.NewLogs()
+	spans, events := ptrace.NewTraces(), plog.NewLogs()
 	for _, p := range parcels {
 		p.Spans.ResourceSpans().MoveAndAppendTo(spans.ResourceSpans())
-		p.Slow.ResourceLogs().MoveAndAppendTo(told.ResourceLogs())
+		p.Slow.ResourceLogs().MoveAndAppendTo(events.ResourceLogs())
 	}
 	if err = i.out.traces.ConsumeTraces(ctx, spans); err != nil {
 		i.telemetry.refused("spans")
-	} else if slow != nil && told.LogRecordCount() > 0 {
-		slow.tellNow(ctx, told)
+	} else if slow != nil && events.LogRecordCount() > 0 {
+		slow.sendEvents(ctx, events)
 	}
 	for _, p := range parcels {
 		p.Done(err == nil)
@@ -128,76 +128,79 @@ func within(ctx context.Context, f func()) error {
 	}
 }
 
-// mostTold is how much of the events of slow spans may wait to be told, in bytes as
-// they are sent: spans that nobody waits for do not wait for who hears of them.
-const mostTold = 4 << 20
+// maxQueued bounds the events of slow spans that wait for the next component, in bytes
+// as they are sent. Spans do not wait for it.
+const maxQueued = 4 << 20
 
-var errSlow = errors.New("tell events: the next component has too many before them")
+var errSlow = errors.New("hand on events: the next component has too many before them")
 
-// telling is what is yet to be told of slow spans; guarded by state.mu.
-type telling struct {
-	waiting []plog.Logs
-	sizes   []int // of them
-	bytes   int   // of all, with those that are being told
-	busy    bool  // a goroutine tells
+// eventQueue holds events of slow spans; guarded by state.mu.
+type eventQueue struct {
+	waiting []queuedEvents
+	bytes   int  // of all, with those that are being handed on
+	busy    bool // a goroutine hands them on
 }
 
-// tell hands events on behind those that wait, and does not wait for it.
-func (i *instance) tell(ld plog.Logs) {
-	i.complain("events", i.tellLater(ld, sizer.LogsSize(ld)))
+type queuedEvents struct {
+	plog.Logs
+	bytes int
+}
+
+// queueEvents hands events on behind those that wait, and does not wait for it.
+func (i *instance) queueEvents(ld plog.Logs) {
+	i.logRefused("events", i.enqueue(queuedEvents{ld, sizer.LogsSize(ld)}))
 }
 
 var sizer plog.ProtoMarshaler
 
-func (i *instance) tellLater(ld plog.Logs, bytes int) error {
+func (i *instance) enqueue(e queuedEvents) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	switch q := &i.telling; {
+	q := &i.events
+	switch {
 	case i.closed:
 		return errStopped
-	case q.bytes > mostTold-bytes:
+	case q.bytes > maxQueued-e.bytes:
 		return errSlow
-	default:
-		q.waiting, q.sizes = append(q.waiting, ld), append(q.sizes, bytes)
-		q.bytes += bytes
-		if !q.busy {
-			q.busy = true
-			i.sending.Go(i.tellAll)
-		}
-		return nil
 	}
+	q.waiting = append(q.waiting, e)
+	q.bytes += e.bytes
+	if !q.busy {
+		q.busy = true
+		i.sending.Go(i.sendQueued)
+	}
+	return nil
 }
 
-// tellAll tells until nothing waits.
-func (i *instance) tellAll() {
-	for told := 0; ; {
+// sendQueued hands events on until none wait.
+func (i *instance) sendQueued() {
+	for sent := 0; ; {
 		i.mu.Lock()
-		q := &i.telling
-		q.bytes -= told
+		q := &i.events
+		q.bytes -= sent
 		if len(q.waiting) == 0 {
-			*q = telling{}
+			*q = eventQueue{}
 			i.mu.Unlock()
 			return
 		}
-		ld := q.waiting[0]
-		told = q.sizes[0]
-		q.waiting, q.sizes = q.waiting[1:], q.sizes[1:]
+		e := q.waiting[0]
+		q.waiting, sent = q.waiting[1:], e.bytes
 		i.mu.Unlock()
 		err := i.ctx.Err()
 		if err == nil {
-			err = i.out.logs.ConsumeLogs(i.ctx, ld)
+			err = i.out.logs.ConsumeLogs(i.ctx, e.Logs)
 		}
-		i.complain("events", err)
+		i.logRefused("events", err)
 	}
 }
 
-// tellNow hands events on for a sender that waits. It gives them half of the time
+// sendEvents hands events on for a sender that waits. It gives them half of the time
 // that the sender has left, as its spans were taken and it must know.
-func (i *instance) tellNow(ctx context.Context, ld plog.Logs) {
+func (i *instance) sendEvents(ctx context.Context, ld plog.Logs) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	i.complain("events", i.send(func(context.Context) error { return i.out.logs.ConsumeLogs(ctx, ld) }))
+	i.logRefused("events", i.send(func(context.Context) error { return i.out.logs.ConsumeLogs(ctx, ld) }))
 }

@@ -105,26 +105,26 @@ func TestTellBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	traces, _, stop := beside(t, createDefaultConfig().(*Config), nil, slow)
-	i := traces.(*instance).first(outputs.tells)
-	tell := func(bytes int, want error) {
+	i := traces.(*instance).first(outputs.takesEvents)
+	queue := func(bytes int, want error) {
 		t.Helper()
-		if err := i.tellLater(plog.NewLogs(), bytes); !errors.Is(err, want) {
+		if err := i.enqueue(queuedEvents{plog.NewLogs(), bytes}); !errors.Is(err, want) {
 			t.Errorf("%d bytes more: got error %v, want %v", bytes, err, want)
 		}
 	}
-	tell(mostTold-1, nil)
+	queue(maxQueued-1, nil)
 	<-entered
-	tell(2, errSlow)
-	tell(1, nil)
+	queue(2, errSlow)
+	queue(1, nil)
 	answer <- struct{}{}
 	<-entered // the one of a byte
-	tell(mostTold, errSlow)
-	tell(mostTold-1, nil)
+	queue(maxQueued, errSlow)
+	queue(maxQueued-1, nil)
 	answer <- struct{}{}
 	<-entered
 	close(answer)
 	stop()
-	tell(0, errStopped)
+	queue(0, errStopped)
 }
 
 // TestTellNow: a sender that waits has its answer in time, whoever hears of its slow

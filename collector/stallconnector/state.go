@@ -91,7 +91,7 @@ func (s *state) first(is func(outputs) bool) *instance {
 
 // leader returns the instance that holds spans.
 func (s *state) leader() *instance {
-	return cmp.Or(s.first(outputs.handsOn), s.first(outputs.counts), s.first(outputs.tells))
+	return cmp.Or(s.first(outputs.handsOn), s.first(outputs.counts), s.first(outputs.takesEvents))
 }
 
 // learns reports whether i is the one that learns from events. The Collector
@@ -117,20 +117,20 @@ func (s *state) enter(i *instance) (sink attribution.Sink, slow *instance, mine 
 	i.consuming.Add(1)
 	if i.out.handsOn() {
 		sink.Take = func(p *attribution.Parcel) {
-			s.complain("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, p.Spans) }))
+			s.logRefused("spans", i.send(func(ctx context.Context) error { return i.out.traces.ConsumeTraces(ctx, p.Spans) }))
 			p.Done(true)
 		}
 	}
 	sink.Count = s.first(outputs.counts) != nil
-	if slow = s.first(outputs.tells); slow != nil {
-		sink.Slow = slow.tell
+	if slow = s.first(outputs.takesEvents); slow != nil {
+		sink.Slow = slow.queueEvents
 	}
 	return sink, slow, true, nil
 }
 
-// complain logs that the next component refused something. It was the last that
+// logRefused logs that the next component refused something. It was the last that
 // could be done: whoever sent it has long had its answer.
-func (s *state) complain(what string, err error) {
+func (s *state) logRefused(what string, err error) {
 	if err != nil {
 		s.telemetry.refused(what)
 		s.log.Warn("the next component refused "+what, zap.Error(err))
@@ -150,9 +150,9 @@ type outputs struct {
 	logs    consumer.Logs
 }
 
-func (o outputs) handsOn() bool { return o.traces != nil }
-func (o outputs) counts() bool  { return o.metrics != nil }
-func (o outputs) tells() bool   { return o.logs != nil }
+func (o outputs) handsOn() bool     { return o.traces != nil }
+func (o outputs) counts() bool      { return o.metrics != nil }
+func (o outputs) takesEvents() bool { return o.logs != nil }
 
 // none reports whether nothing leaves by an instance: it takes in events.
 func (o outputs) none() bool { return o == outputs{} }
@@ -167,7 +167,7 @@ type instance struct {
 	cancel  context.CancelFunc
 	closed  bool           // nothing may be sent; guarded by state.mu
 	sending sync.WaitGroup // of what is under way; none is added once it is closed
-	telling telling
+	events  eventQueue
 }
 
 // Capabilities says that spans are changed where they are handed on.
@@ -268,7 +268,7 @@ func (s *state) exportTo(i *instance) {
 		if errors.Is(err, errStopped) {
 			return // it had the last sums when it stopped
 		}
-		s.complain("metrics", err)
+		s.logRefused("metrics", err)
 	}
 }
 

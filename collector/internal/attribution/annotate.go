@@ -45,7 +45,7 @@ type writer struct {
 	a      *Attributor
 	j      *joiner
 	h      *held
-	told   plog.Logs
+	events plog.Logs
 	inside bool   // otelgc is in the process
 	boot   string // of the host, where the resource does not say it
 	pid    int32  // of the process: by the resource, else as it was found; 0 if neither
@@ -69,7 +69,7 @@ func (w *writer) count(s ptrace.Span, o *outcome) {
 func (w *writer) conclude(win *window, o *outcome) {
 	w.count(win.span, o)
 	if slow := w.a.config.SlowSpan; w.h.sink.Slow != nil && slow > 0 && o.share.Total >= slow {
-		w.tell(win, o)
+		w.slowEvent(win, o)
 	}
 	if w.h.sink.Take == nil {
 		return
@@ -85,14 +85,14 @@ func (w *writer) conclude(win *window, o *outcome) {
 	}
 }
 
-// tell appends the event of a slow span.
-func (w *writer) tell(win *window, o *outcome) {
-	if w.told.ResourceLogs().Len() == 0 {
-		rl := w.told.ResourceLogs().AppendEmpty()
+// slowEvent appends the event of a slow span.
+func (w *writer) slowEvent(win *window, o *outcome) {
+	if w.events.ResourceLogs().Len() == 0 {
+		rl := w.events.ResourceLogs().AppendEmpty()
 		w.h.spans.Resource().CopyTo(rl.Resource())
 		rl.ScopeLogs().AppendEmpty().Scope().SetName(scopeName)
 	}
-	r := w.told.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
+	r := w.events.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty()
 	r.SetEventName(semconv.EventSlowRequest)
 	r.SetTimestamp(win.span.StartTimestamp())
 	r.SetObservedTimestamp(win.span.EndTimestamp())

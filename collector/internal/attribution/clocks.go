@@ -168,7 +168,7 @@ func (r *registry) namesake(p *process) bool {
 	}
 	for _, stamped := range [...]bool{false, true} {
 		for _, o := range r.index[link{how: byBoot, a: p.id.boot, pid: p.id.number, stamped: stamped}] {
-			if o != p && !o.contained() && !o.silent() && (stamped != p.id.stamped || bornApart(o.id.created, p.id.created)) {
+			if o != p && !o.contained() && !o.silent() && (stamped != p.id.stamped || createdApart(o.id.created, p.id.created)) {
 				return true
 			}
 		}

@@ -171,7 +171,7 @@ func (r *registry) leave(f *found, id *identity, begin int64) {
 		f.process, f.contested, f.over = nil, true, true
 		f.target = f.host.targetOf(id, nil)
 	}
-	if t := f.target; f.process == nil && t.ended(at) && (id.created == "" || t.born == 0) {
+	if t := f.target; f.process == nil && t.ended(at) && (id.created == "" || t.createdTicks == 0) {
 		f.target, f.contested, f.over = nil, true, true
 	}
 }
@@ -187,7 +187,7 @@ func (p *process) ended(t stall.Instant) bool {
 // else the same if nothing says that it is in a container.
 func (h *host) targetOf(id *identity, p *process) *process {
 	if p != nil && p.outer != 0 {
-		if t := h.targets[p.outer]; t != nil && sameBirth(p.id.created, t.born) {
+		if t := h.targets[p.outer]; t != nil && sameCreation(p.id.created, t.createdTicks) {
 			return t
 		}
 		return nil
@@ -198,12 +198,12 @@ func (h *host) targetOf(id *identity, p *process) *process {
 		id = &p.id
 	}
 	t := h.targets[id.number]
-	if t == nil || !sameBirth(id.created, t.born) {
+	if t == nil || !sameCreation(id.created, t.createdTicks) {
 		return nil
 	}
 	// Whose host has another name than the sidecar's is in a container, too.
 	contained = contained || differ(id.hostName, t.id.hostName)
-	if contained && (id.created == "" || t.born == 0) {
+	if contained && (id.created == "" || t.createdTicks == 0) {
 		return nil
 	}
 	return t

@@ -244,21 +244,21 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 	case !settled:
 		a.lost.timedOut.Add(uint64(h.n))
 	}
-	told := a.attribute(j, h, &v)
-	a.deliver(h, h.n, h.bytes, &j.sums, told)
+	events := a.attribute(j, h, &v)
+	a.deliver(h, h.n, h.bytes, &j.sums, events)
 }
 
-// deliver hands on the spans of h, and what there is to tell of them.
-func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, told plog.Logs) {
+// deliver hands on the spans of h, and the events of the slow ones.
+func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, events plog.Logs) {
 	p := &Parcel{Spans: h.whole, Slow: plog.NewLogs(), a: a, n: n, bytes: bytes, service: serviceOf(h.spans.Resource().Attributes()), requests: requests.move()}
 	if h.sink.Waits != nil {
-		more := told.LogRecordCount() * slowBytes
-		for _, rl := range told.ResourceLogs().All() {
+		more := events.LogRecordCount() * slowBytes
+		for _, rl := range events.ResourceLogs().All() {
 			more += resourceBytes(rl.Resource())
 		}
 		if a.account.hold(0, more) {
 			p.bytes += more
-			p.Slow, told = told, p.Slow
+			p.Slow, events = events, p.Slow
 		}
 	}
 	if h.sink.Take != nil {
@@ -266,8 +266,8 @@ func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, told 
 	} else {
 		p.Done(true)
 	}
-	if h.sink.Slow != nil && told.LogRecordCount() > 0 {
-		h.sink.Slow(told)
+	if h.sink.Slow != nil && events.LogRecordCount() > 0 {
+		h.sink.Slow(events)
 	}
 }
 

@@ -141,7 +141,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (id *identity) contradicts(o *identity) bool {
 	return id.number != 0 && o.number != 0 && id.number != o.number ||
 		differ(id.container, o.container) || differ(id.pod, o.pod) || differ(id.name, o.name) ||
-		differ(id.instance, o.instance) || differ(id.boot, o.boot) || bornApart(id.created, o.created)
+		differ(id.instance, o.instance) || differ(id.boot, o.boot) || createdApart(id.created, o.created)
 }
 
 // strange reports whether a and b go by other names than one resource has: those of
@@ -150,18 +150,18 @@ func (id *identity) strange(o *identity) bool {
 	return differ(id.hostID, o.hostID) || differ(id.hostName, o.hostName) || differ(id.service, o.service)
 }
 
-// birthError is how far two accounts of when a process was made may be apart:
+// creationError is how far two accounts of when a process was made may be apart:
 // one is from the boot time in whole seconds.
-const birthError = 2 * time.Second
+const creationError = 2 * time.Second
 
-// bornApart reports whether two creation times are those of two processes.
-func bornApart(a, b string) bool {
+// createdApart reports whether two creation times are those of two processes.
+func createdApart(a, b string) bool {
 	if a == "" || b == "" || a == b {
 		return false
 	}
 	x, err1 := time.Parse(time.RFC3339Nano, a)
 	y, err2 := time.Parse(time.RFC3339Nano, b)
-	return err1 != nil || err2 != nil || x.Sub(y).Abs() > birthError
+	return err1 != nil || err2 != nil || x.Sub(y).Abs() > creationError
 }
 
 // contained reports whether the process is in a container: its pid is then that

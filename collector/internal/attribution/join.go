@@ -35,10 +35,10 @@ type outcome struct {
 // watched its runtime, or its own process. Where nobody did, one may still be known.
 func (o *outcome) watched() bool { return o.own != nil || o.coverage > 0 || o.share.GC() > 0 }
 
-// attribute joins the spans of h, and returns what there is to tell of them.
-func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
-	told = plog.NewLogs()
-	w := writer{a: a, j: j, h: h, told: told, inside: v.inside, pid: h.id.number}
+// attribute joins the spans of h, and returns the events of the slow ones.
+func (a *Attributor) attribute(j *joiner, h *held, v *view) (events plog.Logs) {
+	events = plog.NewLogs()
+	w := writer{a: a, j: j, h: h, events: events, inside: v.inside, pid: h.id.number}
 	if w.pid == 0 && v.process != nil {
 		w.pid = v.process.id.number
 	}
@@ -51,7 +51,7 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (told plog.Logs) {
 	} else {
 		w.joined(v)
 	}
-	return told
+	return events
 }
 
 // joined concludes spans of a host that is known.

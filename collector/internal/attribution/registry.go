@@ -139,7 +139,7 @@ func (r *registry) target(h *host, e *event) *process {
 		return nil
 	}
 	p := h.targets[n]
-	if p != nil && p.born != 0 && e.TargetCreated != 0 && p.born != e.TargetCreated {
+	if p != nil && p.createdTicks != 0 && e.TargetCreated != 0 && p.createdTicks != e.TargetCreated {
 		if !p.silent() {
 			r.lost.events[errConflict.Error()]++ // and it would still be there
 		}
@@ -152,8 +152,8 @@ func (r *registry) target(h *host, e *event) *process {
 		}
 		h.targets[n] = p
 	}
-	if e.TargetCreated != 0 && p.born != e.TargetCreated {
-		p.born = e.TargetCreated
+	if e.TargetCreated != 0 && p.createdTicks != e.TargetCreated {
+		p.createdTicks = e.TargetCreated
 		r.changed(p)
 	}
 	return p
@@ -229,17 +229,17 @@ type logs [stall.NumOrigins]*sourceLog
 
 // process is what is known of one process, or of what the machine does to one.
 type process struct {
-	host    *host
-	id      identity      // of a target, no more than what the sidecar calls the host
-	outer   int32         // the pid that the sidecar sees, 0 if it has not told
-	born    uint64        // of a target: clock ticks since boot, 0 if not told
-	target  bool          // it is in host.targets
-	cgroups []uint64      // as it told; never changed, but replaced
-	runtime logs          // of a target, TargetWatch alone
-	clocks  clocks        // as its sources tell them
-	heard   time.Duration // the last time, by registry.clock
-	pauses  pauses
-	place   *list.Element // in host.processes
+	host         *host
+	id           identity      // of a target, no more than what the sidecar calls the host
+	outer        int32         // the pid that the sidecar sees, 0 if it has not told
+	createdTicks uint64        // of a target: clock ticks since boot, 0 if not told
+	target       bool          // it is in host.targets
+	cgroups      []uint64      // as it told; never changed, but replaced
+	runtime      logs          // of a target, TargetWatch alone
+	clocks       clocks        // as its sources tell them
+	heard        time.Duration // the last time, by registry.clock
+	pauses       pauses
+	place        *list.Element // in host.processes
 }
 
 // inside reports whether a source in the process itself has told of it.
@@ -286,10 +286,10 @@ func (p *process) move(cgroups []uint64, m *memory) {
 	p.cgroups = cgroups
 }
 
-// sameBirth reports whether a process made at created, as otelgc tells it, may
+// sameCreation reports whether a process made at created, as otelgc tells it, may
 // be the one made so many clock ticks after the boot: the boot is a whole second
 // there, so what is left of one is the same in both.
-func sameBirth(created string, ticks uint64) bool {
+func sameCreation(created string, ticks uint64) bool {
 	const userHZ = 100 // of /proc on every Linux
 	if created == "" || ticks == 0 {
 		return true
