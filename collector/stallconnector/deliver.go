@@ -98,8 +98,8 @@ func (i *instance) send(consume func(context.Context) error) error {
 	return consume(i.ctx)
 }
 
-// close has nothing sent any more, and waits for what is under way. Who still takes
-// something when ctx is over is told that nobody waits for it.
+// close has nothing sent any more, and waits for what is under way. A call
+// that still runs when ctx is over is cancelled.
 func (i *instance) close(ctx context.Context) error {
 	defer i.cancel()
 	i.mu.Lock()

@@ -104,7 +104,7 @@ func (s *state) learns(i *instance) bool {
 
 // enter returns what becomes of spans that come in by i, if it is the one that holds
 // them, and the instance by which events of slow spans leave, nil if there is none. It
-// counts the caller, who ends that with consuming.Done, for stop to see.
+// counts the caller, which calls consuming.Done when it returns, so that stop can wait for it.
 func (s *state) enter(i *instance) (sink attribution.Sink, slow *instance, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +276,7 @@ func (s *state) exportTo(i *instance) {
 // the last instance it ends the goroutines. It waits for nobody once ctx is over.
 func (s *state) stop(ctx context.Context, i *instance) error {
 	s.mu.Lock()
-	// Who stands behind i stops next: nothing may be sent there any more.
+	// The component behind i stops next: nothing may be sent to it any more.
 	s.instances = slices.DeleteFunc(slices.Clone(s.instances), func(o *instance) bool { return o == i })
 	s.mu.Unlock()
 	err := within(ctx, func() {
@@ -304,7 +304,7 @@ func (s *state) stop(ctx context.Context, i *instance) error {
 	return err
 }
 
-// drain releases all that is held, and waits for those who hand it on.
+// drain releases all that is held, and waits for the callers that hand it on.
 func (s *state) drain(ctx context.Context, i *instance) {
 	gone := make(chan struct{})
 	go func() {

@@ -68,7 +68,7 @@ func (a *account) know(bytes int) bool {
 }
 
 // grow counts what is to be known more of what is known, if there is room: the
-// last eighth is for who is new.
+// last eighth is left to newcomers.
 func (a *account) grow(bytes int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -45,8 +45,9 @@ func New(c Config) *Attributor {
 // Learn takes in the events among the records. Records of others are left alone;
 // ld is not changed.
 func (a *Attributor) Learn(ld plog.Logs) {
-	// A status says that everything before it was told, with it at the latest:
-	// who sorts records by scope may have put it in front.
+	// A status says that everything before it was sent, in the same request at the
+	// latest. A processor that sorts records by scope may have put it in front, so
+	// statuses are read last.
 	a.learnAll(ld, false)
 	a.learnAll(ld, true)
 }
@@ -143,7 +144,7 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 		return nil
 	}
 	if first {
-		a.known.changed(p) // it may have ended before who found it began
+		a.known.changed(p) // a span that was found for it may have begun after its end
 	}
 	a.tellOf(p, e)
 	if !one && !p.id.stamped {
@@ -198,7 +199,7 @@ var (
 	errTime       = semconv.ErrTime
 	errRoom       = errors.New("limit")     // no room for one more source, or for the stalls of one
 	errStamp      = errors.New("unstamped") // it speaks for a host, which it may not: a probe's is kept for its own process
-	errConflict   = errors.New("conflict")  // another sender has the same name: it is kept, and who has the name is nobody
+	errConflict   = errors.New("conflict")  // two senders have the same name: the event is kept, and spans of that name are of neither
 	errLate       = errors.New("late")      // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 

@@ -100,8 +100,8 @@ func (c *clocks) relate(s stall.WallOffset) bool {
 // dispute notes that two senders tell as one.
 func (c *clocks) dispute(clock time.Duration) { c.two, c.twice = true, clock }
 
-// Everybody who reaches the Collector can say anything. So a sender speaks for itself,
-// and what it says reaches no further:
+// Every sender that reaches the Collector can say anything. So it speaks for itself
+// alone:
 //
 //   - Its clocks are its own. Its spans are placed by the wall clock that its own
 //     statuses tell, and wait for its own sources, however far others say to be.
@@ -117,8 +117,8 @@ func (r *registry) speaksForHost(id *identity) bool {
 	return id.stamped || r.config.Probes != ProbesStamped
 }
 
-// walls returns by whose word spans are placed. Of those who speak for the host that is
-// of those who have not fallen silent, if there are any.
+// walls returns the wall clocks by which spans are placed. Of those told for the host
+// these are the ones of live senders, or all if none is alive.
 func (r *registry) walls(f *found) (w walls) {
 	if f.host == nil {
 		return w
@@ -161,7 +161,7 @@ func (r *registry) disputed(p *process) bool {
 }
 
 // namesake reports whether another that is alive cannot be p and has its number, where
-// numbers are those of the host: one of the two is not who it says.
+// numbers are those of the host: one of the two has a wrong identity.
 func (r *registry) namesake(p *process) bool {
 	if p.target || p.contained() {
 		return false

@@ -1,5 +1,5 @@
-// Package attribution says who is to blame for the time of spans, from what the
-// sources of their host and process reported as log events.
+// Package attribution charges the time of spans to its causes, from the log events
+// that the sources of their host and process sent.
 //
 // It is the join of package stall, behind the services instead of in them:
 //

@@ -51,7 +51,7 @@ func parse(r plog.LogRecord, of *origin) (e event, ours bool, err error) {
 	return e, true, nil
 }
 
-// speaks reports whether e is about more than who sent it: the machine, or what that
+// speaks reports whether e is about more than its sender: the machine, or what that
 // did to another process.
 func (e *event) speaks() bool { return isProbe(e.Origin) || e.Origin == stall.TargetWatch }
 

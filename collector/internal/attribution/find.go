@@ -14,7 +14,7 @@ type found struct {
 	target    *process
 	contested bool // several could be meant, and time alone may leave one
 	ambiguous bool // it has not: none is
-	over      bool // who had the pid has ended, and is not waited for
+	over      bool // the process that had the pid has ended: no event of it is waited for
 }
 
 // find returns the place of a span's resource. With a boot id it is on that

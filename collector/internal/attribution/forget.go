@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tick lets time pass: who has said nothing for so long that no span can want it
-// is forgotten.
+// tick advances the clock, and forgets hosts and processes that were silent for so
+// long that no span can want them.
 func (r *registry) tick(now time.Time) {
 	if r.began.IsZero() {
 		r.began = now
@@ -29,8 +29,8 @@ func (r *registry) tick(now time.Time) {
 	}
 }
 
-// silent reports whether who was heard then is as good as dead. Where nobody
-// ticks nobody can be told to be alive.
+// silent reports whether a sender that was last heard then counts as dead. Without
+// ticks every sender does.
 func (r *registry) silent(heard time.Duration) bool {
 	return r.began.IsZero() || r.clock-heard > time.Duration(silentAfter)+r.config.Wait
 }
@@ -46,11 +46,11 @@ func (r *registry) room(bytes int, of *host, but *process) bool {
 	return true
 }
 
-// makeWay forgets a process or a host that says nothing any more. Where all are alive
-// the process heard least lately of the host with most makes way for one of a host with
-// less that stays, and not for itself: who sends many gets no more in. It reports false
-// if nobody makes way. Then who is new has to do without: if those that are known took
-// turns, all would be forgotten and nothing known of any.
+// makeWay forgets a process or a host that is silent. If all are alive, it forgets the
+// process heard least lately of the host with most processes, in favour of a host with
+// fewer that stays: a host that sends many gets no more in. It reports false if nothing
+// may be forgotten. Then newcomers are not known: if they took turns with those that
+// are, nothing would be known of any.
 func (r *registry) makeWay(of *host, but *process) bool {
 	ask := refusal{r.version, r.clock, of.processes.Len(), r.stays(of)}
 	if r.refused.holds(ask) {
@@ -151,7 +151,7 @@ func (r *registry) forget(p *process) {
 	r.changed(p)
 }
 
-// forgetTeller forgets who told times that cannot be: a process, or a probe of a host.
+// forgetTeller forgets a process, or a probe of a host, that told impossible times.
 func (r *registry) forgetTeller(h *host, p *process, l *sourceLog) {
 	if p != nil {
 		r.forget(p)
@@ -195,7 +195,7 @@ func (r *registry) forgetHost(h *host) {
 }
 
 // staysAfter is for how long a host has to tell until those that live make way for
-// it. Who tells once takes nobody's place: or a flood of boot ids would take that of
+// it. A host heard once takes no place: or a flood of boot ids would take that of
 // all processes of a host but one.
 const staysAfter = time.Second
 
@@ -254,8 +254,8 @@ func (b *bucket) of(sum uint64) *newcomer {
 }
 
 // spare returns the place of the newcomer that can best be spared, of several the one
-// heard least lately; nil if all of them are about to have their turn: who took turns
-// with them would keep them all from it.
+// heard least lately; nil if all of them are about to have their turn: replacing
+// them by turns would keep all from it.
 func (b *bucket) spare(r *registry) (spared *newcomer) {
 	least := waits
 	for i := range b {

@@ -98,7 +98,7 @@ func processNumber(v pcommon.Value) int32 {
 }
 
 // identifySpans reads the identity of the process that all spans of rs are of.
-// Who makes its own resource may not have the boot id on it: then the spans that
+// A program that makes its own resource may lack the boot id on it: then the spans that
 // were annotated in process say it, if they agree.
 func identifySpans(rs ptrace.ResourceSpans) identity {
 	id := identify(rs.Resource().Attributes())

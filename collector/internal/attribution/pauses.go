@@ -18,8 +18,8 @@ const (
 	mostPauses  = 1024
 )
 
-// pauses says which collections stopped a process. It may be read by who joins
-// while it is written.
+// pauses says which collections stopped a process. Joins may read it while it
+// is written.
 type pauses struct {
 	memory *memory
 	bytes  int // that the account has for them
@@ -149,7 +149,7 @@ func (p *pauses) in(dst pausesOf, s stall.Span) pausesOf {
 type pausesOf struct {
 	list    []pause // by start
 	longest stall.Instant
-	off     time.Duration // how far the clock of who asks may be off
+	off     time.Duration // how far the clock of the spans may be off
 }
 
 // collections returns how many collections stopped the process in s for certain, and

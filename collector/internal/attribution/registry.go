@@ -10,7 +10,7 @@ import (
 )
 
 // mostLinked bounds how many processes one link leads to, such as those of one
-// boot that have pid 1 in their containers: who looks for one looks at them all.
+// boot that have pid 1 in their containers: each search for one looks at them all.
 const mostLinked = 1024
 
 // registry knows the hosts and processes that were heard, and bounds them. It is
@@ -45,7 +45,7 @@ func (r *registry) init(c Config, lost *lost, account *account) {
 	r.changes.seed = maphash.MakeSeed()
 }
 
-// of returns whose event e is, where its stalls go, and the clocks of who tells. The
+// of returns whose event e is, where its stalls go, and the clocks of its sender. The
 // process is nil for those of the machine, the log if there is no room for one.
 func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
 	h := r.host(e.of.boot)
@@ -192,7 +192,7 @@ func without[T comparable](list []T, v T) []T {
 // host is what is known of one boot of one machine.
 type host struct {
 	boot   string  // and the host id, of a copy: its epoch
-	probes []probe // those that speak for it; never changed, as who joins may hold it
+	probes []probe // those that speak for it; replaced and never changed, as joins may hold it
 
 	processes list.List          // of *process, the one heard last in front
 	targets   map[int32]*process // by the pid that the sidecar sees
@@ -340,7 +340,7 @@ func (p *probe) weight() int { return probeBytes + p.id.weight() + p.bytes }
 // silent for so long that no span can want them, and if there are too many the
 // one that was silent longest.
 func (r *registry) spare(h *host, kind stall.Origin) []probe {
-	rest := make([]probe, 0, len(h.probes)+1) // who joins may hold the old ones
+	rest := make([]probe, 0, len(h.probes)+1) // joins may hold the old ones
 	oldest, n := -1, 0
 	for _, p := range h.probes {
 		if p.Origin() == kind {
@@ -365,7 +365,7 @@ func (r *registry) spare(h *host, kind stall.Origin) []probe {
 // forgetProbe forgets what one probe of a host said.
 func (r *registry) forgetProbe(h *host, l *sourceLog) {
 	r.unname(h)
-	rest := make([]probe, 0, len(h.probes)) // who joins may hold the old ones
+	rest := make([]probe, 0, len(h.probes)) // joins may hold the old ones
 	for _, p := range h.probes {
 		if p.sourceLog != l {
 			rest = append(rest, p)

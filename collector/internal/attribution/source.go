@@ -20,7 +20,7 @@ const (
 	keptEarly = 32
 )
 
-// sourceLog is what one source said. The log may be read by who joins while it
+// sourceLog is what one source said. Joins may read the log while it
 // is written.
 type sourceLog struct {
 	*stall.Log

@@ -25,7 +25,7 @@ const (
 
 // wall relates the wall clock to the instants of a host, as one sender tells it. The
 // clock is set and slewed, so it is a history: runs in which all statuses agreed, by
-// instant. A wall is never changed: who joins may hold it.
+// instant. A wall is never changed: joins may hold it.
 type wall struct {
 	runs [mostRuns]run
 	n    int
