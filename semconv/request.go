@@ -2,7 +2,6 @@ package semconv
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -73,21 +72,18 @@ var ownerKeys = func() (keys [NumOwners]string) {
 // "otelgc.stall.gc.pause".
 func (o Owner) Key() string { return ownerKeys[o] }
 
+var ownerOf = func() map[string]Owner {
+	owners := make(map[string]Owner, NumOwners)
+	for o := Owner(stall.GCPause); o < NumOwners; o++ {
+		owners[o.Key()] = o
+	}
+	return owners
+}()
+
 // OwnerOf returns the owner whose time an attribute holds.
 func OwnerOf(key string) (Owner, bool) {
-	name, ok := strings.CutPrefix(key, AttrStallPrefix)
-	if !ok {
-		return 0, false
-	}
-	if c, err := stall.ParseCause(name); err == nil {
-		return Owner(c), true
-	}
-	for o := App; o < NumOwners; o++ {
-		if o.String() == name {
-			return o, true
-		}
-	}
-	return 0, false
+	o, ok := ownerOf[key]
+	return o, ok
 }
 
 // OwnerKeys returns the attributes of all owners.
