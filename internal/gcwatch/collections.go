@@ -1,7 +1,9 @@
 package gcwatch
 
 import (
+	"runtime/metrics"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -17,7 +19,7 @@ func (w *Watcher) look() {
 	w.seen.Kind = w.kind
 	w.seen.Cycles = uint64(now.cycles - old.cycles)
 
-	v := w.ledger.judge(now, old)
+	v := w.ledger.update(now, old)
 	ended := w.collect(v)
 	w.advance(v, ended)
 	w.batch.Watermark = w.mark.at
@@ -35,7 +37,7 @@ func (w *Watcher) look() {
 // collect makes the records of the cycles that ended since the last reading.
 // It returns the earliest at which the newest of them can have ended, zero if
 // there was none.
-func (w *Watcher) collect(v verdict) (ended stall.Instant) {
+func (w *Watcher) collect(v balance) (ended stall.Instant) {
 	k := w.seen.Cycles
 	if k == 0 {
 		return 0
@@ -139,7 +141,7 @@ func (w *Watcher) trigger(k uint64) gc.Trigger {
 
 // newest adds what the runtime keeps of the newest cycle only. It is left out
 // where the reading mixes it with another cycle's.
-func (w *Watcher) newest(v verdict, k uint64) {
+func (w *Watcher) newest(v balance, k uint64) {
 	c := &w.batch.Collections[len(w.batch.Collections)-1]
 	if w.startKnown {
 		if lived := c.End.Or(0).Sub(w.started); lived > 0 {
@@ -167,4 +169,62 @@ func (w *Watcher) newest(v verdict, k uint64) {
 	} else {
 		c.CPU.Pause, c.CPU.Total = gc.Maybe[time.Duration]{}, gc.Maybe[time.Duration]{}
 	}
+}
+
+const (
+	// noGoal is more than any heap: with GOGC=off and no memory limit the
+	// runtime says what would be left of a limit of 1<<63 - 1.
+	noGoal gc.Bytes = 1 << 62
+	// periodicAfter is how long after a cycle the runtime begins one that
+	// nobody asked for (runtime/proc.go, forcegcperiod).
+	periodicAfter = 2 * time.Minute
+)
+
+// heapLeft is the heap as a cycle left it, and what had been allocated by then.
+type heapLeft struct {
+	heap, allocated gc.Bytes
+	end             stall.Instant // of the cycle, zero if it ended before the watcher began
+}
+
+// sampleObjects is what a watcher takes for the heap that the cycle before it
+// left: it also holds what is dead and not swept yet.
+const sampleObjects = "/memory/classes/heap/objects:bytes"
+
+// objectsNow returns how large the heap is at most.
+func objectsNow() gc.Bytes {
+	s := []metrics.Sample{{Name: sampleObjects}}
+	if metrics.Read(s); s[0].Value.Kind() != metrics.KindUint64 {
+		return noGoal
+	}
+	return gc.Bytes(s[0].Value.Uint64())
+}
+
+// heapBefore estimates the heap when the newest cycle began. A cycle that an
+// allocation began did so near its goal. A forced one, and one that began
+// because there was none for so long, began anywhere below it: the heap then was
+// what the cycle before had left, and what was allocated since.
+func (w *Watcher) heapBefore(t gc.Trigger) gc.Bytes {
+	goal, grown := w.prev.goal, w.left.heap+w.cur.allocBytes-w.left.allocated
+	if t != gc.TriggerForced && goal < noGoal && w.lastEnd.Sub(w.left.end) < periodicAfter {
+		return goal
+	}
+	return min(goal, grown)
+}
+
+// KindOf returns the kind of every cycle of a process that was started with
+// the environment variable GODEBUG set to godebug. The runtime reads
+// gcstoptheworld once, when the process starts.
+func KindOf(godebug string) gc.Kind {
+	kind := gc.Background
+	for field := range strings.SplitSeq(godebug, ",") {
+		if v, ok := strings.CutPrefix(field, "gcstoptheworld="); ok {
+			switch v {
+			case "1", "2":
+				kind = gc.FullBlocking
+			default:
+				kind = gc.Background
+			}
+		}
+	}
+	return kind
 }

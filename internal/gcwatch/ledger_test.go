@@ -65,7 +65,7 @@ func TestLedger(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		tell func(*story)
-		want verdict
+		want balance
 	}{
 		{"nothing", func(*story) {}, balanced},
 		{"one cycle", func(s *story) { s.stops(10*us, 30*us).cycle(40 * us) }, balanced},
@@ -90,7 +90,7 @@ func TestLedger(t *testing.T) {
 		l.rebase(base, true)
 		s.tick(time.Millisecond)
 		tt.tell(s)
-		if got := l.judge(s.reading(), base); got != tt.want {
+		if got := l.update(s.reading(), base); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}

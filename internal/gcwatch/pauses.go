@@ -42,11 +42,11 @@ func rest(sum time.Duration, a, b Bucket) (bounds, bool) {
 // stops, in the buckets a and b. If first is not nil it is where sweep
 // termination was seen, with a its bucket; if it is nil, either may be either.
 //
-// When mark termination ended is known, and how long it took at least. So much of
-// it is certain, and is what is told of it. The rest of the sum, which the buckets
-// leave open, lies before that for certain, where exactly nobody knows. It is sweep
-// termination, and where either may be either, of no phase: most of it may be mark
-// termination. So no part is in two places, and both add up to the sum.
+// The end of mark termination and its least length are known, and only that much is
+// reported as mark termination. The rest of the sum lies at an unknown place before
+// it. It is reported as sweep termination, or without a phase where either bucket may
+// be either stop's, since most of it may be mark termination. So no part is in two
+// places, and both add up to the sum.
 func (c *cycleEnd) split(a, b Bucket, first *stall.Span, to []gc.Pause) ([]gc.Pause, bool) {
 	mark, ok := rest(c.sum, a, b)
 	phase := gc.SweepTermination

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -141,7 +143,7 @@ func (w *Watcher) Observations() *Observations { return &w.seen }
 func (w *Watcher) Flush() {
 	select {
 	case w.flush <- struct{}{}:
-	default: // somebody else's is to come
+	default: // one is pending
 	}
 }
 
@@ -152,4 +154,36 @@ func (w *Watcher) Close() error {
 		close(w.closed)
 	})
 	return nil
+}
+
+// bell is what the finalizer rings. The watcher holds the bell and not the sentinel:
+// a sentinel that is referenced is never collected.
+type bell struct {
+	rung chan struct{} // capacity 1: rings that nobody heard yet are one
+	off  atomic.Bool
+}
+
+// sentinel is an object that nothing refers to: each cycle finds it dead.
+// A finalizer resurrects it and arms it again, which costs no allocation.
+// A cleanup (runtime.AddCleanup) would need a new object each time, and runs
+// only when the whole heap is swept, so it is late and misses cycles.
+type sentinel struct{ bell *bell }
+
+// startBell returns a bell that rings after GC cycles until it is off.
+func startBell() *bell {
+	b := &bell{rung: make(chan struct{}, 1)}
+	runtime.SetFinalizer(&sentinel{b}, (*sentinel).found)
+	return b
+}
+
+// found runs on the runtime's one finalizer goroutine, and must not block it.
+func (s *sentinel) found() {
+	if s.bell.off.Load() {
+		return // not armed again: the next cycle frees it
+	}
+	select {
+	case s.bell.rung <- struct{}{}:
+	default:
+	}
+	runtime.SetFinalizer(s, (*sentinel).found)
 }

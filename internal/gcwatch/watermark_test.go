@@ -37,7 +37,7 @@ func TestWatermarkHold(t *testing.T) {
 		s.tick(d)
 		w.prev, w.cur = w.cur, s.reading()
 		w.reset()
-		v := w.ledger.judge(w.cur, w.prev)
+		v := w.ledger.update(w.cur, w.prev)
 		w.advance(v, ended)
 		if v == balanced {
 			w.ledger.rebase(w.cur, true)

@@ -1,6 +1,11 @@
 package gotrace
 
-import "github.com/otelgc/otelgc/stall"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 // RangeKind says what a goroutine did for the collector.
 type RangeKind uint8
@@ -89,4 +94,127 @@ func (d *decoder) carrySweep(t *thread, g *Generation) {
 		g.Ranges = append(g.Ranges, Range{Span: stall.Span{Start: start, End: g.End}, Goroutine: t.sweep.g, Kind: Sweep, Cut: true})
 	}
 	t.sweep.begin = moment{since: max(start, g.End), older: true}
+}
+
+// assistEdge is one of EvGCMarkAssistBegin, Active, End. An assist belongs to
+// its goroutine, which can park within it and go on on another thread, so its
+// edges are put in order by the goroutine's sequence numbers.
+type assistEdge struct {
+	g     uint64
+	at    ticks
+	seq   uint32
+	order uint32 // of arrival
+	typ   eventType
+}
+
+// threadAssist is an assist that began on a thread and did not leave it: nearly
+// all end like that, and need not be put in order.
+type threadAssist struct {
+	open bool
+	at   ticks
+}
+
+// doneAssist began and ended on one thread.
+type doneAssist struct {
+	g          uint64
+	begin, end ticks
+}
+
+func (d *decoder) assistBegin(t *thread, at ticks) {
+	d.assistLeaves(t)
+	t.assist = threadAssist{true, at}
+}
+
+func (d *decoder) assistEnd(t *thread, at ticks) {
+	if !t.assist.open {
+		d.assistEdge(evGCMarkAssistEnd, t.g, t.seq, at)
+		return
+	}
+	t.assist.open = false
+	if len(d.doneAssists) < d.limits.Records && t.g != 0 {
+		d.doneAssists = append(d.doneAssists, doneAssist{t.g, t.assist.at, at})
+	} else {
+		d.lost.Ranges++
+	}
+}
+
+// assistLeaves makes an edge of an assist whose goroutine leaves the thread, or
+// whose generation ends.
+func (d *decoder) assistLeaves(t *thread) {
+	if t.assist.open {
+		t.assist.open = false
+		d.assistEdge(evGCMarkAssistBegin, t.g, t.seq, t.assist.at)
+	}
+}
+
+// openAssist is an assist that has begun, across generations.
+type openAssist struct {
+	since stall.Instant
+	// seen is the last generation that spoke of it. Every generation says of
+	// each goroutine whether it is in an assist, so one that is silent is over.
+	seen uint64
+}
+
+func (d *decoder) assistEdge(typ eventType, g uint64, seq uint32, at ticks) {
+	if g == 0 {
+		d.lost.Unmatched++
+		return
+	}
+	if len(d.assists) < d.limits.Records {
+		d.assists = append(d.assists, assistEdge{g, at, seq, uint32(len(d.assists)), typ})
+	} else {
+		d.lost.Ranges++
+	}
+}
+
+func (d *decoder) resolveAssists(g *Generation) {
+	for i := range d.doneAssists {
+		a := &d.doneAssists[i]
+		g.Ranges = append(g.Ranges, Range{Span: moment{at: a.begin}.until(a.end, &d.clock), Goroutine: a.g})
+	}
+	slices.SortFunc(d.assists, func(a, b assistEdge) int {
+		return cmp.Or(cmp.Compare(a.g, b.g), cmp.Compare(a.seq, b.seq), cmp.Compare(a.order, b.order))
+	})
+	for i := range d.assists {
+		e := &d.assists[i]
+		open, was := d.openAssists[e.g]
+		switch e.typ {
+		case evGCMarkAssistBegin:
+			if was {
+				d.lost.Unmatched++
+			}
+			d.openAssists[e.g] = openAssist{d.clock.instant(e.at), g.Number}
+		case evGCMarkAssistActive:
+			if !was {
+				open.since = g.Start // it was on when the trace began
+			}
+			d.openAssists[e.g] = openAssist{open.since, g.Number}
+		case evGCMarkAssistEnd:
+			if !was {
+				d.lost.Unmatched++
+				continue
+			}
+			end := max(open.since, d.clock.instant(e.at))
+			g.Ranges = append(g.Ranges, Range{Span: stall.Span{Start: open.since, End: end}, Goroutine: e.g})
+			delete(d.openAssists, e.g)
+		}
+	}
+	d.carryAssists(g)
+}
+
+// carryAssists reports the part of each open assist that lies before the end
+// of the generation, and keeps the rest.
+func (d *decoder) carryAssists(g *Generation) {
+	for id, open := range d.openAssists {
+		if open.seen != g.Number {
+			d.lost.Unmatched++
+			delete(d.openAssists, id)
+			continue
+		}
+		if open.since < g.End {
+			g.Ranges = append(g.Ranges, Range{Span: stall.Span{Start: open.since, End: g.End}, Goroutine: id, Cut: true})
+		}
+		open.since = max(open.since, g.End)
+		d.openAssists[id] = open
+	}
 }

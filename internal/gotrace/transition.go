@@ -1,6 +1,11 @@
 package gotrace
 
-import "github.com/otelgc/otelgc/stall"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/otelgc/otelgc/stall"
+)
 
 // change is what an event did to a goroutine.
 type change uint8
@@ -188,4 +193,174 @@ func (d *decoder) makeRoom() bool {
 		l.grow()
 	}
 	return true
+}
+
+// goroutine follows which goroutine each thread runs, and notes the changes.
+func (d *decoder) goroutine(t *thread, typ eventType, at ticks, a [4]uint64) {
+	switch typ {
+	case evGoStart:
+		d.bind(t, at, a[0], uint32(a[1]))
+		d.change(t.g, t.seq, at, started, 0)
+	case evGoBlock:
+		d.leave(t, at, blocked, waitDetail(a[0], a[1]))
+	case evGoUnblock:
+		d.change(a[0], uint32(a[1]), at, unblocked, 0)
+	case evGoStop:
+		d.leave(t, at, stopped, waitDetail(a[0], a[1]))
+	case evGoSyscallBegin:
+		d.change(t.g, t.seq, at, enteredSyscall, 0)
+	case evGoSyscallEnd:
+		d.change(t.g, t.seq, at, leftSyscall, 0)
+	case evGoSyscallEndBlocked:
+		d.leave(t, at, leftSyscallBlocked, 0)
+	case evGoStatus, evGoStatusStack:
+		d.status(t, at, a)
+	case evGoCreate:
+		d.change(a[0], 0, at, created, 0)
+	case evGoCreateBlocked:
+		d.change(a[0], 0, at, createdBlocked, 0)
+	case evGoCreateSyscall:
+		d.callbacks = true
+		d.bind(t, at, a[0], 0)
+		d.change(t.g, 0, at, createdInSyscall, 0)
+	case evGoDestroy, evGoDestroySyscall:
+		d.leave(t, at, ended, 0)
+	case evGoSwitch:
+		d.switchTo(t, at, switchedAway, a)
+	case evGoSwitchDestroy:
+		d.switchTo(t, at, endedSwitching, a)
+	}
+}
+
+// bind puts a goroutine on a thread. If another is still there, its leaving was
+// not seen.
+func (d *decoder) bind(t *thread, at ticks, g uint64, seq uint32) {
+	if t.g != 0 {
+		d.release(t, at)
+	}
+	t.g, t.seq, t.since = g, seq, at
+}
+
+// leave takes the goroutine off its thread.
+func (d *decoder) leave(t *thread, at ticks, c change, detail uint64) {
+	d.change(t.g, t.seq, at, c, detail)
+	d.release(t, at)
+}
+
+// release ends what a goroutine did on its thread.
+func (d *decoder) release(t *thread, at ticks) {
+	if t.worker.open || t.assist.open {
+		d.endOnThread(t, at)
+	}
+	t.g = 0
+}
+
+func (d *decoder) endOnThread(t *thread, at ticks) {
+	if t.worker.open {
+		d.workerEnd(t, at)
+	}
+	d.assistLeaves(t)
+}
+
+// switchTo hands the thread from one coroutine to another.
+func (d *decoder) switchTo(t *thread, at ticks, c change, a [4]uint64) {
+	d.switches = d.switches%maxDetail + 1
+	d.leave(t, at, c, d.switches)
+	d.bind(t, at, a[0], uint32(a[1]))
+	d.change(t.g, t.seq, at, switchedTo, d.switches)
+}
+
+// statusChange is the change for each tracev2.GoStatus, GoBad left out.
+var statusChange = [...]change{1: isRunnable, 2: isRunning, 3: isInSyscall, 4: isWaiting}
+
+func (d *decoder) status(t *thread, at ticks, a [4]uint64) {
+	d.statuses++
+	if a[2] == 0 || a[2] >= uint64(len(statusChange)) {
+		return
+	}
+	c := statusChange[a[2]]
+	d.change(a[0], 0, at, c, 0)
+	if t.id != noThread && (c == isRunning || c == isInSyscall && a[1] == t.id) {
+		if t.g == a[0] {
+			t.seq = 0
+			return // it has been there since the generation before
+		}
+		d.bind(t, at, a[0], 0)
+	}
+}
+
+// reasonSyscall is the Reason of a goroutine in a system call.
+const reasonSyscall = "syscall"
+
+// gcWaits are the block reasons that belong to the collector
+// (runtime/traceruntime.go, traceBlockReasonStrings). "GC background sweeper
+// wait" is not one: it is the idle sweeper waiting for work.
+var gcWaits = [...]string{"GC mark assist wait for work", "wait until GC ends", "GC weak to strong wait"}
+
+// The block reasons of a goroutine that ran and that the runtime parked
+// (runtime/proc.go, preemptPark, and runtime/debugcall.go). The first is that of
+// everybody whose stack is to be looked at: by the collector, which scans it in
+// the midst of a collection, or by the tracer, or by a debugger.
+const (
+	reasonPreempted = "preempted"
+	reasonDebugCall = "wait for debug call"
+)
+
+// parkedFor says for whom a goroutine was parked from an instant on.
+func (d *decoder) parkedFor(reason string, from stall.Instant) (gcWait, held bool) {
+	switch {
+	case slices.Contains(gcWaits[:], reason):
+		return true, false
+	case reason == reasonPreempted && d.collecting(from):
+		return true, false
+	}
+	return false, reason == reasonPreempted || reason == reasonDebugCall
+}
+
+// collecting reports whether a collection was under way.
+func (d *decoder) collecting(at stall.Instant) bool {
+	i, _ := slices.BinarySearchFunc(d.collections, at, func(c stall.Span, at stall.Instant) int { return cmp.Compare(c.End, at+1) })
+	return i < len(d.collections) && d.collections[i].Start <= at
+}
+
+// noteCollections keeps when there was a collection under way. Where some of
+// their ends are lost, it is not known.
+func (d *decoder) noteCollections(g *Generation) {
+	d.collections = d.collections[:0]
+	if d.lost.Cycles > 0 {
+		return
+	}
+	note := func(c *Cycle, end stall.Instant) {
+		begin := c.Begin
+		if c.BeginUnknown {
+			begin = g.Start
+		}
+		d.collections = append(d.collections, stall.Span{Start: begin, End: end})
+	}
+	for i := range g.Cycles {
+		if c := &g.Cycles[i]; !c.Partial {
+			note(c, c.End)
+		}
+	}
+	if d.cycle.open {
+		note(&d.cycle.Cycle, g.End+1)
+	}
+}
+
+// reasonSync is the block reason of who waits for a lock or a semaphore.
+const reasonSync = "sync"
+
+// collectors are the functions that wait with reasonSync while others begin a
+// collection, or until one is over: an allocation over the heap's trigger and
+// runtime.GC in the first, runtime.GOMAXPROCS in the second.
+var collectors = [...]string{"runtime.gcStart", "runtime.stopTheWorldGC"}
+
+// waitsToCollect reports whether one of the collectors is in a stack.
+func (d *decoder) waitsToCollect(stack uint64) bool {
+	is, known := d.collects[stack]
+	if !known {
+		is = d.calls(stack, collectors[:])
+		d.collects[stack] = is
+	}
+	return is
 }

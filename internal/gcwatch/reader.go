@@ -1,6 +1,8 @@
 package gcwatch
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -135,4 +137,154 @@ func (g *reading) copyTo(to *reading) {
 	to.gcStopping.of = append(b[:0], g.gcStopping.of...)
 	to.otherTotal.of = append(c[:0], g.otherTotal.of...)
 	to.otherStopping.of = append(d[:0], g.otherStopping.of...)
+}
+
+// The samples of one reading. The order matters: the count of cycles comes
+// first, so that every cycle it counts is in everything read after it; and the
+// stops that are over come before the stops that began, so that their counts
+// agree only if no stop was under way.
+const (
+	sampleCycles = iota
+	sampleForced
+	sampleGCTotal
+	sampleOtherTotal
+	sampleGCStopping
+	sampleOtherStopping
+	sampleLive
+	sampleGoal
+	sampleAllocBytes
+	sampleCPUAssist
+	sampleCPUDedicated
+	sampleCPUIdleMark
+	sampleCPUPause
+	sampleCPUGC
+	sampleCPUUser
+	sampleCPUIdle
+	sampleCPUScavengeAssist
+	sampleCPUScavengeBackground
+	numSamples
+)
+
+var sampleNames = [numSamples]string{
+	sampleCycles:                "/gc/cycles/total:gc-cycles",
+	sampleForced:                "/gc/cycles/forced:gc-cycles",
+	sampleGCTotal:               "/sched/pauses/total/gc:seconds",
+	sampleOtherTotal:            "/sched/pauses/total/other:seconds",
+	sampleGCStopping:            "/sched/pauses/stopping/gc:seconds",
+	sampleOtherStopping:         "/sched/pauses/stopping/other:seconds",
+	sampleLive:                  "/gc/heap/live:bytes",
+	sampleGoal:                  "/gc/heap/goal:bytes",
+	sampleAllocBytes:            "/gc/heap/allocs:bytes",
+	sampleCPUAssist:             "/cpu/classes/gc/mark/assist:cpu-seconds",
+	sampleCPUDedicated:          "/cpu/classes/gc/mark/dedicated:cpu-seconds",
+	sampleCPUIdleMark:           "/cpu/classes/gc/mark/idle:cpu-seconds",
+	sampleCPUPause:              "/cpu/classes/gc/pause:cpu-seconds",
+	sampleCPUGC:                 "/cpu/classes/gc/total:cpu-seconds",
+	sampleCPUUser:               "/cpu/classes/user:cpu-seconds",
+	sampleCPUIdle:               "/cpu/classes/idle:cpu-seconds",
+	sampleCPUScavengeAssist:     "/cpu/classes/scavenge/assist:cpu-seconds",
+	sampleCPUScavengeBackground: "/cpu/classes/scavenge/background:cpu-seconds",
+}
+
+// newSamples prepares the memory of all readings and checks that this runtime
+// has every metric.
+func newSamples() ([]metrics.Sample, error) {
+	s := make([]metrics.Sample, numSamples)
+	for i := range s {
+		s[i].Name = sampleNames[i]
+	}
+	metrics.Read(s)
+	for i := range s {
+		want := metrics.KindUint64
+		switch {
+		case i >= sampleGCTotal && i <= sampleOtherStopping:
+			want = metrics.KindFloat64Histogram
+		case i >= sampleCPUAssist:
+			want = metrics.KindFloat64
+		}
+		if s[i].Value.Kind() != want {
+			return nil, fmt.Errorf("read runtime metric %s: %w by this runtime", s[i].Name, stall.ErrNotSupported)
+		}
+	}
+	return s, nil
+}
+
+// seconds converts a sample of CPU seconds. The runtime counts nanoseconds and
+// divides, so rounding gives them back.
+func seconds(s *metrics.Sample) time.Duration {
+	return time.Duration(math.Round(s.Value.Float64() * 1e9))
+}
+
+// Bucket is the part of a pause histogram's difference that one bucket of the
+// runtime holds.
+type Bucket struct {
+	Low, High time.Duration // Low <= duration < High; High is maxDuration in the last bucket
+	Middle    float64       // geometric middle, seconds; see newEdges for the outer buckets
+	Count     uint64        // pauses in it, above zero
+}
+
+const maxDuration = time.Duration(math.MaxInt64)
+
+// newEdges converts the bounds of a runtime histogram, n+1 seconds for n
+// buckets, once. Bounds that have no geometric middle take what is left: the
+// first bucket (negative durations, where a clock misbehaved) counts as zero,
+// the one that begins at zero as half its width, the last as its lower bound.
+func newEdges(bounds []float64) []Bucket {
+	edges := make([]Bucket, len(bounds)-1)
+	for i := range edges {
+		low, high := bounds[i], bounds[i+1]
+		e := &edges[i]
+		e.Low, e.High = nanos(low), nanos(high)
+		switch {
+		case high <= 0:
+			e.Middle = 0
+		case low <= 0:
+			e.Middle = high / 2
+		case math.IsInf(high, 1):
+			e.Middle = low
+		default:
+			e.Middle = math.Sqrt(low * high)
+		}
+	}
+	return edges
+}
+
+func nanos(seconds float64) time.Duration {
+	switch ns := math.Round(seconds * 1e9); {
+	case ns <= 0:
+		return 0
+	case ns >= math.MaxInt64:
+		return maxDuration
+	default:
+		return time.Duration(ns)
+	}
+}
+
+// counts is one reading of a histogram.
+type counts struct {
+	of    []uint64
+	total uint64
+}
+
+func (c *counts) set(from []uint64) {
+	c.of = append(c.of[:0], from...)
+	c.total = 0
+	for _, n := range from {
+		c.total += n
+	}
+}
+
+// since appends the buckets that grew from old to c.
+func (c *counts) since(old *counts, edges, to []Bucket) []Bucket {
+	if c.total == old.total {
+		return to
+	}
+	for i, n := range c.of {
+		if d := n - old.of[i]; d != 0 {
+			b := edges[i]
+			b.Count = d
+			to = append(to, b)
+		}
+	}
+	return to
 }
