@@ -131,25 +131,25 @@ func (t *Track) switches() bool {
 // what state it ends, and notes their turns. It reports false where there is no room
 // for those: nothing is known of the goroutine then.
 func (d *decoder) standIn(g *Generation, t *Track, last followed) (after followed, ok bool) {
-	l := t.layer()
-	l.away = &away{noted: &g.Turns}
+	b := t.builder()
+	b.away = &away{noted: &g.Turns}
 	n, at := 0, stall.Instant(0)
-	l.lay(t, func(s TrackSpan) bool {
+	b.build(t, func(s TrackSpan) bool {
 		if n > 0 && s.Start > at {
 			n++
 		}
 		n, at = n+1, s.End
 		return true
 	})
-	if l.away.over {
+	if b.away.over {
 		return followed{}, false
 	}
 	t.Most = max(n, 1)
-	if last.away = 0; l.away.on {
+	if last.away = 0; b.away.on {
 		last.away = nobody
-		if l.cur.known && l.cur.state != stall.StateUnknown {
-			last.away = d.picker.who[l.away.who]
-			d.standNext[last.away] = l.cur
+		if b.cur.known && b.cur.state != stall.StateUnknown {
+			last.away = d.picker.who[b.away.who]
+			d.standNext[last.away] = b.cur
 		}
 	}
 	return last, true
@@ -179,119 +179,119 @@ type away struct {
 // nobodyYet is the place of no transition: the generation begins.
 const nobodyYet = ^uint32(0)
 
-// leave gives away the place of a goroutine that has switched to a coroutine, by
-// the transition at a place, or in an older generation.
-func (l *layer) leave(t *Track, place uint32) {
-	if place == nobodyYet && l.cur.away == 0 {
+// switchAway gives the goroutine's place to the coroutine that it switched to: by the
+// transition at place, or in an older generation (nobodyYet).
+func (b *spanBuilder) switchAway(t *Track, place uint32) {
+	if place == nobodyYet && b.cur.away == 0 {
 		return
 	}
-	if l.away == nil {
-		l.away = &away{}
+	if b.away == nil {
+		b.away = &away{}
 	}
-	a := l.away
+	a := b.away
 	a.on, a.own = true, t.Goroutine
 	if a.next == nil {
 		a.next, a.turns = map[uint32]int{}, map[uint32]int{}
 	}
 	if place != nobodyYet {
-		l.hand(place)
+		b.handTo(place)
 		return
 	}
-	who, ok := l.d.picker.table.find(l.cur.away)
-	state, known := l.d.standIns[l.cur.away]
-	if _, lost := l.d.thinned[l.cur.away]; !ok || !known || lost {
-		l.cur = followed{}
+	who, ok := b.d.picker.table.find(b.cur.away)
+	state, known := b.d.standIns[b.cur.away]
+	if _, lost := b.d.thinned[b.cur.away]; !ok || !known || lost {
+		b.cur = followed{}
 		return
 	}
-	a.who, a.since, l.cur = who, l.at, state
+	a.who, a.since, b.cur = who, b.at, state
 }
 
-// hand gives the place to whom the transition switched. Where that is not known,
-// nothing is.
-func (l *layer) hand(place uint32) {
-	a := l.away
-	l.cur = followed{}
-	who, ok := l.d.switchedTo(place)
+// handTo gives the place to the coroutine that the transition switched to. If that is
+// unknown, the state is unknown from here on.
+func (b *spanBuilder) handTo(place uint32) {
+	a := b.away
+	b.cur = followed{}
+	who, ok := b.d.switchedTo(place)
 	if !ok {
 		return
 	}
-	list := l.d.picker.of(who)
+	list := b.d.picker.of(who)
 	i := a.next[who]
 	a.again = i < len(list) && list[i] == place+1
 	for i < len(list) && list[i] != place+1 {
 		i++
 	}
 	if a.next[who] = i + 1; i < len(list) {
-		a.who, a.since, l.cur = who, l.at, l.d.after(l.d.transitions.at(place+1))
+		a.who, a.since, b.cur = who, b.at, b.d.after(b.d.transitions.at(place+1))
 	}
 }
 
-// coroutines lays what those do that have the goroutine's place, until end, when
-// it goes on itself, or the generation is over.
-func (l *layer) coroutines(end stall.Instant, yield func(TrackSpan) bool) bool {
-	a := l.away
-	end = max(end, l.at)
-	for l.cur.known {
-		list := l.d.picker.of(a.who)
+// coroutines yields the states of the coroutines that have the goroutine's place. At
+// end the goroutine resumes, or the generation is over.
+func (b *spanBuilder) coroutines(end stall.Instant, yield func(TrackSpan) bool) bool {
+	a := b.away
+	end = max(end, b.at)
+	for b.cur.known {
+		list := b.d.picker.of(a.who)
 		i := a.next[a.who]
 		if i >= len(list) {
 			break
 		}
-		change := l.d.transitions.at(list[i])
-		at := l.d.clock.instant(change.at)
+		change := b.d.transitions.at(list[i])
+		at := b.d.clock.instant(change.at)
 		back := false
 		switch c := change.change(); {
 		case c.isStatus():
 			a.next[a.who]++
-			l.cur = l.cur.told(l.d.after(change))
+			b.cur = b.cur.withStatus(b.d.after(change))
 			continue
 		case c == switchedAway || c == endedSwitching:
-			who, ok := l.d.switchedTo(list[i])
-			back = ok && l.d.picker.who[who] == a.own
+			who, ok := b.d.switchedTo(list[i])
+			back = ok && b.d.picker.who[who] == a.own
 		}
 		if at > end || at == end && !back {
 			break
 		}
 		a.next[a.who]++
-		if !l.until(at, yield) {
+		if !b.until(at, yield) {
 			return false
 		}
 		switch c := change.change(); {
 		case back:
-			l.note()
-			l.cur = followed{}
+			b.note()
+			b.cur = followed{}
 		case c == switchedAway || c == endedSwitching:
-			l.note()
-			l.hand(list[i])
+			b.note()
+			b.handTo(list[i])
 		default:
-			if l.cur = l.d.after(change); c == ended {
-				l.note()
-				l.cur = followed{}
+			if b.cur = b.d.after(change); c == ended {
+				b.note()
+				b.cur = followed{}
 			}
 		}
 	}
-	if !l.until(end, yield) {
+	if !b.until(end, yield) {
 		return false
 	}
-	l.note()
+	b.note()
 	return true
 }
 
-// note notes the turn that is over.
-func (l *layer) note() {
-	a := l.away
-	if !l.cur.known || a.noted == nil {
+// note records the turn that has ended, if turns are wanted.
+func (b *spanBuilder) note() {
+	a := b.away
+	if !b.cur.known || a.noted == nil {
 		return
 	}
 	list := *a.noted
 	if k, ok := a.turns[a.who]; ok && a.again {
-		list[k].End = l.at
+		list[k].End = b.at
 		return
 	}
-	if len(list) >= l.d.limits.Records {
+	if len(list) >= b.d.limits.Records {
 		a.over = true
 		return
 	}
 	a.turns[a.who] = len(list)
-	*a.noted = append(list, Turn{stall.Span{Start: a.since, End: l.at}, l.d.picker.who[a.who], a.own})
+	*a.noted = append(list, Turn{stall.Span{Start: a.since, End: b.at}, b.d.picker.who[a.who], a.own})
 }

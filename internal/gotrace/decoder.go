@@ -111,5 +111,5 @@ func (d *decoder) batch(h batchHeader, data []byte, offset int64) (int, error) {
 
 // endsAtEOF reports whether the end of the stream can be the end of the
 // generation: before Go 1.26, if the frequency is there, without which nothing
-// can be told. The format then shows no other sign of a truncation.
+// can be known. The format then shows no other sign of a truncation.
 func (d *decoder) endsAtEOF() bool { return d.version < go126 && d.clock.frequency != 0 }

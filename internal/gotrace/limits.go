@@ -41,7 +41,7 @@ type Limits struct {
 	// room for half: counted, and the generation has no Tracks.
 	Transitions int
 	// Records of each kind: stops, edges of collections, ranges, workers, user
-	// logs, turns of coroutines, heap samples, and the frames of all the stacks that are told. Over
+	// logs, turns of coroutines, heap samples, and the frames of all the stacks that are reported. Over
 	// it: counted, frames as stacks.
 	Records int
 	// Followed is the number of goroutines that are followed at once, across
@@ -77,7 +77,7 @@ func (l Limits) withDefaults() Limits {
 type Lost struct {
 	Generations uint64 // missing before this one: their numbers were skipped
 	Strings     uint64 // batches or ids over a limit
-	Stacks      uint64 // batches, ids or told stacks over a limit
+	Stacks      uint64 // batches, ids or reported stacks over a limit
 	Transitions uint64 // over the limit; the generation then has no Tracks
 	Tracks      uint64 // goroutines that transitions or turns went missing of: their Track begins late, if there is one
 	Stops       uint64 // over the limit

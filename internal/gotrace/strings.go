@@ -131,7 +131,7 @@ type names struct {
 }
 
 // next forgets the names if there are too many, between two generations: within one
-// that would make a new copy of a text each time that it is told.
+// that would make a new copy of a text each time that it is reported.
 func (n *names) next() {
 	if len(n.known) > n.limit {
 		n.known = nil

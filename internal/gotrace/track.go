@@ -40,7 +40,7 @@ func NewTrack(goroutine uint64, spans ...TrackSpan) Track {
 // time: in a list they would take more memory than all else in the package.
 func (t *Track) Spans(yield func(TrackSpan) bool) {
 	if t.d != nil {
-		t.lay(yield)
+		t.build(yield)
 		return
 	}
 	for _, s := range t.spans {
@@ -156,8 +156,8 @@ func (d *decoder) track(g *Generation, who uint32) {
 	d.breathe()
 }
 
-// layer lays the states of one goroutine end to end.
-type layer struct {
+// spanBuilder puts the states of one goroutine end to end.
+type spanBuilder struct {
 	d       *decoder
 	at, end stall.Instant
 	cur     followed // the state since at
@@ -167,62 +167,62 @@ type layer struct {
 	away *away // nil if the goroutine has not switched to a coroutine yet
 }
 
-// lay yields the spans of a track.
-func (t *Track) lay(yield func(TrackSpan) bool) {
-	l := t.layer()
-	l.lay(t, yield)
+// build yields the spans of a track.
+func (t *Track) build(yield func(TrackSpan) bool) {
+	b := t.builder()
+	b.build(t, yield)
 }
 
-func (t *Track) layer() layer {
-	return layer{d: t.d, at: t.extent.Start, end: t.extent.End, cur: t.before}
+func (t *Track) builder() spanBuilder {
+	return spanBuilder{d: t.d, at: t.extent.Start, end: t.extent.End, cur: t.before}
 }
 
-func (l *layer) lay(t *Track, yield func(TrackSpan) bool) {
-	l.leave(t, nobodyYet)
+func (b *spanBuilder) build(t *Track, yield func(TrackSpan) bool) {
+	b.switchAway(t, nobodyYet)
 	for _, place := range t.picked {
-		change := l.d.transitions.at(place)
+		change := b.d.transitions.at(place)
 		c := change.change()
 		if c.isStatus() {
-			l.told(change)
+			b.status(change)
 			continue
 		}
-		if !l.over(l.d.clock.instant(change.at), c, yield) {
+		if !b.advance(b.d.clock.instant(change.at), c, yield) {
 			return
 		}
-		if l.cur = l.d.after(change); l.away != nil {
-			l.away.on = false
+		if b.cur = b.d.after(change); b.away != nil {
+			b.away.on = false
 		}
 		if c == switchedAway {
-			l.leave(t, place)
+			b.switchAway(t, place)
 		}
 	}
 	// Behind all: the last of a coroutine may be the generation's last.
-	if l.over(l.end+1, isRunning, yield) && l.begun {
-		yield(l.next)
+	if b.advance(b.end+1, isRunning, yield) && b.begun {
+		yield(b.next)
 	}
 }
 
-// told takes an EvGoStatus of the goroutine. One whose place a coroutine has
-// waits.
-func (l *layer) told(status *transition) {
+// status applies an EvGoStatus of the goroutine. While a coroutine has its place,
+// the goroutine waits.
+func (b *spanBuilder) status(status *transition) {
 	switch {
-	case l.away == nil || !l.away.on:
-		l.cur = l.cur.told(l.d.after(status))
+	case b.away == nil || !b.away.on:
+		b.cur = b.cur.withStatus(b.d.after(status))
 	case status.change() != isWaiting:
-		l.away.on = false
-		l.cur = l.d.after(status)
+		b.away.on = false
+		b.cur = b.d.after(status)
 	}
 }
 
-// over ends at t the time between two changes of the goroutine.
-func (l *layer) over(t stall.Instant, by change, yield func(TrackSpan) bool) bool {
+// advance yields what lies before the next change of the goroutine, at t.
+func (b *spanBuilder) advance(t stall.Instant, by change, yield func(TrackSpan) bool) bool {
 	switch {
-	case l.away != nil && l.away.on:
-		return l.coroutines(t, yield)
+	case b.away != nil && b.away.on:
+		return b.coroutines(t, yield)
 	case by == switchedTo:
-		l.cur = followed{} // it waited for a coroutine, nobody knows for which
+		b.cur = followed{} // it waited for a coroutine, nobody knows for which
 	}
-	return l.until(t, yield)
+	return b.until(t, yield)
 }
 
 // last returns what is known when the generation ends.
@@ -233,7 +233,7 @@ func (t *Track) last() followed {
 	}
 	for _, i := range t.picked { // one or two
 		if change := t.d.transitions.at(i); change.change().isStatus() {
-			cur = cur.told(t.d.after(change))
+			cur = cur.withStatus(t.d.after(change))
 		} else {
 			cur = t.d.after(change)
 		}
@@ -255,10 +255,10 @@ func (d *decoder) after(t *transition) followed {
 	return next
 }
 
-// told takes an EvGoStatus: the state since the generation began. What the
+// withStatus returns f after an EvGoStatus: the state since the generation began. What the
 // generation before knew is kept where it does not contradict, since a status
 // has no reason.
-func (f followed) told(status followed) followed {
+func (f followed) withStatus(status followed) followed {
 	if !f.known || f.state != status.state {
 		return status
 	}
@@ -268,25 +268,25 @@ func (f followed) told(status followed) followed {
 // until ends the current state at t. Instants that run backwards are moved to
 // where they cannot overlap: the order of the changes is certain, the clocks of
 // two CPUs may not be.
-func (l *layer) until(t stall.Instant, yield func(TrackSpan) bool) bool {
-	t = min(max(t, l.at), l.end)
-	start := l.at
-	l.at = t
-	if !l.cur.known || l.cur.state == stall.StateUnknown || t == start {
+func (b *spanBuilder) until(t stall.Instant, yield func(TrackSpan) bool) bool {
+	t = min(max(t, b.at), b.end)
+	start := b.at
+	b.at = t
+	if !b.cur.known || b.cur.state == stall.StateUnknown || t == start {
 		return true
 	}
-	if l.begun && l.next.End == start && l.next.State == l.cur.state && l.next.Reason == l.cur.reason {
-		l.next.End = t
+	if b.begun && b.next.End == start && b.next.State == b.cur.state && b.next.Reason == b.cur.reason {
+		b.next.End = t
 		return true
 	}
-	if l.begun && !yield(l.next) {
+	if b.begun && !yield(b.next) {
 		return false
 	}
-	l.begun = true
-	l.next = TrackSpan{StateSpan: stall.StateSpan{Start: start, End: t, State: l.cur.state}, Reason: l.cur.reason}
-	if l.cur.state == stall.StateParked {
-		l.next.GCWait, l.next.Held = l.d.parkedFor(l.cur.reason, start)
-		l.next.GCWait = l.next.GCWait || l.cur.turn
+	b.begun = true
+	b.next = TrackSpan{StateSpan: stall.StateSpan{Start: start, End: t, State: b.cur.state}, Reason: b.cur.reason}
+	if b.cur.state == stall.StateParked {
+		b.next.GCWait, b.next.Held = b.d.parkedFor(b.cur.reason, start)
+		b.next.GCWait = b.next.GCWait || b.cur.turn
 	}
 	return true
 }
