@@ -116,7 +116,7 @@ func TestForeignTracesAreNeverEnded(t *testing.T) {
 
 // BenchmarkForeignStops measures how often a trace is ended of somebody who stops ours
 // and starts his own at once, all the time: what remains between our look at the stream
-// and our stop, see docs/accuracy/exact-limits.md.
+// and our stop, see docs/accuracy/exact.md.
 func BenchmarkForeignStops(b *testing.B) {
 	end := foreigner(true)
 	stopped := brieflyTrace(b, b.N)
