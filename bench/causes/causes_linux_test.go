@@ -30,7 +30,7 @@ func TestCauses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: cgroups, perf_event_open on a CPU, tracefs")
 	}
-	e := experiment{span: 700 * time.Millisecond, page: harness.NewPage("", t.Output())}
+	e := experiment{span: 700 * time.Millisecond, page: harness.NewPage("", "x", t.Output())}
 	all, err := e.run(t.Context(), full)
 	if err == nil {
 		var more []*tally
@@ -220,7 +220,7 @@ func TestBusyMachine(t *testing.T) {
 		preempted int
 		want      bool
 	}{{10*busyFrom - 1, false}, {10 * busyFrom, true}} {
-		s := harness.NewPage("Causes", io.Discard)
+		s := harness.NewPage("Causes", "x", io.Discard)
 		writeQuiet(s, []*tally{{c: &cases[0], observed: 10 * time.Second, causes: map[string]int{"host.preempted": test.preempted}}})
 		if got := strings.Contains(s.String(), "The machine was busy"); got != test.want {
 			t.Errorf("preempted %d times in 10 s: says so %v, want %v", test.preempted, got, test.want)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -36,7 +37,7 @@ func (e Experiment) Run(ctx context.Context, args []string, out, log io.Writer) 
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	p := NewPage(e.Title, log)
+	p := NewPage(e.Title, strings.Join(append([]string{e.Name}, args...), " "), log)
 	err := e.Measure(ctx, p)
 	if err != nil && !errors.Is(err, ErrUnmet) {
 		return err

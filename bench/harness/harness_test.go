@@ -18,10 +18,10 @@ import (
 )
 
 func TestPage(t *testing.T) {
-	p := NewPage("Speed", io.Discard)
+	p := NewPage("Speed", "x", io.Discard)
 	p.Table([][]string{{"who", "how much"}, Row("we", 2)})
 	p.Para("That is %d.", 2)
-	want := "## Speed\n\nMeasured on " + machine() + ".\n\n| who | how much |\n|---|--:|\n| we | 2 |\n\nThat is 2.\n"
+	want := "## Speed\n\nMeasured on " + machine() + ". Again: `cd bench && go run . x`.\n\n| who | how much |\n|---|--:|\n| we | 2 |\n\nThat is 2.\n"
 	if d := cmp.Diff(want, p.String()); d != "" {
 		t.Errorf("page (-want +got):\n%s", d)
 	}

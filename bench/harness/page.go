@@ -16,11 +16,12 @@ type Page struct {
 	log  io.Writer
 }
 
-// NewPage begins a page with its title and the facts of this machine.
-func NewPage(title string, log io.Writer) *Page {
+// NewPage begins a page with its title, the facts of this machine and the command
+// that measures again.
+func NewPage(title, command string, log io.Writer) *Page {
 	p := &Page{log: log}
 	p.Para("## %s", title)
-	p.Para("Measured on %s.", machine())
+	p.Para("Measured on %s. Again: `cd bench && go run . %s`.", machine(), command)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -35,6 +36,29 @@ func Of(values []float64) Interval {
 // Median returns the middle value, or the mean of the middle two.
 func Median(values []float64) float64 { return Of(values).Median }
 
+// Pair is what was measured without something and with it.
+type Pair[T any] struct{ Without, With T }
+
+// Pairs measures n pairs in the order ABBA: a machine that gets slower or faster
+// favors neither.
+func Pairs[T any](n int, measure func(with bool) (T, error)) ([]Pair[T], error) {
+	pairs := make([]Pair[T], n)
+	for i := range pairs {
+		for _, with := range []bool{i%2 == 1, i%2 == 0} {
+			v, err := measure(with)
+			if err != nil {
+				return nil, fmt.Errorf("pair %d: %w", i+1, err)
+			}
+			if with {
+				pairs[i].With = v
+			} else {
+				pairs[i].Without = v
+			}
+		}
+	}
+	return pairs, nil
+}
+
 // Each returns f of every element of list.
 func Each[T any](list []T, f func(T) float64) []float64 {
 	values := make([]float64, len(list))
@@ -43,6 +67,9 @@ func Each[T any](list []T, f func(T) float64) []float64 {
 	}
 	return values
 }
+
+// Raw writes all values with two digits, for those who want to count again.
+func Raw(values []float64) string { return strings.Trim(fmt.Sprintf("%.2f", values), "[]") }
 
 // Times returns v with all of its values multiplied by factor.
 func (v Interval) Times(factor float64) Interval {

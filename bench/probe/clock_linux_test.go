@@ -71,7 +71,7 @@ func TestDriftVerdict(t *testing.T) {
 	}{{time.Microsecond, "1µs; met", nil}, {time.Microsecond + 1, "1µs; not met", harness.ErrUnmet}, {-time.Microsecond - 1, "1µs; not met", harness.ErrUnmet}} {
 		first, last := 5*time.Microsecond, 5*time.Microsecond+test.drift
 		e := &clock{span: 15 * time.Second, after: 10 * time.Second, part: 5 * time.Second}
-		s := harness.NewPage("A clock", io.Discard)
+		s := harness.NewPage("A clock", "x", io.Discard)
 		err := e.write(s, 1, []*part{{into: []time.Duration{first}}, {into: []time.Duration{first}}, {into: []time.Duration{last}}})
 		if !errors.Is(err, test.err) || !strings.Contains(s.String(), test.word) {
 			t.Errorf("drift of %v: error %v, want %v, and %q in:\n%s", test.drift, err, test.err, test.word, s)

@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
-	s := harness.NewPage("x", io.Discard)
+	s := harness.NewPage("x", "x", io.Discard)
 	(&oslat{rounds: 1, cpu: 1}).write(s, &comparison{version: "2.4", oslat: []rates{{}}, probe: []rates{{1}}, loop: []float64{13}, balance: []float64{1}})
 	for _, want := range []string{"| n/a | within 20 % | not met |", "at most 12; not met"} {
 		if !strings.Contains(s.String(), want) {

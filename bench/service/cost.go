@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
@@ -31,9 +30,9 @@ func (e *cost) flags(f *flag.FlagSet) {
 }
 
 // moreCPU returns how much more CPU time a request took with otelgc, in percent.
-func moreCPU(p pair) float64 { return 100 * (p.with.All.perRequest()/p.without.All.perRequest() - 1) }
+func moreCPU(p pair) float64 { return 100 * (p.With.All.perRequest()/p.Without.All.perRequest() - 1) }
 
-func lessThroughput(p pair) float64 { return 100 * (1 - p.with.All.rate()/p.without.All.rate()) }
+func lessThroughput(p pair) float64 { return 100 * (1 - p.With.All.rate()/p.Without.All.rate()) }
 
 func (e *cost) measure(ctx context.Context, p *harness.Page) error {
 	if err := e.begin(p); err != nil {
@@ -73,17 +72,17 @@ func (e *cost) measure(ctx context.Context, p *harness.Page) error {
 		}
 		more := harness.Each(pairs, moreCPU)
 		v := harness.Of(more)
-		costs = append(costs, []string{set.name, fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.without.All.rate() })),
-			fmt.Sprintf("%.1f us", median(pairs, func(p pair) float64 { return p.without.All.perRequest() })), fmt.Sprint(len(pairs)),
-			fmt.Sprintf("%.2f %%", v.Median), v.String(), fmt.Sprintf("%.0f %%", 100*median(pairs, func(p pair) float64 { return p.with.traced() }))})
-		raw = append(raw, []string{set.name, strings.Trim(fmt.Sprintf("%.2f", more), "[]")})
+		costs = append(costs, []string{set.name, fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.Without.All.rate() })),
+			fmt.Sprintf("%.1f us", median(pairs, func(p pair) float64 { return p.Without.All.perRequest() })), fmt.Sprint(len(pairs)),
+			fmt.Sprintf("%.2f %%", v.Median), v.String(), fmt.Sprintf("%.0f %%", 100*median(pairs, func(p pair) float64 { return p.With.traced() }))})
+		raw = append(raw, []string{set.name, harness.Raw(more)})
 		if i == 0 {
-			cycles = median(pairs, func(p pair) float64 { return float64(p.without.Cycles) / p.without.All.Wall.Seconds() })
+			cycles = median(pairs, func(p pair) float64 { return float64(p.Without.Cycles) / p.Without.All.Wall.Seconds() })
 		}
 		if set.rate == 0 {
 			less := harness.Of(harness.Each(pairs, lessThroughput))
-			saturated = append(saturated, []string{set.name, fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.without.All.rate() })),
-				fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.with.All.rate() })), fmt.Sprint(len(pairs)), fmt.Sprintf("%.2f %%", less.Median), less.String()})
+			saturated = append(saturated, []string{set.name, fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.Without.All.rate() })),
+				fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.With.All.rate() })), fmt.Sprint(len(pairs)), fmt.Sprintf("%.2f %%", less.Median), less.String()})
 		}
 	}
 	p.Para("A service of net/http and encoding/json that decodes, prices and answers an order of eight lines; %d MB long-lived heap, %.1f collections a second; %s. "+

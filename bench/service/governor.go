@@ -72,7 +72,7 @@ func (e *governor) measure(ctx context.Context, p *harness.Page) error {
 const floor = 0.005
 
 // allowed returns the CPUs that tracing may use in a run.
-func (e *governor) allowed(p pair) float64 { return max(floor, e.budget*p.with.All.cores()) }
+func (e *governor) allowed(p pair) float64 { return max(floor, e.budget*p.With.All.cores()) }
 
 // excess returns the CPUs that some used beyond what as many requests took
 // otherwise, over the wall time of whole.
@@ -84,11 +84,11 @@ func excess(some, otherwise, whole Part) float64 {
 }
 
 // across compares the run that traced in slices with the one that never did.
-func across(p pair) float64 { return excess(p.with.All, p.without.All, p.with.All) }
+func across(p pair) float64 { return excess(p.With.All, p.Without.All, p.With.All) }
 
 // inside compares the slices with the time between them, in the same run.
 func inside(p pair) float64 {
-	return excess(p.with.Traced, p.with.All.plus(p.with.Traced, -1), p.with.All)
+	return excess(p.With.Traced, p.With.All.plus(p.With.Traced, -1), p.With.All)
 }
 
 // row returns the line of one service.
@@ -96,13 +96,13 @@ func (e *governor) row(what string, pairs []pair) []string {
 	v := harness.Of(harness.Each(pairs, func(p pair) float64 { return across(p) / e.allowed(p) }))
 	return []string{
 		what,
-		fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.with.All.rate() })),
-		fmt.Sprintf("%.3f", median(pairs, func(p pair) float64 { return p.with.All.cores() })),
+		fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.With.All.rate() })),
+		fmt.Sprintf("%.3f", median(pairs, func(p pair) float64 { return p.With.All.cores() })),
 		fmt.Sprint(len(pairs)),
 		fmt.Sprintf("%.4f", median(pairs, e.allowed)),
 		fmt.Sprintf("%.4f", median(pairs, across)),
 		fmt.Sprintf("%.2f", v.Median), v.String(),
 		fmt.Sprintf("%.2f", median(pairs, func(p pair) float64 { return inside(p) / e.allowed(p) })),
-		fmt.Sprintf("%.0f %%", 100*median(pairs, func(p pair) float64 { return p.with.traced() })),
+		fmt.Sprintf("%.0f %%", 100*median(pairs, func(p pair) float64 { return p.With.traced() })),
 	}
 }

@@ -53,12 +53,12 @@ func TestRun(t *testing.T) {
 
 func TestMoreCPU(t *testing.T) {
 	var p pair
-	p.without.All = Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
-	p.with.All = Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
+	p.Without.All = Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
+	p.With.All = Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
 	if got := moreCPU(p); math.Abs(got-5) > 1e-3 {
 		t.Errorf("moreCPU = %v, want 5", got)
 	}
-	p.with.All.Served = 1900
+	p.With.All.Served = 1900
 	if got := lessThroughput(p); math.Abs(got-5) > 1e-3 {
 		t.Errorf("lessThroughput = %v, want 5", got)
 	}
@@ -69,9 +69,9 @@ func TestMoreCPU(t *testing.T) {
 func TestGovernorCosts(t *testing.T) {
 	e := governor{budget: 0.01}
 	var p pair
-	p.without.All = Part{Wall: 30 * time.Second, CPU: 3 * time.Second, Served: 30_000}
-	p.with.Traced = Part{Wall: 2 * time.Second, CPU: 240 * time.Millisecond, Served: 2000}
-	p.with.All = Part{Wall: 10 * time.Second, CPU: 1040 * time.Millisecond, Served: 10_000}
+	p.Without.All = Part{Wall: 30 * time.Second, CPU: 3 * time.Second, Served: 30_000}
+	p.With.Traced = Part{Wall: 2 * time.Second, CPU: 240 * time.Millisecond, Served: 2000}
+	p.With.All = Part{Wall: 10 * time.Second, CPU: 1040 * time.Millisecond, Served: 10_000}
 	for name, got := range map[string]float64{"across": across(p), "inside": inside(p)} {
 		if math.Abs(got-0.004) > 1e-9 {
 			t.Errorf("%s = %v, want 0.004", name, got)

@@ -93,25 +93,15 @@ func (t *trials) do(ctx context.Context, r run) (u Usage, err error) {
 }
 
 // pair is what two runs used, one after the other.
-type pair struct{ without, with Usage }
+type pair = harness.Pair[Usage]
 
-// pairs runs n pairs in the order ABBA, so that a machine that gets slower or
-// faster favors neither.
 func (t *trials) pairs(ctx context.Context, n int, without, with run) ([]pair, error) {
-	pairs := make([]pair, n)
-	for i := range pairs {
-		for _, second := range []bool{i%2 == 1, i%2 == 0} {
-			r, to := without, &pairs[i].without
-			if second {
-				r, to = with, &pairs[i].with
-			}
-			var err error
-			if *to, err = t.do(ctx, r); err != nil {
-				return nil, fmt.Errorf("pair %d: %w", i+1, err)
-			}
+	return harness.Pairs(n, func(second bool) (Usage, error) {
+		if second {
+			return t.do(ctx, with)
 		}
-	}
-	return pairs, nil
+		return t.do(ctx, without)
+	})
 }
 
 func median(pairs []pair, f func(pair) float64) float64 {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
@@ -105,9 +104,9 @@ func (b *dotnet) settings() []setting {
 }
 
 // pair is a stretch without the sidecar and one with it.
-type pair struct{ without, with stretch }
+type pair = harness.Pair[stretch]
 
-func (p pair) more() float64 { return p.with.more(&p.without) }
+func more(p pair) float64 { return p.With.more(&p.Without) }
 
 // costOf is the result of a setting.
 type costOf struct {
@@ -125,20 +124,17 @@ func (b *dotnet) cost(ctx context.Context, set setting) (c costOf, err error) {
 		return c, err
 	}
 	defer s.Kill()
-	for i := range set.pairs {
-		var p pair
-		for _, with := range []bool{i%2 == 1, i%2 == 0} {
-			if with {
-				p.with, err = b.stretchWith(ctx, s, set, &c)
-			} else {
-				p.without, err = b.stretch(ctx, s)
-			}
-			if err != nil {
-				return c, err
-			}
+	c.pairs, err = harness.Pairs(set.pairs, func(with bool) (l stretch, err error) {
+		if with {
+			l, err = b.stretchWith(ctx, s, set, &c)
+		} else {
+			l, err = b.stretch(ctx, s)
 		}
-		c.pairs = append(c.pairs, p)
-		b.Logf("%s: pair %d: %v, with the sidecar %v: %+.2f %%", set.name, i+1, p.without.perRequest(), p.with.perRequest(), p.more())
+		b.Logf("%s: with the sidecar %v: %v", set.name, with, l.perRequest())
+		return l, err
+	})
+	if err != nil {
+		return c, err
 	}
 	return c, s.Stop()
 }
@@ -182,7 +178,7 @@ func (b *dotnet) measureCost(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.name, err)
 		}
-		table, raw = append(table, c.row(set.name)), append(raw, []string{set.name, strings.Trim(fmt.Sprintf("%.2f", harness.Each(c.pairs, pair.more)), "[]")})
+		table, raw = append(table, c.row(set.name)), append(raw, []string{set.name, harness.Raw(harness.Each(c.pairs, more))})
 		lost += c.lost
 	}
 	b.Para("A .NET 10 server (azmcp, Workstation GC, concurrent) that answers one request after the other with 77 kB of JSON%s. "+
@@ -207,9 +203,9 @@ func (b *dotnet) placement() string {
 }
 
 func (c *costOf) row(name string) []string {
-	v := harness.Of(harness.Each(c.pairs, pair.more))
-	rate := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return float64(len(p.without.answers)) / p.without.wall.Seconds() }))
-	cpu := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return p.without.perRequest().Seconds() * 1e3 }))
+	v := harness.Of(harness.Each(c.pairs, more))
+	rate := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return float64(len(p.Without.answers)) / p.Without.wall.Seconds() }))
+	cpu := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return p.Without.perRequest().Seconds() * 1e3 }))
 	return []string{
 		name, fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.1f", float64(c.collections)/max(1e-9, c.watched.Seconds())),
 		fmt.Sprintf("%.3f ms", cpu), strconv.Itoa(len(c.pairs)), fmt.Sprintf("%.2f %%", v.Median), v.String(),

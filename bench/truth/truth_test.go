@@ -33,7 +33,7 @@ const (
 // any machine. What is named first is asked of those alone that the machine did
 // not hold up and that the monitor did not lose, counted.
 func TestTruth(t *testing.T) {
-	e := experiment{affected: 30, alone: enough, limit: 3 * time.Second, page: harness.NewPage("", t.Output())}
+	e := experiment{affected: 30, alone: enough, limit: 3 * time.Second, page: harness.NewPage("", "x", t.Output())}
 	for _, c := range classes() {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := e.class(t.Context(), c)
@@ -94,7 +94,7 @@ func (t *tally) checkLaws(to *testing.T) {
 
 // TestSums: every request's time has owners that sum to it.
 func TestSums(t *testing.T) {
-	e := experiment{sums: 50_000, page: harness.NewPage("", t.Output())}
+	e := experiment{sums: 50_000, page: harness.NewPage("", "x", t.Output())}
 	s, err := e.addUp(t.Context())
 	if err != nil {
 		t.Fatal(err)
