@@ -206,15 +206,16 @@ func unmet(list []verdict) (n int) {
 }
 
 func write(s *harness.Page, e *experiment, all []*tally) {
-	s.Para("A probe on CPU %d of this machine, threshold 1 µs, each case for %v, that of the limit, which comes once a second, for six times as long. "+
-		"A gap is of known truth where the injector's own record covers it: "+
-		"the cgroup's account for the quota, the competitor's own for when it ran, the call that moved the thread, how long the kernel says that the process was stopped, "+
-		"the kernel's samples of page faults at an address where they were provoked, how long another process kept a page fault waiting (userfaultfd), "+
-		"the samples of a timer, the way of a packet that the CPU had to receive. A gap of a short page fault or of an interrupt "+
-		"is of no known truth if the thread was switched out in it, too, which the kernel samples. For the process's own collections it is the runtime's own word: "+
-		"the kernel says when the thread came back to the runtime while the world was stopped and found no P (%s), and when it was let go (%s); "+
-		"without collections, when somebody else was at its goroutine or had taken its P (%s, %s). Each of these calls is some 1 µs longer for it. "+
-		"What is called host.irq_or_steal is wrong unless it was an interrupt. Where it says so, the probing process had fewer rights: no bound is on what it decides.", e.cpu, e.span, noP, letGo, somebodyElse, noLongerHasP)
+	s.Para("A probe on CPU %d of this machine, threshold 1 µs; each case takes %v, that of the real-time limit, which comes once a second, six times as long. The "+
+		"truth of a gap is known where the injector's own record covers it: the cgroup's account for the quota; the competitor's own record of when it ran; the "+
+		"call that moved the thread; the time for which the kernel reports the process as stopped; the kernel's samples of page faults at the address where "+
+		"they are provoked; the time for which another process kept a page fault waiting (userfaultfd); the samples of a timer; the way of a packet that the "+
+		"CPU had to receive. A gap with a short page fault or an interrupt has no known truth if the kernel also recorded that the thread was switched out in "+
+		"it. For the process's own collections, uprobes on the runtime tell the truth: when the thread came back while the world was stopped and found no P "+
+		"(%s), and when it was released (%s); without collections, when somebody else used its goroutine or had taken its P (%s, %s). Each of these calls takes "+
+		"some 1 µs longer for it. host.irq_or_steal is wrong unless the gap was an interrupt. Some cases are repeated by a process with fewer rights: there it "+
+		"may be undecided more often, but not wrong.",
+		e.cpu, e.span, noP, letGo, somebodyElse, noLongerHasP)
 	rows := [][]string{{"injected", "gaps of known truth", "right", "undecided", "wrong", "called what cannot be", "all gaps", "of them unknown"}}
 	for _, t := range all {
 		if t.left != "" {
@@ -249,7 +250,7 @@ func writeQuiet(s *harness.Page, all []*tally) {
 	for _, t := range all {
 		n := float64(t.causes[stall.HostPreempted.String()]) / max(t.observed.Seconds(), 1e-9)
 		if t.c.mode == "spin" && t.c.inject == nil && t.c.work == "" && n >= busyFrom {
-			s.Para("The machine was busy: with nothing injected another thread had the probe's CPU %.0f times a second. Such gaps count as wrong here where they fall into an injection.", n)
+			s.Para("The machine was busy: with nothing injected, another thread had the probe's CPU %.0f times a second. Such a gap counts as wrong if it falls into an injection.", n)
 		}
 	}
 }

@@ -306,16 +306,14 @@ func write(s *harness.Page, e *experiment, tallies []*tally) {
 	s.Para("Where the difference of the stops comes from, in microseconds: from the events before the runtime's own begins, of all stops of a collection together, " +
 		"and after its own end, of the last stop.")
 	s.Table(ends)
-	s.Para("Nearly all of it is the last end. There the runtime takes the time right behind EvGCEnd, and has the world to restart yet: it looks at the network, " +
-		"gives back and sweeps the spans that its P has cached, wakes a thread for each other P with work, and only then stamps EvSTWEnd " +
-		"(runtime/mgc.go, gcMarkTermination; runtime/proc.go, startTheWorldWithSema and procresize; Go 1.26). " +
-		"A profile of startTheWorldWithSema has most of it in the sweeping (mcache.prepareForSweep): so it is longer where the P that ends the collection allocates, " +
-		"and on one P too, where nobody has to be woken. That part goroutines suffer, and the runtime keeps it nowhere: " +
-		"its histogram, /sched/pauses/total/gc, is given the time that was taken behind EvGCEnd. " +
-		"At the begins, EvSTWBegin is stamped before the runtime takes the scheduler's lock, and its pause begins after: where nobody else holds the lock, that is nothing. " +
-		"The tail is of stops whose thread lost its CPU in between. If others run by then, the pause is over: " +
-		"it is shorter than the runtime's own where the runtime, too, took the time after that, as it does in all stops but the last. " +
-		"To wake a thread whose CPU sleeps may take the starter a fifth of a millisecond on a virtual machine, and the woken one runs meanwhile.")
+	s.Para("Nearly all of it is the last end. The runtime takes the time right behind EvGCEnd. Then it polls the network, returns and sweeps the spans that its P " +
+		"has cached, wakes a thread for each other P with work, and only then stamps EvSTWEnd (runtime/mgc.go, gcMarkTermination; runtime/proc.go, " +
+		"startTheWorldWithSema and procresize; Go 1.26). A profile of startTheWorldWithSema shows mostly the sweeping (mcache.prepareForSweep): that part is " +
+		"longer where the P that ends the collection allocates, even on one P, where no thread has to be woken. Goroutines are stopped meanwhile, and the " +
+		"runtime keeps the time nowhere: /sched/pauses/total/gc gets the time that was taken behind EvGCEnd. At a begin, the runtime stamps EvSTWBegin before " +
+		"it takes the scheduler's lock, and its pause begins after: nothing, unless somebody else holds the lock. The tail is of stops whose thread lost its " +
+		"CPU in between. A pause is over once others run. It is then shorter than the runtime's own where the runtime took its time later, as it does in all " +
+		"stops but the last. To wake a thread whose CPU sleeps may take a fifth of a millisecond on a virtual machine; the woken thread runs meanwhile.")
 	for _, t := range tallies {
 		if t.unmatched+t.renumbered+int(t.lost) > 0 {
 			s.Para("%s: %d exact collections without one of the runtime's at their end, %d whose number differs, %d not looked at in time.",

@@ -191,19 +191,18 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 	if len(tallies) == 0 {
 		return
 	}
-	s.Para("A program injects what it knows into requests of its own and logs when, otelgc watches it at budget 1, and what it names first "+
-		"(the longest part of the request) is compared with what was injected. A request is affected if the log overlaps it by at least %d times the p99 "+
-		"of requests without injection, which is measured first in the same run; at least %d affected requests per class are wanted.", affectedTimes, affected)
+	s.Para("A program injects known causes into requests of its own and logs when; otelgc watches it at budget 1. The page compares the injected cause with the "+
+		"first name that otelgc gives: the longest part of the request. A request is affected if the log overlaps it by at least %d times the p99 of requests "+
+		"without injection, which is measured first in the same run; each class wants at least %d affected requests.", affectedTimes, affected)
 	s.Table(summary(tallies))
-	s.Para("Right: the name is that of the class; any of gc.pause, gc.assist, gc.sweep and gc.wait for those of the collector, app or app_or_host for requests that compute, " +
-		"as no source of scope target watches here. " +
-		"For those that wait while collections are forced, nothing may be charged to the collector for the time that they waited, too. " +
-		"With sched.gc: where that name counts as right for the classes of the collector; it is the time in which the request wanted a CPU that a GC worker had, " +
-		"an upper bound, which the headline share of GC leaves out. The interval is Wilson's, 95 %%. " +
-		"Set aside: the kernel kept threads of the process waiting for a CPU for more than half as long as what was injected, so that the machine was an injector too. " +
-		"A stop that is slow is logged from when it is asked for to when the hash can be over at its best rate, and only if the runtime's own count of the times to stop has one as long. " +
-		"In the class of assists the collection is logged, and counts for a request as far as the kernel ran the request's own thread for longer than the p99 without injection: " +
-		"a collection takes CPUs away, too, and that is sched.gc.")
+	s.Para("Right: the name is that of the class. For the collector's classes that is any of gc.pause, gc.assist, gc.sweep and gc.wait; for requests that compute, " +
+		"app or app_or_host, since no source watches the machine here. For requests that wait while collections are forced, the collector may be charged " +
+		"nothing for the time of the wait, either. With sched.gc: that name counts as right for the collector's classes, too. It is the time in which the " +
+		"request wanted a CPU that a GC worker had, an upper bound that the headline share of GC leaves out. The interval is Wilson's, 95 %%. Set aside: the " +
+		"kernel kept threads of the process waiting for a CPU for more than half as long as the injection, so that the machine was an injector, too. A slow " +
+		"stop is logged from its request to the earliest end of the hash, at its best rate, and only if the runtime's own histogram of stopping times has one " +
+		"as long. In the class of assists the log has the collection. It counts for a request as far as the kernel ran the request's own thread for longer than " +
+		"the p99 without injection: a collection takes CPUs away, too, and that is sched.gc.")
 	s.Para("What was injected, by row, and what was named first, by column, of the affected requests:")
 	s.Table(matrix(tallies))
 	for _, t := range tallies {
