@@ -3,10 +3,39 @@ package otelgc
 import (
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
+
+// state is a stretch of a goroutine in one state, with what the join wants to
+// know of the reason.
+type state struct {
+	start, end stall.Instant
+	state      stall.State
+	gcWait     bool // parked until the collector has done something
+	held       bool // kept from running by the runtime, nobody knows what for
+	network    bool // parked until there is something to read, or room to write
+}
+
+// reasonNetwork is the block reason of a goroutine that waits for the network
+// (runtime/traceruntime.go, traceBlockNet).
+const reasonNetwork = "network"
+
+func newState(t gotrace.TrackSpan) state {
+	s := state{
+		start: t.Start, end: t.End, state: t.State,
+		gcWait: t.GCWait, held: t.Held,
+		network: t.State == stall.StateParked && t.Reason == reasonNetwork,
+	}
+	if s.held {
+		s.state = stall.StateRunnable // it wants to run on
+	}
+	return s
+}
+
+func (s *state) span() stall.Span { return stall.Span{Start: s.start, End: s.end} }
 
 // A state is kept as a varint: how long it lasted, in nanoseconds, and in the
 // lowest bits what it was. It began when the one before it ended. A goroutine that
@@ -116,4 +145,41 @@ func (s *state) bits() uint64 {
 		b |= bitHeld
 	}
 	return b
+}
+
+// walk goes over the known states of a goroutine that reach into a span.
+type cursor struct {
+	state // the one that is visited
+
+	packed []byte        // from the next one on
+	at     stall.Instant // where that begins
+	in     stall.Span
+}
+
+// in begins a walk.
+func (t track) in(s stall.Span) cursor {
+	w := cursor{in: s}
+	if i := sort.Search(len(t.index), func(i int) bool { return t.index[i].at > s.Start }); i > 0 {
+		w.at, w.packed = t.index[i-1].at, t.packed[t.index[i-1].from:]
+	} else if len(t.index) > 0 {
+		w.at, w.packed = t.index[0].at, t.packed
+	}
+	return w
+}
+
+// next goes to the next one, and reports false if there is none.
+func (w *cursor) next() bool {
+	for len(w.packed) > 0 && w.at < w.in.End {
+		v, n := binary.Uvarint(w.packed)
+		w.packed = w.packed[n:]
+		w.state = state{
+			start: w.at, end: w.at + stall.Instant(v>>stateBits), state: stall.State(v & 3),
+			gcWait: v&bitGCWait != 0, network: v&bitNetwork != 0, held: v&bitHeld != 0,
+		}
+		w.at = w.end
+		if w.end > w.in.Start && w.state.state != stall.StateUnknown {
+			return true
+		}
+	}
+	return false
 }
