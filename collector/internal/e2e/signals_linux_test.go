@@ -18,7 +18,7 @@ func TestSignals(t *testing.T) {
 		{"one init call over gRPC", built.http, "grpc", []string{"--mode", "periodic"}},
 		{"one init call over HTTP", built.http, "http/protobuf", []string{"--mode", "periodic"}},
 		// The widest probe that this machine allows.
-		{"providers of the user", built.providers, "grpc", nil},
+		{"providers of the user", built.providers, "http/protobuf", nil},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			dir := t.TempDir()
