@@ -138,7 +138,7 @@ func startProbe(mode string) (note string, stop func(), err error) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for !over.Load() {
-				time.Now()
+				_ = time.Now()
 			}
 		})
 		return "", func() { over.Store(true); wg.Wait() }, nil
