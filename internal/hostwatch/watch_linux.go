@@ -52,7 +52,8 @@ type Watch struct {
 	turn   sync.Mutex
 	over   bool
 	seen   Observations
-	fresh  bool // Next has not returned it
+	fresh  bool         // Next has not returned it
+	given  Observations // what Next returned last; its caller may be reading it
 	lost   uint64
 	unseen []stall.Span
 	timer  *time.Timer
@@ -157,8 +158,8 @@ func (w *Watch) Next(ctx context.Context) (source.Batch, error) {
 
 // batch returns what the last look saw.
 func (w *Watch) batch() source.Batch {
-	o := &w.seen
-	w.fresh = false
+	w.given, w.fresh = w.seen, false
+	o := &w.given
 	b := source.Batch{Watermark: o.Span.End, Intervals: o.Denied, Lost: source.Loss{Count: o.Totals.Dropped - w.lost}}
 	w.lost = o.Totals.Dropped
 	w.unseen = w.unseen[:0]
@@ -178,7 +179,7 @@ func (w *Watch) batch() source.Batch {
 
 // Observations returns more of the last batch. They belong to the caller of Next, and
 // are valid until the next call.
-func (w *Watch) Observations() *Observations { return &w.seen }
+func (w *Watch) Observations() *Observations { return &w.given }
 
 // Close looks once more, for Next, and ends the watch. When it returns nothing is
 // attached. Closing again returns the same. The error is [ErrTarget] if the process
@@ -189,6 +190,8 @@ func (w *Watch) Close() error {
 		w.turn.Lock()
 		defer w.turn.Unlock()
 		if !w.over {
+			// The caller of Next may be reading these: a last look has its own.
+			w.denied, w.verdict.covered = nil, nil
 			w.end(w.look())
 		}
 	})
