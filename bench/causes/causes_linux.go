@@ -20,8 +20,7 @@ import (
 // and the probing process's own garbage collector. Some of it is repeated with a
 // process that probes with fewer rights. It needs root.
 func Experiment() harness.Experiment {
-	e := &experiment{}
-	return harness.Experiment{Name: "causes", Title: "Causes of gaps against what was injected", Answer: "Are the causes of the probe's gaps right?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "causes", Title: "Causes of gaps against what was injected", Answer: "Are the causes of the probe's gaps right?", Measurement: new(experiment)}
 }
 
 // experiment is what the flags say.
@@ -32,12 +31,12 @@ type experiment struct {
 	cpu  int // of the probe
 }
 
-func (e *experiment) flags(f *flag.FlagSet) {
+func (e *experiment) Flags(f *flag.FlagSet) {
 	f.DurationVar(&e.span, "span", 20*time.Second, "length of each case")
 	f.StringVar(&e.only, "only", "", "`part` of the names of the cases to run; all of them without")
 }
 
-func (e *experiment) measure(ctx context.Context, s *harness.Page) error {
+func (e *experiment) Measure(ctx context.Context, s *harness.Page) error {
 	e.page = s
 	tallies, err := e.run(ctx, cases)
 	if err != nil {

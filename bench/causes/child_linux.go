@@ -102,9 +102,6 @@ var (
 	}
 )
 
-// maxGaps bounds what a child keeps.
-const maxGaps = 1 << 20
-
 func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.Encoder) error {
 	mode, err := jitterprobe.ParseMode(spec.Mode)
 	if err != nil {
@@ -117,45 +114,30 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 		return errors.Join(out.Encode(hello{Missing: err.Error()}), out.Encode(seen{}))
 	}
 	var s seen
-	p, err := jitterprobe.Start(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock})
-	if err != nil {
-		return err
-	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for g := range p.All() {
-			if len(s.Gaps) < maxGaps {
-				s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
+	var missing missingRights
+	gaps, summary, err := harness.Probe(jitterprobe.Options{Mode: mode, Force: true, Interrupts: true, Clock: clock}, func(p *jitterprobe.Probe) (err error) {
+		for _, l := range p.Limits() {
+			s.Limits = append(s.Limits, l.String())
+		}
+		first := hello{CPU: p.CPU()}
+		if spec.Trap {
+			if first.Trap, err = setTrap(spec.Wait); err != nil {
+				first.Missing = err.Error()
 			}
 		}
-	}()
-	if mode == jitterprobe.Spin {
-		if _, err := jitterprobe.Reserve(p.CPU()); err != nil {
+		if err := out.Encode(first); err != nil {
 			return err
 		}
-	}
-	for _, l := range p.Limits() {
-		s.Limits = append(s.Limits, l.String())
-	}
-	first := hello{CPU: p.CPU()}
-	if spec.Trap {
-		if first.Trap, err = setTrap(spec.Wait); err != nil {
-			first.Missing = err.Error()
-		}
-	}
-	if err := out.Encode(first); err != nil {
+		s.Truth, err = works[spec.Work](p.CPU(), clock, quit)
 		return err
-	}
-	truth, err := works[spec.Work](p.CPU(), clock, quit)
-	summary := p.Stop()
-	<-read
-	s.Observed = summary.Observed()
-	s.Truth = truth
-	var missing missingRights
+	})
 	if errors.As(err, &missing) {
 		s.Missing, err = missing.Error(), nil
 	}
+	for _, g := range gaps {
+		s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
+	}
+	s.Observed = summary.Observed()
 	return errors.Join(err, out.Encode(s))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -188,12 +189,11 @@ func move(in *injection) error {
 // probeThread returns the thread of a process on which a probe spins.
 func probeThread(pid int) (int, error) {
 	threads, err := harness.Threads(pid)
-	for _, t := range threads {
-		if strings.HasPrefix(t.Name, "otelgc-probe") {
-			return t.TID, nil
-		}
+	i := slices.IndexFunc(threads, func(t harness.Thread) bool { return t.Name == harness.ProbeThread })
+	if i < 0 {
+		return 0, errors.Join(errors.New("find the probe's thread: none has its name"), err)
 	}
-	return 0, errors.Join(errors.New("find the probe's thread: none has its name"), err)
+	return threads[i].TID, nil
 }
 
 // realtime gives the probe's thread real-time priority beside a competitor that
@@ -206,23 +206,15 @@ func realtime(in *injection) error {
 	return beside(in, childSpec{Work: "greedy hog", CPU: in.child.hello.CPU})
 }
 
-// timerEvery is the time between two interrupts.
-const timerEvery = time.Millisecond + 37*time.Microsecond
-
 // timers has the kernel sample the probe's CPU by its clock: each sample is an
 // interrupt of a timer, and says itself when it came.
-func timers(in *injection) (err error) {
-	s, err := kernel.Sample(unix.PERF_COUNT_SW_CPU_CLOCK, uint64(timerEvery), 0, -1, in.child.hello.CPU, 256)
+func timers(in *injection) error {
+	times, err := kernel.Interrupt(in.ctx, in.child.hello.CPU, in.end)
 	if err != nil {
 		return missingRights{err}
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	for in.on() {
-		in.wait(100 * time.Millisecond)
-		times, _ := s.Times() // a lost one is of no known truth
-		for _, t := range times {
-			in.truth = append(in.truth, stall.Span{Start: t, End: t + 1})
-		}
+	for _, t := range times {
+		in.truth = append(in.truth, stall.Span{Start: t, End: t + 1})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package causes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -216,17 +217,17 @@ func write(s *harness.Page, e *experiment, all []*tally) {
 		"some 1 µs longer for it. host.irq_or_steal is wrong unless the gap was an interrupt. Some cases are repeated by a process with fewer rights: there it "+
 		"may be undecided more often, but not wrong.",
 		e.cpu, e.span, noP, letGo, somebodyElse, noLongerHasP)
-	rows := [][]string{{"injected", "gaps of known truth", "right", "undecided", "wrong", "called what cannot be", "all gaps", "of them unknown"}}
+	rows := harness.NewTable("injected | gaps of known truth | right | undecided | wrong | called what cannot be | all gaps | of them unknown")
 	for _, t := range all {
 		if t.left != "" {
 			s.Para("%s was left out: %s.", t.c.name, t.left)
 			continue
 		}
-		row := []string{t.c.name, "–", "–", "–", "–"}
+		known := "– | – | – | –"
 		if t.c.want != "" {
-			row = []string{t.c.name, fmt.Sprint(t.truth), percent(t.right(), t.truth), percent(t.undecided(), t.truth), percent(t.wrong(), t.truth)}
+			known = fmt.Sprintf("%d | %s | %s | %s", t.truth, percent(t.right(), t.truth), percent(t.undecided(), t.truth), percent(t.wrong(), t.truth))
 		}
-		rows = append(rows, append(row, fmt.Sprint(t.never), fmt.Sprint(t.gaps), percent(t.causes[unknown], t.gaps)))
+		rows.Row("%s | %s | %d | %d | %s", t.c.name, known, t.never, t.gaps, percent(t.causes[unknown], t.gaps))
 	}
 	s.Table(rows)
 	writeQuiet(s, all)
@@ -257,38 +258,35 @@ func writeQuiet(s *harness.Page, all []*tally) {
 
 // writeVerdicts says which bounds were kept.
 func writeVerdicts(s *harness.Page, all []*tally) {
-	rows := [][]string{{"bound", "wanted", "measured", ""}}
+	rows := harness.NewTable("bound | wanted | measured | ")
 	for _, v := range verdicts(all) {
-		rows = append(rows, []string{v.what, v.wanted, v.got, harness.Met(v.met)})
+		rows.Row("%s | %s | %s | %s", v.what, v.wanted, v.got, harness.Met(v.met))
 	}
 	s.Table(rows)
 }
 
 // writeCauses is the confusion matrix: what the gaps of known truth are called.
 func writeCauses(s *harness.Page, all []*tally) {
-	var names []string
+	called := make(map[string]int)
 	for _, t := range all {
-		for name := range t.called {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		maps.Copy(called, t.called)
 	}
-	slices.Sort(names)
-	rows := [][]string{append([]string{"gaps of known truth"}, names...)}
+	if len(called) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(called))
+	rows := harness.NewTable("gaps of known truth | " + strings.Join(names, " | "))
 	for _, t := range all {
 		if t.truth == 0 {
 			continue
 		}
-		row := []string{t.c.name}
+		row := t.c.name
 		for _, name := range names {
-			row = append(row, fmt.Sprint(t.called[name]))
+			row += fmt.Sprintf(" | %d", t.called[name])
 		}
-		rows = append(rows, row)
+		rows.Row("%s", row)
 	}
-	if len(rows) > 1 {
-		s.Table(rows)
-	}
+	s.Table(rows)
 }
 
 func percent(part, of int) string {

@@ -13,15 +13,20 @@ import (
 	"time"
 )
 
-// Experiment is one measurement.
+// Experiment is a measurement that the command line can name.
 type Experiment struct {
 	Name   string // on the command line, and of its page
 	Title  string
 	Answer string // the question that it answers
-	// Flags defines the flags. It may be nil.
-	Flags func(*flag.FlagSet)
+	Measurement
+}
+
+// Measurement is what one experiment does.
+type Measurement interface {
+	// Flags defines the flags.
+	Flags(*flag.FlagSet)
 	// Measure writes the page. With ErrUnmet the page is written, too.
-	Measure func(context.Context, *Page) error
+	Measure(context.Context, *Page) error
 }
 
 // ErrUnmet means that a figure is outside of its bounds.
@@ -31,9 +36,7 @@ var ErrUnmet = errors.New("bounds not met")
 func (e Experiment) Run(ctx context.Context, args []string, out, log io.Writer) error {
 	f := flag.NewFlagSet(e.Name, flag.ContinueOnError)
 	f.SetOutput(log)
-	if e.Flags != nil {
-		e.Flags(f)
-	}
+	e.Flags(f)
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -48,10 +51,8 @@ func (e Experiment) Run(ctx context.Context, args []string, out, log io.Writer) 
 
 // Wait returns after d, or with the error of ctx.
 func Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -59,11 +60,16 @@ func Wait(ctx context.Context, d time.Duration) error {
 }
 
 // TempDir makes a directory and removes it after f.
-func TempDir(f func(dir string) error) (err error) {
+func TempDir(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "otelgc-bench-")
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return f(dir)
+	return errors.Join(f(dir), os.RemoveAll(dir))
+}
+
+// Listed reports whether a flag such as "a,c" names an element. An empty flag names
+// all of them.
+func Listed(list, name string) bool {
+	return list == "" || strings.Contains(","+list+",", ","+name+",")
 }

@@ -19,7 +19,9 @@ import (
 
 func TestPage(t *testing.T) {
 	p := NewPage("Speed", "x", io.Discard)
-	p.Table([][]string{{"who", "how much"}, Row("we", 2)})
+	table := NewTable("who | how much")
+	table.Row("%s | %d", "we", 2)
+	p.Table(table)
 	p.Para("That is %d.", 2)
 	want := "## Speed\n\nMeasured on " + machine() + ". Again: `cd bench && go run . x`.\n\n| who | how much |\n|---|--:|\n| we | 2 |\n\nThat is 2.\n"
 	if d := cmp.Diff(want, p.String()); d != "" {
@@ -27,18 +29,22 @@ func TestPage(t *testing.T) {
 	}
 }
 
+type count int
+
+func (n *count) Flags(f *flag.FlagSet) { f.IntVar((*int)(n), "n", 1, "what to write") }
+
+func (n *count) Measure(_ context.Context, p *Page) error {
+	p.Para("It is %d.", *n)
+	p.Logf("done")
+	if *n > 7 {
+		return fmt.Errorf("count: %w", ErrUnmet)
+	}
+	return nil
+}
+
 // TestRun: the figures are written above all where they are not what they should be.
 func TestRun(t *testing.T) {
-	var n int
-	e := Experiment{Name: "count", Title: "A count", Flags: func(f *flag.FlagSet) { f.IntVar(&n, "n", 1, "what to write") },
-		Measure: func(_ context.Context, p *Page) error {
-			p.Para("It is %d.", n)
-			p.Logf("done")
-			if n > 7 {
-				return fmt.Errorf("count: %w", ErrUnmet)
-			}
-			return nil
-		}}
+	e := Experiment{Name: "count", Title: "A count", Measurement: new(count)}
 	for _, test := range []struct {
 		args []string
 		want string

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -38,29 +37,25 @@ func (p *Page) Para(format string, args ...any) {
 	fmt.Fprintf(&p.text, format+"\n", args...)
 }
 
-// Table adds a table. Its first row is the head; all columns but the first are
-// aligned to the right.
-func (p *Page) Table(rows [][]string) {
-	p.text.WriteByte('\n')
-	for i, row := range rows {
-		fmt.Fprintf(&p.text, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&p.text, "|---|%s\n", strings.Repeat("--:|", len(row)-1))
-		}
-	}
+// Table is a table in the making. All columns but the first are aligned to the right.
+type Table struct{ strings.Builder }
+
+// NewTable begins a table with its head, such as "load | p50 | p99".
+func NewTable(head string) *Table {
+	t := new(Table)
+	t.Row("%s", head)
+	fmt.Fprintf(t, "|---|%s\n", strings.Repeat("--:|", strings.Count(head, " | ")))
+	return t
 }
+
+// Row adds a row, whose format is that of all cells, such as "%s | %.1f | %.1f".
+func (t *Table) Row(format string, cells ...any) { fmt.Fprintf(t, "| "+format+" |\n", cells...) }
+
+// Table adds a table.
+func (p *Page) Table(t *Table) { p.text.WriteString("\n" + t.String()) }
 
 // String returns the Markdown.
 func (p *Page) String() string { return p.text.String() }
-
-// Row returns the text of each value.
-func Row(values ...any) []string {
-	row := make([]string, len(values))
-	for i, v := range values {
-		row[i] = fmt.Sprint(v)
-	}
-	return row
-}
 
 // Percent writes a fraction.
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
@@ -86,14 +81,11 @@ func machine() string {
 // cpuModel returns the name of the first CPU, with the numbers that distinguish
 // models to which hypervisors give one name.
 func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return "unknown CPU"
-	}
-	defer func() { _ = f.Close() }() // it was only read
+	text, _ := os.ReadFile("/proc/cpuinfo") // without it the CPU is unknown
+	first, _, _ := strings.Cut(string(text), "\n\n")
 	facts := make(map[string]string)
-	for s := bufio.NewScanner(f); s.Scan() && s.Text() != ""; {
-		name, value, _ := strings.Cut(s.Text(), ":")
+	for line := range strings.Lines(first) {
+		name, value, _ := strings.Cut(line, ":")
 		facts[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	name := facts["model name"]

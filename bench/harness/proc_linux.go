@@ -23,6 +23,9 @@ type Thread struct {
 	Turns uint64        // times that it got a CPU
 }
 
+// ProbeThread is the name of the thread on which a probe spins.
+const ProbeThread = "otelgc-probe"
+
 // ReadThread reads the counters of a thread of any process.
 func ReadThread(tid int) (Thread, error) { return readThread(tid, fmt.Sprintf("/proc/%d", tid)) }
 

@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"math"
+	"runtime/metrics"
 	"slices"
 	"strings"
 
@@ -36,13 +37,28 @@ func Of(values []float64) Interval {
 // Median returns the middle value, or the mean of the middle two.
 func Median(values []float64) float64 { return Of(values).Median }
 
+// MedianOf returns the median of f of every element of list.
+func MedianOf[T any](list []T, f func(T) float64) float64 { return Median(Each(list, f)) }
+
+// Each returns f of every element of list.
+func Each[T any](list []T, f func(T) float64) []float64 {
+	values := make([]float64, len(list))
+	for i, v := range list {
+		values[i] = f(v)
+	}
+	return values
+}
+
 // Pair is what was measured without something and with it.
 type Pair[T any] struct{ Without, With T }
 
-// Pairs measures n pairs in the order ABBA: a machine that gets slower or faster
+// Pairs is what was measured in turns.
+type Pairs[T any] []Pair[T]
+
+// Alternate measures n pairs in the order ABBA: a machine that gets slower or faster
 // favors neither.
-func Pairs[T any](n int, measure func(with bool) (T, error)) ([]Pair[T], error) {
-	pairs := make([]Pair[T], n)
+func Alternate[T any](n int, measure func(with bool) (T, error)) (Pairs[T], error) {
+	pairs := make(Pairs[T], n)
 	for i := range pairs {
 		for _, with := range []bool{i%2 == 1, i%2 == 0} {
 			v, err := measure(with)
@@ -59,13 +75,19 @@ func Pairs[T any](n int, measure func(with bool) (T, error)) ([]Pair[T], error) 
 	return pairs, nil
 }
 
-// Each returns f of every element of list.
-func Each[T any](list []T, f func(T) float64) []float64 {
-	values := make([]float64, len(list))
-	for i, v := range list {
-		values[i] = f(v)
-	}
-	return values
+// With returns the median of f where what is measured was there.
+func (p Pairs[T]) With(f func(T) float64) float64 {
+	return MedianOf(p, func(v Pair[T]) float64 { return f(v.With) })
+}
+
+// Without returns the median of f where it was not.
+func (p Pairs[T]) Without(f func(T) float64) float64 {
+	return MedianOf(p, func(v Pair[T]) float64 { return f(v.Without) })
+}
+
+// More returns how much more f is with what is measured, in percent, pair by pair.
+func (p Pairs[T]) More(f func(T) float64) []float64 {
+	return Each(p, func(v Pair[T]) float64 { return 100 * (f(v.With)/f(v.Without) - 1) })
 }
 
 // Raw writes all values with two digits, for those who want to count again.
@@ -86,6 +108,20 @@ func (v Interval) Text(digits int) string {
 
 // String writes the interval with two digits.
 func (v Interval) String() string { return v.Text(2) }
+
+// Histograms of the runtime (runtime/metrics), in seconds: of the garbage collector's
+// stops of the world, the time until all had stopped, and the whole.
+const (
+	Stopping = "/sched/pauses/stopping/gc:seconds"
+	Stops    = "/sched/pauses/total/gc:seconds"
+)
+
+// Histogram reads one of them.
+func Histogram(name string) metrics.Float64Histogram {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	return *s[0].Value.Float64Histogram()
+}
 
 // Share is a part of a count, with its 95 % interval.
 type Share struct {

@@ -4,11 +4,13 @@
 package kernel
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +46,25 @@ func (r *Ring) Times() (list []stall.Instant, lost uint64) {
 		}
 	})
 	return list, lost
+}
+
+// InterruptEvery is the time between two of the interrupts that Interrupt makes.
+const InterruptEvery = time.Millisecond + 37*time.Microsecond
+
+// Interrupt has a timer interrupt cpu until ctx is done or the time has come, and
+// returns when the kernel says that it did.
+func Interrupt(ctx context.Context, cpu int, until time.Time) (times []stall.Instant, err error) {
+	r, err := Sample(unix.PERF_COUNT_SW_CPU_CLOCK, uint64(InterruptEvery), 0, -1, cpu, 256)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for time.Now().Before(until) && ctx.Err() == nil {
+		time.Sleep(100 * time.Millisecond)
+		some, _ := r.Times() // a lost one is one fewer
+		times = append(times, some...)
+	}
+	return times, nil
 }
 
 // openRing opens an event. It fills in the size of attr and CLOCK_MONOTONIC as its

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +23,7 @@ import (
 // Experiment compares exact fidelity's account of each garbage collection of this
 // process with the runtime's own.
 func Experiment() harness.Experiment {
-	e := &experiment{}
-	return harness.Experiment{Name: "pauses", Title: "Exact pauses against the runtime's own", Answer: "Are exact pauses as long as the runtime says?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "pauses", Title: "Exact pauses against the runtime's own", Answer: "Are exact pauses as long as the runtime says?", Measurement: new(experiment)}
 }
 
 // lookEvery is short enough for the ring of 256 cycles in which the runtime
@@ -37,13 +37,13 @@ type experiment struct {
 	live   int
 }
 
-func (e *experiment) flags(f *flag.FlagSet) {
+func (e *experiment) Flags(f *flag.FlagSet) {
 	f.IntVar(&e.cycles, "cycles", 1500, "collections to compare, of each load")
 	f.DurationVar(&e.limit, "limit", 10*time.Minute, "longest time to spend on a load")
 	f.IntVar(&e.live, "live", 8, "long-lived heap, in `MB`")
 }
 
-func (e *experiment) measure(ctx context.Context, p *harness.Page) (err error) {
+func (e *experiment) Measure(ctx context.Context, p *harness.Page) (err error) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		return err
@@ -268,37 +268,27 @@ func (t *tally) compareHeap(c *gc.Collection) {
 
 // write puts the figures and how they came about into s.
 func write(s *harness.Page, e *experiment, tallies []*tally) {
-	pauses := [][]string{{"load", "of", "collections", "exact", "compared", "min", "p50", "p90", "p99", "max", "below -1 us"}}
-	ends := [][]string{{"load", "begins: p50", "p90", "p99", "last end: p50", "p90", "p99"}}
-	heap := [][]string{{"load", "collections", "error, median", "size of the error, median", "p95", "max"}}
+	pauses := harness.NewTable("load | of | collections | exact | compared | min | p50 | p90 | p99 | max | below -1 us")
+	ends := harness.NewTable("load | begins: p50 | p90 | p99 | last end: p50 | p90 | p99")
+	heap := harness.NewTable("load | collections | error, median | size of the error, median | p95 | max")
 	for _, t := range tallies {
 		for _, of := range []struct {
 			name string
 			list []float64
 		}{{"stops", t.window}, {"pauses", t.excess}} {
-			row := []string{t.name, of.name, fmt.Sprint(t.seen), fmt.Sprint(len(of.list) + t.unmatched), fmt.Sprint(len(of.list))}
-			row = append(row, quantiles(of.list, 0, 0.5, 0.9, 0.99, 1)...)
 			below := 0
 			for _, v := range of.list {
 				if v < -1 {
 					below++
 				}
 			}
-			pauses = append(pauses, append(row, fmt.Sprint(below)))
+			pauses.Row("%s | %s | %d | %d | %d | %s | %d", t.name, of.name, t.seen, len(of.list)+t.unmatched, len(of.list),
+				quantiles(of.list, 0, 0.5, 0.9, 0.99, 1), below)
 		}
-
-		row := []string{t.name}
-		for _, part := range [][]float64{t.atBegin, t.atEnd} {
-			row = append(row, quantiles(part, 0.5, 0.9, 0.99)...)
-		}
-		ends = append(ends, row)
-
-		size := make([]float64, len(t.heapError))
-		for i, v := range t.heapError {
-			size[i] = math.Abs(v)
-		}
-		heap = append(heap, []string{t.name, fmt.Sprint(len(size)), harness.Percent(harness.Median(t.heapError)),
-			harness.Percent(harness.Median(size)), harness.Percent(harness.Quantile(size, 0.95)), harness.Percent(harness.Quantile(size, 1))})
+		ends.Row("%s | %s | %s", t.name, quantiles(t.atBegin, 0.5, 0.9, 0.99), quantiles(t.atEnd, 0.5, 0.9, 0.99))
+		size := harness.Each(t.heapError, math.Abs)
+		heap.Row("%s | %d | %s | %s | %s | %s", t.name, len(size), harness.Percent(harness.Median(t.heapError)),
+			harness.Percent(harness.Median(size)), harness.Percent(harness.Quantile(size, 0.95)), harness.Percent(harness.Quantile(size, 1)))
 	}
 	s.Para("Sums of a collection minus the runtime's own pause sum (debug.ReadGCStats), in microseconds; exact budget 1, %d MB long-lived heap. "+
 		"A stop lies between EvSTWBegin and EvSTWEnd; the pause in it, which is what is reported, ends when another thread has a P again, or with the stop where none has.", e.live)
@@ -326,9 +316,11 @@ func write(s *harness.Page, e *experiment, tallies []*tally) {
 		"the earlier the faster the program allocates. At GOGC=100 the estimate is therefore at most 2 / 1.7 - 1 = 17.6 %% too high.")
 }
 
-func quantiles(values []float64, qs ...float64) (row []string) {
-	for _, q := range qs {
-		row = append(row, fmt.Sprintf("%.1f", harness.Quantile(values, q)))
+// quantiles writes the cells of values at ranks.
+func quantiles(values []float64, ranks ...float64) string {
+	var cells []string
+	for _, q := range ranks {
+		cells = append(cells, fmt.Sprintf("%.1f", harness.Quantile(values, q)))
 	}
-	return row
+	return strings.Join(cells, " | ")
 }

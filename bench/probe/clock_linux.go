@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/bench/kernel"
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -23,73 +21,36 @@ import (
 // and stamps each interrupt itself. How far its stamp lies into the probe's gap is
 // the way into the kernel, which must be as long after a minute. It needs root.
 func Clock() harness.Experiment {
-	e := &clock{}
-	return harness.Experiment{Name: "clock", Title: "Time stamps of the probe against the kernel's", Answer: "Do the probe's time stamps drift from the kernel's clock?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "clock", Title: "Time stamps of the probe against the kernel's", Answer: "Do the probe's time stamps drift from the kernel's clock?", Measurement: new(clock)}
 }
 
 type clock struct{ span, part, after time.Duration }
 
-func (e *clock) flags(f *flag.FlagSet) {
+func (e *clock) Flags(f *flag.FlagSet) {
 	f.DurationVar(&e.span, "span", 80*time.Second, "length of the measurement")
 	f.DurationVar(&e.after, "after", time.Minute, "time in which the stamps may drift: what comes after it is compared with as much at the start")
 	f.DurationVar(&e.part, "part", 5*time.Second, "length of the parts that are compared")
 }
 
-// sampleEvery is the time between two interrupts.
-const sampleEvery = time.Millisecond + 37*time.Microsecond
-
-func (e *clock) measure(ctx context.Context, p *harness.Page) error {
+func (e *clock) Measure(ctx context.Context, p *harness.Page) error {
 	stalls, err := stall.NewClock()
 	if err != nil {
 		return err
 	}
-	var gaps []jitterprobe.Gap
-	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Spin, Force: true, Clock: stalls})
+	var samples []stall.Instant
+	gaps, s, err := harness.Probe(jitterprobe.Options{Mode: jitterprobe.Spin, Force: true, Clock: stalls}, func(probe *jitterprobe.Probe) (err error) {
+		if probe.Mode() != jitterprobe.Spin {
+			return fmt.Errorf("probe: %s", probe.Note())
+		}
+		samples, err = kernel.Interrupt(ctx, probe.CPU(), time.Now().Add(e.span))
+		return errors.Join(err, ctx.Err())
+	})
 	if err != nil {
 		return err
-	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		gaps = slices.AppendSeq(gaps, probe.All())
-	}()
-	samples, err := e.sample(ctx, probe.CPU())
-	probe.Stop()
-	<-read
-	switch {
-	case err != nil:
-		return err
-	case probe.Mode() != jitterprobe.Spin:
-		return fmt.Errorf("probe: %s", probe.Note())
 	}
 	parts := compare(samples, gaps, e.part)
 	p.Logf("%d samples, %d gaps, %d parts", len(samples), len(gaps), len(parts))
-	return e.write(p, probe.CPU(), parts)
-}
-
-// sample keeps the program itself off the probe's CPU, and interrupts it.
-func (e *clock) sample(ctx context.Context, cpu int) (samples []stall.Instant, err error) {
-	if cpu < 0 {
-		return nil, errors.New("the probe is not pinned")
-	}
-	restore, err := jitterprobe.Reserve(cpu)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, restore()) }()
-	k, err := kernel.Sample(unix.PERF_COUNT_SW_CPU_CLOCK, uint64(sampleEvery), 0, -1, cpu, 256)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, k.Close()) }()
-	for end := time.Now().Add(e.span); time.Now().Before(end); {
-		if err := harness.Wait(ctx, 100*time.Millisecond); err != nil {
-			return nil, err
-		}
-		times, _ := k.Times() // a lost one is one fewer
-		samples = append(samples, times...)
-	}
-	return samples, nil
+	return e.write(p, s.CPU, parts)
 }
 
 // part is what the samples of a stretch of time came to.
@@ -106,9 +67,6 @@ const longest = 50 * time.Microsecond
 // compare holds samples against gaps, both in order, by parts of a length.
 func compare(samples []stall.Instant, gaps []jitterprobe.Gap, length time.Duration) []*part {
 	var parts []*part
-	if len(samples) == 0 {
-		return nil
-	}
 	next := 0
 	for _, at := range samples {
 		i := int(at.Sub(samples[0]) / length)
@@ -148,11 +106,7 @@ func (p *part) shortest() time.Duration {
 
 // least returns the shortest distance of all parts.
 func least(parts []*part) time.Duration {
-	d := parts[0].shortest()
-	for _, p := range parts {
-		d = min(d, p.shortest())
-	}
-	return d
+	return slices.MinFunc(parts, func(a, b *part) int { return int(a.shortest() - b.shortest()) }).shortest()
 }
 
 // drift returns how much longer the distance is in the last n parts than in the
@@ -172,15 +126,13 @@ func (e *clock) write(p *harness.Page, cpu int, parts []*part) error {
 	}
 	p.Para("A spinning probe on CPU %d, which the kernel interrupts every %v and stamps itself, by CLOCK_MONOTONIC. The stamp lies in the probe's gap, "+
 		"as far from its start as the way into the kernel takes. If the probe's time stamps drifted, that distance would change. Whatever else happens on the machine "+
-		"makes it longer: the table has the distance that one sample in a hundred is below.", cpu, sampleEvery)
-	rows := [][]string{{"after", "samples", "in a gap", "distance, lowest hundredth", "against the least"}}
+		"makes it longer: the table has the distance that one sample in a hundred is below.", cpu, kernel.InterruptEvery)
+	rows := harness.NewTable("after | samples | in a gap | distance, lowest hundredth | against the least")
 	all, inside := 0, 0
 	for i, v := range parts {
 		all, inside = all+v.samples, inside+v.inside
-		rows = append(rows, []string{
-			(time.Duration(i) * e.part).String(), fmt.Sprint(v.samples), fmt.Sprintf("%.2f %%", 100*float64(v.inside)/float64(max(1, v.samples))),
-			fmt.Sprintf("%d ns", v.shortest().Nanoseconds()), fmt.Sprintf("%+d ns", (v.shortest() - least(parts)).Nanoseconds()),
-		})
+		rows.Row("%v | %d | %.2f %% | %d ns | %+d ns", time.Duration(i)*e.part, v.samples, 100*float64(v.inside)/float64(max(1, v.samples)),
+			v.shortest(), v.shortest()-least(parts))
 	}
 	p.Table(rows)
 	d := drift(parts, n)

@@ -20,8 +20,7 @@ import (
 // Oslat holds the spinning probe against oslat (rt-tests) on one CPU, in alternating
 // runs: both meet the same noise. It needs root and oslat.
 func Oslat() harness.Experiment {
-	e := &oslat{}
-	return harness.Experiment{Name: "oslat", Title: "The spinning probe against oslat", Answer: "Does the probe count gaps as oslat does?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "oslat", Title: "The spinning probe against oslat", Answer: "Does the probe count gaps as oslat does?", Measurement: new(oslat)}
 }
 
 type oslat struct {
@@ -36,13 +35,13 @@ var bounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, 50 
 // rates are the gaps per second of at least each of the bounds.
 type rates [len(bounds)]float64
 
-func (e *oslat) flags(f *flag.FlagSet) {
+func (e *oslat) Flags(f *flag.FlagSet) {
 	f.IntVar(&e.rounds, "rounds", 11, "runs of each program")
 	f.DurationVar(&e.span, "span", 5*time.Second, "length of a run, in whole seconds")
 	f.IntVar(&e.cpu, "cpu", -1, "the `CPU` to watch; the last that this process may use if negative")
 }
 
-func (e *oslat) measure(ctx context.Context, p *harness.Page) error {
+func (e *oslat) Measure(ctx context.Context, p *harness.Page) error {
 	if e.rounds < 1 || e.span < time.Second || e.span%time.Second != 0 {
 		return fmt.Errorf("-rounds %d -span %v: want one round or more, of whole seconds", e.rounds, e.span)
 	}
@@ -207,12 +206,12 @@ const (
 func (e *oslat) write(p *harness.Page, c *comparison) {
 	p.Para("oslat of rt-tests %s and the probe in turns on CPU %d, %d runs of %v each, both at normal priority, nothing else to do on the machine. "+
 		"Gaps per second: median (quartiles).", c.version, e.cpu, e.rounds, e.span)
-	rows := [][]string{{"at least", "oslat", "probe", "probe / oslat", "wanted", ""}}
+	rows := harness.NewTable("at least | oslat | probe | probe / oslat | wanted | ")
 	for i, b := range bounds {
 		at := func(r rates) float64 { return r[i] }
 		theirs, ours := harness.Each(c.oslat, at), harness.Each(c.probe, at)
 		v := judge(i, theirs, ours)
-		rows = append(rows, []string{us(b.Seconds()), quartiles(theirs), quartiles(ours), v.ratio, v.wanted, harness.Met(v.met)})
+		rows.Row("%d us | %s | %s | %s | %s | %s", b.Microseconds(), quartiles(theirs), quartiles(ours), v.ratio, v.wanted, harness.Met(v.met))
 	}
 	p.Table(rows)
 	loop := harness.Quantile(c.loop, 1)
@@ -248,5 +247,3 @@ func judge(i int, theirs, ours []float64) verdict {
 func quartiles(v []float64) string {
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", harness.Median(v), harness.Quantile(v, 0.25), harness.Quantile(v, 0.75))
 }
-
-func us(seconds float64) string { return fmt.Sprintf("%.0f us", 1e6*seconds) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
@@ -12,8 +11,7 @@ import (
 
 // Governor measures what exact tracing costs against what it may cost.
 func Governor() harness.Experiment {
-	e := &governor{}
-	return harness.Experiment{Name: "governor", Title: "Exact tracing and its budget", Answer: "Does exact tracing keep to its budget?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "governor", Title: "Exact tracing and its budget", Answer: "Does exact tracing keep to its budget?", Measurement: new(governor)}
 }
 
 type governor struct {
@@ -23,7 +21,7 @@ type governor struct {
 	only         string
 }
 
-func (e *governor) flags(f *flag.FlagSet) {
+func (e *governor) Flags(f *flag.FlagSet) {
 	e.trials.flags(f, 5*time.Second, time.Minute, 2*time.Minute, 16, true)
 	f.IntVar(&e.many, "pairs", 6, "pairs of runs of each service")
 	f.Float64Var(&e.budget, "budget", 0.01, "exact budget")
@@ -32,12 +30,12 @@ func (e *governor) flags(f *flag.FlagSet) {
 	f.StringVar(&e.only, "only", "", "`names` of the services to run, such as quiet,saturated,idle; all of them if empty")
 }
 
-func (e *governor) measure(ctx context.Context, p *harness.Page) error {
+func (e *governor) Measure(ctx context.Context, p *harness.Page) error {
 	if err := e.begin(p); err != nil {
 		return err
 	}
-	rows := [][]string{{"service", "requests/s", "CPUs in use", "pairs", "budget, CPUs", "cost, CPUs, median",
-		"cost / budget, median", "95 % interval", "the same inside the runs", "time traced"}}
+	rows := harness.NewTable("service | requests/s | CPUs in use | pairs | budget, CPUs | cost, CPUs, median | " +
+		"cost / budget, median | 95 % interval | the same inside the runs | time traced")
 	for _, c := range []struct {
 		name, what string
 		rate       float64
@@ -47,7 +45,7 @@ func (e *governor) measure(ctx context.Context, p *harness.Page) error {
 		{"saturated", "saturated", 0, 0},
 		{"idle", fmt.Sprintf("%d idle goroutines", e.idle), e.rate, e.idle},
 	} {
-		if e.only != "" && !strings.Contains(","+e.only+",", ","+c.name+",") {
+		if !harness.Listed(e.only, c.name) {
 			continue
 		}
 		without := run{rate: c.rate, Spec: Spec{Monitor: true, LiveMB: e.live, Idle: c.idle}}
@@ -57,7 +55,7 @@ func (e *governor) measure(ctx context.Context, p *harness.Page) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		rows = append(rows, e.row(c.what, pairs))
+		e.row(rows, c.what, pairs)
 	}
 	p.Para("Exact budget %.3g of the process's own CPU time, or %.1f %% of one CPU where that is more; %s. "+
 		"Every run has otelgc in it; the runs of a pair differ in the budget, which is 0 in one of them.", e.budget, 100*floor, e.placement())
@@ -72,7 +70,7 @@ func (e *governor) measure(ctx context.Context, p *harness.Page) error {
 const floor = 0.005
 
 // allowed returns the CPUs that tracing may use in a run.
-func (e *governor) allowed(p pair) float64 { return max(floor, e.budget*p.With.All.cores()) }
+func (e *governor) allowed(p pair) float64 { return max(floor, e.budget*p.With.cores()) }
 
 // excess returns the CPUs that some used beyond what as many requests took
 // otherwise, over the wall time of whole.
@@ -84,25 +82,19 @@ func excess(some, otherwise, whole Part) float64 {
 }
 
 // across compares the run that traced in slices with the one that never did.
-func across(p pair) float64 { return excess(p.With.All, p.Without.All, p.With.All) }
+func across(p pair) float64 { return excess(p.With.Part, p.Without.Part, p.With.Part) }
 
 // inside compares the slices with the time between them, in the same run.
 func inside(p pair) float64 {
-	return excess(p.With.Traced, p.With.All.plus(p.With.Traced, -1), p.With.All)
+	return excess(p.With.Traced, p.With.Part.plus(p.With.Traced, -1), p.With.Part)
 }
 
-// row returns the line of one service.
-func (e *governor) row(what string, pairs []pair) []string {
-	v := harness.Of(harness.Each(pairs, func(p pair) float64 { return across(p) / e.allowed(p) }))
-	return []string{
-		what,
-		fmt.Sprintf("%.0f", median(pairs, func(p pair) float64 { return p.With.All.rate() })),
-		fmt.Sprintf("%.3f", median(pairs, func(p pair) float64 { return p.With.All.cores() })),
-		fmt.Sprint(len(pairs)),
-		fmt.Sprintf("%.4f", median(pairs, e.allowed)),
-		fmt.Sprintf("%.4f", median(pairs, across)),
-		fmt.Sprintf("%.2f", v.Median), v.String(),
-		fmt.Sprintf("%.2f", median(pairs, func(p pair) float64 { return inside(p) / e.allowed(p) })),
-		fmt.Sprintf("%.0f %%", 100*median(pairs, func(p pair) float64 { return p.With.traced() })),
+// row adds the line of one service.
+func (e *governor) row(to *harness.Table, what string, pairs pairs) {
+	of := func(cost func(pair) float64) harness.Interval {
+		return harness.Of(harness.Each(pairs, func(p pair) float64 { return cost(p) / e.allowed(p) }))
 	}
+	v := of(across)
+	to.Row("%s | %.0f | %.3f | %d | %.4f | %.4f | %.2f | %v | %.2f | %.0f %%", what, pairs.With(Usage.rate), pairs.With(Usage.cores), len(pairs),
+		harness.MedianOf(pairs, e.allowed), harness.MedianOf(pairs, across), v.Median, v, of(inside).Median, 100*pairs.With(Usage.traced))
 }

@@ -3,10 +3,11 @@ package service
 import (
 	"runtime/metrics"
 	"runtime/trace"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/otelgc/otelgc/bench/harness"
 )
 
 // Part is what the process did in some time.
@@ -33,8 +34,8 @@ func (p Part) plus(q Part, times int64) Part {
 
 // Usage is what the process did since its start.
 type Usage struct {
-	All    Part
-	Traced Part   // the part of All during which the process was traced
+	Part
+	Traced Part   // what of it was done while the process was traced
 	Cycles uint64 // garbage collections
 	// Stopping and Stops count stop-the-world pauses for garbage collection by
 	// the buckets of the runtime's metrics: the time until all had stopped, and the
@@ -46,7 +47,7 @@ type Usage struct {
 
 // plus returns u with v added so many times.
 func (u Usage) plus(v Usage, times int64) Usage {
-	u.All, u.Traced = u.All.plus(v.All, times), u.Traced.plus(v.Traced, times)
+	u.Part, u.Traced = u.Part.plus(v.Part, times), u.Traced.plus(v.Traced, times)
 	u.Cycles += uint64(times) * v.Cycles
 	u.Stopping, u.Stops = addCounts(u.Stopping, v.Stopping, times), addCounts(u.Stops, v.Stops, times)
 	u.AtSlice = u.AtSlice && v.AtSlice
@@ -63,7 +64,10 @@ func addCounts(a, b []uint64, times int64) []uint64 {
 }
 
 // traced returns the fraction of the time that was traced.
-func (u Usage) traced() float64 { return u.Traced.Wall.Seconds() / u.All.Wall.Seconds() }
+func (u Usage) traced() float64 { return u.Traced.Wall.Seconds() / u.Wall.Seconds() }
+
+// cycles returns the garbage collections per second.
+func (u Usage) cycles() float64 { return float64(u.Cycles) / u.Wall.Seconds() }
 
 // lookEvery is how precisely the meter knows when tracing begins and ends. Its
 // looks cost some hundredths of a percent of a CPU, with otelgc and without.
@@ -94,11 +98,11 @@ func (m *meter) now() Usage {
 	}
 	began := on && !m.tracing
 	m.last, m.tracing = now, on
-	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/sched/pauses/stopping/gc:seconds"}, {Name: stopsMetric}}
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s)
 	u := Usage{
-		All: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began,
-		Stopping: slices.Clone(s[1].Value.Float64Histogram().Counts), Stops: slices.Clone(s[2].Value.Float64Histogram().Counts),
+		Part: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began,
+		Stopping: harness.Histogram(harness.Stopping).Counts, Stops: harness.Histogram(harness.Stops).Counts,
 	}
 	if began {
 		for _, w := range m.waiting {
@@ -121,14 +125,4 @@ func (m *meter) atSlice(limit time.Duration) Usage {
 	case <-time.After(limit):
 		return m.now()
 	}
-}
-
-const stopsMetric = "/sched/pauses/total/gc:seconds"
-
-// stopBounds returns the bounds of the buckets of Usage.Stops and Usage.Stopping,
-// in seconds. The first and the last are infinite.
-func stopBounds() []float64 {
-	s := []metrics.Sample{{Name: stopsMetric}}
-	metrics.Read(s)
-	return s[0].Value.Float64Histogram().Buckets
 }

@@ -13,8 +13,7 @@ import (
 // Probes measures what a jitter probe does to the stop-the-world pauses of the
 // service beside it.
 func Probes() harness.Experiment {
-	e := &probes{}
-	return harness.Experiment{Name: "probes", Title: "What a probe does to the service beside it", Answer: "Does a probe make a service's pauses longer?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "probes", Title: "What a probe does to the service beside it", Answer: "Does a probe make a service's pauses longer?", Measurement: new(probes)}
 }
 
 type probes struct {
@@ -23,7 +22,7 @@ type probes struct {
 	rate           float64
 }
 
-func (e *probes) flags(f *flag.FlagSet) {
+func (e *probes) Flags(f *flag.FlagSet) {
 	// A probe takes the last CPU that it may use. The service may use it too, or the
 	// probe could not be in its way.
 	e.trials.flags(f, 2*time.Second, 10*time.Second, time.Minute, 8, false)
@@ -45,10 +44,11 @@ var settings = []struct {
 	{"a goroutine that spins", goroutine, false},
 }
 
-func (e *probes) measure(ctx context.Context, p *harness.Page) error {
+func (e *probes) Measure(ctx context.Context, p *harness.Page) error {
 	if err := e.begin(p); err != nil {
 		return err
 	}
+	bounds := harness.Histogram(harness.Stops).Buckets
 	all := make([]Usage, len(settings)) // of all runs of a setting
 	for round := range e.rounds {
 		for i := range settings {
@@ -64,16 +64,15 @@ func (e *probes) measure(ctx context.Context, p *harness.Page) error {
 	p.Para("Stop-the-world pauses for garbage collection of a service of %.0f requests/s that collects %d times a second (forced), %d MB long-lived heap, "+
 		"in microseconds, by the runtime's own metrics, whose buckets are a fifth of their value wide. %d runs of %v each, in turn; %s.",
 		e.rate, e.forced, e.live, e.rounds, e.span, e.placement())
-	rows := [][]string{{"probe", "collections/s", "stopping p50", "p90", "max", "whole pause p50", "p90", "max", "CPUs of the service's process"}}
-	bounds := stopBounds()
+	rows := harness.NewTable("probe | collections/s | stopping p50 | p90 | max | whole pause p50 | p90 | max | CPUs of the service's process")
 	for i, u := range all {
-		row := []string{settings[i].name, fmt.Sprintf("%.0f", float64(u.Cycles)/u.All.Wall.Seconds())}
+		quantiles := ""
 		for _, counts := range [][]uint64{u.Stopping, u.Stops} {
 			for _, q := range []float64{0.5, 0.9, 1} {
-				row = append(row, micros(quantile(counts, bounds, q)))
+				quantiles += micros(quantile(counts, bounds, q)) + " | "
 			}
 		}
-		rows = append(rows, append(row, fmt.Sprintf("%.3f", u.All.cores())))
+		rows.Row("%s | %.0f | %s%.3f", settings[i].name, u.cycles(), quantiles, u.cores())
 	}
 	p.Table(rows)
 	for i, u := range all {

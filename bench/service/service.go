@@ -181,7 +181,19 @@ func monitored(spec Spec, h http.Handler) (_ http.Handler, stop func() error, er
 	}, nil
 }
 
-type dropMetrics struct{}
+// drop is what exporters share that drop everything.
+type drop struct{}
+
+func (drop) ForceFlush(context.Context) error { return nil }
+func (drop) Shutdown(context.Context) error   { return nil }
+
+type dropLogs struct{ drop }
+
+func (dropLogs) Export(context.Context, []sdklog.Record) error { return nil }
+
+type dropMetrics struct{ drop }
+
+func (dropMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { return nil }
 
 func (dropMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
 	return sdkmetric.DefaultTemporalitySelector(k)
@@ -190,13 +202,3 @@ func (dropMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporalit
 func (dropMetrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(k)
 }
-
-func (dropMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { return nil }
-func (dropMetrics) ForceFlush(context.Context) error                          { return nil }
-func (dropMetrics) Shutdown(context.Context) error                            { return nil }
-
-type dropLogs struct{}
-
-func (dropLogs) Export(context.Context, []sdklog.Record) error { return nil }
-func (dropLogs) ForceFlush(context.Context) error              { return nil }
-func (dropLogs) Shutdown(context.Context) error                { return nil }

@@ -53,12 +53,12 @@ func TestRun(t *testing.T) {
 
 func TestMoreCPU(t *testing.T) {
 	var p pair
-	p.Without.All = Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
-	p.With.All = Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
-	if got := moreCPU(p); math.Abs(got-5) > 1e-3 {
-		t.Errorf("moreCPU = %v, want 5", got)
+	p.Without.Part = Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
+	p.With.Part = Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
+	if got := (pairs{p}).More(Usage.perRequest)[0]; math.Abs(got-5) > 1e-3 {
+		t.Errorf("more CPU = %v, want 5", got)
 	}
-	p.With.All.Served = 1900
+	p.With.Served = 1900
 	if got := lessThroughput(p); math.Abs(got-5) > 1e-3 {
 		t.Errorf("lessThroughput = %v, want 5", got)
 	}
@@ -69,15 +69,17 @@ func TestMoreCPU(t *testing.T) {
 func TestGovernorCosts(t *testing.T) {
 	e := governor{budget: 0.01}
 	var p pair
-	p.Without.All = Part{Wall: 30 * time.Second, CPU: 3 * time.Second, Served: 30_000}
+	p.Without.Part = Part{Wall: 30 * time.Second, CPU: 3 * time.Second, Served: 30_000}
 	p.With.Traced = Part{Wall: 2 * time.Second, CPU: 240 * time.Millisecond, Served: 2000}
-	p.With.All = Part{Wall: 10 * time.Second, CPU: 1040 * time.Millisecond, Served: 10_000}
+	p.With.Part = Part{Wall: 10 * time.Second, CPU: 1040 * time.Millisecond, Served: 10_000}
 	for name, got := range map[string]float64{"across": across(p), "inside": inside(p)} {
 		if math.Abs(got-0.004) > 1e-9 {
 			t.Errorf("%s = %v, want 0.004", name, got)
 		}
 	}
-	row := e.row("it", []pair{p})
+	table := harness.NewTable("x")
+	e.row(table, "it", pairs{p})
+	row := strings.Split(table.String(), " | ")
 	if want := "0.80"; row[6] != want || row[8] != want {
 		t.Errorf("cost / budget = %s and %s, want %s", row[6], row[8], want)
 	}

@@ -72,40 +72,38 @@ func (t *trials) do(ctx context.Context, r run) (u Usage, err error) {
 		command = "slice " + t.sliceWait.String()
 	}
 	var from Usage
-	if err := harness.Wait(ctx, t.warmup); err != nil {
-		return u, err
-	}
-	if err := c.Ask(command, &from); err != nil {
-		return u, err
-	}
-	if err := harness.Wait(ctx, t.span); err != nil {
-		return u, err
-	}
-	if err := c.Ask(command, &u); err != nil {
-		return u, err
+	for _, step := range []struct {
+		wait time.Duration
+		read *Usage
+	}{{t.warmup, &from}, {t.span, &u}} {
+		if err := harness.Wait(ctx, step.wait); err != nil {
+			return u, err
+		}
+		if err := c.Ask(command, step.read); err != nil {
+			return u, err
+		}
 	}
 	if u = u.plus(from, -1); r.wholeSlices && !u.AtSlice {
 		t.unaligned++
 	}
 	t.Logf("%+v rate %.0f: %.1f s, %d requests, %.1f us each, %.3f cores, %.0f%% traced, %d cycles", r.Spec, r.rate,
-		u.All.Wall.Seconds(), u.All.Served, u.All.perRequest(), u.All.cores(), 100*u.traced(), u.Cycles)
+		u.Wall.Seconds(), u.Served, u.perRequest(), u.cores(), 100*u.traced(), u.Cycles)
 	return u, nil
 }
 
-// pair is what two runs used, one after the other.
-type pair = harness.Pair[Usage]
+// pairs is what two runs used, one after the other.
+type (
+	pair  = harness.Pair[Usage]
+	pairs = harness.Pairs[Usage]
+)
 
-func (t *trials) pairs(ctx context.Context, n int, without, with run) ([]pair, error) {
-	return harness.Pairs(n, func(second bool) (Usage, error) {
+func (t *trials) pairs(ctx context.Context, n int, without, with run) (pairs, error) {
+	return harness.Alternate(n, func(second bool) (Usage, error) {
 		if second {
 			return t.do(ctx, with)
 		}
 		return t.do(ctx, without)
 	})
-}
-
-func median(pairs []pair, f func(pair) float64) float64 {
-	return harness.Median(harness.Each(pairs, f))
 }
 
 // paraRuns says how pairs are run.

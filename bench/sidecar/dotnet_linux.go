@@ -14,8 +14,7 @@ import (
 // DotNet measures what the sidecar costs a .NET service and itself, and what happens
 // when it does not read.
 func DotNet() harness.Experiment {
-	b := &dotnet{}
-	return harness.Experiment{Name: "dotnet", Title: "What the sidecar costs a .NET service", Answer: "What does the sidecar cost a .NET service, and itself?", Flags: b.flags, Measure: b.measure}
+	return harness.Experiment{Name: "dotnet", Title: "What the sidecar costs a .NET service", Answer: "What does the sidecar cost a .NET service, and itself?", Measurement: new(dotnet)}
 }
 
 type dotnet struct {
@@ -31,7 +30,7 @@ type dotnet struct {
 	cpus                 []int // of the service; nil: anywhere
 }
 
-func (b *dotnet) flags(f *flag.FlagSet) {
+func (b *dotnet) Flags(f *flag.FlagSet) {
 	b.program.flags(f)
 	f.IntVar(&b.pairs, "pairs", 14, "pairs of stretches as the sidecar is run by default")
 	f.IntVar(&b.few, "few", 6, "pairs of stretches of each other setting")
@@ -47,7 +46,7 @@ func (b *dotnet) flags(f *flag.FlagSet) {
 	f.BoolVar(&b.pin, "pin", true, "run the service on half of the CPUs, load and sidecar on the others")
 }
 
-func (b *dotnet) measure(ctx context.Context, p *harness.Page) (err error) {
+func (b *dotnet) Measure(ctx context.Context, p *harness.Page) (err error) {
 	if most := dotnetipc.MaxSessions - 4; b.sessions < 4 || b.sessions > most || b.sessions%2 != 0 {
 		return fmt.Errorf("-sessions %d: want an even number from 4 to %d", b.sessions, most)
 	}
@@ -77,66 +76,19 @@ func (b *dotnet) measure(ctx context.Context, p *harness.Page) (err error) {
 	})
 }
 
-// attach starts the sidecar and returns when it watches n processes.
-func (b *dotnet) attach(n int, args ...string) (*process, error) {
-	return b.run(n, append(args, "--mode", "periodic", "--board", "off")...)
+// watch calls f while the sidecar watches n processes.
+func (b *dotnet) watch(n int, args []string, f func(*process) error) ([]watched, error) {
+	return b.around(n, append(args, "--mode", "periodic", "--board", "off"), f)
 }
+
+// byName is how the sidecar is told of the services.
+func byName() []string { return []string{"--target", serviceName()} }
 
 // setting is one way to watch one kind of service.
 type setting struct {
 	name  string
 	pairs int
 	args  func(pid int) []string
-}
-
-func byName(int) []string    { return []string{"--target", serviceName()} }
-func byPID(pid int) []string { return []string{"--target", strconv.Itoa(pid)} }
-func allocating(int) []string {
-	return []string{"--target", serviceName(), "--allocations"}
-}
-
-func (b *dotnet) settings() []setting {
-	return []setting{
-		{"`--target NAME`", b.pairs, byName},
-		{"`--target PID`", b.few, byPID},
-		{"`--target NAME --allocations`", b.few, allocating},
-	}
-}
-
-// pair is a stretch without the sidecar and one with it.
-type pair = harness.Pair[stretch]
-
-func more(p pair) float64 { return p.With.more(&p.Without) }
-
-// costOf is the result of a setting.
-type costOf struct {
-	pairs       []pair
-	collections uint64
-	watched     time.Duration
-	lost        uint64
-}
-
-// cost interleaves stretches with the sidecar and without it in one process,
-// in the order ABBA, so that what changes in it with time favors neither.
-func (b *dotnet) cost(ctx context.Context, set setting) (c costOf, err error) {
-	s, err := b.start(ctx, b.warmup)
-	if err != nil {
-		return c, err
-	}
-	defer s.Kill()
-	c.pairs, err = harness.Pairs(set.pairs, func(with bool) (l stretch, err error) {
-		if with {
-			l, err = b.stretchWith(ctx, s, set, &c)
-		} else {
-			l, err = b.stretch(ctx, s)
-		}
-		b.Logf("%s: with the sidecar %v: %v", set.name, with, l.perRequest())
-		return l, err
-	})
-	if err != nil {
-		return c, err
-	}
-	return c, s.Stop()
 }
 
 // stretch measures one stretch, behind some load that is not.
@@ -147,39 +99,51 @@ func (b *dotnet) stretch(ctx context.Context, s *dotnetService) (l stretch, err 
 	return s.load(ctx, b.span)
 }
 
-func (b *dotnet) stretchWith(ctx context.Context, s *dotnetService, set setting, c *costOf) (l stretch, err error) {
-	side, err := b.attach(1, set.args(s.PID())...)
-	if err != nil {
-		return l, err
-	}
-	if l, err = b.stretch(ctx, s); err != nil {
-		side.kill()
-		return l, err
-	}
-	saw, err := side.stop()
-	if err != nil {
-		return l, err
-	}
-	c.collections += saw[0].Collections.Total
-	c.watched += time.Duration(saw[0].Watched)
-	c.lost += saw[0].Lost
-	return l, nil
+// cost interleaves stretches with the sidecar and without it in one process,
+// in the order ABBA, so that what changes in it with time favors neither.
+func (b *dotnet) cost(ctx context.Context, set setting) (pairs harness.Pairs[stretch], all watched, err error) {
+	err = b.withService(ctx, nil, func(s *dotnetService) (err error) {
+		pairs, err = harness.Alternate(set.pairs, func(with bool) (l stretch, err error) {
+			if with {
+				var saw []watched
+				saw, err = b.watch(1, set.args(s.PID()), func(*process) error {
+					l, err = b.stretch(ctx, s)
+					return err
+				})
+				all.add(saw)
+			} else {
+				l, err = b.stretch(ctx, s)
+			}
+			b.Logf("%s: with the sidecar %v: %.3f ms", set.name, with, l.perRequest())
+			return l, err
+		})
+		return err
+	})
+	return pairs, all, err
 }
 
 func (b *dotnet) measureCost(ctx context.Context) error {
-	table := [][]string{{"setting", "requests/s", "collections/s", "CPU per request without", "pairs", "CPU per request more, median", "95 % interval"}}
-	raw := [][]string{{"setting", "CPU per request more, %, pair by pair"}}
+	table := harness.NewTable("setting | requests/s | collections/s | CPU per request without | pairs | CPU per request more, median | 95 % interval")
+	raw := harness.NewTable("setting | CPU per request more, %, pair by pair")
 	lost := uint64(0)
-	for _, set := range b.settings() {
+	for _, set := range []setting{
+		{"`--target NAME`", b.pairs, func(int) []string { return byName() }},
+		{"`--target PID`", b.few, func(pid int) []string { return []string{"--target", strconv.Itoa(pid)} }},
+		{"`--target NAME --allocations`", b.few, func(int) []string { return append(byName(), "--allocations") }},
+	} {
 		if set.pairs == 0 {
 			continue
 		}
-		c, err := b.cost(ctx, set)
+		pairs, saw, err := b.cost(ctx, set)
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.name, err)
 		}
-		table, raw = append(table, c.row(set.name)), append(raw, []string{set.name, harness.Raw(harness.Each(c.pairs, more))})
-		lost += c.lost
+		more := pairs.More(stretch.perRequest)
+		v := harness.Of(more)
+		table.Row("%s | %.0f | %.1f | %.3f ms | %d | %.2f %% | %v", set.name, pairs.Without(stretch.rate), saw.rate(),
+			pairs.Without(stretch.perRequest), len(pairs), v.Median, v)
+		raw.Row("%s | %s", set.name, harness.Raw(more))
+		lost += saw.Lost
 	}
 	b.Para("A .NET 10 server (azmcp, Workstation GC, concurrent) that answers one request after the other with 77 kB of JSON%s. "+
 		"Within one process, after %v of load, stretches of %v with the sidecar attached and without it follow each other in the order ABBA, "+
@@ -200,14 +164,4 @@ func (b *dotnet) placement() string {
 		return ""
 	}
 	return fmt.Sprintf(", pinned to CPU %v; load and sidecar have the others", b.cpus)
-}
-
-func (c *costOf) row(name string) []string {
-	v := harness.Of(harness.Each(c.pairs, more))
-	rate := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return float64(len(p.Without.answers)) / p.Without.wall.Seconds() }))
-	cpu := harness.Median(harness.Each(c.pairs, func(p pair) float64 { return p.Without.perRequest().Seconds() * 1e3 }))
-	return []string{
-		name, fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.1f", float64(c.collections)/max(1e-9, c.watched.Seconds())),
-		fmt.Sprintf("%.3f ms", cpu), strconv.Itoa(len(c.pairs)), fmt.Sprintf("%.2f %%", v.Median), v.String(),
-	}
 }

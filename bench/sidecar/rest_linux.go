@@ -17,8 +17,7 @@ import (
 // Rest measures what a sidecar costs that has nothing to do, alone and beside a Go
 // and a .NET process.
 func Rest() harness.Experiment {
-	e := &rest{}
-	return harness.Experiment{Name: "rest", Title: "What the sidecar costs at rest", Answer: "What does the sidecar use when nothing happens?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "rest", Title: "What the sidecar costs at rest", Answer: "What does the sidecar use when nothing happens?", Measurement: new(rest)}
 }
 
 type rest struct {
@@ -26,19 +25,27 @@ type rest struct {
 	warmup, span time.Duration
 }
 
-func (e *rest) flags(f *flag.FlagSet) {
+func (e *rest) Flags(f *flag.FlagSet) {
 	e.program.flags(f)
 	f.DurationVar(&e.warmup, "warmup", 5*time.Second, "time before the measurement")
 	f.DurationVar(&e.span, "span", time.Minute, "length of each measurement")
 }
 
-func (e *rest) measure(ctx context.Context, p *harness.Page) error {
-	rows := [][]string{{"sidecar", "CPU apart from the probe's thread", "wake-ups/s", "RssAnon + RssShmem", "exports"}}
+func (e *rest) Measure(ctx context.Context, p *harness.Page) error {
+	rows := harness.NewTable("sidecar | CPU apart from the probe's thread | wake-ups/s | RssAnon + RssShmem | exports")
 	once := func(name string, target ...string) error {
-		row, err := e.once(ctx, name, target...)
-		rows = append(rows, row)
-		p.Logf("%v", row)
-		return err
+		e.exports.Store(0)
+		var use string
+		_, err := e.around(0, append(target, "--board", filepath.Join(e.dir, "board")), func(s *process) (err error) {
+			use, err = e.usage(ctx, s.Process.Pid)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		rows.Row("%s | %s | %d", name, use, e.exports.Load())
+		p.Logf("%s: %s", name, use)
+		return nil
 	}
 	err := e.with(ctx, func() (err error) {
 		if err := once("alone"); err != nil {
@@ -55,7 +62,7 @@ func (e *rest) measure(ctx context.Context, p *harness.Page) error {
 		const withDotNet = "with a .NET process as its target"
 		dotnet, err := azmcp.Start(azmcp.Options{})
 		if errors.Is(err, azmcp.ErrMissing) {
-			rows = append(rows, harness.Row(withDotNet, "n/a: no .NET process here", "", "", ""))
+			rows.Row("%s | n/a: no .NET process here |  |  | ", withDotNet)
 			return nil
 		} else if err != nil {
 			return err
@@ -77,61 +84,35 @@ func (e *rest) measure(ctx context.Context, p *harness.Page) error {
 	return nil
 }
 
-// once measures one run of the sidecar.
-func (e *rest) once(ctx context.Context, name string, args ...string) (row []string, err error) {
-	e.exports.Store(0)
-	s, err := e.run(0, append(args, "--board", filepath.Join(e.dir, "board"))...)
-	if err != nil {
-		return nil, err
-	}
-	row, err = e.usage(ctx, s.Process.Pid)
-	if err != nil {
-		s.kill()
-		return nil, fmt.Errorf("%s: %w\n%s", name, err, s.log.String())
-	}
-	if _, err := s.stop(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return append(append([]string{name}, row...), fmt.Sprint(e.exports.Load())), nil
-}
-
 // usage measures a process. The last of threads that end meanwhile is missing.
-func (e *rest) usage(ctx context.Context, pid int) ([]string, error) {
+func (e *rest) usage(ctx context.Context, pid int) (cells string, err error) {
 	if err := harness.Wait(ctx, e.warmup); err != nil {
-		return nil, err
+		return "", err
 	}
-	before, err := harness.Threads(pid)
-	if err != nil {
-		return nil, err
-	}
+	cpuBefore, turnsBefore, err := besidesProbe(pid)
 	start, memory := time.Now(), uint64(0)
-	for time.Since(start) < e.span {
-		if err := harness.Wait(ctx, min(time.Second, e.span)); err != nil {
-			return nil, err
-		}
-		now, err := harness.Memory(pid)
-		if err != nil {
-			return nil, err
+	for err == nil && time.Since(start) < e.span {
+		var now uint64
+		if err = harness.Wait(ctx, min(time.Second, e.span)); err == nil {
+			now, err = harness.Memory(pid)
 		}
 		memory = max(memory, now)
 	}
-	after, err := harness.Threads(pid)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	cpu, turns, err := besidesProbe(pid)
 	wall := time.Since(start).Seconds()
-	sum := func(threads []harness.Thread) (cpu time.Duration, turns uint64) {
-		for _, t := range threads {
-			if t.Name != "otelgc-probe" { // which spins
-				cpu, turns = cpu+t.CPU, turns+t.Turns
-			}
+	return fmt.Sprintf("%.2f %% | %.0f | %.1f MiB", 100*(cpu-cpuBefore).Seconds()/wall, float64(turns-turnsBefore)/wall, float64(memory)/(1<<20)), err
+}
+
+// besidesProbe returns what the threads of a process used, but for the one that spins.
+func besidesProbe(pid int) (cpu time.Duration, turns uint64, err error) {
+	threads, err := harness.Threads(pid)
+	for _, t := range threads {
+		if t.Name != harness.ProbeThread {
+			cpu, turns = cpu+t.CPU, turns+t.Turns
 		}
-		return cpu, turns
 	}
-	cpu, turns := sum(after)
-	cpuBefore, turnsBefore := sum(before)
-	return []string{
-		fmt.Sprintf("%.2f %%", 100*(cpu-cpuBefore).Seconds()/wall), fmt.Sprintf("%.0f", float64(turns-turnsBefore)/wall),
-		fmt.Sprintf("%.1f MiB", float64(memory)/(1<<20)),
-	}, nil
+	return cpu, turns, err
 }

@@ -31,22 +31,30 @@ func (b *dotnet) start(ctx context.Context, warmup time.Duration, env ...string)
 	if err != nil {
 		return nil, err
 	}
-	s := &dotnetService{Process: p, own: make(map[int]bool)}
+	s := &dotnetService{Process: p}
 	if err = p.Initialize(); err == nil {
 		_, err = s.load(ctx, warmup)
 	}
-	var own []harness.Thread
 	if err == nil {
-		own, err = s.streaming()
+		s.own, _, err = s.streaming()
 	}
 	if err != nil {
 		p.Kill()
-		return nil, err
 	}
-	for _, t := range own {
-		s.own[t.TID] = true
+	return s, err
+}
+
+// withService calls f while there is a service.
+func (b *dotnet) withService(ctx context.Context, env []string, f func(*dotnetService) error) error {
+	s, err := b.start(ctx, b.warmup, env...)
+	if err != nil {
+		return err
 	}
-	return s, nil
+	defer s.Kill()
+	if err := f(s); err != nil {
+		return err
+	}
+	return s.Stop()
 }
 
 // stretch is what a service did in a stretch of load.
@@ -55,15 +63,14 @@ type stretch struct {
 	answers   []float64 // how long each took, in ms
 }
 
-// perRequest returns the CPU time of a request.
-func (l *stretch) perRequest() time.Duration {
-	return l.cpu / time.Duration(max(1, len(l.answers)))
-}
+// perRequest returns the CPU time of a request, in ms.
+func (l stretch) perRequest() float64 { return l.cpu.Seconds() * 1e3 / float64(max(1, len(l.answers))) }
+
+// rate returns the requests per second.
+func (l stretch) rate() float64 { return float64(len(l.answers)) / l.wall.Seconds() }
 
 // more returns how much more CPU a request took in l than in o, in percent.
-func (l *stretch) more(o *stretch) float64 {
-	return 100 * (l.perRequest().Seconds()/o.perRequest().Seconds() - 1)
-}
+func (l stretch) more(o stretch) float64 { return 100 * (l.perRequest()/o.perRequest() - 1) }
 
 // load sends requests for a while.
 func (s *dotnetService) load(ctx context.Context, span time.Duration) (l stretch, err error) {
@@ -91,13 +98,15 @@ func (s *dotnetService) load(ctx context.Context, span time.Duration) (l stretch
 // (runtime, src/native/eventpipe/ep-session.c).
 const streamingThread = ".NET EventPipe"
 
-// streaming returns the threads that write sessions of others.
-func (s *dotnetService) streaming() (list []harness.Thread, err error) {
+// streaming returns the threads that write sessions of others, and their CPU time.
+func (s *dotnetService) streaming() (tids map[int]bool, cpu time.Duration, err error) {
+	tids = make(map[int]bool)
 	all, err := harness.Threads(s.PID())
 	for _, t := range all {
 		if t.Name == streamingThread && !s.own[t.TID] {
-			list = append(list, t)
+			tids[t.TID] = true
+			cpu += t.CPU
 		}
 	}
-	return list, err
+	return tids, cpu, err
 }

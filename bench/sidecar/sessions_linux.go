@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,28 +22,20 @@ import (
 // the noise of a machine. What is done once for all sessions is made more by
 // more collections.
 
-// amplifier is a kind of service and the request of its sessions.
+// amplifier is a kind of service, the request of its sessions, and what came of it.
 type amplifier struct {
 	name   string
 	rounds int
-	levels []int // numbers of sessions that a round goes through
 	env    []string
 	ask    dotnetipc.Request
+	levels []int    // numbers of sessions that a round goes through
+	beats  [][]beat // by round and level
 }
 
 const (
 	usual = "default heap"
 	many  = "many collections"
 )
-
-func (b *dotnet) amplifiers() []amplifier {
-	levels := []int{0, 1, b.sessions / 2, b.sessions}
-	return []amplifier{
-		{usual, b.rounds, levels, nil, request()},
-		{many, b.rounds, levels, []string{smallGen0}, request()},
-		{usual + ", `--allocations`", b.rounds * 2 / 5, levels, nil, allocatingRequest()},
-	}
-}
 
 // beat is what a service did in one stretch with some sessions.
 type beat struct {
@@ -53,155 +44,130 @@ type beat struct {
 	seen      seen          // by the first
 }
 
-// amplified is the result of an amplifier: in each round a beat for each level.
-type amplified struct {
-	amplifier
-	beats [][]beat
-}
-
 // amplify goes through the levels, up and down in turn, so that what changes in
 // the process or the machine with time favors none.
-func (b *dotnet) amplify(ctx context.Context, a amplifier) (*amplified, error) {
-	s, err := b.start(ctx, b.warmup, a.env...)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Kill()
-	all := &amplified{amplifier: a}
-	last := len(a.levels) - 1
-	for i := range a.rounds {
-		round := make([]beat, len(a.levels))
-		for at := range a.levels {
-			if i%2 == 1 {
-				at = last - at
+func (b *dotnet) amplify(ctx context.Context, a *amplifier) error {
+	return b.withService(ctx, a.env, func(s *dotnetService) (err error) {
+		last := len(a.levels) - 1
+		for i := range a.rounds {
+			round := make([]beat, len(a.levels))
+			for at := range a.levels {
+				if i%2 == 1 {
+					at = last - at
+				}
+				if round[at], err = b.beatWith(ctx, s, a.levels[at], a.ask); err != nil {
+					return err
+				}
 			}
-			if round[at], err = b.beatWith(ctx, s, a.levels[at], a.ask); err != nil {
-				return nil, err
-			}
+			a.beats = append(a.beats, round)
+			b.Logf("%s: round %d: %.3f ms, with %d sessions %.3f ms", a.name, i+1, round[0].perRequest(), a.levels[last], round[last].perRequest())
 		}
-		all.beats = append(all.beats, round)
-		b.Logf("%s: round %d: %v, with %d sessions %v", a.name, i+1, round[0].perRequest(), a.levels[last], round[last].perRequest())
-	}
-	return all, s.Stop()
+		return nil
+	})
 }
 
 func (b *dotnet) beatWith(ctx context.Context, s *dotnetService, n int, ask dotnetipc.Request) (v beat, err error) {
 	c, err := openSessions(ctx, s, n, ask)
+	defer c.close()
 	if err != nil {
 		return v, err
 	}
-	err = func() error {
-		if _, err := s.load(ctx, b.beat/4); err != nil {
-			return err
-		}
-		before, err := s.streaming()
-		if err != nil {
-			return err
-		}
-		if v.stretch, err = s.load(ctx, b.beat); err != nil {
-			return err
-		}
-		after, err := s.streaming()
-		v.streaming = cpuOf(after) - cpuOf(before)
-		return err
-	}()
-	if err != nil {
-		c.close()
+	if _, err := s.load(ctx, b.beat/4); err != nil {
 		return v, err
 	}
+	_, before, err := s.streaming()
+	if err != nil {
+		return v, err
+	}
+	if v.stretch, err = s.load(ctx, b.beat); err != nil {
+		return v, err
+	}
+	_, after, err := s.streaming()
+	if err != nil {
+		return v, err
+	}
+	v.streaming = after - before
 	v.seen, err = c.end(ctx, s)
 	return v, err
 }
 
-func cpuOf(threads []harness.Thread) (sum time.Duration) {
-	for _, t := range threads {
-		sum += t.CPU
-	}
-	return sum
+// each returns f of the beats of one level, beside those of the same round without
+// sessions.
+func (a *amplifier) each(at int, f func(v, none beat) float64) []float64 {
+	return harness.Each(a.beats, func(r []beat) float64 { return f(r[at], r[0]) })
 }
 
 // median returns the middle of f of the beats of one level.
-func (a *amplified) median(at int, f func(v *beat) float64) float64 {
-	return harness.Median(harness.Each(a.beats, func(r []beat) float64 { return f(&r[at]) }))
+func (a *amplifier) median(at int, f func(beat) float64) float64 {
+	return harness.Median(a.each(at, func(v, _ beat) float64 { return f(v) }))
 }
 
 // more returns how much more CPU a request takes with the sessions of a level.
-func (a *amplified) more(at int) harness.Interval {
-	return harness.Of(harness.Each(a.beats, func(r []beat) float64 { return r[at].more(&r[0].stretch) }))
+func (a *amplifier) more(at int) []float64 {
+	return a.each(at, func(v, none beat) float64 { return v.more(none.stretch) })
 }
 
 // fixed returns what of that does not grow with their number.
-func (a *amplified) fixed() harness.Interval {
+func (a *amplifier) fixed() harness.Interval {
 	last := len(a.levels) - 1
-	return harness.Of(harness.Each(a.beats, func(r []beat) float64 { return 2*r[last-1].more(&r[0].stretch) - r[last].more(&r[0].stretch) }))
+	all := a.more(last - 1)
+	for i, v := range a.more(last) {
+		all[i] = 2*all[i] - v
+	}
+	return harness.Of(all)
 }
 
 // rate returns the collections in a second of the service's CPU.
-func (a *amplified) rate() float64 {
-	return a.median(1, (*beat).collections) / a.median(0, func(v *beat) float64 { return v.cpu.Seconds() / v.wall.Seconds() })
+func (a *amplifier) rate() float64 {
+	return a.median(1, beat.collections) / a.median(0, func(v beat) float64 { return v.cpu.Seconds() / v.wall.Seconds() })
 }
 
-func (v *beat) collections() float64 {
+func (v beat) collections() float64 {
 	return float64(v.seen.collections) / max(1e-9, v.seen.span.Seconds())
 }
-func (v *beat) events() float64 { return float64(v.seen.events) / max(1e-9, v.seen.span.Seconds()) }
+func (v beat) events() float64 { return float64(v.seen.events) / max(1e-9, v.seen.span.Seconds()) }
 
-func (a *amplified) row(at int) []string {
-	n := a.levels[at]
-	all, one := a.more(at), 1/float64(n)
-	return []string{
-		a.name, strconv.Itoa(n), strconv.Itoa(len(a.beats)), fmt.Sprintf("%.1f", a.median(at, (*beat).collections)),
-		fmt.Sprintf("%.2f %%", all.Median), all.String(), fmt.Sprintf("%.3f %%", all.Median*one), all.Times(one).Text(3),
-		fmt.Sprintf("%.3f %%", a.median(at, func(v *beat) float64 { return 100 * v.streaming.Seconds() / v.wall.Seconds() * one })),
-		fmt.Sprintf("%.0f", a.median(at, (*beat).events)),
-	}
-}
-
-// numbers writes a list such as "0, 1, 20 and 40".
-func numbers(list []int) string {
-	var text []string
-	for _, n := range list[:len(list)-1] {
-		text = append(text, strconv.Itoa(n))
-	}
-	return strings.Join(text, ", ") + " and " + strconv.Itoa(list[len(list)-1])
-}
-
-// measureAmplified writes what one session costs, by many.
+// measureSessions writes what one session costs, by many.
 func (b *dotnet) measureSessions(ctx context.Context) error {
-	table := [][]string{{
-		"setting", "sessions at once", "rounds", "collections/s", "CPU per request more, median", "95 % interval",
-		"of it each session", "95 % interval", "a session's own thread, of one CPU", "events/s of a session",
-	}}
-	found := make(map[string]*amplified)
+	table := harness.NewTable("setting | sessions at once | rounds | collections/s | CPU per request more, median | 95 % interval | " +
+		"of it each session | 95 % interval | a session's own thread, of one CPU | events/s of a session")
+	levels := []int{0, 1, b.sessions / 2, b.sessions}
+	found := make(map[string]*amplifier)
 	var fixed []string
 	lost := uint64(0)
-	for _, one := range b.amplifiers() {
-		if one.rounds == 0 {
+	for _, a := range []*amplifier{
+		{name: usual, rounds: b.rounds, ask: request()},
+		{name: many, rounds: b.rounds, ask: request(), env: []string{smallGen0}},
+		{name: usual + ", `--allocations`", rounds: b.rounds * 2 / 5, ask: allocatingRequest()},
+	} {
+		if a.rounds == 0 {
 			continue
 		}
-		a, err := b.amplify(ctx, one)
-		if err != nil {
-			return fmt.Errorf("%s: %w", one.name, err)
+		a.levels, found[a.name] = levels, a
+		if err := b.amplify(ctx, a); err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		found[a.name] = a
-		for at := range a.levels[1:] {
-			table = append(table, a.row(at+1))
-		}
-		for _, r := range a.beats {
-			for i := range r {
-				lost += r[i].seen.lost
+		for at, n := range levels {
+			for _, round := range a.beats {
+				lost += round[at].seen.lost
 			}
+			if n == 0 {
+				continue
+			}
+			all, one := harness.Of(a.more(at)), 1/float64(n)
+			table.Row("%s | %d | %d | %.1f | %.2f %% | %v | %.3f %% | %s | %.3f %% | %.0f", a.name, n, len(a.beats), a.median(at, beat.collections),
+				all.Median, all, all.Median*one, all.Times(one).Text(3),
+				a.median(at, func(v beat) float64 { return 100 * v.streaming.Seconds() / v.wall.Seconds() * one }), a.median(at, beat.events))
 		}
-		fixed = append(fixed, fmt.Sprintf("%s %.2f %% (%s)", a.name, a.fixed().Median, a.fixed()))
+		fixed = append(fixed, fmt.Sprintf("%s %.2f %% (%v)", a.name, a.fixed().Median, a.fixed()))
 	}
-	levels := found[usual].levels
-	most := levels[len(levels)-1]
+	most := b.sessions
 	b.Para("**One session, by many at once.** The runtime writes every event once for each session, into buffers of that session, and each session has a thread of "+
 		"its own that sends them every 100 ms. So %d sessions with exactly the sidecar's provider, keywords, level and event ids cost that part %d times, and their cost divided by "+
-		"their number is that of one, with %d times less noise. Within one process, stretches of %v with %s sessions follow each other, "+
+		"their number is that of one, with %d times less noise. Within one process, stretches of %v with 0, 1, %d and %d sessions follow each other, "+
 		"up and down in turn, each behind %v that are not measured. Every session is drained on the other CPUs and thrown away. "+
 		"Many collections: `DOTNET_GCgen0size=40000`.",
-		most, most, most, b.beat, numbers(levels), b.beat/4)
+		most, most, most, b.beat, most/2, most, b.beat/4)
 	b.Table(table)
 	b.Para("The division assumes that the cost grows with the number of sessions: then each session's share is the same in the last two rows of a setting. "+
 		"It leaves out what is done once however many there are, such as to make the event before it is written. That is 2 × the row before the last - the last: %s. "+
@@ -213,8 +179,8 @@ func (b *dotnet) measureSessions(ctx context.Context) error {
 
 // allParts says what one session costs with all its parts at the usual rate of
 // collections, by a service that has many.
-func (a *amplified) allParts(at *amplified) string {
-	factor, v := at.rate()/a.rate(), a.more(1)
+func (a *amplifier) allParts(at *amplifier) string {
+	factor, v := at.rate()/a.rate(), harness.Of(a.more(1))
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return "**All parts of one session:** n/a, too few collections were seen."
 	}
@@ -259,23 +225,31 @@ type seen struct {
 // its server is a thread among those that the load keeps busy.
 const answerFor = time.Minute
 
-// openSessions begins n sessions with a service.
-func openSessions(ctx context.Context, s *dotnetService, n int, q dotnetipc.Request) (*sessions, error) {
-	c := &sessions{begun: time.Now()}
-	if n == 0 {
-		return c, nil
-	}
+// client returns one of a service's diagnostics socket.
+func (s *dotnetService) client(ctx context.Context) (*dotnetipc.Client, error) {
 	e, err := dotnetipc.Proc{}.Locate(ctx, s.PID())
 	if err != nil {
 		return nil, err
 	}
 	client := dotnetipc.NewClient(e)
 	client.Timeout = answerFor
+	return client, nil
+}
+
+// openSessions begins n sessions with a service. With an error, some of them are open.
+func openSessions(ctx context.Context, s *dotnetService, n int, q dotnetipc.Request) (*sessions, error) {
+	c := &sessions{begun: time.Now()}
+	if n == 0 {
+		return c, nil
+	}
+	client, err := s.client(ctx)
+	if err != nil {
+		return c, err
+	}
 	for i := range n {
 		session, err := client.Collect(ctx, q)
 		if err != nil {
-			c.close()
-			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
+			return c, fmt.Errorf("session %d of %d: %w", i+1, n, err)
 		}
 		c.list = append(c.list, session)
 		if i == 0 {
@@ -339,16 +313,15 @@ func (c *sessions) end(ctx context.Context, s *dotnetService) (seen, error) {
 		_ = other.Close()
 	}
 	if err != nil {
-		c.close()
 		return seen{}, err
 	}
 	c.readers.Wait()
-	c.close()
 	if c.err != nil {
 		return seen{}, fmt.Errorf("read session: %w", c.err)
 	}
+	c.close()
 	for limit.Err() == nil {
-		if threads, err := s.streaming(); err != nil || len(threads) == 0 {
+		if threads, _, err := s.streaming(); err != nil || len(threads) == 0 {
 			return c.seen, err
 		}
 		if _, err := s.load(ctx, 5*time.Millisecond); err != nil {

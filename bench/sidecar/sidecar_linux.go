@@ -90,21 +90,35 @@ func (l *logBuffer) String() string {
 // attachFor is how long the sidecar may take to attach.
 const attachFor = time.Minute
 
-// run starts the sidecar and returns when it watches n .NET processes.
-func (m *program) run(n int, args ...string) (*process, error) {
+// around calls f while the sidecar runs and watches n .NET processes, and returns
+// what the sidecar saw of each.
+func (m *program) around(n int, args []string, f func(*process) error) ([]watched, error) {
 	s := &process{Cmd: exec.Command(m.path, append([]string{"run", "--json"}, args...)...)}
 	s.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+m.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
 	s.Stdout, s.Stderr = &s.stdout, &s.log
 	if err := s.Start(); err != nil {
 		return nil, fmt.Errorf("start sidecar: %w", err)
 	}
+	err := s.attached(n)
+	if err == nil {
+		err = f(s)
+	}
+	if err != nil {
+		_ = s.Process.Kill()
+		_ = s.Wait() // killed
+		return nil, fmt.Errorf("%w\n%s", err, s.log.String())
+	}
+	return s.stop()
+}
+
+// attached returns when the sidecar watches n .NET processes.
+func (s *process) attached(n int) error {
 	for end := time.Now().Add(attachFor); strings.Count(s.log.String(), "watching a .NET process") < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.kill()
-			return nil, fmt.Errorf("the sidecar does not watch %d processes:\n%s", n, s.log.String())
+			return fmt.Errorf("the sidecar does not watch %d processes", n)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // watched is what the sidecar reports of a process.
@@ -115,9 +129,23 @@ type watched struct {
 	Collections struct {
 		Total uint64 `json:"total"`
 	} `json:"collections"`
-	Incomplete uint64 `json:"incomplete"`
-	Lost       uint64 `json:"lost"`
-	Watched    int64  `json:"watched"`
+	Incomplete uint64        `json:"incomplete"`
+	Lost       uint64        `json:"lost"`
+	Watched    time.Duration `json:"watched"`
+}
+
+// add adds what was seen of other processes, or in other stretches.
+func (w *watched) add(list []watched) {
+	for _, v := range list {
+		w.Collections.Total += v.Collections.Total
+		w.Lost += v.Lost
+		w.Watched += v.Watched
+	}
+}
+
+// rate returns the collections per second.
+func (w *watched) rate() float64 {
+	return float64(w.Collections.Total) / max(1e-9, w.Watched.Seconds())
 }
 
 // stop ends the sidecar and returns what it saw.
@@ -135,10 +163,4 @@ func (s *process) stop() ([]watched, error) {
 		return nil, fmt.Errorf("read what the sidecar saw: %w", err)
 	}
 	return document.Targets, nil
-}
-
-// kill ends it after an error.
-func (s *process) kill() {
-	_ = s.Process.Kill()
-	_ = s.Wait() // killed
 }

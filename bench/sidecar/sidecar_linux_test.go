@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/bench/service"
 	"github.com/otelgc/otelgc/internal/dotnetipc/azmcp"
 )
@@ -54,11 +55,11 @@ func TestRest(t *testing.T) {
 }
 
 func TestMore(t *testing.T) {
-	p := pair{
+	p := harness.Pairs[stretch]{{
 		Without: stretch{cpu: 100 * time.Millisecond, answers: make([]float64, 1000)},
 		With:    stretch{cpu: 210 * time.Millisecond, answers: make([]float64, 2000)},
-	}
-	if got := more(p); got < 4.999 || got > 5.001 {
+	}}
+	if got := p.More(stretch.perRequest)[0]; got < 4.999 || got > 5.001 {
 		t.Errorf("more CPU: got %v %%, want 5", got)
 	}
 }

@@ -29,34 +29,31 @@ func (b *dotnet) measureMemory(ctx context.Context) error {
 		}
 		all = append(all, v)
 	}
-	side, err := b.attach(len(all), byName(0)...)
+	var held uint64
+	var cpu float64
+	saw, err := b.watch(len(all), byName(), func(side *process) (err error) {
+		held, cpu, err = b.holding(ctx, side.Process.Pid, all)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	held, cpu, err := b.holding(ctx, side, all)
-	if err != nil {
-		side.kill()
-		return err
-	}
-	saw, err := side.stop()
-	if err != nil {
-		return err
-	}
-	collections, lost, watched := uint64(0), uint64(0), time.Duration(0)
+	var sum watched
+	sum.add(saw)
+	sum.Watched = 0 // they are watched at once
 	for _, w := range saw {
-		collections, lost, watched = collections+w.Collections.Total, lost+w.Lost, max(watched, time.Duration(w.Watched))
+		sum.Watched = max(sum.Watched, w.Watched)
 	}
 	b.Logf("%d targets: %.1f MiB", len(saw), float64(held)/(1<<20))
 	b.Para("**The sidecar itself**, with %d such services at once (small gen0, %.0f collections a second in all, counters running, %v): "+
 		"at most %.1f MiB of RssAnon + RssShmem, read every 100 ms; the goal of %d MiB is %s. It used %.1f %% of one CPU, its probe (periodic) and export included; %d events were lost.",
-		len(saw), float64(collections)/max(1e-9, watched.Seconds()), b.memory, float64(held)/(1<<20), memoryGoal>>20, harness.Met(held <= memoryGoal), cpu, lost)
+		len(saw), sum.rate(), b.memory, float64(held)/(1<<20), memoryGoal>>20, harness.Met(held <= memoryGoal), cpu, sum.Lost)
 	return nil
 }
 
 // holding loads the services in turn, and returns the most that the sidecar
 // held meanwhile, in bytes, and the CPU it used, in percent of one.
-func (b *dotnet) holding(ctx context.Context, side *process, all []*dotnetService) (held uint64, cpu float64, err error) {
-	pid := side.Process.Pid
+func (b *dotnet) holding(ctx context.Context, pid int, all []*dotnetService) (held uint64, cpu float64, err error) {
 	begin := time.Now()
 	before, err := harness.CPU(pid)
 	if err != nil {
@@ -82,75 +79,55 @@ func (b *dotnet) holding(ctx context.Context, side *process, all []*dotnetServic
 // that: the sidecar as it is, and a reader of a flood of events that overflows
 // the runtime's buffer.
 func (b *dotnet) measureStall(ctx context.Context) error {
-	service, err := b.start(ctx, b.warmup, smallGen0)
-	if err != nil {
-		return err
-	}
-	defer service.Kill()
-	table := [][]string{{"requests answered", "for", "number/s", "p50", "p99", "longest"}}
-	before, err := service.load(ctx, b.stall/3)
-	if err != nil {
-		return err
-	}
-	table = append(table, before.row("nobody attached"))
-	stopped, saw, err := b.stopSidecar(ctx, service)
-	if err != nil {
-		return err
-	}
-	table = append(table, stopped.row("the sidecar attached and stopped (SIGSTOP)"))
-	flooded, read, err := b.flood(ctx, service)
-	if err != nil {
-		return err
-	}
-	table = append(table, flooded.row("a flood of events that nobody reads"))
-	after, err := service.load(ctx, b.stall/3)
-	if err != nil {
-		return err
-	}
-	table = append(table, after.row("nobody attached"))
-	b.Para("**A reader that stalls** for %v, small gen0:", b.stall)
-	b.Table(table)
-	hole := saw.LastIndex - saw.FirstIndex + 1 - saw.Collections.Total
-	b.Para("The sidecar that was stopped went on with the same session (%d in all): %d collections, %d missing among their numbers, %d incomplete, %d events lost. "+
-		"Of the flood, with a buffer of %d MB, %d events had been kept and %d were dropped, each of them counted when the stream was read at last, to its end.",
-		saw.Sessions, saw.Collections.Total, hole, saw.Incomplete, saw.Lost, floodMB, read.Events, read.Lost)
-	return service.Stop()
-}
-
-func (l *stretch) row(name string) []string {
-	ms := func(q float64) string { return fmt.Sprintf("%.1f ms", harness.Quantile(l.answers, q)) }
-	rate := float64(len(l.answers)) / l.wall.Seconds()
-	return []string{name, l.wall.Round(time.Second).String(), fmt.Sprintf("%.0f", rate), ms(0.5), ms(0.99), ms(1)}
+	return b.withService(ctx, []string{smallGen0}, func(s *dotnetService) error {
+		var saw watched
+		var read nettrace.Stats
+		table := harness.NewTable("requests answered | for | number/s | p50 | p99 | longest")
+		alone := func() (stretch, error) { return s.load(ctx, b.stall/3) }
+		for _, part := range []struct {
+			name string
+			load func() (stretch, error)
+		}{
+			{"nobody attached", alone},
+			{"the sidecar attached and stopped (SIGSTOP)", func() (l stretch, err error) { l, saw, err = b.stopSidecar(ctx, s); return l, err }},
+			{"a flood of events that nobody reads", func() (l stretch, err error) { l, read, err = b.flood(ctx, s); return l, err }},
+			{"nobody attached", alone},
+		} {
+			l, err := part.load()
+			if err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+			ms := func(q float64) float64 { return harness.Quantile(l.answers, q) }
+			table.Row("%s | %v | %.0f | %.1f ms | %.1f ms | %.1f ms", part.name, l.wall.Round(time.Second), l.rate(), ms(0.5), ms(0.99), ms(1))
+		}
+		b.Para("**A reader that stalls** for %v, small gen0:", b.stall)
+		b.Table(table)
+		hole := saw.LastIndex - saw.FirstIndex + 1 - saw.Collections.Total
+		b.Para("The sidecar that was stopped went on with the same session (%d in all): %d collections, %d missing among their numbers, %d incomplete, %d events lost. "+
+			"Of the flood, with a buffer of %d MB, %d events had been kept and %d were dropped, each of them counted when the stream was read at last, to its end.",
+			saw.Sessions, saw.Collections.Total, hole, saw.Incomplete, saw.Lost, floodMB, read.Events, read.Lost)
+		return nil
+	})
 }
 
 // stopSidecar stops the sidecar in its tracks while it watches.
 func (b *dotnet) stopSidecar(ctx context.Context, s *dotnetService) (l stretch, w watched, err error) {
-	side, err := b.attach(1, byName(0)...)
-	if err != nil {
-		return l, w, err
-	}
-	l, err = func() (stretch, error) {
+	saw, err := b.watch(1, byName(), func(side *process) error {
 		if _, err := s.load(ctx, b.settle); err != nil {
-			return l, err
+			return err
 		}
 		if err := side.Process.Signal(syscall.SIGSTOP); err != nil {
-			return l, err
+			return err
 		}
-		l, err := s.load(ctx, b.stall)
-		if err != nil {
-			return l, err
+		if l, err = s.load(ctx, b.stall); err != nil {
+			return err
 		}
 		if err := side.Process.Signal(syscall.SIGCONT); err != nil {
-			return l, err
+			return err
 		}
-		_, err = s.load(ctx, b.settle)
-		return l, err
-	}()
-	if err != nil {
-		side.kill()
-		return l, w, err
-	}
-	saw, err := side.stop()
+		_, err := s.load(ctx, b.settle)
+		return err
+	})
 	if err != nil {
 		return l, w, err
 	}
@@ -172,12 +149,10 @@ func flooding() dotnetipc.Request {
 
 // flood begins a session and reads nothing of it for a while, then all.
 func (b *dotnet) flood(ctx context.Context, s *dotnetService) (l stretch, stats nettrace.Stats, err error) {
-	e, err := dotnetipc.Proc{}.Locate(ctx, s.PID())
+	client, err := s.client(ctx)
 	if err != nil {
 		return l, stats, err
 	}
-	client := dotnetipc.NewClient(e)
-	client.Timeout = answerFor
 	session, err := client.Collect(ctx, flooding())
 	if err != nil {
 		return l, stats, err

@@ -61,47 +61,67 @@ const (
 
 // class runs one class until enough requests are affected.
 func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) {
-	runtime.GC() // what the class before left
-	defer debug.SetGCPercent(debug.SetGCPercent(c.percent))
-	live := heap(c.live)
-	defer runtime.KeepAlive(live)
 	b := &bench{class: c}
-	if err := b.start(); err != nil {
+	take := func(w *stall.Window, s *stall.Share) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.windows = append(b.windows, window{*w, *s})
+	}
+	dropped, err := b.run(ctx, take, func() {
+		for b.count() < baseline && ctx.Err() == nil {
+			b.round(round/2, nil)
+		}
+		p99 := b.p99()
+		b.usual = b.p99Worked()
+		b.long = max(injectedTimes*p99, leastInjected)
+		b.forget()
+		t = newTally(c, p99)
+		for until := time.Now().Add(e.limit); ctx.Err() == nil; {
+			b.round(round, c.around)
+			if n, alone := b.affected(t.least); n >= e.affected && alone >= e.alone || time.Now().After(until) {
+				break
+			}
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
+	t.dropped, t.callers = dropped, b.reports.callers
+	t.judge(b)
+	return t, nil
+}
+
+// run calls f while a monitor that follows windows watches this program, with the
+// heap and the GOGC of the class. It returns what the monitor dropped.
+func (b *bench) run(ctx context.Context, take func(*stall.Window, *stall.Share), f func()) (dropped string, err error) {
+	runtime.GC() // what was before
+	defer debug.SetGCPercent(debug.SetGCPercent(b.class.percent))
+	live := heap(b.class.live)
+	defer runtime.KeepAlive(live)
+	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return "", fmt.Errorf("listen: %w", err)
+	}
+	b.reports = newReports()
+	if b.m, err = otelgc.Start(otelgc.WithBoard(""), otelgc.WithExactBudget(1), otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
+		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic), otelgc.WithOnWindow(take)); err != nil {
+		return "", errors.Join(err, b.listener.Close())
+	}
 	defer func() {
-		err = errors.Join(err, b.stop())
-		if t != nil {
-			t.callers = b.reports.callers // the monitor sends its last events when it stops
-		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		b.delays.close()
+		err = errors.Join(err, b.m.Shutdown(ctx), b.reports.stop(ctx), b.listener.Close())
 	}()
 	b.calibrate()
 	runtime.GC()
 	if err := b.traced(ctx); err != nil {
-		return nil, err
+		return "", err
 	}
-	for b.count() < baseline && ctx.Err() == nil {
-		b.round(round/2, nil)
-	}
-	p99 := b.p99()
-	b.usual = b.p99Worked()
-	b.long = max(injectedTimes*p99, leastInjected)
-	b.forget()
-	t = newTally(c, p99)
-	for until := time.Now().Add(e.limit); ctx.Err() == nil; {
-		b.round(round, c.around)
-		if n, alone := b.affected(t.least); n >= e.affected && alone >= e.alone || time.Now().After(until) {
-			break
-		}
-	}
+	f()
 	if err := b.m.Flush(ctx); err != nil {
-		return nil, err
+		return "", err
 	}
-	if t.dropped, err = b.reports.dropped(ctx); err != nil {
-		return nil, err
-	}
-	t.judge(b)
-	return t, nil
+	return b.reports.dropped(ctx)
 }
 
 // clock is that of the monitors, within clockSlack.
@@ -116,28 +136,6 @@ var clock = func() stall.Clock {
 var clockSlack = stall.Instant(4 * clock.Error())
 
 func (b *bench) now() stall.Instant { return clock.Now() }
-
-func (b *bench) start() (err error) {
-	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	b.reports = newReports()
-	b.m, err = otelgc.Start(otelgc.WithBoard(""), otelgc.WithExactBudget(1), otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
-		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
-		otelgc.WithOnWindow(func(w *stall.Window, s *stall.Share) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.windows = append(b.windows, window{*w, *s})
-		}))
-	return err
-}
-
-func (b *bench) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	b.delays.close()
-	return errors.Join(b.m.Shutdown(ctx), b.reports.stop(ctx), b.listener.Close())
-}
 
 // traced waits until windows are followed.
 func (b *bench) traced(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -43,12 +44,12 @@ func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
 		burn(10 * time.Microsecond)
 	}
 	end := stall.Instant(began.Load()).Add(time.Duration(float64(n) / b.hashed))
-	before := readStops()
+	before := harness.Histogram(harness.Stopping)
 	from := b.now()
 	f()
 	<-over
 	sure := stall.Span{Start: from, End: max(from, end)}
-	if readStops().longestSince(before) < sure.Duration() {
+	if longestStop(before, harness.Histogram(harness.Stopping)) < sure.Duration() {
 		return stall.Span{}
 	}
 	return sure
@@ -110,28 +111,15 @@ func (b *bench) spans(f func()) stall.Span {
 	return stall.Span{Start: from, End: b.now()}
 }
 
-// stops counts, by the runtime's own account, the collector's stops of the world
-// by how long it took to stop it.
-type stops struct {
-	counts []uint64
-	bounds []float64 // of the buckets, in seconds
-}
-
-func readStops() stops {
-	s := []metrics.Sample{{Name: "/sched/pauses/stopping/gc:seconds"}}
-	metrics.Read(s)
-	h := s[0].Value.Float64Histogram()
-	return stops{slices.Clone(h.Counts), h.Buckets}
-}
-
-// longestSince returns how long the longest since before took at most; zero if
-// there was none.
-func (s stops) longestSince(before stops) time.Duration {
-	for i := len(s.counts) - 1; i >= 0; i-- {
-		if s.counts[i] == before.counts[i] {
+// longestStop returns how long the longest of the collector's stops of the world
+// since before took to stop it at most, by the runtime's own account; zero if there
+// was none.
+func longestStop(before, now metrics.Float64Histogram) time.Duration {
+	for i, n := range slices.Backward(now.Counts) {
+		if n == before.Counts[i] {
 			continue
 		}
-		if most := s.bounds[i+1]; most < math.MaxInt64/float64(time.Second) {
+		if most := now.Buckets[i+1]; most < math.MaxInt64/float64(time.Second) {
 			return time.Duration(most * float64(time.Second))
 		}
 		return math.MaxInt64

@@ -4,16 +4,18 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"runtime/metrics"
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/stall"
 )
 
-func TestLongestSince(t *testing.T) {
+func TestLongestStop(t *testing.T) {
 	bounds := []float64{0, 1e-3, 2e-3, 4e-3, math.Inf(1)}
-	before := stops{[]uint64{5, 0, 7, 0}, bounds}
+	before := metrics.Float64Histogram{Counts: []uint64{5, 0, 7, 0}, Buckets: bounds}
 	for _, c := range []struct {
 		name   string
 		counts []uint64
@@ -24,7 +26,7 @@ func TestLongestSince(t *testing.T) {
 		{"one as long as others before", []uint64{9, 1, 8, 0}, 4 * time.Millisecond},
 		{"one beyond the buckets", []uint64{5, 0, 7, 1}, math.MaxInt64},
 	} {
-		if got := (stops{c.counts, bounds}).longestSince(before); got != c.want {
+		if got := longestStop(before, metrics.Float64Histogram{Counts: c.counts, Buckets: bounds}); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -32,9 +34,9 @@ func TestLongestSince(t *testing.T) {
 
 // TestStopsAreCounted: the runtime counts a stop, and the others are none.
 func TestStopsAreCounted(t *testing.T) {
-	before := readStops()
+	before := harness.Histogram(harness.Stopping)
 	runtime.GC()
-	if got := readStops().longestSince(before); got <= 0 {
+	if got := longestStop(before, harness.Histogram(harness.Stopping)); got <= 0 {
 		t.Errorf("longest stop of a collection: %v, want more than 0", got)
 	}
 }

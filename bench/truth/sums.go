@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
-	"github.com/otelgc/otelgc/otelgc"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -41,38 +39,14 @@ const (
 // addUp does very many requests of many kinds, and adds up each share.
 func (e *experiment) addUp(ctx context.Context) (s *sum, err error) {
 	s = &sum{}
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(sumPercent))
-	live := heap(sumLive)
-	defer runtime.KeepAlive(live)
-	d := newReports()
-	m, err := otelgc.Start(otelgc.WithBoard(""), otelgc.WithExactBudget(1), otelgc.WithMeterProvider(d.meters),
-		otelgc.WithOnWindow(func(_ *stall.Window, h *stall.Share) { s.add(h) }))
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		err = errors.Join(err, m.Shutdown(ctx), d.stop(ctx))
-	}()
-	b := &bench{m: m}
-	b.calibrate()
-	if err := b.traced(ctx); err != nil {
-		return nil, err
-	}
-	defer b.delays.close()
-	begin, held := time.Now(), b.delays.read()
-	b.many(ctx, e.sums)
-	s.took, s.held = time.Since(begin), b.delays.read()-held
-	if err := m.Flush(ctx); err != nil {
-		return nil, err
-	}
-	if s.dropped, err = d.dropped(ctx); err != nil {
-		return nil, err
-	}
+	b := &bench{class: &class{percent: sumPercent, live: sumLive}}
+	s.dropped, err = b.run(ctx, func(_ *stall.Window, h *stall.Share) { s.add(h) }, func() {
+		begin, held := time.Now(), b.delays.read()
+		b.many(ctx, e.sums)
+		s.took, s.held = time.Since(begin), b.delays.read()-held
+	})
 	e.page.Logf("%s", s)
-	return s, ctx.Err()
+	return s, errors.Join(err, ctx.Err())
 }
 
 // many does n requests, on some goroutines, at no more than the rate.
@@ -125,15 +99,7 @@ func (s *sum) add(h *stall.Share) {
 	if h.GC() > 0 {
 		s.gc++
 	}
-	t := &s.total
-	t.Total += h.Total
-	t.Uncertain += h.Uncertain
-	t.App += h.App
-	t.AppOrHost += h.AppOrHost
-	t.Unseen += h.Unseen
-	for c, d := range h.Charged {
-		t.Charged[c] += d
-	}
+	s.total.Add(h)
 }
 
 // lost says what the monitor dropped, if it did.
@@ -147,26 +113,18 @@ func (s *sum) lost() string {
 func (s *sum) unseen() float64 { return float64(s.total.Unseen) / float64(max(1, s.total.Total)) }
 
 func (s *sum) String() string {
-	return fmt.Sprintf("sums: %d requests in %v, %d do not sum (by up to %v), %.2f %% unseen, %d delayed by the collector; all: %s; pause %v, assist %v; dropped: %s",
-		s.requests, s.took.Round(time.Second), s.broken, s.worst, 100*s.unseen(), s.gc, s.total.Explain(),
-		s.total.Charged[stall.GCPause], s.total.Charged[stall.GCAssist], s.dropped)
+	return fmt.Sprintf("sums: %d requests in %v, %d do not sum (by up to %v), %.2f %% unseen, %d delayed by the collector; all: %s%s",
+		s.requests, s.took.Round(time.Second), s.broken, s.worst, 100*s.unseen(), s.gc, s.total.Explain(), s.lost())
 }
 
 // write puts the sums into the section.
 func (s *sum) write(to *harness.Page) {
-	rows := [][]string{{"owner", "time, s", "of all requests' time"}}
-	row := func(o owner, d time.Duration) {
-		rows = append(rows, []string{string(o), fmt.Sprintf("%.3f", d.Seconds()), fmt.Sprintf("%.3f %%", 100*float64(d)/float64(max(1, s.total.Total)))})
-	}
-	for c := stall.GCPause; c < stall.NumCauses; c++ {
-		if d := s.total.Charged[c]; d > 0 {
-			row(owner(c.String()), d)
+	rows := harness.NewTable("owner | time, s | of all requests' time")
+	for o := range semconv.NumOwners {
+		if d := *o.Part(&s.total); d > 0 || o >= semconv.App {
+			rows.Row("%v | %.3f | %.3f %%", o, d.Seconds(), 100*float64(d)/float64(max(1, s.total.Total)))
 		}
 	}
-	row(app, s.total.App)
-	row(appOrHost, s.total.AppOrHost)
-	row(uncertain, s.total.Uncertain)
-	row(unseen, s.total.Unseen)
 	to.Para("Sums: %d requests in %.0f s at budget 1, with a heap of %d MB and GOGC=%d. The charges and the left-over names sum to the duration, to the nanosecond, of all but %d. "+
 		"%.2f %% of the time is unseen; %d requests were delayed by the collector. The kernel kept threads of the process waiting for a CPU for %.1f s in all%s.",
 		s.requests, s.took.Seconds(), sumLive, sumPercent, s.broken, 100*s.unseen(), s.gc, s.held.Seconds(), s.lost())

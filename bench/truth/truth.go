@@ -9,18 +9,17 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // Experiment injects known causes into requests of its own, and compares what it
 // injected with what otelgc names first.
 func Experiment() harness.Experiment {
-	e := &experiment{}
-	return harness.Experiment{Name: "truth", Title: "Truth by injection", Answer: "Is the first name of a slow request right?", Flags: e.flags, Measure: e.measure}
+	return harness.Experiment{Name: "truth", Title: "Truth by injection", Answer: "Is the first name of a slow request right?", Measurement: new(experiment)}
 }
 
 // experiment is what the flags say.
@@ -33,18 +32,27 @@ type experiment struct {
 	page     *harness.Page
 }
 
-func (e *experiment) flags(f *flag.FlagSet) {
+func (e *experiment) Flags(f *flag.FlagSet) {
 	f.IntVar(&e.affected, "affected", 400, "affected requests of each class")
 	f.DurationVar(&e.limit, "limit", 3*time.Minute, "longest time to spend on a class")
 	f.StringVar(&e.only, "only", "", "`names` of the classes to run, such as compute,pause; all of them without")
 	f.IntVar(&e.sums, "sums", 1_000_000, "requests of the run in which every share is added up; 0 for no such run")
 }
 
-func (e *experiment) measure(ctx context.Context, s *harness.Page) error {
+func (e *experiment) Measure(ctx context.Context, s *harness.Page) error {
 	e.page = s
-	tallies, err := e.classes(ctx)
-	if err != nil {
-		return err
+	var tallies []*tally
+	for _, c := range classes() {
+		if !harness.Listed(e.only, c.name) {
+			continue
+		}
+		begin := time.Now()
+		t, err := e.class(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		s.Logf("%s, %v", t, time.Since(begin).Round(time.Second))
+		tallies = append(tallies, t)
 	}
 	write(s, e.affected, tallies)
 	if e.sums == 0 {
@@ -58,28 +66,10 @@ func (e *experiment) measure(ctx context.Context, s *harness.Page) error {
 	return nil
 }
 
-// classes runs those that were asked for, one after the other.
-func (e *experiment) classes(ctx context.Context) ([]*tally, error) {
-	var tallies []*tally
-	for _, c := range classes() {
-		if e.only != "" && !strings.Contains(","+e.only+",", ","+c.name+",") {
-			continue
-		}
-		begin := time.Now()
-		t, err := e.class(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name, err)
-		}
-		e.page.Logf("%s, %v", t, time.Since(begin).Round(time.Second))
-		tallies = append(tallies, t)
-	}
-	return tallies, nil
-}
-
 // class is one kind of truth.
 type class struct {
 	name, what string
-	right      func(owner) bool
+	right      func(semconv.Owner) bool
 	percent    int // GOGC
 	live       int // MB of long-lived heap, all of it to be marked
 	workers    int // goroutines that do requests
@@ -101,15 +91,15 @@ type class struct {
 }
 
 // few returns whether a name is one of names.
-func few(names ...owner) func(owner) bool {
-	return func(o owner) bool { return slices.Contains(names, o) }
+func few(names ...semconv.Owner) func(semconv.Owner) bool {
+	return func(o semconv.Owner) bool { return slices.Contains(names, o) }
 }
 
 // classes returns the table of truths.
 func classes() []*class {
 	var (
-		program   = few(app, appOrHost)
-		collector = owner.isGC
+		program   = few(semconv.App, semconv.AppOrHost)
+		collector = isGC
 		nothing   = func(b *bench) { b.compute(400 * time.Microsecond) }
 		turns     = func(b *bench) {
 			b.compute(200 * time.Microsecond)
@@ -151,15 +141,15 @@ func classes() []*class {
 			around: func(b *bench, d time.Duration) stall.Span { return b.crowd(8*runtime.GOMAXPROCS(0), d) },
 		},
 		{
-			name: "sleep", what: "a timer, while collections are forced", right: few(app), also: spared,
+			name: "sleep", what: "a timer, while collections are forced", right: few(semconv.App), also: spared,
 			percent: 100, workers: 2, work: nothing, own: (*bench).sleep, beside: forceAlways,
 		},
 		{
-			name: "channel", what: "another goroutine's message, while collections are forced", right: few(app), also: spared,
+			name: "channel", what: "another goroutine's message, while collections are forced", right: few(semconv.App), also: spared,
 			percent: 100, workers: 2, work: nothing, own: (*bench).receive, beside: forceAlways,
 		},
 		{
-			name: "network", what: "an answer from the network, while collections are forced", right: few(app), also: spared,
+			name: "network", what: "an answer from the network, while collections are forced", right: few(semconv.App), also: spared,
 			percent: 100, workers: 2, work: nothing, own: (*bench).ask, beside: forceAlways,
 		},
 		{
@@ -168,7 +158,7 @@ func classes() []*class {
 			around: func(b *bench, d time.Duration) stall.Span { return b.slowToStop(d, runtime.GC) },
 		},
 		{
-			name: "gc-off", what: "all of the above but the collector, which is off", right: func(o owner) bool { return !o.isGC() && o != schedGC },
+			name: "gc-off", what: "all of the above but the collector, which is off", right: func(o semconv.Owner) bool { return !isGC(o) && o != schedGC },
 			also: notBlamed, percent: -1, workers: 2, work: turns, own: (*bench).sleep,
 			around: func(b *bench, d time.Duration) stall.Span {
 				if rand.IntN(2) == 0 {

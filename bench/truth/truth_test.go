@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -46,7 +47,7 @@ func TestTruth(t *testing.T) {
 			// stops the world, and sched.gc, which is its doing too, may come first.
 			right, of := got.rightOrSched, got.affected
 			if got.dropped != "" {
-				of -= got.first[unseen]
+				of -= got.first[semconv.Unseen]
 			}
 			if v := harness.Wilson(got.aloneRight, got.alone); got.alone >= enough && got.dropped == "" && v.High < goal {
 				t.Errorf("%s named right where the machine left them alone, want %v: %v", v, goal, got.first)
@@ -133,11 +134,11 @@ func TestRun(t *testing.T) {
 func TestFirst(t *testing.T) {
 	var s stall.Share
 	s.Total, s.Unseen, s.App = 10, 4, 3
-	if got := first(&s); got != unseen {
+	if got := first(&s); got != semconv.Unseen {
 		t.Errorf("got %s, want unseen", got)
 	}
 	s.Charged[stall.GCSweep] = 5
-	if got := first(&s); got != "gc.sweep" {
+	if got := first(&s); got.String() != "gc.sweep" {
 		t.Errorf("got %s, want gc.sweep", got)
 	}
 	if got := leftOver(&s); got != -2 {
