@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,25 +11,24 @@ import (
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/semconv"
-	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // hostSide tells the services of this host, and exports, what the machine does to the
 // threads of one process. A nil hostSide does nothing.
 type hostSide struct {
 	log       *slog.Logger
-	process   *follow.Process
+	process   *hostwatch.Watch
+	board     *watch.Watch
 	telemetry *telemetry.Telemetry
 	record    func(recording.Record) // nil: nothing is recorded
 	clock     stall.Clock
-	ready     chan struct{} // closed when process is there
-	over      chan struct{} // closed when nobody watches any more
+	over      chan struct{} // closed when the watch has ended and all of it was read
 
-	// Of the goroutine that watches, and of those after it.
-	owner   stall.Owner
+	// Of run, and after it of stop:
 	unseen  []stall.Span // since the last status
 	status  stall.Instant
 	at      stall.Instant    // end of the last batch
@@ -42,17 +42,15 @@ func startHostSide(pid int, log *slog.Logger, clock stall.Clock, board *watch.Wa
 	if pid == 0 {
 		return nil, nil
 	}
-	h := &hostSide{log: log, telemetry: t, record: record, clock: clock, ready: make(chan struct{}), over: make(chan struct{})}
-	p, err := follow.Start(follow.Options{PID: pid, Clock: clock, Board: board, OnBatch: h.batch})
+	p, err := hostwatch.New(hostwatch.Options{PID: pid, Clock: clock})
 	if errors.Is(err, hostwatch.ErrTarget) {
 		return nil, wrong("--target %d: %w", pid, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch target: %w", err)
 	}
-	h.process = p
-	close(h.ready)
-	go h.await()
+	h := &hostSide{log: log, process: p, board: board, telemetry: t, record: record, clock: clock, over: make(chan struct{})}
+	go h.run()
 	switch ok, why := p.Exact(); {
 	case ok:
 		log.Info("following the target's threads", "pid", pid)
@@ -69,46 +67,22 @@ func (h *hostSide) followed() *hostwatch.Watch {
 	if h == nil {
 		return nil
 	}
-	return h.process.Watch
+	return h.process
 }
 
-// batch exports what happened since the last one.
-func (h *hostSide) batch(owner stall.Owner, b *hostwatch.Observations) {
-	<-h.ready
-	h.owner = owner
-	for _, v := range b.Denied {
-		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
-	}
-	first := h.status == 0
-	if first {
-		h.status = b.Span.Start
-	}
-	at := b.Span.Start
-	for _, s := range append(b.Covered, stall.Span{Start: b.Span.End, End: b.Span.End}) {
-		if s.Start > at {
-			h.unseen = append(h.unseen, stall.Span{Start: at, End: s.Start})
-		}
-		at = s.End
-	}
-	h.totals, h.at = b.Totals, b.Span.End
-	if first && b.Totals.Throttled.IsZero() {
-		h.log.Warn("the target's throttling cannot be seen: its cgroup is not below the one that is mounted here", "pid", owner.PID)
-	}
-	if first && h.record != nil {
-		h.record(h.seen()) // what a report counts from
-	}
-	if h.at.Sub(h.status) >= statusEvery {
-		h.report(h.at)
-	}
-}
-
-// await waits for the end of the target. From then on nobody follows its threads,
-// nor those of the process that is started in its place.
-func (h *hostSide) await() {
+// run reads the watch until it has ended. If the target has, nobody follows its threads
+// from then on, nor those of a process that is started in its place.
+func (h *hostSide) run() {
 	defer close(h.over)
-	<-h.process.Done()
-	if err := h.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
-		return // we have stopped it
+	for {
+		b, err := h.process.Next(context.Background())
+		if err != nil {
+			break // io.EOF
+		}
+		h.take(&b, h.process.Observations())
+	}
+	if err := h.process.Close(); !errors.Is(err, hostwatch.ErrTarget) {
+		return // it was stopped
 	}
 	h.log.Warn("the target has ended: neither its threads nor those of a process that replaces it are watched", "pid", h.process.Owner().PID, "hint", "run with --target and the new PID")
 	if now := h.clock.Now(); h.at != 0 && now > h.at {
@@ -116,6 +90,29 @@ func (h *hostSide) await() {
 		h.report(now)
 	}
 	h.telemetry.Coverage(stall.TargetWatch, 0)
+}
+
+// take exports a batch, and writes it on the board.
+func (h *hostSide) take(b *source.Batch, o *hostwatch.Observations) {
+	h.board.Watched(h.process.Owner(), o)
+	for _, v := range b.Intervals {
+		h.telemetry.Gap(v, func() string { return evidenceOf(&v) })
+	}
+	first := h.status == 0
+	if first {
+		h.status = o.Span.Start
+	}
+	h.unseen = append(h.unseen, b.Unseen...)
+	h.totals, h.at = o.Totals, o.Span.End
+	if first && o.Totals.Throttled.IsZero() {
+		h.log.Warn("the target's throttling cannot be seen: its cgroup is not below the one that is mounted here", "pid", h.process.Owner().PID)
+	}
+	if first && h.record != nil {
+		h.record(h.seen()) // what a report counts from
+	}
+	if h.at.Sub(h.status) >= statusEvery {
+		h.report(h.at)
+	}
 }
 
 // evidenceOf names what decided the cause.
@@ -142,7 +139,7 @@ func (h *hostSide) report(upTo stall.Instant) {
 	}
 	h.telemetry.Status(semconv.Status{
 		Origin: stall.TargetWatch, Since: h.status, At: upTo, Watermark: upTo, Unseen: h.unseen,
-		Dropped: now.Dropped, TargetPID: int(h.owner.PID),
+		Dropped: now.Dropped, TargetPID: int(h.process.Owner().PID),
 	})
 	if h.record != nil {
 		h.record(h.seen())
@@ -153,7 +150,7 @@ func (h *hostSide) report(upTo stall.Instant) {
 // abandon ends the watch, and reports nothing.
 func (h *hostSide) abandon() {
 	if h != nil {
-		_ = h.process.Stop() // what is wrong with it is no news
+		_ = h.process.Close() // what is wrong with it is no news
 		<-h.over
 	}
 }
@@ -163,7 +160,7 @@ func (h *hostSide) stop() {
 	if h == nil {
 		return
 	}
-	err := h.process.Stop()
+	err := h.process.Close()
 	<-h.over
 	if err != nil && !errors.Is(err, hostwatch.ErrTarget) {
 		h.log.Warn("the watch of the target did not end in good order", "error", err)

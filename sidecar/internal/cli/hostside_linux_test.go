@@ -14,6 +14,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // TestHostIsRecordedFromTheFirstBatch: a report counts from the first record of a
@@ -47,13 +48,13 @@ func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
 	started.stop()
 
 	var at []stall.Instant
-	h := &hostSide{log: slog.New(slog.DiscardHandler), process: started.process, telemetry: tel, ready: started.ready, record: func(r recording.Record) {
+	h := &hostSide{log: slog.New(slog.DiscardHandler), process: started.process, board: board, telemetry: tel, record: func(r recording.Record) {
 		at = append(at, r.(recording.Host).At)
 	}}
 	const begin, each = stall.Instant(1_000_000_000), 250 * time.Millisecond
 	for i := range 9 {
 		from := begin.Add(time.Duration(i) * each)
-		h.batch(started.process.Owner(), &hostwatch.Observations{Span: stall.Span{Start: from, End: from.Add(each)}})
+		h.take(&source.Batch{}, &hostwatch.Observations{Span: stall.Span{Start: from, End: from.Add(each)}})
 	}
 	want := []stall.Instant{begin.Add(each), begin.Add(4 * each), begin.Add(8 * each)}
 	if diff := cmp.Diff(want, at); diff != "" {

@@ -129,7 +129,7 @@ func TestShortOfForces(t *testing.T) {
 	for forced, said := range map[uint64]bool{450: true, 499: true, 500: false, 800: false} {
 		r := runner{Options: Options{Inject: InjectForcedGC}, served: 10 * time.Second}
 		r.account.farewell.Forced = forced
-		r.followed.over, r.followed.totals.RunDelay = r.served, 9*time.Second
+		r.followed.lasted, r.followed.totals.RunDelay = r.served, 9*time.Second
 		notes := r.warnings(&blame.Report{Injected: r.injected()}, jitterprobe.Summary{}, 0, 0)
 		if (len(notes) > 0) != said || forced == 450 && notes[0] != want {
 			t.Errorf("%d forced: %q, want a note: %v", forced, notes, said)

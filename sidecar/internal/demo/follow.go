@@ -1,25 +1,28 @@
 package demo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostwatch"
-	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
+	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // followed is what the machine did to the service's threads.
 type followed struct {
-	process *follow.Process // nil: nobody looks
-	exact   bool            // its threads are followed; else they are counted
+	process *hostwatch.Watch // nil if nothing watches them
+	exact   bool             // its threads are followed; else they are counted
 	place   *stall.Place
-	denied  []stall.Interval // when they were ready and none ran, at most maxStops
+	over    chan struct{} // closed when all of the watch was read
+	// After that:
+	denied []stall.Interval // when they were ready and none ran, at most maxStops
 	// While the load lasted:
-	over   time.Duration
+	lasted time.Duration
 	totals hostwatch.Totals
 }
 
@@ -30,11 +33,12 @@ type followed struct {
 // machine's.
 func (r *runner) follow(pid int) {
 	count := r.Inject == InjectForcedGC
-	p, err := follow.Start(follow.Options{PID: pid, Clock: r.clock, Board: r.outside, CountersOnly: count, OnBatch: r.followed.keep})
+	p, err := hostwatch.New(hostwatch.Options{PID: pid, Clock: r.clock, CountersOnly: count})
 	if err == nil {
-		owner := p.Owner()
-		r.followed.process, r.followed.place = p, &stall.Place{PID: owner.PID, Created: owner.Created}
-		r.followed.exact, err = p.Exact()
+		f, owner := &r.followed, p.Owner()
+		f.process, f.place, f.over = p, &stall.Place{PID: owner.PID, Created: owner.Created}, make(chan struct{})
+		f.exact, err = p.Exact()
+		go f.run(r.outside)
 	}
 	switch {
 	case err == nil || count:
@@ -45,9 +49,17 @@ func (r *runner) follow(pid int) {
 	}
 }
 
-// keep keeps what was seen. One goroutine calls it, until unfollow.
-func (f *followed) keep(_ stall.Owner, b *hostwatch.Observations) {
-	f.denied = append(f.denied, b.Denied[:min(len(b.Denied), maxStops-len(f.denied))]...)
+// run keeps what the watch sees, and writes it on the board, until the watch is over.
+func (f *followed) run(to *watch.Watch) {
+	defer close(f.over)
+	for {
+		b, err := f.process.Next(context.Background())
+		if err != nil {
+			return // io.EOF
+		}
+		f.denied = append(f.denied, b.Intervals[:min(len(b.Intervals), maxStops-len(f.denied))]...)
+		to.Watched(f.process.Owner(), f.process.Observations())
+	}
 }
 
 // unfollow ends it; the service may have ended before.
@@ -55,26 +67,28 @@ func (r *runner) unfollow() error {
 	if r.followed.process == nil {
 		return nil
 	}
-	if err := r.followed.process.Stop(); !errors.Is(err, hostwatch.ErrTarget) {
-		return err
+	err := r.followed.process.Close()
+	<-r.followed.over
+	if errors.Is(err, hostwatch.ErrTarget) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // mark keeps the totals of the time of the load.
-func (f *followed) mark(over time.Duration) {
+func (f *followed) mark(lasted time.Duration) {
 	if f.process != nil {
-		f.over, f.totals = over, f.process.Totals()
+		f.lasted, f.totals = lasted, f.process.Totals()
 	}
 }
 
 // waited returns a sentence on how long the service's threads waited for a CPU, empty
 // if that is not known.
 func (f *followed) waited() string {
-	if f.over <= 0 || f.totals.RunDelay <= 0 {
+	if f.lasted <= 0 || f.totals.RunDelay <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", textfmt.Length(f.totals.RunDelay), textfmt.Length(f.over))
+	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", textfmt.Length(f.totals.RunDelay), textfmt.Length(f.lasted))
 }
 
 // coverage returns a clause on how well the machine was watched for the service.

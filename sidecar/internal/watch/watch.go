@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
@@ -184,7 +185,7 @@ func (w *Watch) report(g jitterprobe.Gap) {
 			w.stopped++
 			w.stoppedTime += g.Duration()
 		} else {
-			w.Append([]stall.Interval{g.Interval()})
+			w.append(g.Interval())
 		}
 	}
 	if w.o.OnGap != nil {
@@ -192,9 +193,8 @@ func (w *Watch) report(g jitterprobe.Gap) {
 	}
 }
 
-// Append writes what another source saw on the board, if there is one. It may
-// be called from any goroutine, until Stop.
-func (w *Watch) Append(list []stall.Interval) {
+// append writes on the board, if there is one. It may be called from any goroutine.
+func (w *Watch) append(list ...stall.Interval) {
 	if w.board == nil {
 		return
 	}
@@ -202,6 +202,18 @@ func (w *Watch) Append(list []stall.Interval) {
 		if err := w.board.Append(v); err != nil {
 			w.unwritten.Add(1)
 		}
+	}
+}
+
+// Watched writes on the board what the machine did to the threads of a process, and
+// when that is known. It may be called from any goroutine, until Stop.
+func (w *Watch) Watched(owner stall.Owner, o *hostwatch.Observations) {
+	w.append(o.Denied...)
+	// An empty span at the end: the process is watched, and nothing is known yet.
+	for _, s := range append(slices.Clip(o.Covered), stall.Span{Start: o.Span.End, End: o.Span.End}) {
+		w.append(stall.Interval{
+			Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: owner,
+		})
 	}
 }
 

@@ -1,7 +1,7 @@
-package follow_test
+package watch_test
 
 import (
-	"errors"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,18 +9,14 @@ import (
 
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostwatch"
-	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/follow"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
 
-func TestMain(m *testing.M) { noleak.Main(m) }
-
-// TestProcess: that a process is followed comes onto the board before anything
+// TestWatched: that a process is followed comes onto the board before anything
 // happened to it.
-func TestProcess(t *testing.T) {
+func TestWatched(t *testing.T) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		t.Fatal(err)
@@ -42,24 +38,16 @@ func TestProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := follow.Start(follow.Options{PID: 1 << 30, Clock: clock, Board: w}); !errors.Is(err, hostwatch.ErrTarget) {
-		t.Errorf("a process that is not there: %v, want %v", err, hostwatch.ErrTarget)
-	}
-	batches := make(chan stall.Owner, 1)
-	p, err := follow.Start(follow.Options{PID: os.Getpid(), Clock: clock, Board: w, OnBatch: func(o stall.Owner, _ *hostwatch.Observations) {
-		select {
-		case batches <- o:
-		default:
-		}
-	}})
+	p, err := hostwatch.New(hostwatch.Options{PID: os.Getpid(), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := <-batches; got != p.Owner() {
-		t.Errorf("a batch of %+v, want %+v", got, p.Owner())
+	if _, err := p.Next(context.Background()); err != nil {
+		t.Fatal(err)
 	}
+	w.Watched(p.Owner(), p.Observations())
 	awaitRecord(t, path, p.Owner())
-	if err := p.Stop(); err != nil {
+	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
 }
