@@ -97,17 +97,16 @@ func TestReadGetsWhatWasAppended(t *testing.T) {
 	if diff := cmp.Diff([]stall.Interval{throttled}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	want := Status{
-		Since: 1e9, Watermark: 2e9, Dropped: 3, DroppedTime: time.Second,
-		Unseen:    []stall.Span{{Start: 1e9, End: 2e9}},
-		WriterPID: int32(os.Getpid()), WriterCreated: processCreated(), Generation: status.Generation,
-		Source: stall.ProbeSpin, CPUs: []int{1, 9},
-	}
+	h := r.tape.header
+	want := Status{Since: 1e9, Watermark: 2e9, Unseen: []stall.Span{{Start: 1e9, End: 2e9}}, Generation: h.Generation}
 	if diff := cmp.Diff(want, status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if status.WriterCreated == 0 {
-		t.Error("creation time of the writer: got 0")
+	if h.PID != int32(os.Getpid()) || h.Created == 0 || h.Created != processCreated() || h.Source != stall.ProbeSpin || h.CPUs != [128]byte{2, 2} {
+		t.Errorf("header %+v", h)
+	}
+	if l := r.tape.live; l.Dropped != 3 || l.DroppedTime != time.Second {
+		t.Errorf("dropped %d in %v, want 3 in 1s", l.Dropped, l.DroppedTime)
 	}
 	if got, _ := read(t, r); len(got) != 0 {
 		t.Errorf("second read: got %d records, want none", len(got))
@@ -152,7 +151,7 @@ func TestReaderFollowsANewWriter(t *testing.T) {
 	first := create(t, path)
 	r := open(t, path)
 	write(t, first, 0, 4)
-	read(t, r)
+	_, before := read(t, r)
 	write(t, first, 4, 6)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -167,14 +166,14 @@ func TestReaderFollowsANewWriter(t *testing.T) {
 	if diff := cmp.Diff(append(gaps(4, 6), gaps(10, 12)...), got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if !status.Restarted || status.Source != stall.ProbePeriodic {
-		t.Errorf("restarted %v, source %v; want true, probe.periodic", status.Restarted, status.Source)
+	if status.Generation == before.Generation || r.tape.Source != stall.ProbePeriodic {
+		t.Errorf("generation %d after %d, source %v; want another, probe.periodic", status.Generation, before.Generation, r.tape.Source)
 	}
 	want := []stall.Span{{Start: gap(5).End, End: gap(9).Start}}
 	if diff := cmp.Diff(want, status.Unseen); diff != "" {
 		t.Errorf("unseen (-want +got):\n%s", diff)
 	}
-	if _, status = read(t, r); status.Restarted {
+	if _, again := read(t, r); again.Generation != status.Generation {
 		t.Error("restarted twice")
 	}
 }
@@ -188,8 +187,8 @@ func TestClosedBoardCanStillBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, status := read(t, r)
-	if len(got) != 3 || !status.Closed || status.Watermark != gap(2).End {
-		t.Errorf("got %d records, closed %v, watermark %d; want 3, true, %d", len(got), status.Closed, status.Watermark, gap(2).End)
+	if len(got) != 3 || !r.tape.live.Closed || status.Watermark != gap(2).End {
+		t.Errorf("got %d records, closed %v, watermark %d; want 3, true, %d", len(got), r.tape.live.Closed, status.Watermark, gap(2).End)
 	}
 	if _, err := Open(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open: got error %v, want %v", err, fs.ErrNotExist)

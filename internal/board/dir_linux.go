@@ -129,25 +129,17 @@ func (d *dir) check(last bool) error {
 	if err := unix.Fstat(d.fd(), &st); err != nil {
 		return &fs.PathError{Op: "stat", Path: d.path, Err: err}
 	}
-	if me := os.Geteuid(); st.Uid != 0 && int(st.Uid) != me {
-		return fmt.Errorf("%w: directory %s belongs to uid %d, want root%s: remove it, or set %s", ErrForeign, d.path, st.Uid, orUser(me), pathVariable)
+	if err := owned("directory "+d.path, &st); err != nil {
+		return err
 	}
-	switch writers := st.Mode & 0o022; {
-	case writers == 0:
+	switch {
+	case st.Mode&writable == 0:
 	case st.Mode&unix.S_ISVTX == 0:
 		return fmt.Errorf("%w: not only its owner may write directory %s (mode %04o): chmod go-w", ErrForeign, d.path, st.Mode&0o7777)
 	case last:
 		return fmt.Errorf("%w: not only its owner may write directory %s (mode %04o): name a directory below it", ErrForeign, d.path, st.Mode&0o7777)
 	}
 	return nil
-}
-
-// orUser names the other user whose word is taken, if there is one.
-func orUser(uid int) string {
-	if uid == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" or %d", uid)
 }
 
 // openFile opens name in d. It follows no link and waits for no pipe.

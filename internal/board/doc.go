@@ -22,3 +22,45 @@
 // A writer never changes the first block. A new writer makes a new file and
 // moves it over the old one; readers see another inode and follow.
 package board
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ErrStale says that the board is of another boot: its instants mean nothing.
+var ErrStale = errors.New("stale board")
+
+// ErrForeign says that the file is no board, is of another version, or belongs
+// to somebody whose word about the machine is not to be taken.
+var ErrForeign = errors.New("foreign board")
+
+// ErrLocked says that another process writes the board.
+var ErrLocked = errors.New("another process writes the board")
+
+const pathVariable = "OTELGC_BOARD"
+
+// Off is the value of $OTELGC_BOARD that means no board.
+const Off = "off"
+
+// Paths returns where the board of this host may be, the better place first:
+// $OTELGC_BOARD alone if it is set, and nothing if that is [Off]; else
+// /run/otelgc/board, which only root can make, and /dev/shm/otelgc/board.
+func Paths() []string {
+	switch p := os.Getenv(pathVariable); p {
+	case "":
+		return []string{"/run/otelgc/board", "/dev/shm/otelgc/board"}
+	case Off:
+		return nil
+	default:
+		return []string{p}
+	}
+}
+
+// cannotBeHad reports whether err says that this user cannot make a board in a
+// place, and not that there is something wrong with the place.
+func cannotBeHad(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)
+}

@@ -68,30 +68,31 @@ func TestBetterPlaceAppears(t *testing.T) {
 	r, err := Open(first, second)
 	must(t, err)
 	defer func() { must(t, r.Close()) }()
-	if got, _ := read(t, r); len(got) != 10 {
+	got, before := read(t, r)
+	if len(got) != 10 {
 		t.Errorf("second place: got %d records, want 10", len(got))
 	}
 
 	high := createAt(t, 1e9, first)
 	write(t, high, 8, 12) // two of them were told
-	got, status := read(t, r)
+	got, better := read(t, r)
 	if diff := cmp.Diff(gaps(10, 12), got); diff != "" {
 		t.Errorf("first place: records (-want +got):\n%s", diff)
 	}
-	if !status.Restarted || status.Next != nil || len(status.Unseen) != 0 {
-		t.Errorf("first place: restarted %v, next %v, unseen %v", status.Restarted, status.Next, status.Unseen)
+	if better.Generation == before.Generation || better.Next != nil || len(better.Unseen) != 0 {
+		t.Errorf("first place: generation %d after %d, next %v, unseen %v", better.Generation, before.Generation, better.Next, better.Unseen)
 	}
 	write(t, low, 10, 20)
-	if got, status := read(t, r); len(got) != 0 || status.Restarted {
-		t.Errorf("with both: got %d records, restarted %v; want none of the second", len(got), status.Restarted)
+	if got, status := read(t, r); len(got) != 0 || status.Generation != better.Generation {
+		t.Errorf("with both: got %d records of generation %d; want none of the second", len(got), status.Generation)
 	}
 
 	must(t, high.Close())
-	got, status = read(t, r)
+	got, status := read(t, r)
 	if diff := cmp.Diff(gaps(12, 20), got); diff != "" {
 		t.Errorf("first place gone: records (-want +got):\n%s", diff)
 	}
-	if !status.Restarted {
+	if status.Generation != before.Generation {
 		t.Error("first place gone: not noticed")
 	}
 }
@@ -110,8 +111,8 @@ func TestBetterPlaceRefused(t *testing.T) {
 	defer func() { must(t, r.Close()) }()
 	for i := range 3 {
 		got, status := read(t, r)
-		if !errors.Is(status.Next, ErrForeign) || status.Restarted {
-			t.Errorf("read %d: next %v, restarted %v; want ErrForeign, false", i, status.Next, status.Restarted)
+		if !errors.Is(status.Next, ErrForeign) || r.file.Name() != second {
+			t.Errorf("read %d of %s: next %v; want ErrForeign, and %s", i, r.file.Name(), status.Next, second)
 		}
 		if want := 2; i == 0 && len(got) != want || i > 0 && len(got) != 0 {
 			t.Errorf("read %d: got %d records", i, len(got))

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -24,36 +22,19 @@ type Status struct {
 	Unseen []stall.Span
 	// Lost is the number of records since the last read that were overwritten.
 	Lost uint64
-	// Dropped is the number of gaps that the probe could not keep since its
-	// start, DroppedTime their sum.
-	Dropped     uint64
-	DroppedTime time.Duration
-	// WriterPID is in the writer's PID namespace; WriterCreated is field 22 of
-	// its /proc/PID/stat.
-	WriterPID     int32
-	WriterCreated uint64
-	// Generation differs between any two writers. Restarted says that it is
-	// not the one of the last read.
+	// Generation differs between any two writers.
 	Generation uint64
-	Restarted  bool
-	// Closed says that the writer has said goodbye.
-	Closed bool
-	// Source and CPUs say what probes, and where.
-	Source stall.Origin
-	CPUs   []int
 	// Next is why a file that has taken the place of this one, or is in a better
 	// place, cannot be read. Nil if there is none.
 	Next error
 }
 
-// Reader reads a board. Its methods may be called from any goroutine.
+// Reader reads a board. It is for one goroutine.
 type Reader struct {
 	paths []string
 	boot  string
-
-	mu   sync.Mutex
-	file *os.File
-	tape *tape
+	file  *os.File
+	tape  *tape
 }
 
 // Open opens the first board at paths, such as [Paths], that can be believed: a
@@ -131,76 +112,50 @@ func sameFile(f *os.File, as fs.FileInfo) bool {
 // another writer has taken over, it reads the old file to its end and goes on
 // with the new one. On an error dst is returned as it was, and Status is zero.
 func (r *Reader) Read(dst []stall.Interval) ([]stall.Interval, Status, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file == nil {
-		return dst, Status{}, fmt.Errorf("read board: %w", os.ErrClosed)
-	}
 	// Asked first: then the old file is read to its end before it is left.
 	moved := r.moved()
-	all, n, err := r.tape.advance(dst)
+	all, s, err := r.tape.advance(dst)
 	if err != nil {
 		return dst, Status{}, fmt.Errorf("read board %s: %w", r.file.Name(), err)
 	}
-	if !moved {
-		return all, r.status(n), nil
+	if moved {
+		all, s = r.follow(all, s)
 	}
-	f, next, refused := r.open()
-	if f == nil {
-		s := r.status(n)
-		s.Next = refused
-		return all, s, nil
-	}
-	if now, err := f.Stat(); err != nil || sameFile(r.file, now) {
-		_ = f.Close() // read only
-		s := r.status(n)
-		s.Next = errors.Join(refused, err)
-		return all, s, nil
-	}
-	old := len(all)
-	all, m, err := next.advance(all)
-	if err != nil {
-		s := r.status(n)
-		s.Next = fmt.Errorf("read board %s: %w", f.Name(), err)
-		_ = f.Close() // read only
-		return all, s, nil
-	}
-	// The writer of another place may have watched beside the last one, which has
-	// told of all before its watermark.
-	told := r.tape.live.watermark
-	all = all[:old+len(slices.DeleteFunc(all[old:], func(v stall.Interval) bool { return v.End <= told }))]
-	if gap := (stall.Span{Start: told, End: next.since}); !gap.Empty() {
-		n.unseen = append(n.unseen, gap)
-	}
-	n.lost += m.lost
-	n.unseen = append(n.unseen, m.unseen...)
-	_ = r.file.Close() // read only
-	r.file, r.tape = f, next
-	s := r.status(n)
-	s.Restarted, s.Next = true, refused
 	return all, s, nil
 }
 
-func (r *Reader) status(n news) Status {
-	t := r.tape
-	return Status{
-		Since: t.since, Watermark: t.live.watermark,
-		Unseen: n.unseen, Lost: n.lost,
-		Dropped: t.live.dropped, DroppedTime: t.live.droppedTime,
-		WriterPID: t.pid, WriterCreated: t.created,
-		Generation: t.generation, Closed: t.live.closed,
-		Source: t.source, CPUs: slices.Clone(t.cpus),
+// follow goes on with the board that has taken the place of the one that s and all are
+// of, if it can be read.
+func (r *Reader) follow(all []stall.Interval, s Status) ([]stall.Interval, Status) {
+	f, next, refused := r.open()
+	s.Next = refused
+	if f == nil {
+		return all, s
 	}
+	now, err := f.Stat()
+	if err != nil || sameFile(r.file, now) {
+		_ = f.Close() // read only
+		s.Next = errors.Join(refused, err)
+		return all, s
+	}
+	old := len(all)
+	both, after, err := next.advance(all)
+	if err != nil {
+		s.Next = fmt.Errorf("read board %s: %w", f.Name(), err)
+		_ = f.Close() // read only
+		return all, s
+	}
+	// The writer of another place may have watched beside the last one, which has
+	// reported everything before its watermark.
+	both = both[:old+len(slices.DeleteFunc(both[old:], func(v stall.Interval) bool { return v.End <= s.Watermark }))]
+	if gap := (stall.Span{Start: s.Watermark, End: after.Since}); !gap.Empty() {
+		s.Unseen = append(s.Unseen, gap)
+	}
+	after.Unseen, after.Lost, after.Next = append(s.Unseen, after.Unseen...), s.Lost+after.Lost, refused
+	_ = r.file.Close() // read only
+	r.file, r.tape = f, next
+	return both, after
 }
 
-// Close closes the board.
-func (r *Reader) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file == nil {
-		return nil
-	}
-	err := r.file.Close()
-	r.file = nil
-	return err
-}
+// Close closes the board. A second Close returns [os.ErrClosed].
+func (r *Reader) Close() error { return r.file.Close() }

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -42,12 +43,7 @@ var _ source.Source = (*Source)(nil)
 
 // NewSource returns a source that has seen nothing before now.
 func NewSource(o SourceOptions) *Source {
-	if o.Every == 0 {
-		o.Every = 250 * time.Millisecond
-	}
-	if o.Retry == 0 {
-		o.Retry = 5 * time.Second
-	}
+	o.Every, o.Retry = cmp.Or(o.Every, 250*time.Millisecond), cmp.Or(o.Retry, 5*time.Second)
 	return &Source{o: o, closed: make(chan struct{}), timer: time.NewTimer(0), seen: o.Clock.Now()}
 }
 

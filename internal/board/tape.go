@@ -1,14 +1,24 @@
 package board
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
 
-// chunk is how many records one pread takes.
-const chunk = 256
+const (
+	// chunk is how many records one pread takes.
+	chunk = 256
+	// A block that is being written is read again after tryPause, longer than a write of
+	// 64 bytes takes. A file of nothing but damaged blocks must not hold its reader:
+	// maxPauses bounds the pauses of one read.
+	maxPauses = 40
+	tryPause  = 50 * time.Microsecond
+)
 
 // tape reads one board file from its beginning to wherever the writer is.
 type tape struct {
@@ -23,8 +33,8 @@ type tape struct {
 }
 
 // openTape checks everything that can be checked without the file system.
-func openTape(file io.ReaderAt, size int64, bootID string) (*tape, error) {
-	t := &tape{file: file, pauses: maxPauses}
+func openTape(file io.ReaderAt, size int64, bootID string) (t *tape, err error) {
+	t = &tape{file: file, pauses: maxPauses}
 	if size < recordsAt {
 		return nil, fmt.Errorf("%w: %d bytes, a board has at least %d", ErrForeign, size, recordsAt)
 	}
@@ -32,88 +42,63 @@ func openTape(file io.ReaderAt, size int64, bootID string) (*tape, error) {
 	if err := t.pread(b, 0); err != nil {
 		return nil, err
 	}
-	h, err := decodeHeader(b)
-	if err != nil {
+	if t.header, err = decodeHeader(b); err != nil {
 		return nil, err
 	}
-	if want := recordsAt + int64(h.slots)*recordSize; size != want {
-		return nil, fmt.Errorf("%w: %d bytes, %d records need %d", ErrForeign, size, h.slots, want)
+	if want := recordsAt + int64(t.Slots)*recordSize; size != want {
+		return nil, fmt.Errorf("%w: %d bytes, %d records need %d", ErrForeign, size, t.Slots, want)
 	}
-	if h.bootID != bootID {
-		return nil, fmt.Errorf("%w: of boot %q, this is %q: start otelgc-sidecar, or remove the file", ErrStale, h.bootID, bootID)
+	if string(t.BootID[:]) != bootID {
+		return nil, fmt.Errorf("%w: of boot %q, this is %q: start otelgc-sidecar, or remove the file", ErrStale, t.BootID, bootID)
 	}
-	t.header = h
 	return t, nil
-}
-
-// news is what one read of a tape brought.
-type news struct {
-	lost    uint64
-	unseen  []stall.Span
-	dropped bool
 }
 
 // advance appends the records that are new to dst. On an error dst is as it
 // was, and the tape too.
-func (t *tape) advance(dst []stall.Interval) ([]stall.Interval, news, error) {
+func (t *tape) advance(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	t.left = t.pauses
 	now, err := t.readLive()
 	if err != nil {
-		return dst, news{}, err
+		return dst, Status{}, err
 	}
-	if now.head < t.next || now.watermark < t.live.watermark || now.dropped < t.live.dropped {
-		return dst, news{}, fmt.Errorf("%w: record %d, watermark %d, drops %d at offset %d ran backward", ErrForeign, now.head, now.watermark, now.dropped, liveAt)
+	if now.Head < t.next || now.Watermark < t.live.Watermark || now.Dropped < t.live.Dropped {
+		return dst, Status{}, fmt.Errorf("%w: record %d, watermark %d, drops %d at offset %d ran backward", ErrForeign, now.Head, now.Watermark, now.Dropped, liveAt)
 	}
 	first := t.next
-	if now.head > t.slots {
-		first = max(first, now.head-t.slots)
+	if now.Head > t.Slots {
+		first = max(first, now.Head-t.Slots)
 	}
-	var n news
-	if t.read {
-		n.lost = first - t.next
-	} else if first > 0 {
-		// What was overwritten before we came is no loss of ours, but nor can
-		// we vouch for it.
-		t.since = 0
-	}
-	mark := len(dst)
-	dst, lost, err := t.records(dst, first, now.head)
+	all, lost, err := t.records(dst, first, now.Head)
 	if err != nil {
-		return dst[:mark], news{}, err
+		return dst, Status{}, err
 	}
-	n.lost += lost
-	if t.since == 0 {
-		t.since = now.watermark
-		if len(dst) > mark {
-			t.since = dst[mark].End
+	if t.read {
+		lost += first - t.next
+	} else if first > 0 {
+		t.Since = 0 // what was overwritten before the first read is no loss, but nobody has seen it
+	}
+	if t.Since == 0 {
+		t.Since = now.Watermark
+		if len(all) > len(dst) {
+			t.Since = all[len(dst)].End
 		}
 	}
-	t.name(&n, now)
-	t.next, t.live, t.read = now.head, now, true
-	return dst, n, nil
-}
-
-// name says of which time records are missing: somewhere since the last read.
-func (t *tape) name(n *news, now live) {
-	n.dropped = t.read && now.dropped > t.live.dropped
-	if n.lost == 0 && !n.dropped {
-		return
+	s := Status{Since: t.Since, Watermark: now.Watermark, Lost: lost, Generation: t.Generation}
+	missing := stall.Span{Start: max(t.Since, t.live.Watermark), End: now.Watermark}
+	if (lost > 0 || t.read && now.Dropped > t.live.Dropped) && !missing.Empty() {
+		s.Unseen = append(s.Unseen, missing)
 	}
-	from := t.since
-	if t.read {
-		from = max(from, t.live.watermark)
-	}
-	if s := (stall.Span{Start: from, End: now.watermark}); !s.Empty() {
-		n.unseen = append(n.unseen, s)
-	}
+	t.next, t.live, t.read = now.Head, now, true
+	return all, s, nil
 }
 
 // records appends the records first to head-1, and counts those that are gone.
 func (t *tape) records(dst []stall.Interval, first, head uint64) ([]stall.Interval, uint64, error) {
 	lost := uint64(0)
 	for i := first; i < head; {
-		slot := i & (t.slots - 1)
-		n := min(head-i, chunk, t.slots-slot)
+		slot := i & (t.Slots - 1)
+		n := min(head-i, chunk, t.Slots-slot)
 		b := t.buf[:n*recordSize]
 		at := recordsAt + int64(slot)*recordSize
 		if err := t.pread(b, at); err != nil {
@@ -133,4 +118,65 @@ func (t *tape) records(dst []stall.Interval, first, head uint64) ([]stall.Interv
 		i += n
 	}
 	return dst, lost, nil
+}
+
+// record decodes b, and reads it again while it is being written. It reports
+// false if the record is gone: the writer has come round to it, or it is damaged.
+func (t *tape) record(b []byte, i uint64, at int64) (stall.Interval, bool, error) {
+	whole, err := t.whole(b, at)
+	if err != nil || !whole || le.Uint64(b) != i+1 {
+		return stall.Interval{}, false, err
+	}
+	v, err := decodeRecord(b)
+	if err != nil {
+		err = fmt.Errorf("%w: record at offset %d: %w", ErrForeign, at, err)
+	}
+	return v, true, err
+}
+
+func (t *tape) readLive() (l live, err error) {
+	b := t.buf[:liveSize]
+	if err := t.pread(b, liveAt); err != nil {
+		return l, err
+	}
+	whole, err := t.whole(b, liveAt)
+	if err != nil {
+		return l, err
+	}
+	_, _ = binary.Decode(b, le, &l) // b is long enough
+	switch {
+	case !whole:
+		err = fmt.Errorf("%w: checksum of the block at offset %d", ErrForeign, liveAt)
+	case l.Watermark < 0 || l.DroppedTime < 0:
+		err = fmt.Errorf("%w: watermark %d, dropped time %d at offset %d", ErrForeign, l.Watermark, l.DroppedTime, liveAt)
+	}
+	return l, err
+}
+
+// whole reads the block b again while it is being written. It reports false if there
+// have been enough pauses in this read.
+func (t *tape) whole(b []byte, at int64) (bool, error) {
+	for !sealed(b) {
+		if t.left == 0 {
+			return false, nil
+		}
+		t.left--
+		time.Sleep(tryPause)
+		if err := t.pread(b, at); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// pread fills b. A file that ends too soon was truncated under us.
+func (t *tape) pread(b []byte, at int64) error {
+	n, err := t.file.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read %d bytes at offset %d: %w", len(b), at, err)
 }

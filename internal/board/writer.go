@@ -1,14 +1,74 @@
 package board
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
+
+// WriterOptions configure a writer. Paths and Source must be set.
+type WriterOptions struct {
+	// Paths are where the board may be, such as [Paths]: it is made in the first
+	// place where this user may make it.
+	Paths []string
+	// Slots is the number of records in the ring, rounded up to a power of two.
+	// Zero is defaultSlots; the bounds are minSlots and maxSlots.
+	Slots int
+	// Clock is the clock of the intervals. The zero Clock means a new one. It
+	// must be shared between processes.
+	Clock stall.Clock
+	// Source says what probes, CPUs which ones.
+	Source stall.Origin
+	CPUs   []int
+	// Since is where the probe's sight begins. Zero means now.
+	Since stall.Instant
+}
+
+func newHeader(o WriterOptions) (header, error) {
+	if o.Source == stall.NoOrigin || o.Source >= stall.NumOrigins {
+		return header{}, fmt.Errorf("source %v cannot be the source of a board", o.Source)
+	}
+	o.Slots = cmp.Or(o.Slots, defaultSlots)
+	if o.Slots < minSlots || o.Slots > maxSlots {
+		return header{}, fmt.Errorf("%d records are not within %d and %d", o.Slots, minSlots, maxSlots)
+	}
+	boot, err := stall.BootID()
+	if err != nil {
+		return header{}, err
+	}
+	if o.Clock == (stall.Clock{}) {
+		if o.Clock, err = stall.NewClock(); err != nil {
+			return header{}, err
+		}
+	}
+	if !o.Clock.Shared() {
+		return header{}, fmt.Errorf("clock: %w between processes", stall.ErrNotSupported)
+	}
+	now := o.Clock.Now()
+	h := header{
+		Magic: [len(magic)]byte([]byte(magic)), Version: version, RecordSize: recordSize,
+		Slots:      1 << bits.Len(uint(o.Slots-1)),
+		Generation: uint64(now),
+		BootID:     [36]byte([]byte(boot)),
+		PID:        int32(os.Getpid()),
+		Created:    processCreated(),
+		Since:      cmp.Or(o.Since, now),
+		Source:     o.Source,
+	}
+	for _, cpu := range o.CPUs {
+		if cpu < 0 || cpu >= maxCPUs {
+			return header{}, fmt.Errorf("cpu %d is not within 0 and %d", cpu, maxCPUs-1)
+		}
+		h.CPUs[cpu/8] |= 1 << (cpu % 8)
+	}
+	return h, nil
+}
 
 // Writer writes the board. Its methods may be called from any goroutine.
 type Writer struct {
@@ -58,12 +118,12 @@ func Create(o WriterOptions) (*Writer, error) {
 }
 
 func createBoard(path string, h header) (*Writer, error) {
-	f, err := createFiles(path, recordsAt+int64(h.slots)*recordSize)
+	f, err := createFiles(path, recordsAt+int64(h.Slots)*recordSize)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path, mask: h.slots - 1, files: f, file: f.board, held: make([]byte, 0, maxHeld*recordSize)}
-	w.live.watermark = h.since
+	w := &Writer{path: path, mask: h.Slots - 1, files: f, file: f.board, held: make([]byte, 0, maxHeld*recordSize)}
+	w.live.Watermark = h.Since
 	if err := w.publish(h); err != nil {
 		return nil, errors.Join(err, f.discard())
 	}
@@ -75,7 +135,7 @@ func (w *Writer) Path() string { return w.path }
 
 // publish gives the finished file its name: no reader ever opens half a board.
 func (w *Writer) publish(h header) error {
-	if _, err := w.file.WriteAt(h.encode(), 0); err != nil {
+	if _, err := w.file.WriteAt(block(h), 0); err != nil {
 		return err
 	}
 	if err := w.writeLive(); err != nil {
@@ -89,7 +149,7 @@ func (w *Writer) publish(h header) error {
 // error says that v was not taken; of a file that cannot be written it comes
 // only when no more records can be held.
 func (w *Writer) Append(v stall.Interval) error {
-	if err := check(v); err != nil {
+	if err := check(&v); err != nil {
 		return fmt.Errorf("append to board: %w", err)
 	}
 	w.mu.Lock()
@@ -136,15 +196,15 @@ func (w *Writer) Advance(watermark stall.Instant, dropped uint64, droppedTime ti
 	if w.written = w.flush(); w.written != nil {
 		return
 	}
-	w.live.head = w.next
-	w.live.watermark = max(w.live.watermark, watermark)
-	w.live.dropped = max(w.live.dropped, dropped)
-	w.live.droppedTime = max(w.live.droppedTime, droppedTime)
+	w.live.Head = w.next
+	w.live.Watermark = max(w.live.Watermark, watermark)
+	w.live.Dropped = max(w.live.Dropped, dropped)
+	w.live.DroppedTime = max(w.live.DroppedTime, droppedTime)
 	w.written = w.writeLive()
 }
 
 func (w *Writer) writeLive() error {
-	_, err := w.file.WriteAt(w.live.encode(), liveAt)
+	_, err := w.file.WriteAt(block(w.live), liveAt)
 	return err
 }
 
@@ -156,7 +216,7 @@ func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
 	}
-	w.live.closed = true
+	w.live.Closed = true
 	err := errors.Join(w.written, w.writeLive(), w.files.remove(), w.files.close())
 	w.file = nil
 	if err != nil {

@@ -21,11 +21,12 @@ func TestDeadWriterIsReplaced(t *testing.T) {
 	if err := dead.files.lock.Close(); err != nil { // what the kernel does
 		t.Fatal(err)
 	}
-	if _, status := read(t, r); status.Closed || status.Watermark != gap(2).End {
-		t.Errorf("closed %v, watermark %d; want false, %d", status.Closed, status.Watermark, gap(2).End)
+	_, before := read(t, r)
+	if r.tape.live.Closed || before.Watermark != gap(2).End {
+		t.Errorf("closed %v, watermark %d; want false, %d", r.tape.live.Closed, before.Watermark, gap(2).End)
 	}
 	create(t, path)
-	if _, status := read(t, r); !status.Restarted {
+	if _, status := read(t, r); status.Generation == before.Generation {
 		t.Error("new writer: not noticed")
 	}
 	dead.file = nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -142,4 +143,68 @@ func (d *dir) newFile(name string, size int64) (*os.File, error) {
 		return nil, fmt.Errorf("reserve %d bytes in %s: %w", size, f.Name(), err)
 	}
 	return f, nil
+}
+
+// openBoard opens a board to read. It asks the open file, not the path, whose it is.
+func openBoard(path string) (*os.File, int64, error) {
+	f, err := openInDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("%w (does otelgc-sidecar run on this host, and is the directory mounted here?)", err)
+	}
+	if errors.Is(err, unix.ELOOP) {
+		return nil, 0, fmt.Errorf("%w: %s is a symbolic link: remove it", ErrForeign, path)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := trusted(f)
+	if err != nil {
+		_ = f.Close() // read only
+		return nil, 0, err
+	}
+	return f, size, nil
+}
+
+func openInDir(path string) (*os.File, error) {
+	d, err := openDir(filepath.Dir(path), false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // O_PATH: nothing was written
+	return d.openFile(filepath.Base(path), unix.O_RDONLY, 0)
+}
+
+// trusted checks that f is a regular file of root or of this user, and that nobody
+// else may write it.
+func trusted(f *os.File) (size int64, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return 0, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return 0, fmt.Errorf("%w: %s is not a regular file: remove it", ErrForeign, f.Name())
+	}
+	if err := owned(f.Name(), &st); err != nil {
+		return 0, err
+	}
+	if st.Mode&writable != 0 {
+		return 0, fmt.Errorf("%w: others may write %s (mode %04o): chmod 0644", ErrForeign, f.Name(), st.Mode&0o7777)
+	}
+	return st.Size, nil
+}
+
+// writable are the bits of a mode that let others than the owner write.
+const writable = 0o022
+
+// owned refuses what belongs neither to root nor to this user.
+func owned(what string, st *unix.Stat_t) error {
+	me := os.Geteuid()
+	if st.Uid == 0 || int(st.Uid) == me {
+		return nil
+	}
+	or := ""
+	if me != 0 {
+		or = fmt.Sprintf(" or %d", me)
+	}
+	return fmt.Errorf("%w: %s belongs to uid %d, want root%s: remove it, or set %s", ErrForeign, what, st.Uid, or, pathVariable)
 }
