@@ -11,7 +11,7 @@ func TestBehindAGap(t *testing.T) {
 	const us = time.Microsecond
 	at := stall.Instant(time.Hour)
 	next := func(after, length time.Duration, c stall.Cause, w Witness) Gap {
-		g := Gap{Start: at.Add(after), Cause: c, Scope: stall.ScopeCPU, Evidence: Evidence{Witness: w}}
+		g := Gap{Interval: stall.Interval{Start: at.Add(after), Cause: c, Scope: stall.ScopeCPU}, Evidence: Evidence{Witness: w}}
 		g.End = g.Start.Add(length)
 		at = g.End
 		return g
@@ -48,10 +48,10 @@ func TestBehindAGap(t *testing.T) {
 func TestCachesAreColdForAWhile(t *testing.T) {
 	const us = time.Microsecond
 	at := stall.Instant(time.Hour)
-	gaps := []Gap{{Start: at, End: at.Add(40 * us), Cause: stall.HostPreempted, Evidence: Evidence{Witness: SwitchRecord}}}
+	gaps := []Gap{{Interval: stall.Interval{Start: at, End: at.Add(40 * us), Cause: stall.HostPreempted}, Evidence: Evidence{Witness: SwitchRecord}}}
 	for range 100 {
 		at = gaps[len(gaps)-1].End
-		gaps = append(gaps, Gap{Start: at, End: at.Add(us), Cause: stall.HostIRQOrSteal, Evidence: Evidence{Witness: Remainder}})
+		gaps = append(gaps, Gap{Interval: stall.Interval{Start: at, End: at.Add(us), Cause: stall.HostIRQOrSteal}, Evidence: Evidence{Witness: Remainder}})
 	}
 	var b behind
 	b.settle(gaps[:3]) // and on in the next batch

@@ -60,7 +60,7 @@ func (p *Probe) Next(ctx context.Context) (source.Batch, error) {
 	p.fetched = b.Watermark
 	p.intervals = p.intervals[:0]
 	for i := range p.gaps {
-		p.intervals = append(p.intervals, p.gaps[i].Interval())
+		p.intervals = append(p.intervals, p.gaps[i].Interval)
 	}
 	b.Intervals = p.intervals
 	return b, nil

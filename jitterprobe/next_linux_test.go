@@ -40,7 +40,7 @@ func TestNext(t *testing.T) {
 		}
 		gaps += uint64(len(b.Intervals))
 		for k, v := range b.Intervals {
-			if v != p.Gaps()[k].Interval() || p.Evidence(k) != p.Gaps()[k].Evidence.String() {
+			if v != p.Gaps()[k].Interval || p.Evidence(k) != p.Gaps()[k].Evidence.String() {
 				t.Errorf("interval %d is not that of its gap", k)
 			}
 			if v.End < last || v.End > b.Watermark {
@@ -66,7 +66,7 @@ func TestNobodyFetches(t *testing.T) {
 	p := &Probe{queue: queue{news: make(chan struct{}, 1)}, fetched: 1}
 	gaps := make([]Gap, maxQueued/2+1)
 	for i := range gaps {
-		gaps[i] = Gap{Start: 10, End: 20}
+		gaps[i] = Gap{Interval: stall.Interval{Start: 10, End: 20}}
 	}
 	s := Snapshot{Watermark: 100}
 	for range 3 {

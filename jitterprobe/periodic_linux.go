@@ -4,10 +4,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
 	"github.com/otelgc/otelgc/stall"
-	"golang.org/x/sys/unix"
 )
 
 // periodicEngine wakes at absolute times and records how late.

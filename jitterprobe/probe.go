@@ -184,11 +184,11 @@ func (p *Probe) drain(f *feed) {
 
 // gap gives s the cause that needs no evidence.
 func (p *Probe) gap(s sighting) Gap {
-	g := Gap{
-		Start: s.start, End: s.end, Slack: s.slack, Runtime: s.runtime,
+	g := Gap{Runtime: s.runtime, Interval: stall.Interval{
+		Start: s.start, End: s.end, Slack: s.slack,
 		Cause: stall.HostUnknown, Scope: stall.ScopeCPU,
-		Source: p.mode.Source(), CPU: int32(p.cpu),
-	}
+		Origin: p.mode.Source(), CPU: int32(p.cpu),
+	}}
 	if s.runtime {
 		g.Cause, g.Scope = stall.RuntimeUnknown, stall.ScopeProcess
 		g.Evidence = Evidence{Witness: RuntimeDoor, Time: g.Duration()}

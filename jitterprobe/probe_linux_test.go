@@ -94,7 +94,7 @@ func TestGapsAreOrderedAndWithinTheRun(t *testing.T) {
 				if g.Start.Add(g.Slack) < last || g.End <= g.Start || g.End.Add(-g.Slack) > after {
 					t.Fatalf("gap %+v: not after %d, or not before %d", g, last, after)
 				}
-				if g.Slack <= 0 || g.Source != mode.Source() || int(g.CPU) != p.CPU() {
+				if g.Slack <= 0 || g.Origin != mode.Source() || int(g.CPU) != p.CPU() {
 					t.Errorf("gap %+v of probe %v on CPU %d", g, mode, p.CPU())
 				}
 				last = g.End.Add(-g.Slack)

@@ -4,10 +4,11 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
 	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
-	"golang.org/x/sys/unix"
 )
 
 // chunkLen is the number of looks between two returns to the runtime, about

@@ -5,9 +5,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
-func gapOf(d time.Duration) Gap { return Gap{Start: 1e9, End: 1e9 + 1}.longer(d - 1) }
+func gapOf(d time.Duration) Gap {
+	return Gap{Interval: stall.Interval{Start: 1e9, End: 1e9 + 1}}.longer(d - 1)
+}
 
 func (g Gap) longer(d time.Duration) Gap {
 	g.End = g.End.Add(d)

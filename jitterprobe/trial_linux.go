@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 )
 
 // spinThreads returns the threads of this process that spin, by their name.

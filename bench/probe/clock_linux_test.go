@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 		late := stall.Instant(10 * (i / n))
 		samples = append(samples, at)
 		if i%n != 7 { // one was not seen
-			gaps = append(gaps, jitterprobe.Gap{Start: at - 1000 - late, End: at + 2000 - late})
+			gaps = append(gaps, jitterprobe.Gap{Interval: stall.Interval{Start: at - 1000 - late, End: at + 2000 - late}})
 		}
 	}
 	samples = append(samples, samples[len(samples)-1]+stall.Instant(time.Millisecond)) // of a part that is not whole

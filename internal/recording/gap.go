@@ -53,7 +53,7 @@ func parseGaps(b []byte) (Gaps, error) {
 	case n*minGap > uint64(len(p.rest)):
 		return Gaps{}, fmt.Errorf("%w: %d gaps in %d bytes", ErrFormat, n, len(b))
 	}
-	all.List = make([]Gap, n)
+	all.List = make([]jitterprobe.Gap, n)
 	var names []string
 	var before int64
 	for i := range all.List {
@@ -68,7 +68,9 @@ func parseGaps(b []byte) (Gaps, error) {
 		case start < 0 || end > maxInstant || cause >= stall.NumCauses || scope >= stall.NumScopes:
 			return Gaps{}, fmt.Errorf("%w: gap %d from %d to %d, cause %d, scope %d", ErrFormat, i+1, start, end, cause, scope)
 		}
-		all.List[i] = Gap{stall.Instant(start), stall.Instant(end), cause, scope, int32(cpu), e}
+		all.List[i] = jitterprobe.Gap{Evidence: e, Interval: stall.Interval{
+			Start: stall.Instant(start), End: stall.Instant(end), Cause: cause, Scope: scope, CPU: int32(cpu),
+		}}
 		before = start
 	}
 	if len(p.rest) > 0 {

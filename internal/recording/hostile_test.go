@@ -183,7 +183,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 	for i := range gapsOfRecord {
 		e := most
 		e.Name = fmt.Sprintf("%06d%s", i, long)
-		list.List = append(list.List, Gap{Start: stall.Instant(i%2) * maxInstant, End: maxInstant, CPU: math.MaxInt32, Evidence: e})
+		list.List = append(list.List, jitterprobe.Gap{Interval: stall.Interval{Start: stall.Instant(i%2) * maxInstant, End: maxInstant, CPU: math.MaxInt32}, Evidence: e})
 	}
 	list.List[0].Evidence = jitterprobe.Evidence{Witness: jitterprobe.Remainder, Time: -1, Count: -1, TID: -1}
 	body, err := encode(nil, list)

@@ -95,27 +95,11 @@ var RuntimeFacts = map[string][]string{
 	},
 }
 
-// Gaps are gaps of one probe, in the order in which it told of them.
+// Gaps are gaps of one probe, in the order in which it reported them. The file keeps
+// Start, End, Cause, Scope, CPU and Evidence of each.
 type Gaps struct {
 	Probe int // its ID, or AllProbes
-	List  []Gap
-}
-
-// Gap is one gap of a probe, and what decided its cause.
-type Gap struct {
-	Start, End stall.Instant
-	Cause      stall.Cause
-	Scope      stall.Scope
-	CPU        int32
-	Evidence   jitterprobe.Evidence
-}
-
-// Duration returns the length of g.
-func (g *Gap) Duration() time.Duration { return g.End.Sub(g.Start) }
-
-// GapOf returns what is kept of g.
-func GapOf(g jitterprobe.Gap) Gap {
-	return Gap{g.Start, g.End, g.Cause, g.Scope, g.CPU, g.Evidence}
+	List  []jitterprobe.Gap
 }
 
 // Collection is one garbage collection of a target.

@@ -39,15 +39,15 @@ func sample() []Record {
 		Environment{Recorder: "sidecar v1", BootID: "b", Started: time.Unix(7, 5).UTC(), At: 100, Machine: "m", OS: "o", Workload: "w"},
 		Probe{ID: 2, Mode: "periodic", CPU: -1, Floor: 1000, Target: 1, Note: "n", At: 101},
 		Target{ID: 1, PID: 42, Name: "x", Runtime: "go", Facts: map[string]string{"GOGC": "100"}, At: 101},
-		Gaps{Probe: 2, List: []Gap{
-			{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3},
-			{Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1, Evidence: jitterprobe.Evidence{Witness: jitterprobe.RuntimeDoor}},
-			{Start: 310, End: 360, Cause: stall.HostPreempted, CPU: 3, Evidence: by("kworker/1:0", 321)},
-			{Start: 400, End: 420, Cause: stall.HostPreempted, CPU: 3, Evidence: by("sshd", 7)},
-			{Start: 450, End: 470, Cause: stall.HostPreempted, CPU: 3, Evidence: by("kworker/1:0", 321)},
-			{Start: 500, End: 900, Cause: stall.HostIRQ, CPU: 3, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Tracepoint, Time: 390, Count: 2, Name: "local_timer"}},
+		Gaps{Probe: 2, List: []jitterprobe.Gap{
+			{Interval: stall.Interval{Start: 200, End: 300, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 3}},
+			{Interval: stall.Interval{Start: 150, End: 150, Cause: stall.RuntimeUnknown, Scope: stall.ScopeProcess, CPU: -1}, Evidence: jitterprobe.Evidence{Witness: jitterprobe.RuntimeDoor}},
+			{Interval: stall.Interval{Start: 310, End: 360, Cause: stall.HostPreempted, CPU: 3}, Evidence: by("kworker/1:0", 321)},
+			{Interval: stall.Interval{Start: 400, End: 420, Cause: stall.HostPreempted, CPU: 3}, Evidence: by("sshd", 7)},
+			{Interval: stall.Interval{Start: 450, End: 470, Cause: stall.HostPreempted, CPU: 3}, Evidence: by("kworker/1:0", 321)},
+			{Interval: stall.Interval{Start: 500, End: 900, Cause: stall.HostIRQ, CPU: 3}, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Tracepoint, Time: 390, Count: 2, Name: "local_timer"}},
 		}},
-		Gaps{Probe: 1, List: []Gap{{Start: 1000, End: 2000, Cause: stall.HostSteal, Scope: stall.ScopeMachine, CPU: -1}}},
+		Gaps{Probe: 1, List: []jitterprobe.Gap{{Interval: stall.Interval{Start: 1000, End: 2000, Cause: stall.HostSteal, Scope: stall.ScopeMachine, CPU: -1}}}},
 		Collection{1, gc.Collection{
 			Index: 9, Cycles: 1, Kind: gc.Ephemeral, Trigger: "AllocSmall", Start: gc.Known(stall.Instant(210)),
 			Pauses: []gc.Pause{{Start: 210, End: 220, EndMax: 225, Suspend: gc.Known(3 * time.Nanosecond)}}, Promoted: gc.Known(gc.Bytes(0)),
@@ -113,9 +113,9 @@ func TestWriter(t *testing.T) {
 	const n = 40_000 // more than one record of gaps
 	wg.Go(func() {
 		for i := range n {
-			w.Gap(i%3, Gap{
-				Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)),
-				Cause: stall.HostPreempted, Scope: stall.ScopeCPU, Evidence: by("kworker/1:0", 321),
+			w.Gap(i%3, jitterprobe.Gap{
+				Interval: stall.Interval{Start: stall.Instant(i) * 10, End: stall.Instant(i)*10 + 1 + stall.Instant(rand.IntN(5)),
+					Cause: stall.HostPreempted, Scope: stall.ScopeCPU}, Evidence: by("kworker/1:0", 321),
 			})
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/otelgc/otelgc/jitterprobe"
 )
 
 // flushEvery is what a crash may cost.
@@ -38,7 +40,7 @@ type Writer struct {
 // probeGap is a gap that waits to be written.
 type probeGap struct {
 	probe int
-	Gap
+	jitterprobe.Gap
 }
 
 // file is what a recording is written to.
@@ -57,7 +59,7 @@ func newWriter(to file, e Environment) *Writer {
 }
 
 // Gap records a gap of a probe, by its ID.
-func (w *Writer) Gap(probe int, g Gap) {
+func (w *Writer) Gap(probe int, g jitterprobe.Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.gaps) == MaxPending || w.err != nil || w.closed {
@@ -184,7 +186,7 @@ func (w *Writer) flush() {
 // appendGapFrames appends records of the gaps, of one probe each.
 func appendGapFrames(frames []byte, gaps []probeGap) []byte {
 	slices.SortStableFunc(gaps, func(a, b probeGap) int { return cmp.Compare(a.probe, b.probe) })
-	var list []Gap
+	var list []jitterprobe.Gap
 	var body []byte
 	for i := range gaps {
 		list = append(list, gaps[i].Gap)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,11 +29,11 @@ func (d *fullDisk) Close() error { return nil }
 
 func TestFullDisk(t *testing.T) {
 	w := newWriter(&fullDisk{left: 1}, Environment{})
-	w.Gap(1, Gap{Start: 1, End: 2})
+	w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 2}})
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("close on a full disk: %v", err)
 	}
-	w.Gap(1, Gap{Start: 3, End: 4})
+	w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 3, End: 4}})
 	w.Add(End{})
 	if w.Dropped() != 3 {
 		t.Errorf("%d dropped on a full disk, want 3", w.Dropped())
@@ -60,7 +61,7 @@ func TestAddedTooLate(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Gap(1, Gap{Start: 1, End: 2})
+	w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 2}})
 	w.Add(End{})
 	if w.Dropped() != 2 || len(w.gaps)+len(w.pending) > 0 {
 		t.Errorf("%d dropped, %d kept, want 2 and none", w.Dropped(), len(w.gaps)+len(w.pending))
@@ -79,7 +80,7 @@ func (d *tornDisk) Write(p []byte) (int, error) {
 		d.written = append(d.written, p...)
 		return len(p), nil
 	}
-	d.w.Gap(1, Gap{Start: 3, End: 4})
+	d.w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 3, End: 4}})
 	d.written = append(d.written, p[:2]...)
 	return 2, errFull
 }
@@ -91,7 +92,7 @@ func TestNothingAfterAnError(t *testing.T) {
 	d := &tornDisk{}
 	w := &Writer{to: d}
 	d.w = w
-	w.Gap(1, Gap{Start: 1, End: 2})
+	w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 2}})
 	w.flush()
 	w.flush()
 	if len(d.written) != 2 {
@@ -124,12 +125,12 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	d := &heldDisk{held: make(chan struct{}), writing: make(chan struct{}, 8)}
 	w := newWriter(d, Environment{})
 	d.hold.Store(true)
-	w.Gap(1, Gap{Start: 1, End: 2})
+	w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 2}})
 	<-d.writing // newWriter's own
 	<-d.writing
 	const over = 100
 	for i := range MaxPending + over {
-		w.Gap(1, Gap{Start: stall.Instant(i), End: stall.Instant(i)})
+		w.Gap(1, jitterprobe.Gap{Interval: stall.Interval{Start: stall.Instant(i), End: stall.Instant(i)}})
 	}
 	if got := w.Dropped(); got != over {
 		t.Errorf("%d gaps dropped, want %d", got, over)

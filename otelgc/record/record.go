@@ -98,7 +98,7 @@ func Start(m *otelgc.Monitor, path string, o Options) (*Recorder, error) {
 	}
 	r.workers.Go(func() {
 		for g := range r.probe.All() { // until it is stopped
-			r.file.Gap(inside, recording.GapOf(g))
+			r.file.Gap(inside, g)
 		}
 	})
 	r.workers.Go(r.run)

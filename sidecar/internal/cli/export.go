@@ -58,7 +58,7 @@ func newExport(p *otelenv.Providers, clock stall.Clock, gapCPU bool) (*export, e
 }
 
 // gap exports a gap. It may be called before begin.
-func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval(), g.Evidence.String) }
+func (x *export) gap(g jitterprobe.Gap) { x.telemetry.Gap(g.Interval, g.Evidence.String) }
 
 // begin names the sources. From then on there are statuses of them.
 func (x *export) begin(w *watch.Watch) {

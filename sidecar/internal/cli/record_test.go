@@ -32,10 +32,10 @@ func TestRecorderTellsProbesApart(t *testing.T) {
 	slept := jitterprobe.Evidence{Witness: jitterprobe.BootClock}
 	every := jitterprobe.Evidence{Witness: jitterprobe.EveryCPU}
 	for _, g := range []jitterprobe.Gap{
-		{Start: 10, End: 20, CPU: 3, Cause: stall.HostSteal, Scope: stall.ScopeCPU, Evidence: quiet},
-		{Start: 12, End: 19, CPU: 0, Cause: stall.HostSteal, Scope: stall.ScopeCPU},
-		{Start: 12, End: 19, CPU: -1, Cause: stall.HostSteal, Scope: stall.ScopeMachine, Evidence: every},
-		{Start: 30, End: 40, CPU: 3, Cause: stall.HostSuspended, Scope: stall.ScopeMachine, Evidence: slept},
+		{Interval: stall.Interval{Start: 10, End: 20, CPU: 3, Cause: stall.HostSteal, Scope: stall.ScopeCPU}, Evidence: quiet},
+		{Interval: stall.Interval{Start: 12, End: 19, CPU: 0, Cause: stall.HostSteal, Scope: stall.ScopeCPU}},
+		{Interval: stall.Interval{Start: 12, End: 19, CPU: -1, Cause: stall.HostSteal, Scope: stall.ScopeMachine}, Evidence: every},
+		{Interval: stall.Interval{Start: 30, End: 40, CPU: 3, Cause: stall.HostSuspended, Scope: stall.ScopeMachine}, Evidence: slept},
 	} {
 		r.gap(g)
 	}
@@ -67,7 +67,7 @@ func TestEarlyLossIsCounted(t *testing.T) {
 	r := newRecorder(path, "", 0, stall.Clock{}, nil)
 	r.probes = []recording.Probe{{ID: 1}}
 	for range recording.MaxPending + 2 {
-		r.gap(jitterprobe.Gap{Start: 1, End: 2})
+		r.gap(jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 2}})
 	}
 	for range recording.MaxPending + 3 {
 		r.add(recording.Suspension{})

@@ -231,7 +231,7 @@ func (r *recorder) write(g jitterprobe.Gap) {
 	if g.Evidence.Witness == jitterprobe.EveryCPU {
 		id = recording.AllProbes
 	}
-	r.file.Gap(id, recording.GapOf(g))
+	r.file.Gap(id, g)
 }
 
 // settled records once a second how far the probes are.

@@ -93,7 +93,7 @@ func (c *child) run(ctx context.Context) error {
 	var gaps sync.WaitGroup
 	gaps.Go(func() {
 		for g := range probe.All() {
-			v := g.Interval()
+			v := g.Interval
 			c.out.send(message{Gap: &v})
 		}
 	})

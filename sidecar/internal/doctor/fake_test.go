@@ -148,6 +148,6 @@ func goodTrial(d time.Duration) jitterprobe.Trial {
 	}
 	t.Mode, t.CPU, t.Loop, t.Balance = jitterprobe.Spin, 1, 9.57, 1.0001
 	t.Counts[1] = jitterprobe.Count{AtLeast: 10 * time.Microsecond, N: 600}
-	t.Longest = jitterprobe.Gap{Start: 1, End: 52001, Cause: stall.HostUnknown}
+	t.Longest = jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 52001, Cause: stall.HostUnknown}}
 	return t
 }

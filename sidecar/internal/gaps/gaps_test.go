@@ -18,7 +18,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func spin() *Report {
-	gap := jitterprobe.Gap{Start: 2_500_000, End: 3_700_000, Cause: stall.HostSteal, Evidence: jitterprobe.Evidence{Witness: jitterprobe.Silence, Time: 1_200_000}, Scope: stall.ScopeCPU, CPU: 3, Source: stall.ProbeSpin}
+	gap := jitterprobe.Gap{
+		Interval: stall.Interval{Start: 2_500_000, End: 3_700_000, Cause: stall.HostSteal, Scope: stall.ScopeCPU, CPU: 3, Origin: stall.ProbeSpin},
+		Evidence: jitterprobe.Evidence{Witness: jitterprobe.Silence, Time: 1_200_000},
+	}
 	s := jitterprobe.Summary{Mode: jitterprobe.Spin, CPU: 3, Snapshot: jitterprobe.Snapshot{
 		Start: 1_000_000, Watermark: 2_001_000_000, Gaps: 2, GapTime: 1_203_500, Longest: gap,
 		Dropped: 1, DroppedTime: 2000, DroppedMax: 2000, Loop: 9.56, Balance: 0.9999,
@@ -29,7 +32,7 @@ func spin() *Report {
 	s.Causes[stall.HostThrottled] = jitterprobe.Tally{N: 1, Time: 3500}
 	var l Log
 	l.Add(gap)
-	l.Add(jitterprobe.Gap{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup, CPU: -1})
+	l.Add(jitterprobe.Gap{Interval: stall.Interval{Start: 2_000_000, End: 2_003_500, Cause: stall.HostThrottled, Scope: stall.ScopeCgroup, CPU: -1}})
 	return NewReport(s, &l, time.Microsecond)
 }
 
@@ -40,7 +43,7 @@ func periodic() *Report {
 		s.Counts[i].N = 3
 	}
 	// One gap swallowed the wake-ups of two periods more.
-	s.Gaps, s.GapTime, s.Longest = 1, 3500*time.Microsecond, jitterprobe.Gap{Start: 5_000_001, End: 8_500_001, Cause: stall.HostUnknown}
+	s.Gaps, s.GapTime, s.Longest = 1, 3500*time.Microsecond, jitterprobe.Gap{Interval: stall.Interval{Start: 5_000_001, End: 8_500_001, Cause: stall.HostUnknown}}
 	s.Histogram[20], s.Histogram[21] = 1, 2
 	s.Causes[stall.HostUnknown] = jitterprobe.Tally{N: 1, Time: s.GapTime}
 	r := NewReport(s, &Log{}, 100*time.Microsecond)
@@ -77,7 +80,7 @@ func TestLogKeepsTheLongest(t *testing.T) {
 	const n = 2*maxKept + 5
 	for i := range stall.Instant(n) {
 		// The later a gap the longer it is.
-		l.Add(jitterprobe.Gap{Start: i * 1_000_000, End: i*1_000_000 + i + 1})
+		l.Add(jitterprobe.Gap{Interval: stall.Interval{Start: i * 1_000_000, End: i*1_000_000 + i + 1}})
 	}
 	list, left := l.Gaps()
 	if len(list) != maxKept || left != n-maxKept {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -109,7 +108,7 @@ func newGaps(floor time.Duration) *Gaps {
 	return g
 }
 
-func (c *Gaps) add(g *recording.Gap) {
+func (c *Gaps) add(g *jitterprobe.Gap) {
 	span, by := stall.Span{Start: g.Start, End: g.End}, decision{g.Cause, g.Evidence.Witness}
 	d := span.Duration()
 	c.Total++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -29,7 +30,7 @@ func TestGapsNotCompared(t *testing.T) {
 	c := newGaps(0)
 	c.long = make([]longGap, maxLong)
 	for range 3 {
-		c.add(&recording.Gap{Start: 1, End: 1 + stall.Instant(time.Millisecond)})
+		c.add(&jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 1 + stall.Instant(time.Millisecond)}})
 	}
 	c.settle(nil, stall.Span{})
 	if c.Long != maxLong || c.NotCompared != 3 {

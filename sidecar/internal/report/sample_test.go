@@ -59,15 +59,15 @@ func experiment(n int) []recording.Record {
 			Start: gc.Known(start), End: gc.Known(start.Add(length)), Pauses: []gc.Pause{{Start: start, End: start.Add(length), EndMax: start.Add(length)}},
 		}})
 		if i%10 == 0 && i >= 0 {
-			list = append(list, recording.Gaps{Probe: 1, List: []recording.Gap{
-				{Start: start.Add(10 * time.Microsecond), End: start.Add(70 * time.Microsecond), Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7},
-				{Start: start.Add(900 * time.Microsecond), End: start.Add(903 * time.Microsecond), Cause: stall.HostPreempted, Scope: stall.ScopeCPU, CPU: 7, Evidence: kworker},
+			list = append(list, recording.Gaps{Probe: 1, List: []jitterprobe.Gap{
+				{Interval: stall.Interval{Start: start.Add(10 * time.Microsecond), End: start.Add(70 * time.Microsecond), Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}},
+				{Interval: stall.Interval{Start: start.Add(900 * time.Microsecond), End: start.Add(903 * time.Microsecond), Cause: stall.HostPreempted, Scope: stall.ScopeCPU, CPU: 7}, Evidence: kworker},
 			}})
 		}
 	}
 	end := at(n)
 	return append(list,
-		recording.Gaps{Probe: 1, List: []recording.Gap{{Start: begin + 5, End: begin + 5_000_005, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}}},
+		recording.Gaps{Probe: 1, List: []jitterprobe.Gap{{Interval: stall.Interval{Start: begin + 5, End: begin + 5_000_005, Cause: stall.HostUnknown, Scope: stall.ScopeCPU, CPU: 7}}}},
 		recording.Suspension{Target: 1, Span: stall.Span{Start: at(5), End: at(5) + 9000}, EndMax: at(5) + 9500, Reason: "read mem stats", Caller: "runtime.ReadMemStats < main.agent"},
 		recording.Status{Source: "probe.spin", Probe: 1, At: after, Watermark: after - 100},
 		recording.Status{Source: "probe.spin", Probe: 1, At: end, Watermark: end},
@@ -113,7 +113,7 @@ func many(list []recording.Record) []recording.Record {
 		if c == stall.RuntimeUnknown {
 			e.Witness = jitterprobe.RuntimeDoor
 		}
-		return recording.Gaps{Probe: probe, List: []recording.Gap{{Start: start, End: start.Add(d), Cause: c, Scope: s, CPU: cpu, Evidence: e}}}
+		return recording.Gaps{Probe: probe, List: []jitterprobe.Gap{{Interval: stall.Interval{Start: start, End: start.Add(d), Cause: c, Scope: s, CPU: cpu}, Evidence: e}}}
 	}
 	for id := 2; id <= 4; id++ {
 		cpu := id + 2

@@ -66,7 +66,7 @@ func (m *machine) earliest(next []int) (probe int, end stall.Instant) {
 
 // common returns what the next gaps of all probes have in common.
 func (m *machine) common(next []int) (jitterprobe.Gap, bool) {
-	both := jitterprobe.Gap{Source: m.source, Scope: stall.ScopeMachine, CPU: -1}
+	both := jitterprobe.Gap{Interval: stall.Interval{Origin: m.source, Scope: stall.ScopeMachine, CPU: -1}}
 	for i, list := range m.pending {
 		if next[i] == len(list) {
 			return both, false

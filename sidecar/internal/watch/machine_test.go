@@ -10,7 +10,7 @@ import (
 )
 
 func cpuGap(from, to stall.Instant, c stall.Cause) jitterprobe.Gap {
-	return jitterprobe.Gap{Start: from, End: to, Cause: c, Scope: stall.ScopeCPU, Slack: 5}
+	return jitterprobe.Gap{Interval: stall.Interval{Start: from, End: to, Cause: c, Scope: stall.ScopeCPU, Slack: 5}}
 }
 
 func TestMachineIsWhatAllHaveInCommon(t *testing.T) {
@@ -47,7 +47,7 @@ func TestMachineIsWhatAllHaveInCommon(t *testing.T) {
 		},
 		{
 			"a stop of this process is not the machine's",
-			[3][]jitterprobe.Gap{{{Start: 100, End: 200, Cause: stall.HostSuspended, Scope: stall.ScopeProcess}}, {cpuGap(110, 190, u)}, {cpuGap(90, 195, u)}},
+			[3][]jitterprobe.Gap{{{Interval: stall.Interval{Start: 100, End: 200, Cause: stall.HostSuspended, Scope: stall.ScopeProcess}}}, {cpuGap(110, 190, u)}, {cpuGap(90, 195, u)}},
 			1000, nil,
 		},
 	} {
@@ -60,7 +60,7 @@ func TestMachineIsWhatAllHaveInCommon(t *testing.T) {
 			}
 			var got []stretch
 			m.settle(test.watermark, func(g jitterprobe.Gap) {
-				if g.Scope != stall.ScopeMachine || g.Source != stall.ProbeSpin || g.CPU != -1 || g.Slack != 5 || g.Evidence.String() != "all 3 CPUs at once" {
+				if g.Scope != stall.ScopeMachine || g.Origin != stall.ProbeSpin || g.CPU != -1 || g.Slack != 5 || g.Evidence.String() != "all 3 CPUs at once" {
 					t.Errorf("stretch %+v", g)
 				}
 				got = append(got, stretch{g.Start, g.End, g.Cause})

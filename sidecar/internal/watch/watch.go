@@ -185,7 +185,7 @@ func (w *Watch) report(g jitterprobe.Gap) {
 			w.stopped++
 			w.stoppedTime += g.Duration()
 		} else {
-			w.append(g.Interval())
+			w.append(g.Interval)
 		}
 	}
 	if w.o.OnGap != nil {
