@@ -22,25 +22,23 @@ import (
 // controller. It has the greatest weight: while others have the probe's CPU, the
 // quota may run out on another one, and the account is of all.
 func quota(spec *childSpec) (undo func() error, err error) {
-	name := fmt.Sprintf("otelgc-causes-%d", os.Getpid())
 	for _, h := range []struct{ mount, weightFile, weight, file, quota string }{
 		{"/sys/fs/cgroup/cpu", "cpu.shares", "262144", "cpu.cfs_quota_us", "20000"},
 		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.shares", "262144", "cpu.cfs_quota_us", "20000"},
 		{"/sys/fs/cgroup", "cpu.weight", "10000", "cpu.max", "20000 100000"},
 	} {
-		dir := filepath.Join(h.mount, name)
-		mkErr := os.Mkdir(dir, 0o755)
-		if mkErr == nil {
-			mkErr = errors.Join(
+		dir, one := os.MkdirTemp(h.mount, "otelgc-causes-")
+		if one == nil {
+			one = errors.Join(
 				os.WriteFile(filepath.Join(dir, h.weightFile), []byte(h.weight), 0o644),
 				os.WriteFile(filepath.Join(dir, h.file), []byte(h.quota), 0o644))
-			if mkErr == nil {
+			if one == nil {
 				spec.Join = dir
 				return func() error { return os.Remove(dir) }, nil
 			}
-			mkErr = errors.Join(mkErr, os.Remove(dir))
+			one = errors.Join(one, os.Remove(dir))
 		}
-		err = errors.Join(err, mkErr)
+		err = errors.Join(err, one)
 	}
 	return nil, fmt.Errorf("make a cgroup with a quota: %w", err)
 }
@@ -89,19 +87,12 @@ func throttled(file string) (count, nanos int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("read throttling: %w", err)
 	}
+	facts := make(map[string]int64)
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, _ := strconv.ParseInt(value, 10, 64)
-		switch name {
-		case "nr_throttled":
-			count = n
-		case "throttled_time":
-			nanos = n
-		case "throttled_usec":
-			nanos = n * 1000
-		}
+		facts[name], _ = strconv.ParseInt(value, 10, 64)
 	}
-	return count, nanos, nil
+	return facts["nr_throttled"], facts["throttled_time"] + 1000*facts["throttled_usec"], nil // of cgroup v1 or v2
 }
 
 // compete runs a hog on the probe's CPU; it says itself when it ran.

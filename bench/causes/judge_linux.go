@@ -232,7 +232,11 @@ func write(s *harness.Page, e *experiment, all []*tally) {
 	s.Table(rows)
 	writeQuiet(s, all)
 	writeCauses(s, all)
-	writeVerdicts(s, all)
+	bounds := harness.NewTable("bound | wanted | measured | ")
+	for _, v := range verdicts(all) {
+		bounds.Row("%s | %s | %s | %s", v.what, v.wanted, v.got, harness.Met(v.met))
+	}
+	s.Table(bounds)
 	for _, t := range all {
 		if len(t.limits) > 0 && t.c.rights == allRights {
 			s.Para("%s", t.limits[0])
@@ -254,15 +258,6 @@ func writeQuiet(s *harness.Page, all []*tally) {
 			s.Para("The machine was busy: with nothing injected, another thread had the probe's CPU %.0f times a second. Such a gap counts as wrong if it falls into an injection.", n)
 		}
 	}
-}
-
-// writeVerdicts says which bounds were kept.
-func writeVerdicts(s *harness.Page, all []*tally) {
-	rows := harness.NewTable("bound | wanted | measured | ")
-	for _, v := range verdicts(all) {
-		rows.Row("%s | %s | %s | %s", v.what, v.wanted, v.got, harness.Met(v.met))
-	}
-	s.Table(rows)
 }
 
 // writeCauses is the confusion matrix: what the gaps of known truth are called.

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/bench/kernel"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -101,27 +100,15 @@ func (h *held) forCollections() (list []stall.Span) {
 
 // pinnedTo returns the one thread of this process that may run on cpu alone.
 func pinnedTo(cpu int) (tid int, err error) {
-	files, err := filepath.Glob("/proc/self/task/*/status")
+	threads, err := harness.Threads(os.Getpid())
 	if err != nil {
 		return 0, err
 	}
-	want := "Cpus_allowed_list:\t" + strconv.Itoa(cpu) + "\n"
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(text), want) {
-			continue
-		}
-		if tid != 0 {
-			return 0, fmt.Errorf("find the probe's thread: more than one is pinned to CPU %d", cpu)
-		}
-		if tid, err = strconv.Atoi(filepath.Base(filepath.Dir(file))); err != nil {
-			return 0, err
-		}
+	threads = slices.DeleteFunc(threads, func(t harness.Thread) bool { return !slices.Equal(harness.CPUs(t.TID), []int{cpu}) })
+	if len(threads) != 1 {
+		return 0, fmt.Errorf("find the probe's thread: %d are pinned to CPU %d", len(threads), cpu)
 	}
-	if tid == 0 {
-		return 0, fmt.Errorf("find the probe's thread: none is pinned to CPU %d", cpu)
-	}
-	return tid, nil
+	return threads[0].TID, nil
 }
 
 // What the probe's thread calls when it leaves the runtime, or comes back, while
@@ -147,16 +134,22 @@ func taken(cpu int, _ stall.Clock, quit <-chan struct{}) (truth []stall.Span, er
 		return nil, missingRights{err}
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	take := func(c kernel.Hit) { truth = append(truth, stall.Span{Start: c.At, End: c.At + 1}) }
+	err = repeat(quit, takenEvery, func() error {
+		return w.Read(func(c kernel.Hit) { truth = append(truth, stall.Span{Start: c.At, End: c.At + 1}) })
+	})
+	return truth, err
+}
+
+// repeat calls f again and again, d apart, until quit is closed, and once more then.
+func repeat(quit <-chan struct{}, d time.Duration, f func() error) error {
 	for {
 		select {
 		case <-quit:
-			err := w.Read(take)
-			return truth, err
-		case <-time.After(takenEvery):
+			return f()
+		case <-time.After(d):
 		}
-		if err := w.Read(take); err != nil {
-			return nil, err
+		if err := f(); err != nil {
+			return err
 		}
 	}
 }
@@ -172,17 +165,10 @@ func collect(tell func(*held) []stall.Span) work {
 			return nil, missingRights{err}
 		}
 		defer func() { err = errors.Join(err, h.close()) }()
-		for {
-			select {
-			case <-quit:
-				err := h.read()
-				return tell(h), err
-			case <-time.After(collectEvery):
-			}
+		err = repeat(quit, collectEvery, func() error {
 			runtime.GC()
-			if err := h.read(); err != nil {
-				return nil, err
-			}
-		}
+			return h.read()
+		})
+		return tell(h), err
 	}
 }

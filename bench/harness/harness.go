@@ -67,9 +67,3 @@ func TempDir(f func(dir string) error) error {
 	}
 	return errors.Join(f(dir), os.RemoveAll(dir))
 }
-
-// Listed reports whether a flag such as "a,c" names an element. An empty flag names
-// all of them.
-func Listed(list, name string) bool {
-	return list == "" || strings.Contains(","+list+",", ","+name+",")
-}

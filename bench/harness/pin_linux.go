@@ -12,10 +12,10 @@ import (
 
 const maxCPUs = 1024 // of unix.CPUSet
 
-// CPUs returns the CPUs that this process may use.
-func CPUs() (cpus []int) {
+// CPUs returns the CPUs that a thread may use; 0 is the calling one.
+func CPUs(tid int) (cpus []int) {
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
+	if unix.SchedGetaffinity(tid, &set) != nil {
 		return nil
 	}
 	for cpu := range maxCPUs {
@@ -29,11 +29,10 @@ func CPUs() (cpus []int) {
 // Split moves this process, which sends the load, to half of its CPUs. It returns
 // the other half, which is for the service; nil if there is only one CPU.
 func Split() (service []int, err error) {
-	cpus := CPUs()
+	cpus := CPUs(0)
 	if len(cpus) < 2 {
 		return nil, nil
 	}
-	set := mask(cpus[len(cpus)/2:]...)
 	// A thread not reached yet may make another while the list is read.
 	for range 3 {
 		threads, err := os.ReadDir("/proc/self/task")
@@ -42,8 +41,8 @@ func Split() (service []int, err error) {
 		}
 		for _, t := range threads {
 			tid, _ := strconv.Atoi(t.Name())
-			if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
-				return nil, fmt.Errorf("pin thread %d: %w", tid, err)
+			if err := PinThread(tid, cpus[len(cpus)/2:]...); err != nil && !errors.Is(err, unix.ESRCH) {
+				return nil, err
 			}
 		}
 	}
@@ -58,25 +57,21 @@ func PinAround(cpus []int, f func() error) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := mask(CPUs()...)
+	before := CPUs(0)
 	if err := PinThread(0, cpus...); err != nil {
 		return err
 	}
-	return errors.Join(f(), unix.SchedSetaffinity(0, &before))
+	return errors.Join(f(), PinThread(0, before...))
 }
 
 // PinThread pins a thread; 0 is the calling one.
 func PinThread(tid int, cpus ...int) error {
-	set := mask(cpus...)
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
 	if err := unix.SchedSetaffinity(tid, &set); err != nil {
 		return fmt.Errorf("pin thread %d to CPUs %v: %w", tid, cpus, err)
 	}
 	return nil
-}
-
-func mask(cpus ...int) (set unix.CPUSet) {
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	return set
 }

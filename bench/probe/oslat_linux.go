@@ -38,16 +38,17 @@ type rates [len(bounds)]float64
 func (e *oslat) Flags(f *flag.FlagSet) {
 	f.IntVar(&e.rounds, "rounds", 11, "runs of each program")
 	f.DurationVar(&e.span, "span", 5*time.Second, "length of a run, in whole seconds")
-	f.IntVar(&e.cpu, "cpu", -1, "the `CPU` to watch; the last that this process may use if negative")
 }
 
 func (e *oslat) Measure(ctx context.Context, p *harness.Page) error {
 	if e.rounds < 1 || e.span < time.Second || e.span%time.Second != 0 {
 		return fmt.Errorf("-rounds %d -span %v: want one round or more, of whole seconds", e.rounds, e.span)
 	}
-	if err := e.place(); err != nil {
-		return err
+	cpus := harness.CPUs(0)
+	if len(cpus) < 2 {
+		return errors.New("this process may use only one CPU: both programs would measure themselves")
 	}
+	e.rest, e.cpu = cpus[0], cpus[len(cpus)-1]
 	var c comparison
 	for round := range e.rounds {
 		if err := e.once(ctx, &c); err != nil {
@@ -57,21 +58,6 @@ func (e *oslat) Measure(ctx context.Context, p *harness.Page) error {
 			round+1, e.rounds, bounds, c.oslat[round], c.probe[round])
 	}
 	e.write(p, &c)
-	return nil
-}
-
-// place chooses the CPUs.
-func (e *oslat) place() error {
-	cpus := harness.CPUs()
-	if len(cpus) < 2 {
-		return errors.New("choose a CPU: this process may use only one: both programs would measure themselves")
-	}
-	if e.cpu < 0 {
-		e.cpu = cpus[len(cpus)-1]
-	}
-	if e.rest = cpus[0]; e.rest == e.cpu {
-		e.rest = cpus[1]
-	}
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // TestOslat: both programs ran, and there is a line of each bound.
 func TestOslat(t *testing.T) {
-	if len(harness.CPUs()) < 2 {
+	if len(harness.CPUs(0)) < 2 {
 		t.Skip("skipped: one CPU: a spinner needs one of its own")
 	}
 	if _, err := exec.LookPath("oslat"); err != nil {

@@ -16,18 +16,13 @@ func Governor() harness.Experiment {
 
 type governor struct {
 	trials
-	many, idle   int
-	budget, rate float64
-	only         string
+	many, idle int
 }
 
 func (e *governor) Flags(f *flag.FlagSet) {
 	e.trials.flags(f, 5*time.Second, time.Minute, 2*time.Minute, 16, true)
 	f.IntVar(&e.many, "pairs", 6, "pairs of runs of each service")
-	f.Float64Var(&e.budget, "budget", 0.01, "exact budget")
-	f.Float64Var(&e.rate, "rate", 20, "requests per second of the services that are not saturated")
 	f.IntVar(&e.idle, "idle", 100_000, "goroutines of the service that has idle ones")
-	f.StringVar(&e.only, "only", "", "`names` of the services to run, such as quiet,saturated,idle; all of them if empty")
 }
 
 func (e *governor) Measure(ctx context.Context, p *harness.Page) error {
@@ -37,28 +32,25 @@ func (e *governor) Measure(ctx context.Context, p *harness.Page) error {
 	rows := harness.NewTable("service | requests/s | CPUs in use | pairs | budget, CPUs | cost, CPUs, median | " +
 		"cost / budget, median | 95 % interval | the same inside the runs | time traced")
 	for _, c := range []struct {
-		name, what string
-		rate       float64
-		idle       int
+		name string
+		rate float64
+		idle int
 	}{
-		{"quiet", "quiet", e.rate, 0},
-		{"saturated", "saturated", 0, 0},
-		{"idle", fmt.Sprintf("%d idle goroutines", e.idle), e.rate, e.idle},
+		{"quiet", quietRate, 0},
+		{"saturated", 0, 0},
+		{fmt.Sprintf("%d idle goroutines", e.idle), quietRate, e.idle},
 	} {
-		if !harness.Listed(e.only, c.name) {
-			continue
-		}
 		without := run{rate: c.rate, Spec: Spec{Monitor: true, LiveMB: e.live, Idle: c.idle}}
 		with := without
-		with.Budget, with.wholeSlices = e.budget, e.budget < 1
+		with.Budget, with.wholeSlices = budget, true
 		pairs, err := e.pairs(ctx, e.many, without, with)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		e.row(rows, c.what, pairs)
+		row(rows, c.name, pairs)
 	}
 	p.Para("Exact budget %.3g of the process's own CPU time, or %.1f %% of one CPU where that is more; %s. "+
-		"Every run has otelgc in it; the runs of a pair differ in the budget, which is 0 in one of them.", e.budget, 100*floor, e.placement())
+		"Every run has otelgc in it; the runs of a pair differ in the budget, which is 0 in one of them.", budget, 100*floor, e.placement())
 	p.Table(rows)
 	p.Para("Cost is the CPU time beyond what as many requests took in the run that never traced, per second. " +
 		"Inside the runs: the same for the slices against the time between them; it leaves out what is done after a slice, and the drift of the machine between runs.")
@@ -66,11 +58,16 @@ func (e *governor) Measure(ctx context.Context, p *harness.Page) error {
 	return nil
 }
 
-// floor is the budget of a process that uses nearly no CPU time, in CPUs.
-const floor = 0.005
+const (
+	// budget is the exact budget, and floor that of a process that uses nearly no CPU
+	// time, in CPUs.
+	budget, floor = 0.01, 0.005
+	// quietRate is the requests per second of the services that are not saturated.
+	quietRate = 20
+)
 
 // allowed returns the CPUs that tracing may use in a run.
-func (e *governor) allowed(p pair) float64 { return max(floor, e.budget*p.With.cores()) }
+func allowed(p pair) float64 { return max(floor, budget*p.With.cores()) }
 
 // excess returns the CPUs that some used beyond what as many requests took
 // otherwise, over the wall time of whole.
@@ -90,11 +87,11 @@ func inside(p pair) float64 {
 }
 
 // row adds the line of one service.
-func (e *governor) row(to *harness.Table, what string, pairs pairs) {
+func row(to *harness.Table, what string, pairs pairs) {
 	of := func(cost func(pair) float64) harness.Interval {
-		return harness.Of(harness.Each(pairs, func(p pair) float64 { return cost(p) / e.allowed(p) }))
+		return harness.Of(harness.Each(pairs, func(p pair) float64 { return cost(p) / allowed(p) }))
 	}
 	v := of(across)
 	to.Row("%s | %.0f | %.3f | %d | %.4f | %.4f | %.2f | %v | %.2f | %.0f %%", what, pairs.With(Usage.rate), pairs.With(Usage.cores), len(pairs),
-		harness.MedianOf(pairs, e.allowed), harness.MedianOf(pairs, across), v.Median, v, of(inside).Median, 100*pairs.With(Usage.traced))
+		harness.MedianOf(pairs, allowed), harness.MedianOf(pairs, across), v.Median, v, of(inside).Median, 100*pairs.With(Usage.traced))
 }

@@ -18,8 +18,8 @@ func Probes() harness.Experiment {
 
 type probes struct {
 	trials
-	rounds, forced int
-	rate           float64
+	rounds int
+	rate   float64
 }
 
 func (e *probes) Flags(f *flag.FlagSet) {
@@ -27,9 +27,11 @@ func (e *probes) Flags(f *flag.FlagSet) {
 	// probe could not be in its way.
 	e.trials.flags(f, 2*time.Second, 10*time.Second, time.Minute, 8, false)
 	f.IntVar(&e.rounds, "rounds", 6, "runs of each setting")
-	f.IntVar(&e.forced, "gcs", 50, "collections per second")
 	f.Float64Var(&e.rate, "rate", 500, "requests per second")
 }
+
+// forced is how many collections there are per second.
+const forced = 50
 
 // settings are where a probe runs, and in which mode.
 var settings = []struct {
@@ -63,7 +65,7 @@ func (e *probes) Measure(ctx context.Context, p *harness.Page) error {
 	}
 	p.Para("Stop-the-world pauses for garbage collection of a service of %.0f requests/s that collects %d times a second (forced), %d MB long-lived heap, "+
 		"in microseconds, by the runtime's own metrics, whose buckets are a fifth of their value wide. %d runs of %v each, in turn; %s.",
-		e.rate, e.forced, e.live, e.rounds, e.span, e.placement())
+		e.rate, forced, e.live, e.rounds, e.span, e.placement())
 	rows := harness.NewTable("probe | collections/s | stopping p50 | p90 | max | whole pause p50 | p90 | max | CPUs of the service's process")
 	for i, u := range all {
 		quantiles := ""
@@ -86,7 +88,7 @@ func (e *probes) Measure(ctx context.Context, p *harness.Page) error {
 // once runs the service in one setting.
 func (e *probes) once(ctx context.Context, k int) (Usage, error) {
 	set := settings[k]
-	r := run{rate: e.rate, Spec: Spec{LiveMB: e.live, Forced: e.forced, Probe: set.mode}}
+	r := run{rate: e.rate, Spec: Spec{LiveMB: e.live, Forced: forced, Probe: set.mode}}
 	if !set.outside {
 		return e.do(ctx, r)
 	}

@@ -67,7 +67,6 @@ func TestMoreCPU(t *testing.T) {
 // A service of 1000 requests/s takes 0.1 CPUs, and while it is traced, a fifth
 // of the time, 0.12: that is 0.004 CPUs more, less than the floor allows.
 func TestGovernorCosts(t *testing.T) {
-	e := governor{budget: 0.01}
 	var p pair
 	p.Without.Part = Part{Wall: 30 * time.Second, CPU: 3 * time.Second, Served: 30_000}
 	p.With.Traced = Part{Wall: 2 * time.Second, CPU: 240 * time.Millisecond, Served: 2000}
@@ -78,7 +77,7 @@ func TestGovernorCosts(t *testing.T) {
 		}
 	}
 	table := harness.NewTable("x")
-	e.row(table, "it", pairs{p})
+	row(table, "it", pairs{p})
 	row := strings.Split(table.String(), " | ")
 	if want := "0.80"; row[6] != want || row[8] != want {
 		t.Errorf("cost / budget = %s and %s, want %s", row[6], row[8], want)

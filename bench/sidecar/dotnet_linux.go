@@ -31,7 +31,6 @@ type dotnet struct {
 }
 
 func (b *dotnet) Flags(f *flag.FlagSet) {
-	b.program.flags(f)
 	f.IntVar(&b.pairs, "pairs", 14, "pairs of stretches as the sidecar is run by default")
 	f.IntVar(&b.few, "few", 6, "pairs of stretches of each other setting")
 	f.DurationVar(&b.warmup, "warmup", 8*time.Second, "load before anything is measured, in each process")

@@ -26,7 +26,6 @@ type rest struct {
 }
 
 func (e *rest) Flags(f *flag.FlagSet) {
-	e.program.flags(f)
 	f.DurationVar(&e.warmup, "warmup", 5*time.Second, "time before the measurement")
 	f.DurationVar(&e.span, "span", time.Minute, "length of each measurement")
 }

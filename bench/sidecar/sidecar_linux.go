@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,25 +30,18 @@ type program struct {
 	exports  atomic.Int64
 }
 
-func (m *program) flags(f *flag.FlagSet) {
-	f.StringVar(&m.path, "sidecar", "", "the `binary` to measure; built if empty")
-}
-
 // with calls f while the binary and the receiver are there.
 func (m *program) with(ctx context.Context, f func() error) error {
 	return harness.TempDir(func(dir string) error {
-		m.dir = dir
-		if m.path == "" {
-			m.path = filepath.Join(dir, "otelgc-sidecar")
-			root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
-			if err != nil {
-				return fmt.Errorf("find the sidecar's module: %w", err)
-			}
-			build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", m.path, "./sidecar")
-			build.Dir, build.Env = strings.TrimSpace(string(root)), append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := build.CombinedOutput(); err != nil {
-				return fmt.Errorf("build the sidecar: %w\n%s", err, out)
-			}
+		m.dir, m.path = dir, filepath.Join(dir, "otelgc-sidecar")
+		root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
+		if err != nil {
+			return fmt.Errorf("find the sidecar's module: %w", err)
+		}
+		build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(root)), "-buildvcs=false", "-o", m.path, "./sidecar")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the sidecar: %w\n%s", err, out)
 		}
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // the answer is the same
