@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // Exit codes.
@@ -303,11 +305,5 @@ func exitCode(err error) int {
 // program, or a file.
 func complain(stderr io.Writer, err error) {
 	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, text)
-	_, _ = fmt.Fprintln(stderr, "otelgc-sidecar: "+text)
+	_, _ = fmt.Fprintln(stderr, "otelgc-sidecar: "+textfmt.Printable(text))
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // Columns of the table.
@@ -133,6 +135,7 @@ func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
+		word = textfmt.Printable(word) // it may be a name that another process chose
 		if line != "" && len(line)+1+len(word) > width {
 			lines, line = append(lines, line), ""
 		}

@@ -59,3 +59,15 @@ func TestColourIsAllThatDiffers(t *testing.T) {
 		t.Errorf("coloured table without its colours:\n%s", got)
 	}
 }
+
+// TestNamesCommandNoTerminal: a process may choose its name.
+func TestNamesCommandNoTerminal(t *testing.T) {
+	var b strings.Builder
+	r := &Report{Checks: []Check{{ID: "competitors", Status: Warn, Value: "\x1b[2J\u009b1m (7)"}}}
+	if err := r.Print(&b, Layout{Columns: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.ContainsAny(text, "\x1b\u009b") || !strings.Contains(text, "?[2J?1m (7)") {
+		t.Errorf("printed %q, want question marks for control characters", text)
+	}
+}
