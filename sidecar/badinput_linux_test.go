@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,7 +85,7 @@ func TestRunOnWhatIsNotThere(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none", "x.rec")
 	for want, args := range map[string][]string{
 		"--target 4194305: no such process":                              {"--target", "4194305"},
-		"--record " + none + ": stat " + filepath.Dir(none):              {"--record", none},
+		"--record " + none + ": no such file or directory: name a file":  {"--record", none},
 		"--record " + binary + ": file already exists: name another, or": {"--record", binary},
 	} {
 		stdout, stderr, code := sidecar(t, []string{"OTEL_SDK_DISABLED=true"}, append([]string{"run", "--board", "off", "--duration", "1s"}, args...)...)
@@ -172,7 +173,7 @@ func TestRecordWithoutTheRight(t *testing.T) {
 	}()
 	path := filepath.Join(dir, "x.rec")
 	stdout, stderr, code := sidecar(t, nil, "run", "--board=off", "--mode=periodic", "--duration=1s", "--record", path)
-	want := "otelgc-sidecar: run: --record " + path + ": openat x.rec: read-only file system: name a file in a directory that this user may write to\n"
+	want := "otelgc-sidecar: run: --record " + path + ": read-only file system: name a file in a directory that this user may write to\n"
 	if code != 2 || stdout != "" || stderr != want {
 		t.Errorf("exit %d, stdout %q, stderr %q, want exit 2 and %q", code, stdout, stderr, want)
 	}
@@ -185,9 +186,13 @@ func TestRunThatCannotListen(t *testing.T) {
 	if err := os.WriteFile(path, []byte("these are my notes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := sidecar(t, withoutCollector, "run", "--board=off", "--mode=periodic", "--duration=1s", "--listen-diagnostics", path)
+	record := filepath.Join(t.TempDir(), "x.rec")
+	stdout, stderr, code := sidecar(t, withoutCollector, "run", "--board=off", "--mode=periodic", "--duration=1s", "--listen-diagnostics", path, "--record", record)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, path+" is there and no socket of a former run") || strings.Contains(stderr, "msg=done") || strings.Contains(stderr, "exported") {
 		t.Errorf("exit %d, stdout %q, stderr %q, want exit 1 and what is wrong with %s alone", code, stdout, stderr, path)
+	}
+	if _, err := os.Lstat(record); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the recording of a run that never began: %v, want none", err)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/doctor"
-	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -32,22 +30,18 @@ const (
 
 // recorder writes what a run sees into a file. A nil one does nothing.
 type recorder struct {
-	path, workload string
-	clock          stall.Clock
-	log            *slog.Logger
+	path  string
+	file  *recording.Writer
+	clock stall.Clock
+	log   *slog.Logger
 
 	mu     sync.Mutex
-	file   *recording.Writer // nil until begin
 	probe  *jitterprobe.Probe
 	probes []recording.Probe // the first, and the others
 	byCPU  map[int32]int     // their IDs
-	// What came before there was a file: as much of each as a file lets wait for the disk.
-	earlyGaps []jitterprobe.Gap
-	early     []recording.Record
-	lost      uint64 // of both, for want of room
-	others    []jitterprobe.Snapshot
-	status    stall.Instant // when the last one was written
-	failed    bool          // that was logged
+	others []jitterprobe.Snapshot
+	status stall.Instant // when the last one was written
+	failed bool          // that was logged
 
 	examined map[int]bool // processes by PID
 	full     bool         // that there are too many of them was logged
@@ -57,105 +51,81 @@ type recorder struct {
 	cancel   context.CancelFunc
 }
 
-// newRecorder returns nil for no path.
-func newRecorder(path, workload string, target int, clock stall.Clock, log *slog.Logger) *recorder {
+// newRecorder makes the file. It returns nil for no path.
+func newRecorder(path, workload string, clock stall.Clock, log *slog.Logger) (*recorder, error) {
 	if path == "" {
-		return nil
+		return nil, nil
 	}
-	r := &recorder{path: path, workload: workload, clock: clock, log: log, examined: make(map[int]bool), waiting: make(chan int, maxExamined)}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.examine(target)
-	return r
-}
-
-// checkRecord finds out before anything starts whether there can be such a file.
-func checkRecord(path string) error {
-	if path == "" {
-		return nil
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return wrong("--record %s: %w: name another, or remove it", path, fs.ErrExist)
-	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return wrong("--record %s: %w", path, err)
-	}
-	// In the open directory, so that what is removed is what was made.
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return wrong("--record %s: %w", path, err)
-	}
-	defer func() { _ = dir.Close() }() // nothing is written through it
-	name := filepath.Base(path)
-	f, err := dir.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return wrong("--record %s: %w: name a file in a directory that this user may write to", path, err)
-	}
-	return errors.Join(f.Close(), dir.Remove(name)) // it is made when there is something to record
-}
-
-// begin makes the file, once it is known how the probes run.
-func (r *recorder) begin(w *watch.Watch, threshold time.Duration) error {
-	if r == nil {
-		return nil
-	}
-	p := w.Probe()
-	e := recording.Environment{
-		Recorder: "otelgc-sidecar " + version(), Started: time.Now(), At: r.clock.Now(), Workload: r.workload,
-	}
+	e := recording.Environment{Recorder: "otelgc-sidecar " + version(), Started: time.Now(), At: clock.Now(), Workload: workload}
 	e.Machine, e.OS = recording.Describe(os.DirFS("/"))
 	if id, err := stall.BootID(); err == nil {
 		e.BootID = id
 	}
-	file, err := recording.Create(r.path, e)
-	switch {
+	file, err := recording.Create(path, e)
+	switch open := (*fs.PathError)(nil); {
 	case errors.Is(err, fs.ErrExist):
-		return wrongArgument{err}
+		return nil, wrong("--record %s: %w: name another, or remove it", path, fs.ErrExist)
+	case errors.As(err, &open) && open.Op == "open":
+		return nil, wrong("--record %s: %w: name a file in a directory that this user may write to", path, open.Err)
 	case err != nil:
-		return err
+		return nil, err
 	}
-	// The self-test of doctor would be in the way of the probe, so there is none.
-	report, err := doctor.Run(doctor.Options{Probe: p})
-	r.addReport(file, 0, report, err)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.start(file, p)
-	r.probes = []recording.Probe{{ID: 1, Mode: p.Mode().String(), CPU: p.CPU(), Floor: threshold, Note: p.Note()}}
-	cpus, _ := w.Others()
-	for i, cpu := range cpus {
-		r.probes = append(r.probes, recording.Probe{
-			ID: 2 + i, Mode: jitterprobe.Periodic.String(), CPU: cpu, Floor: jitterprobe.DefaultPeriodicThreshold,
-		})
-	}
-	r.byCPU = make(map[int32]int)
-	for _, q := range r.probes {
-		r.byCPU[int32(q.CPU)] = q.ID
-		file.Add(q)
-	}
-	for _, g := range r.earlyGaps {
-		r.write(g)
-	}
-	for _, o := range r.early {
-		file.Add(o)
-	}
-	r.earlyGaps, r.early = nil, nil
-	return nil
+	r := &recorder{path: path, file: file, clock: clock, log: log, byCPU: make(map[int32]int), examined: make(map[int]bool), waiting: make(chan int, maxExamined)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r, nil
 }
 
-// start begins to write, and to examine processes.
-func (r *recorder) start(file *recording.Writer, p *jitterprobe.Probe) {
-	r.file, r.probe = file, p
+// discard takes the file away: the run has not begun.
+func (r *recorder) discard() error {
+	if r == nil {
+		return nil
+	}
+	r.cancel()
+	return errors.Join(r.file.Close(), os.Remove(r.path))
+}
+
+// name records the probes, before they are read.
+func (r *recorder) name(threshold time.Duration, first *jitterprobe.Probe, others []*jitterprobe.Probe) {
+	if r == nil {
+		return
+	}
+	r.probe = first
+	r.probes = []recording.Probe{{ID: 1, Mode: first.Mode().String(), CPU: first.CPU(), Floor: threshold, Note: first.Note()}}
+	for i, p := range others {
+		r.probes = append(r.probes, recording.Probe{
+			ID: 2 + i, Mode: jitterprobe.Periodic.String(), CPU: p.CPU(), Floor: jitterprobe.DefaultPeriodicThreshold,
+		})
+	}
+	for _, q := range r.probes {
+		r.byCPU[int32(q.CPU)] = q.ID
+		r.file.Add(q)
+	}
+}
+
+// begin has doctor examine this machine, and from then on the target and the processes
+// that are found.
+func (r *recorder) begin(target int) {
+	if r == nil {
+		return
+	}
+	// The self-test of doctor would be in the way of the probe, so there is none.
+	report, err := doctor.Run(doctor.Options{Probe: r.probe})
+	r.addReport(0, report, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.examine(target)
 	r.examiner.Go(func() {
 		var calls hungcall.Limiter
 		for pid := range r.waiting {
-			o := doctor.Options{Probe: p, Target: pid, TargetOnly: true}
+			o := doctor.Options{Probe: r.probe, Target: pid, TargetOnly: true}
 			report, err := hungcall.Do(r.ctx, &calls, pid, func() (*doctor.Report, error) { return doctor.Run(o) })
-			r.addReport(file, pid, report, err)
+			r.addReport(pid, report, err)
 		}
 	})
 }
 
-// examine has doctor look at a process, once there is a file; 0 is none. Each process
-// is examined once. The mutex is held, but by newRecorder.
+// examine has doctor look at a process; 0 is none. Each process is examined once. The
+// mutex is held.
 func (r *recorder) examine(pid int) {
 	switch {
 	case pid == 0 || r.examined[pid]:
@@ -168,7 +138,7 @@ func (r *recorder) examine(pid int) {
 	}
 }
 
-func (r *recorder) addReport(file *recording.Writer, target int, report *doctor.Report, err error) {
+func (r *recorder) addReport(target int, report *doctor.Report, err error) {
 	var document []byte
 	if err == nil {
 		document, err = json.Marshal(report)
@@ -177,29 +147,15 @@ func (r *recorder) addReport(file *recording.Writer, target int, report *doctor.
 		r.log.Warn("the recording lacks a report of doctor", "target", target, "error", err)
 		return
 	}
-	file.Add(recording.Doctor{RawMessage: document})
+	r.file.Add(recording.Doctor{RawMessage: document})
 }
 
-// keep appends v to a list of bounded length.
-func keep[T any](list *[]T, v T, lost *uint64) {
-	if len(*list) == recording.MaxPending {
-		*lost++
-		return
-	}
-	*list = append(*list, v)
-}
-
-// add records what is not of the probes. It may be called before begin, from any
-// goroutine, and not after close.
+// add records what is not of the probes, from any goroutine, and not after close.
 func (r *recorder) add(o recording.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if v, is := o.(recording.Target); is {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.examine(v.PID)
-	}
-	if r.file == nil {
-		keep(&r.early, o, &r.lost)
-		return
 	}
 	r.file.Add(o)
 }
@@ -212,21 +168,11 @@ func (r *recorder) adder() func(recording.Record) {
 	return r.add
 }
 
-// gap records a gap. It may be called before begin.
+// gap records a gap.
 func (r *recorder) gap(g jitterprobe.Gap) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file == nil {
-		keep(&r.earlyGaps, g, &r.lost)
-		return
-	}
-	r.write(g)
-}
-
-func (r *recorder) write(g jitterprobe.Gap) {
 	id := r.byCPU[g.CPU]
 	if g.Evidence.Witness == jitterprobe.EveryCPU {
 		id = recording.AllProbes
@@ -243,7 +189,7 @@ func (r *recorder) settled(first jitterprobe.Snapshot, others []jitterprobe.Snap
 	defer r.mu.Unlock()
 	r.others = slices.Clone(others)
 	now := r.clock.Now()
-	if r.file == nil || now.Sub(r.status) < statusEvery {
+	if now.Sub(r.status) < statusEvery {
 		return
 	}
 	r.status = now
@@ -259,7 +205,7 @@ func (r *recorder) writeStatus(now stall.Instant, first jitterprobe.Snapshot) {
 		p := &r.probes[i]
 		r.file.Add(recording.Status{
 			Source: "probe." + p.Mode, Probe: p.ID, At: now, Watermark: s.Watermark,
-			Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped() + r.lost,
+			Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped(),
 		})
 	}
 }
@@ -268,7 +214,7 @@ func (r *recorder) writeStatus(now stall.Instant, first jitterprobe.Snapshot) {
 // nobody watched later, and for the kernel to end its tracing may take seconds. It does
 // not wait for a process whose files never answer.
 func (r *recorder) close(s jitterprobe.Snapshot) error {
-	if r == nil || r.file == nil {
+	if r == nil {
 		return nil
 	}
 	defer r.cancel()

@@ -66,9 +66,6 @@ func defineRun(set *flag.FlagSet) func(env) error {
 		if *workload != "" && *record == "" {
 			return wrong("--workload: want --record, too")
 		}
-		if err := checkRecord(*record); err != nil {
-			return err
-		}
 		report, err := s.run(*duration)
 		if report == nil || !*e.json {
 			return err
@@ -141,6 +138,9 @@ func (s *sidecar) start() error {
 		return fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
+	if s.record, err = newRecorder(s.recordTo, s.workload, clock, s.log); err != nil {
+		return err
+	}
 	if s.providers, err = otelenv.Start(s.ctx, otelenv.Options{ServiceName: "otelgc-sidecar", UniqueKeys: true}); err != nil {
 		return fmt.Errorf("start export: %w", err)
 	}
@@ -148,7 +148,6 @@ func (s *sidecar) start() error {
 		return err
 	}
 	pid := s.targets.selector.PID()
-	s.record = newRecorder(s.recordTo, s.workload, pid, clock, s.log)
 	if err := s.startProbes(); err != nil {
 		return err
 	}
@@ -164,7 +163,8 @@ func (s *sidecar) start() error {
 	if s.dotnet, err = s.targets.start(s, clock, s.record); err != nil {
 		return err
 	}
-	return s.record.begin(s.watch, threshold(s.probe, mode))
+	s.record.begin(pid)
+	return nil
 }
 
 // startProbes starts the probes, and reads them.
@@ -188,6 +188,7 @@ func (s *sidecar) startProbes() error {
 		}
 		others = append(others, p)
 	}
+	s.record.name(threshold(s.probe, first.Mode()), first, others)
 	s.watch, err = watch.Start(watch.Options{
 		Probe: first, Others: others,
 		Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
@@ -259,7 +260,7 @@ func (s *sidecar) abandon() (err error) {
 	if s.providers != nil {
 		s.providers.Discard()
 	}
-	return err
+	return errors.Join(err, s.record.discard())
 }
 
 // flushFor returns how long the providers have to end, when ending all else took so
