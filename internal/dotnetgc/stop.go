@@ -52,6 +52,9 @@ func (s *Stop) Interval() stall.Interval {
 	if s.Reason.IsGC() {
 		v.Cause = stall.GCPause
 	}
+	if len(s.Collections) > 0 {
+		v.Ref = s.Collections[0]
+	}
 	return v
 }
 

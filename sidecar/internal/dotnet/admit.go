@@ -47,7 +47,7 @@ func (w *Watcher) admit(p *process) bool {
 	}
 	youngest.displaced = true
 	youngest.log.Warn("a process is not watched any longer: another user or container has fewer that are", "group", youngest.group, "watched", counts[youngest.group], "at_most", w.budget.targets)
-	youngest.cancel(errDisplaced)
+	youngest.abandon(errDisplaced)
 	return true
 }
 

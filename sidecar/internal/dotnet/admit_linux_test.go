@@ -38,7 +38,7 @@ func (w *places) begin(pid int, group string) bool {
 	p.id = dotnetipc.Identity{PID: pid, Created: 7}
 	p.summary.PID, p.group, p.summary.group = pid, group, group
 	p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
-	p.gone = func() bool { return false }
+	p.gone = func(error) bool { return false }
 	return w.Watcher.begin(w.ctx, p, func() {})
 }
 

@@ -41,7 +41,7 @@ func (w *Watcher) accept(ctx context.Context) {
 		p.connect = func(context.Context) (*dotnetipc.Client, error) { return c.Client, nil }
 		// A runtime dials again as soon as a connection is taken: one that does
 		// not is gone.
-		p.gone = func() bool { return errors.Is(p.failure, dotnetipc.ErrNoAnswer) }
+		p.gone = func(failure error) bool { return errors.Is(failure, dotnetipc.ErrNoAnswer) }
 		if id.PID != 0 {
 			p.gone = w.ended(id)
 		}
@@ -59,8 +59,8 @@ func (w *Watcher) accept(ctx context.Context) {
 }
 
 // ended tells whether a process of this machine has ended.
-func (w *Watcher) ended(id dotnetipc.Identity) func() bool {
-	return func() bool {
+func (w *Watcher) ended(id dotnetipc.Identity) func(error) bool {
+	return func(error) bool {
 		now, err := w.o.Proc.Identify(id.PID)
 		return errors.Is(err, dotnetipc.ErrNoProcess) || err == nil && now != id
 	}

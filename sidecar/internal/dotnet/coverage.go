@@ -47,16 +47,21 @@ func (c *coverage) miss(s stall.Span) {
 	c.tell(s)
 }
 
-func (c *coverage) tell(s stall.Span) {
-	if s.Empty() {
-		return
+func (c *coverage) tell(s stall.Span) { c.untold = appendUnseen(c.untold, s) }
+
+// appendUnseen appends s to list. Where there are too many, the last span reaches over
+// all of them: more is unseen than was, never less.
+func appendUnseen(list []stall.Span, s stall.Span) []stall.Span {
+	n := len(list)
+	switch {
+	case s.Empty():
+		return list
+	case n < maxUntold:
+		return append(list, s)
 	}
-	if n := len(c.untold); n == maxUntold {
-		last := &c.untold[n-1]
-		last.Start, last.End = min(last.Start, s.Start), max(last.End, s.End)
-		return
-	}
-	c.untold = append(c.untold, s)
+	last := &list[n-1]
+	last.Start, last.End = min(last.Start, s.Start), max(last.End, s.End)
+	return list
 }
 
 // status returns the watermark at now, and the spans before it that were not

@@ -29,7 +29,7 @@ func TestCrowd(t *testing.T) {
 	begin := func(i int) bool {
 		p := newProcess(w.o, dotnetipc.Identity{PID: 1000 + i, Created: 7})
 		p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
-		p.gone = func() bool { return alive[i].Err() != nil }
+		p.gone = func(error) bool { return alive[i].Err() != nil }
 		return w.begin(ctx, p, func() {})
 	}
 	for i := range alive {
@@ -85,8 +85,8 @@ func TestEnded(t *testing.T) {
 	} {
 		looks := 0
 		p := newProcess(Options{Clock: clock, Log: slog.New(slog.DiscardHandler)}, dotnetipc.Identity{PID: 1})
-		p.failure = c.failure
-		p.gone = func() bool { looks++; return looks >= c.looks }
+		p.last = c.failure
+		p.gone = func(error) bool { looks++; return looks >= c.looks }
 		if got := p.ended(t.Context()); got != c.want {
 			t.Errorf("%s: ended is %v after %d looks, want %v", name, got, looks, c.want)
 		}

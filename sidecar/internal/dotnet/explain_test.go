@@ -56,7 +56,7 @@ func TestNobodyAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &Watcher{known: make(map[dotnetipc.Identity]*process)}
-	if w.begin(ctx, &process{id: dotnetipc.Identity{PID: 3, Created: 4}}, func() {}) || len(w.known)+len(w.left) != 0 {
+	if w.begin(ctx, &process{events: &events{id: dotnetipc.Identity{PID: 3, Created: 4}}}, func() {}) || len(w.known)+len(w.left) != 0 {
 		t.Errorf("watched: %v, left: %v, want none", w.known, w.left)
 	}
 }

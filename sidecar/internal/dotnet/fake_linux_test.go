@@ -92,7 +92,7 @@ func (r *rig) follow(f *fakeRuntime, pid int, group string) *process {
 	p.summary.PID = pid
 	p.group, p.summary.group = group, group
 	p.connect = func(context.Context) (*dotnetipc.Client, error) { return dotnetipc.NewClient(f.endpoint), nil }
-	p.gone = func() bool { return false }
+	p.gone = func(error) bool { return false }
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.Watcher.cancel
 	r.Watcher.cancel = func() { cancel(); stop() }

@@ -44,7 +44,7 @@ func attachForEver(pid int) error {
 	if err != nil {
 		return err
 	}
-	s, err := dotnetipc.NewClient(e).Collect(context.Background(), request())
+	s, err := dotnetipc.NewClient(e).Collect(context.Background(), new(events).request())
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {
 	var sessions []*dotnetipc.Session
 	for {
-		s, err := client.Collect(t.Context(), request())
+		s, err := client.Collect(t.Context(), new(events).request())
 		if errors.Is(err, dotnetipc.ErrBusy) {
 			break
 		}

@@ -71,7 +71,7 @@ func TestPartOfTheThreads(t *testing.T) {
 	}
 	server := "8 (.NET Server GC) S 1 7 7 0 -1 0 0 0 0 0 2 0 0 0 20 0 9 0 1 0"
 	put(8, server)
-	p := &process{id: dotnetipc.Identity{PID: 7}, proc: proc}
+	p := &process{events: &events{id: dotnetipc.Identity{PID: 7}}, proc: proc}
 	look := func() *Summary {
 		p.lookAtThreads(1 << 40)
 		return &p.summary

@@ -28,7 +28,7 @@ func TestHostOfAnother(t *testing.T) {
 		{"the same", id.Created, true},
 		{"another", id.Created - 1, false},
 	} {
-		p := &process{id: dotnetipc.Identity{PID: id.PID, Created: test.created}, clock: clock, log: slog.New(slog.DiscardHandler)}
+		p := &process{events: newEvents(clock, dotnetipc.Identity{PID: id.PID, Created: test.created}), log: slog.New(slog.DiscardHandler)}
 		p.watchHost(nil)
 		if got := p.host.watch != nil; got != test.want {
 			t.Errorf("%s: watched %v, want %v", test.name, got, test.want)

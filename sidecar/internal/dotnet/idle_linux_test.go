@@ -14,7 +14,7 @@ import (
 // machine stood still, is no minute in which nothing came: the process stood
 // still too, and delivers what it had, late.
 func TestIdleCountsLooks(t *testing.T) {
-	v, _ := newView(t)
+	_, v, _ := newView(t)
 	v.model = dotnetgc.NewModel(nettrace.Header{}, dotnetgc.Options{})
 	begin := v.clock.Now()
 	v.began = begin

@@ -29,8 +29,7 @@ func (p *process) end(ctx context.Context) {
 	}
 	p.host.stop()
 	p.lookAtThreads(p.clock.Now())
-	p.tellNow(p.clock.Now(), true)
-	p.summary.cover(&p.cover)
+	p.tell(p.clock.Now(), true)
 	p.sayEnd()
 	if p.summary.Unexported = p.output.close(); p.summary.Unexported != nil {
 		p.log.Warn("not all telemetry was exported", p.summary.Unexported.Facts()...)

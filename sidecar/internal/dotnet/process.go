@@ -3,32 +3,26 @@ package dotnet
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
-// process is one run of one process, from its first session to its end. All of
-// it belongs to one goroutine.
+// process is one run of one process, from its first session to its end. It reads the
+// events of the process and exports them. All of it belongs to one goroutine.
 type process struct {
-	id      dotnetipc.Identity
-	clock   stall.Clock
-	proc    dotnetipc.Proc
-	log     *slog.Logger
-	order   uint64 // when it was first seen
-	connect func(context.Context) (*dotnetipc.Client, error)
-	gone    func() bool // asked after a failure
-	resume  bool        // it may wait for us at its start
-	after   []func()    // what is to be done when it ended; the watcher's
-
-	group     string // with whom it shares
-	budget    *budget
-	cancel    context.CancelCauseFunc
+	*events
+	proc      dotnetipc.Proc
+	log       *slog.Logger
+	order     uint64   // when it was first seen
+	after     []func() // what is to be done when it ended; the watcher's
+	abandon   context.CancelCauseFunc
 	displaced bool // another has its place; the watcher's
 
 	followed *hostwatch.Watch // of somebody else, nil for none
@@ -36,8 +30,6 @@ type process struct {
 	usual    gc.Usual
 	tape     tape
 	output   *output // nil before the first session
-	cover    coverage
-	waiting  waiting
 	summary  Summary
 
 	outside     outside
@@ -45,66 +37,54 @@ type process struct {
 	allocations allocations
 
 	failure  error         // of the last session
-	status   stall.Instant // when the last one was told
+	mark     stall.Instant // watermark of the last batch
+	unseen   []stall.Span  // since the last status
+	status   stall.Instant // when the last one was exported
 	statuses int
 	told     stall.Instant // its watermark
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{id: id, clock: o.Clock, proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
-	p.allocations.on = o.Allocations
+	p := &process{events: newEvents(o.Clock, id), proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
+	p.allocations.on, p.sampled = o.Allocations, o.Allocations
 	p.log = o.Log.With("pid", id.PID)
 	p.group = groupOf(o.Proc, id)
 	p.summary = Summary{PID: id.PID, order: p.order, group: p.group}
 	return p
 }
 
-// run holds a session with the process for as long as it lives and ctx lasts.
+// run reads the events of the process until it ends or ctx does.
 func (p *process) run(ctx context.Context) {
-	delay := firstDelay
-	for ctx.Err() == nil {
-		began := p.clock.Now()
-		said := p.failure
-		p.failure = p.session(ctx)
-		p.cover.detach()
-		greedy := errors.Is(p.failure, errDetached)
-		if greedy {
-			p.detached()
+	defer context.AfterFunc(ctx, func() { _ = p.Close() })()
+	for {
+		b, err := p.Next(context.Background())
+		switch f := (*failure)(nil); {
+		case errors.As(err, &f):
+			p.failed(ctx, f)
+		case err != nil:
+			p.end(ctx)
+			return
+		default:
+			p.take(ctx, &b, &p.seen)
 		}
-		if ctx.Err() != nil || p.ended(ctx) {
-			break
-		}
-		if p.clock.Now().Sub(began) > lastDelay && !greedy {
-			delay = firstDelay
-		}
-		p.lookOutside(ctx)
-		p.complain(said, delay)
-		p.wait(ctx, delay)
-		delay = min(2*delay, lastDelay)
-	}
-	p.end(ctx)
-}
-
-// detached counts that the stream of the process took more than its share.
-func (p *process) detached() {
-	p.summary.Detached++
-	p.summary.DetachedWhy = p.failure.Error()
-	if p.output != nil {
-		p.output.overLimit(itemSession, 1)
 	}
 }
 
-// ended reports whether the process is gone. Its stream breaks off a moment
-// before it is: of that nobody need hear.
-func (p *process) ended(ctx context.Context) bool {
-	for end := p.clock.Now().Add(endsIn); !p.gone(); {
-		broke := errors.Is(p.failure, errStreamEnded) || errors.Is(p.failure, io.ErrUnexpectedEOF)
-		if !broke || ctx.Err() != nil || p.clock.Now() > end {
-			return false
+// failed takes in why a session has ended.
+func (p *process) failed(ctx context.Context, f *failure) {
+	said := p.failure
+	if p.failure = f.error; errors.Is(f, errDetached) {
+		p.summary.Detached++
+		p.summary.DetachedWhy = f.Error()
+		if p.output != nil {
+			p.output.overLimit(itemSession, 1)
 		}
-		time.Sleep(endsIn / 50)
 	}
-	return true
+	if ctx.Err() != nil {
+		return
+	}
+	p.lookOutside(ctx)
+	p.complain(said, f.again)
 }
 
 // complain says why the process is not watched, once.
@@ -121,47 +101,84 @@ func (p *process) complain(said error, delay time.Duration) {
 	}
 }
 
-// wait waits for d, and says every second that nothing is seen.
-func (p *process) wait(ctx context.Context, d time.Duration) {
-	ticker := time.NewTicker(statusEvery)
-	defer ticker.Stop()
-	over := time.NewTimer(d)
-	defer over.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+// take exports a batch.
+func (p *process) take(ctx context.Context, b *source.Batch, o *observations) {
+	if o.began != nil {
+		if err := p.open(ctx, o.began.info); err != nil {
+			p.failure = err
+			_ = p.Close()
 			return
-		case <-over.C:
-			return
-		case <-ticker.C:
-			if p.gone() {
-				return
-			}
-			p.tell(p.clock.Now())
+		}
+		p.summary.Sessions++
+		p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", o.began.info.Version, "collect_tracing", o.began.version)
+		if p.allocations.on {
+			p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
 		}
 	}
-}
-
-// tell says how far the process was seen, once a second.
-func (p *process) tell(now stall.Instant) {
-	if p.output != nil && now.Sub(p.status) >= statusEvery {
-		p.tellNow(now, false)
+	for _, s := range b.Unseen {
+		p.unseen = appendUnseen(p.unseen, s)
+	}
+	if p.output == nil {
+		return
+	}
+	for i := range o.stops {
+		p.stop(&o.stops[i])
+	}
+	if len(b.Unseen) > 0 {
+		p.summary.inGC.reset()
+	}
+	for i := range b.Collections {
+		c := &b.Collections[i]
+		p.tape.latency(o.modes[i])
+		p.host.tell(c)
+		p.usual.Judge(c)
+		p.summary.collection(c)
+		p.collection(c)
+	}
+	p.allocations.add(o.allocations)
+	p.summary.Lost += b.Lost.Count
+	p.output.lost(o.lost)
+	p.output.overLimit(itemRecord, o.givenUp)
+	p.output.overLimit(itemThread, o.forgotten)
+	p.mark = b.Watermark
+	if now := p.clock.Now(); now.Sub(p.status) >= statusEvery {
+		p.tell(now, false)
 	}
 }
 
-func (p *process) tellNow(now stall.Instant, last bool) {
-	mark, spans := p.cover.status(now)
+func (p *process) collection(c *gc.Collection) {
+	p.output.collection(c)
+	p.tape.collection(c)
+}
+
+// stop takes in a stop. The pauses of collections are exported with them.
+func (p *process) stop(s *dotnetgc.Stop) {
+	if s.Start() < p.told {
+		p.summary.Late++
+	}
+	p.summary.stop(s)
+	switch {
+	case !s.Reason.IsGC():
+		p.output.suspension(s)
+		p.tape.suspension(s)
+	case len(s.Collections) == 0:
+		p.collection(orphan(s))
+	}
+}
+
+// tell exports how far the process was seen.
+func (p *process) tell(now stall.Instant, last bool) {
 	p.summary.cover(&p.cover)
+	p.told = max(p.told, p.mark)
 	since := p.status
 	if since == 0 {
 		since = p.cover.first
 	}
-	p.told = max(p.told, p.waiting.bound(mark))
-	p.output.status(since, now, p.told, spans, p.cover.fraction(), &p.summary)
+	p.output.status(since, now, p.told, p.unseen, p.cover.fraction(), &p.summary)
 	if p.statuses%threadsEvery == 0 {
 		p.lookAtThreads(now)
 	}
 	p.statuses++
 	p.tape.status(now, p.told, p.summary.Lost, p.cover.unseen, last)
-	p.status = now
+	p.status, p.unseen = now, nil
 }

@@ -15,28 +15,25 @@ import (
 
 // request asks for the events of collections and stops, and on .NET 10 for
 // nothing else.
-func request() dotnetipc.Request {
-	return dotnetipc.Request{Providers: []dotnetipc.Provider{{
-		Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs(),
-	}}}
-}
-
-// request asks for what is wanted of the process.
-func (p *process) request() dotnetipc.Request {
-	q := request()
-	if p.allocations.on {
-		q.Providers[0].Level = dotnetgc.LevelAllocations
-		q.Providers[0].Events = append(q.Providers[0].Events, dotnetgc.AllocationEventIDs()...)
+func (e *events) request() dotnetipc.Request {
+	p := dotnetipc.Provider{Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs()}
+	if e.sampled {
+		p.Level = dotnetgc.LevelAllocations
+		p.Events = append(p.Events, dotnetgc.AllocationEventIDs()...)
 	}
-	return q
+	return dotnetipc.Request{Providers: []dotnetipc.Provider{p}}
 }
 
 // errStreamEnded says that the runtime ended a session that we did not stop.
 var errStreamEnded = errors.New("the process ended the session")
 
-// session watches the process until its stream ends or ctx does.
-func (p *process) session(ctx context.Context) error {
-	client, err := p.connect(ctx)
+// session begins a session with the process.
+func (e *events) session(ctx context.Context) error {
+	e.tried = e.clock.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
+	client, err := e.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,60 +41,56 @@ func (p *process) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	by, err := p.shift()
+	by, err := e.shift()
 	if err != nil {
 		return err
 	}
-	before := p.clock.Now()
-	s, err := client.Collect(ctx, p.request())
+	asked := e.clock.Now()
+	s, err := client.Collect(ctx, e.request())
 	if err != nil {
 		return err
 	}
-	after := p.clock.Now()
-	defer func() { _ = s.Close() }()
-	// Until it is read in full, there is no good order to end it in.
+	v := &view{events: e, by: by, asked: asked, began: e.clock.Now(), share: e.budget.join(e.group)}
+	v.in = &stream{s: s, wait: headerFor, until: time.Now().Add(headerFor), pay: v.pay, read: make(chan struct{})}
+	// Until the header is read, there is no good order to end the session in.
 	early := context.AfterFunc(ctx, func() { _ = s.Close() })
-	defer early()
-	if p.resume {
+	if err = e.begin(ctx, client, v); !early() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = s.Close()
+		v.share.leave()
+		return err
+	}
+	v.in.stopOn(e.ctx)
+	e.view, e.seen.began = v, &began{info, s.Version}
+	e.cover.attach(madeAt(e.clock, e.id.Created), v.began)
+	return nil
+}
+
+// begin reads the header of the stream, and checks its clock.
+func (e *events) begin(ctx context.Context, client *dotnetipc.Client, v *view) error {
+	if e.resume {
 		if err := client.Resume(ctx); err != nil {
 			return err
 		}
 	}
-	v := &view{process: p, by: by, asked: before, began: after, share: p.budget.join(p.group)}
-	defer v.share.leave()
-	v.in = &stream{s: s, wait: headerFor, until: time.Now().Add(headerFor), pay: v.pay}
 	r, err := nettrace.NewReader(v.in, nettrace.Options{Want: dotnetgc.Want})
 	if err != nil {
-		return v.broke(err)
+		return v.failed(err)
 	}
 	v.reader = r
 	v.in.wait, v.in.until = readFor, time.Time{}
-	if err := sameClock(r.Header(), by, before, after); err != nil {
-		return err
-	}
-	if err := p.open(ctx, info); err != nil {
-		return err
-	}
-	p.cover.attach(madeAt(p.clock, p.id.Created), after)
-	p.summary.Sessions++
-	p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", info.Version, "collect_tracing", s.Version)
-	if p.allocations.on {
-		p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
-	}
-	if !early() {
-		return context.Cause(ctx)
-	}
-	defer stopper(ctx, v.in)()
-	v.model = dotnetgc.NewModel(r.Header(), dotnetgc.Options{Since: after.Add(-by)})
-	return v.read()
+	v.model = dotnetgc.NewModel(r.Header(), dotnetgc.Options{Since: v.began.Add(-v.by)})
+	return sameClock(r.Header(), v.by, v.asked, v.began)
 }
 
 // shift returns what is to be added to an instant of the process's clock.
-func (p *process) shift() (time.Duration, error) {
-	if p.id.PID == 0 {
+func (e *events) shift() (time.Duration, error) {
+	if e.id.PID == 0 {
 		return 0, nil // it cannot be seen: sameClock will tell
 	}
-	offset, err := namespaceOffset(p.clock, p.id.PID)
+	offset, err := namespaceOffset(e.clock, e.id.PID)
 	return -offset, err
 }
 
@@ -124,7 +117,10 @@ type stream struct {
 	wait  time.Duration
 	until time.Time // all reads are over; zero for never
 	pay   func(work time.Duration) error
-	cut   atomic.Bool // it did not end in good order
+	cut   atomic.Bool   // it did not end in good order
+	read  chan struct{} // closed when the stream was read to its end
+	end   func() bool   // what stops the session is not called any more
+	ended chan struct{} // closed when it was called
 }
 
 func (s *stream) Read(b []byte) (int, error) {
@@ -142,28 +138,30 @@ func (s *stream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// stopper ends the session in good order when ctx ends, while its stream is
-// still being read. What it returns waits for it.
-func stopper(ctx context.Context, in *stream) func() {
-	read := make(chan struct{}) // closed when the stream was read to its end
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
+// stopOn ends the session in good order when ctx ends, while its stream is still being
+// read.
+func (s *stream) stopOn(ctx context.Context) {
+	s.ended = make(chan struct{})
+	s.end = context.AfterFunc(ctx, func() {
+		defer close(s.ended)
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
 		defer cancel()
-		if err := in.s.Stop(limit); err == nil {
+		if err := s.s.Stop(limit); err == nil {
 			select {
-			case <-read:
+			case <-s.read:
 			case <-limit.Done():
 			}
 		}
-		in.cut.Store(true)
-		_ = in.s.Close()
+		s.cut.Store(true)
+		_ = s.s.Close()
 	})
-	return func() {
-		close(read)
-		if !stop() {
-			<-done
-		}
+}
+
+// close frees the session, when its stream is read no more.
+func (s *stream) close() {
+	close(s.read)
+	if !s.end() {
+		<-s.ended
 	}
+	_ = s.s.Close()
 }

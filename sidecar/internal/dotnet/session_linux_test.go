@@ -9,31 +9,33 @@ import (
 	"github.com/otelgc/otelgc/semconv"
 )
 
-// newView returns a view of a process that nobody can see, with an output.
-func newView(t *testing.T) (*view, *rig) {
+// newView returns a process that cannot be seen, with an output and a view of it.
+func newView(t *testing.T) (*process, *view, *rig) {
 	t.Helper()
 	r := newRig(t, Options{})
 	p := newProcess(r.o, dotnetipc.Identity{})
 	if err := p.open(t.Context(), dotnetipc.ProcessInfo{PID: 42}); err != nil {
 		t.Fatal(err)
 	}
-	return &view{process: p}, r
+	return p, &view{events: p.events}, r
 }
 
 // TestStopWithoutItsLastEvent: a stop of which GCRestartEEEnd is missing is
 // over all the same; one whose end is not known is no stop.
 func TestStopWithoutItsLastEvent(t *testing.T) {
-	v, r := newView(t)
+	p, v, r := newView(t)
 	at := r.o.Clock.Now()
 	v.stop(&dotnetgc.Stop{
 		Reason: dotnetgc.Other, Begin: at, Suspended: at + 10_000, RestartBegin: at + 50_000,
 		Incomplete: "GCRestartEEEnd was not seen",
 	})
 	v.stop(&dotnetgc.Stop{Reason: dotnetgc.Other, Begin: at + 90_000, Incomplete: "GCSuspendEEEnd was not seen"})
-	if v.summary.Suspensions != 1 || v.summary.SuspensionSum != int64(50*time.Microsecond) {
-		t.Errorf("summary: got %+v, want one suspension of 50µs", v.summary)
+	b := v.known()
+	p.take(t.Context(), &b, &v.seen)
+	if p.summary.Suspensions != 1 || p.summary.SuspensionSum != int64(50*time.Microsecond) {
+		t.Errorf("summary: got %+v, want one suspension of 50µs", p.summary)
 	}
-	if err := v.output.close(); err != nil {
+	if err := p.output.close(); err != nil {
 		t.Fatal(err)
 	}
 	events := r.events(semconv.EventSuspension)

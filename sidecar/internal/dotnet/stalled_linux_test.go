@@ -36,7 +36,7 @@ func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 	if _, err := client.ProcessInfo(t.Context()); err != nil {
 		t.Errorf("beside a stalled session: %v", err)
 	}
-	beside, err := client.Collect(t.Context(), request())
+	beside, err := client.Collect(t.Context(), new(events).request())
 	if err != nil {
 		t.Fatalf("another session beside a stalled one: %v", err)
 	}

@@ -39,13 +39,13 @@ func TestStopLeavesWhatHangs(t *testing.T) {
 	honest := newProcess(w.o, dotnetipc.Identity{PID: 4712, Created: 1})
 	honest.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
 	for _, p := range []*process{hung, honest} {
-		p.gone = func() bool { return false }
+		p.gone = func(error) bool { return false }
 		if !w.begin(ctx, p, func() {}) {
 			t.Fatal("a process is not watched")
 		}
 	}
 	<-hangs
-	honest.cancel(nil)
+	honest.abandon(nil)
 	stopped := make(chan []Summary)
 	go func() { stopped <- w.Stop() }()
 	select {

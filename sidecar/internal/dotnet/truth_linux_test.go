@@ -31,7 +31,7 @@ func TestAzmcpTruth(t *testing.T) {
 	// begins within one lacks a part.
 	for range 10 {
 		answers = answers[:0]
-		all = recordSession(t, client, request(), func() {
+		all = recordSession(t, client, new(events).request(), func() {
 			for i := range 80 {
 				server.List(i % 4 / 3 * 1_000_000)
 			}
@@ -105,7 +105,7 @@ func checkAgain(t *testing.T, all, again *seen) {
 }
 
 func inducing() dotnetipc.Request {
-	q := request()
+	q := new(events).request()
 	q.Providers[0].Keywords |= dotnetipc.KeywordGCHeapCollect
 	q.Induce = true
 	return q

@@ -10,15 +10,14 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // view is what is seen of a process in one session.
 type view struct {
-	*process
+	*events
 	in           *stream
-	reader       *nettrace.Reader // nil before the header was read
-	model        *dotnetgc.Model  // nil before the process has providers
+	reader       *nettrace.Reader
+	model        *dotnetgc.Model
 	share        *share
 	steps        uint64 // of the reader, that were paid for
 	by           time.Duration
@@ -26,21 +25,21 @@ type view struct {
 	quiet        int                                  // reads in a row that brought nothing
 	idled        [deliveredIn / readFor]stall.Instant // when the last of them were over
 	// Events that were lost, records that the model gave up, and threads that the
-	// reader forgot, which the output was told of.
+	// reader forgot, as far as they were reported.
 	lost, givenUp, forgotten uint64
 }
 
-// read hands the events on until the stream ends.
+// read reads events until something is known, or a while has passed. The error is why
+// the stream has ended.
 func (v *view) read() error {
-	defer v.finish()
-	for {
+	for until := v.clock.Now().Add(readFor); ; {
 		e, err := v.reader.Next()
 		now := v.clock.Now()
 		switch {
 		case err == nil:
 			at := v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by)
 			if err := v.during(at, now); err != nil {
-				return v.broke(err)
+				return v.failed(err)
 			}
 			v.model.Add(e)
 			v.quiet = 0
@@ -51,18 +50,17 @@ func (v *view) read() error {
 			v.cover.saw(now) // the runtime has written all that it had
 			return errStreamEnded
 		default:
-			return v.broke(err)
+			return v.failed(err)
 		}
 		records := v.deliver()
-		v.tell(now)
 		if v.in.cut.Load() {
 			return errCut
 		}
-		if records == 0 {
-			continue
+		if records > 0 {
+			return v.pay(time.Duration(records) * recordWork)
 		}
-		if over := v.pay(time.Duration(records) * recordWork); over != nil {
-			return over
+		if err != nil || now > until {
+			return nil
 		}
 	}
 }
@@ -83,8 +81,8 @@ func (v *view) during(at, now stall.Instant) error {
 // did not end it in time.
 var errCut = errors.New("the process did not end the session in time")
 
-// broke says why the stream cannot be read any longer.
-func (v *view) broke(err error) error {
+// failed says why the stream cannot be read any longer.
+func (v *view) failed(err error) error {
 	if over := v.share.over.Load(); over != nil && errors.Is(err, errDetached) {
 		return *over // wherever in the stream it was found
 	}
@@ -94,7 +92,10 @@ func (v *view) broke(err error) error {
 // pay takes the work, and what was decoded since the last call, from the share of
 // the stream, with the memory that it holds now. It returns why the stream must end.
 func (v *view) pay(work time.Duration) error {
-	held := len(v.allocations.byThread) * allocatorBytes
+	held := 0
+	if v.sampled {
+		held = maxAllocators * allocatorBytes
+	}
 	if v.reader != nil {
 		steps := v.reader.Steps()
 		work += time.Duration(steps-v.steps) * stepWork
@@ -122,32 +123,27 @@ func (v *view) idle(now stall.Instant) {
 	}
 }
 
-// finish hands out what the end of the stream left.
+// finish takes in what the end of the stream left, and frees the session.
 func (v *view) finish() {
 	v.model.Close()
 	v.deliver()
 	v.waiting.reset()
-	v.summary.inGC.reset()
+	v.share.leave()
+	v.in.close()
 }
 
-// deliver hands on what became known, and returns how many records that was.
+// deliver adds to the batch what became known, and returns how many records that was.
 func (v *view) deliver() int {
 	out := v.model.Take()
 	for i := range out.Stops {
 		v.stop(&out.Stops[i])
 	}
-	if len(out.Incomplete) > 0 {
-		v.summary.inGC.reset()
-	}
 	for i := range out.Collections {
-		v.tape.latency(out.Collections[i].PauseMode)
-		c := &out.Collections[i].Collection
-		shiftCollection(c, v.by)
-		v.host.tell(c)
-		v.usual.Judge(c)
-		v.summary.collection(c)
+		c := &out.Collections[i]
+		shiftCollection(&c.Collection, v.by)
 		v.waiting.collection(c.Index)
-		v.collection(c)
+		v.batch.Collections = append(v.batch.Collections, c.Collection)
+		v.seen.modes = append(v.seen.modes, c.PauseMode)
 	}
 	for _, h := range out.Incomplete {
 		shiftInstant(&h.Start, v.by)
@@ -158,47 +154,27 @@ func (v *view) deliver() int {
 	if at, ok := v.model.Pending(); ok {
 		v.waiting.pending = at.Add(v.by)
 	}
-	if v.allocations.on {
-		v.allocations.add(v.model.Allocations())
+	if v.sampled {
+		v.seen.allocations = append(v.seen.allocations, v.model.Allocations()...)
 	}
-	if lost := v.model.Stats().Lost; lost > v.lost {
-		v.summary.Lost += lost - v.lost
-		v.output.lost(lost - v.lost)
-		v.lost = lost
-	}
-	if n := v.model.Stats().Dropped; n > v.givenUp {
-		v.summary.Lost += n - v.givenUp
-		v.output.overLimit(itemRecord, n-v.givenUp)
-		v.givenUp = n
-	}
-	if n := v.reader.Stats().Forgotten; n > v.forgotten {
-		v.output.overLimit(itemThread, n-v.forgotten) // of which losses are not seen
-		v.forgotten = n
-	}
+	stats, threads := v.model.Stats(), v.reader.Stats().Forgotten
+	v.seen.lost += stats.Lost - v.lost
+	v.seen.givenUp += stats.Dropped - v.givenUp
+	v.seen.forgotten += threads - v.forgotten
+	v.lost, v.givenUp, v.forgotten = stats.Lost, stats.Dropped, threads
 	return len(out.Stops) + len(out.Collections) + len(out.Incomplete)
 }
 
-func (v *view) collection(c *gc.Collection) {
-	v.output.collection(c)
-	v.tape.collection(c)
-}
-
+// stop adds a stop to the batch. Of one whose end was not seen, the model names the
+// span as unseen.
 func (v *view) stop(s *dotnetgc.Stop) {
 	shiftStop(s, v.by)
 	if s.RestartBegin == 0 {
-		return // the model names the span as one that was not seen
+		return
 	}
-	if s.Start() < v.told {
-		v.summary.Late++
-	}
-	v.summary.stop(s)
-	switch {
-	case !s.Reason.IsGC():
-		v.output.suspension(s)
-		v.tape.suspension(s)
-	case len(s.Collections) == 0:
-		v.collection(orphan(s))
-	default:
+	if s.Reason.IsGC() && len(s.Collections) > 0 {
 		v.waiting.stop(s)
 	}
+	v.batch.Intervals = append(v.batch.Intervals, s.Interval())
+	v.seen.stops = append(v.seen.stops, *s)
 }

@@ -191,10 +191,10 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 	w.begun++
 	p.tape.id = w.begun
 	w.known[key] = p
-	ctx, p.cancel = context.WithCancelCause(ctx)
+	ctx, p.abandon = context.WithCancelCause(ctx)
 	w.work.Go(func() {
 		p.run(ctx)
-		p.cancel(nil)
+		p.abandon(nil)
 		w.end(key, p)
 	})
 	return true

@@ -1,0 +1,182 @@
+package dotnet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
+)
+
+// events is the [source.Source] of one .NET process: what its runtime says of stops
+// and collections, in one session after the other until the process ends. The Ref of
+// an interval is the runtime's own count of collections.
+//
+// Next returns an error where a session fails, and then begins another after a delay
+// that doubles. What lies between two sessions is unseen.
+type events struct {
+	id      dotnetipc.Identity
+	clock   stall.Clock
+	connect func(context.Context) (*dotnetipc.Client, error)
+	gone    func(failure error) bool // whether the process has ended, after a failure
+	resume  bool                     // it may wait for us at its start
+	sampled bool                     // who allocates is asked for
+	group   string                   // with whom it shares the budget
+	budget  *budget
+
+	ctx    context.Context // done when the source is closed
+	cancel context.CancelFunc
+
+	// Of the caller of Next:
+	view    *view         // of the session that is on, nil for none
+	broke   error         // why the last one ended, until Next has returned it
+	last    error         // the same, kept
+	tried   stall.Instant // when it began
+	delay   time.Duration // before the next one
+	again   time.Time     // when it begins
+	cover   coverage
+	waiting waiting
+	over    bool
+	batch   source.Batch
+	seen    observations
+}
+
+var _ source.Source = (*events)(nil)
+
+// observations are what .NET says beside a batch.
+type observations struct {
+	began       *began                         // a session that began, nil if none did
+	stops       []dotnetgc.Stop                // of the intervals of the batch
+	modes       []gc.Maybe[dotnetgc.PauseMode] // of the collections of the batch
+	allocations []dotnetgc.Allocation
+	lost        uint64 // events, by the runtime
+	givenUp     uint64 // records of the model over a limit
+	forgotten   uint64 // threads over a limit, of which losses are not seen
+}
+
+// began is a session that began.
+type began struct {
+	info    dotnetipc.ProcessInfo
+	version int // of CollectTracing
+}
+
+// failure is why a session ended, and when the next one begins.
+type failure struct {
+	error
+	again time.Duration
+}
+
+func (f *failure) Unwrap() error { return f.error }
+
+func newEvents(clock stall.Clock, id dotnetipc.Identity) *events {
+	e := &events{id: id, clock: clock, delay: firstDelay}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e
+}
+
+// Close ends the session in good order, while Next reads what is left of it.
+func (e *events) Close() error {
+	e.cancel()
+	return nil
+}
+
+// Next returns what became known: at once what is in the stream, and otherwise at
+// least once a second how far it was seen. The error is io.EOF when the process has
+// ended or the source was closed, and a *failure when a session has failed.
+func (e *events) Next(ctx context.Context) (source.Batch, error) {
+	e.reset()
+	switch {
+	case e.over:
+		return e.batch, io.EOF
+	case e.view != nil:
+		e.look()
+	case e.broke != nil:
+		if err := e.retry(ctx); err != nil {
+			return e.batch, err
+		}
+	case e.rest(ctx):
+		e.broke = e.session(ctx)
+	}
+	return e.known(), ctx.Err()
+}
+
+// reset prepares for the next batch.
+func (e *events) reset() {
+	e.batch = source.Batch{Intervals: e.batch.Intervals[:0], Collections: e.batch.Collections[:0]}
+	e.seen = observations{stops: e.seen.stops[:0], modes: e.seen.modes[:0]}
+}
+
+// look reads the session that is on, and ends it where it is over.
+func (e *events) look() {
+	v := e.view
+	if e.broke = v.read(); e.broke == nil {
+		return
+	}
+	v.finish()
+	e.view = nil
+	e.cover.detach()
+}
+
+// known returns the batch, with how far the process was seen.
+func (e *events) known() source.Batch {
+	var mark stall.Instant
+	mark, e.batch.Unseen = e.cover.status(e.clock.Now())
+	e.batch.Watermark = e.waiting.bound(mark)
+	e.batch.Lost.Count = e.seen.lost + e.seen.givenUp
+	return e.batch
+}
+
+// retry returns why the session has ended, and plans the next; nil if the process is gone, or the source
+// was closed.
+func (e *events) retry(ctx context.Context) error {
+	e.last, e.broke = e.broke, nil
+	greedy := errors.Is(e.last, errDetached)
+	if !greedy && (e.ctx.Err() != nil || e.ended(ctx)) {
+		e.over = true
+		return nil
+	}
+	if e.clock.Now().Sub(e.tried) > lastDelay && !greedy {
+		e.delay = firstDelay
+	}
+	f := &failure{e.last, e.delay}
+	e.again = time.Now().Add(e.delay)
+	e.delay = min(2*e.delay, lastDelay)
+	return f
+}
+
+// ended reports whether the process is gone. Its stream breaks off a moment before it
+// is: that is no failure.
+func (e *events) ended(ctx context.Context) bool {
+	for end := e.clock.Now().Add(endsIn); !e.gone(e.last); {
+		broke := errors.Is(e.last, errStreamEnded) || errors.Is(e.last, io.ErrUnexpectedEOF)
+		if !broke || ctx.Err() != nil || e.ctx.Err() != nil || e.clock.Now() > end {
+			return false
+		}
+		time.Sleep(endsIn / 50)
+	}
+	return true
+}
+
+// rest waits for the time of the next session, for a second at most, and reports
+// whether it has come.
+func (e *events) rest(ctx context.Context) bool {
+	left := time.Until(e.again)
+	timer := time.NewTimer(max(0, min(left, statusEvery)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	case <-e.ctx.Done():
+	}
+	if e.ctx.Err() != nil {
+		e.over = true
+		return false
+	}
+	return left <= statusEvery || e.gone(e.last)
+}
