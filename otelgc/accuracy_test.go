@@ -1,12 +1,12 @@
 package otelgc
 
 import (
+	"runtime/debug"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // excess is by how much the exact pauses of collections are longer than the
@@ -15,18 +15,36 @@ import (
 // That is arithmetic, and holds on any machine; by how much it is longer is not,
 // and is only logged.
 type excess struct {
-	mu     sync.Mutex
-	window []time.Duration // from EvSTWBegin to EvSTWEnd: never shorter than the runtime's
-	longer []time.Duration // until others run again: shorter where the runtime's own is late
+	runtime map[uint64]time.Duration // pauses by index
+	after   uint64                   // the index of the last collection that was compared
+	window  []time.Duration          // from EvSTWBegin to EvSTWEnd: never shorter than the runtime's
+	longer  []time.Duration          // until others run again: shorter where the runtime's own is late
 }
 
-// watch collects from now on.
-func (e *excess) watch(m *Monitor) {
-	m.reconciler.mu.Lock()
-	defer m.reconciler.mu.Unlock()
-	m.reconciler.checked = func(c *gc.Collection, runtime time.Duration) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
+// collect forces collections, few enough at a time for the runtime to remember them.
+func (e *excess) collect(n, procs int) {
+	const remembered = 50 // each call of runtime.GC may begin more than one
+	for ; n > 0; n -= remembered {
+		collect(min(n, remembered), procs)
+		var s debug.GCStats
+		debug.ReadGCStats(&s)
+		for i, d := range s.Pause {
+			e.runtime[uint64(s.NumGC)-uint64(i)] = d
+		}
+	}
+}
+
+// compare takes the exact collections that were settled since the last call, and
+// returns how many there have been.
+func (e *excess) compare(m *Monitor) int {
+	list, _ := m.Collections(e.after)
+	for i := range list {
+		c := &list[i]
+		e.after = c.Index
+		runtime, ok := e.runtime[c.Index]
+		if !ok || c.Fidelity != stall.Exact {
+			continue
+		}
 		window := -runtime
 		for _, p := range c.Pauses {
 			window += p.EndMax.Sub(p.Start)
@@ -34,18 +52,11 @@ func (e *excess) watch(m *Monitor) {
 		e.window = append(e.window, window)
 		e.longer = append(e.longer, c.PauseTotal()-runtime)
 	}
-}
-
-func (e *excess) count() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	return len(e.longer)
 }
 
 func (e *excess) check(t *testing.T) {
 	t.Helper()
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	for what, list := range map[string][]time.Duration{"windows": e.window, "pauses": e.longer} {
 		list = slices.Sorted(slices.Values(list))
 		n := len(list)

@@ -35,7 +35,7 @@ func TestTooManyRanges(t *testing.T) {
 		},
 		Ranges: append(append(ranges(busy, maxAssists+1), ranges(child, maxAssists+1)...), ranges(quiet, 2)...),
 	}
-	if _, _, lost := b.learn(g, nil); lost != 2 {
+	if _, lost := b.learn(g, nil); lost != 2 {
 		t.Errorf("of %d goroutines there was too much, want 2", lost)
 	}
 	if n := len(b.live[0].assists); n != 2 {
@@ -44,7 +44,7 @@ func TestTooManyRanges(t *testing.T) {
 	share := func(slot int16) (s stall.Share) {
 		w := stall.Window{Start: second, End: second + 100_000}
 		e := followed(b, w, slot, w.Start)
-		e.Seen = b.log.Seen(nil, stall.Span{End: 3 * second})
+		e.Seen = b.timeline.Exact.Seen(nil, stall.Span{End: 3 * second})
 		new(stall.Joiner).Join(&w, &e, &s)
 		return s
 	}
@@ -64,7 +64,7 @@ func TestLostRangesAreUnseen(t *testing.T) {
 		b := newTraceStore(second, stall.Clock{})
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Lost: lost}, nil)
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: 2 * second, End: 3 * second}}, nil)
-		got := b.log.Seen(nil, stall.Span{End: 4 * second})
+		got := b.timeline.Exact.Seen(nil, stall.Span{End: 4 * second})
 		if diff := cmp.Diff([]stall.Span{{Start: 2 * second, End: 3 * second}}, got); diff != "" {
 			t.Errorf("%+v: seen (-want +got):\n%s", lost, diff)
 		}

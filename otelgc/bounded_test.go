@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -33,7 +34,7 @@ func TestBoundedAtAnyRate(t *testing.T) {
 					p.learnGeneration(&gotrace.Generation{Span: stall.Span{Start: at, End: at + second}}, nil)
 				}
 				if !hung.cycle {
-					p.cycle.log.Advance(at + second)
+					p.timeline.Cycle.Advance(at + second)
 				}
 				p.resolver.resolve(at + second + 20e6)
 				told += len(p.got)
@@ -51,7 +52,7 @@ func TestBoundedAtAnyRate(t *testing.T) {
 			for _, w := range streams[:10] {
 				p.end(w, end)
 			}
-			late := end.Add(2 * sourceDeadline)
+			late := end.Add(2 * timeline.Deadline)
 			p.resolver.resolve(late)
 			streamsTold := 0
 			for _, r := range p.got {

@@ -14,25 +14,25 @@ import (
 // TestCollectionsWaitForTheBoard: what the machine did in a pause is told a
 // little later, but a dead writer keeps nobody waiting.
 func TestCollectionsWaitForTheBoard(t *testing.T) {
-	b, r := newTestReconciler()
+	b, r := newTestTimeline()
 	now := testClock(t).Now()
-	r.host = newTestHostSide(t, now, 0)
+	h := newTestHostSide(t, now, 0)
 	b.learnUnseen(now.Add(time.Second)) // no exact source
-	r.hold([]gc.Collection{{Index: 1, Cycles: 1, End: gc.Known(now.Add(100 * time.Millisecond))}}, nil)
-	r.host.board.open.Store(true)
-	if got := settleAll(r, now.Add(200*time.Millisecond)); len(got) != 0 {
+	noticed(r, gc.Collection{Index: 1, Cycles: 1, End: gc.Known(now.Add(100 * time.Millisecond))})
+	h.board.open.Store(true)
+	if got := settlePassed(r, now.Add(200*time.Millisecond), h.passed(now.Add(200*time.Millisecond))); len(got) != 0 {
 		t.Errorf("settled before the board told: %v", got)
 	}
-	if got, want := r.newest(), now.Add(100*time.Millisecond); got != want {
+	if got, want := r.Newest(), now.Add(100*time.Millisecond); got != want {
 		t.Errorf("newest: got %d, want %d", got, want)
 	}
-	r.host.board.log.Advance(now.Add(150 * time.Millisecond))
-	if got := settleAll(r, now.Add(300*time.Millisecond)); len(got) != 1 {
+	h.board.log.Advance(now.Add(150 * time.Millisecond))
+	if got := settlePassed(r, now.Add(300*time.Millisecond), h.passed(now.Add(300*time.Millisecond))); len(got) != 1 {
 		t.Errorf("not settled when the board had told")
 	}
-	r.hold([]gc.Collection{{Index: 2, Cycles: 1, End: gc.Known(now.Add(400 * time.Millisecond))}}, nil)
-	r.host.board.open.Store(false)
-	if got := settleAll(r, now.Add(500*time.Millisecond)); len(got) != 1 {
+	noticed(r, gc.Collection{Index: 2, Cycles: 1, End: gc.Known(now.Add(400 * time.Millisecond))})
+	h.board.open.Store(false)
+	if got := settlePassed(r, now.Add(500*time.Millisecond), h.passed(now.Add(500*time.Millisecond))); len(got) != 1 {
 		t.Errorf("a board that is gone keeps a collection waiting")
 	}
 }
@@ -40,22 +40,21 @@ func TestCollectionsWaitForTheBoard(t *testing.T) {
 // TestCollectionsWaitForTheCounters: what was counted around a collection is
 // known when it is told, but counters that cannot be read keep nobody waiting.
 func TestCollectionsWaitForTheCounters(t *testing.T) {
-	b, r := newTestReconciler()
 	now := testClock(t).Now()
-	r.host = newTestHostSide(t, now, 0)
-	b.learnUnseen(now.Add(time.Second)) // no exact source
+	h := newTestHostSide(t, now, 0)
 	count := func(at stall.Instant) {
-		r.host.history.Add(hostcount.Reading{Span: stall.Span{Start: at, End: at + 1}})
+		h.history.Add(hostcount.Reading{Span: stall.Span{Start: at, End: at + 1}})
 	}
 	for i, last := range []struct {
 		counted time.Duration
 		told    int
 	}{{100 * time.Millisecond, 0}, {102 * time.Millisecond, 1}, {-countEvery, 1}} {
-		r.host.history = hostcount.History{}
+		b, r := newTestTimeline()
+		b.learnUnseen(now.Add(time.Second)) // no exact source
+		h.history = hostcount.History{}
 		count(now.Add(last.counted))
-		r.held = nil
-		r.hold([]gc.Collection{{Index: uint64(i), Cycles: 1, End: gc.Known(now.Add(100 * time.Millisecond))}}, nil)
-		if got := settleAll(r, now.Add(110*time.Millisecond)); len(got) != last.told {
+		noticed(r, gc.Collection{Index: uint64(i), Cycles: 1, End: gc.Known(now.Add(100 * time.Millisecond))})
+		if got := settlePassed(r, now.Add(110*time.Millisecond), h.passed(now.Add(110*time.Millisecond))); len(got) != last.told {
 			t.Errorf("counted at %v: %d collections told, want %d", last.counted, len(got), last.told)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -20,22 +21,22 @@ func TestDisagreementIsSaid(t *testing.T) {
 	m := &Monitor{clock: clock, tel: tel, exact: newExact(clock, 0)}
 	m.exact.fail = func(err error) { said = append(said, err.Error()) }
 	teller := statusTeller{m: m}
-	teller.disagreement(disagreement{})
+	teller.disagreement(timeline.Disagreement{})
 	if len(said) != 0 {
 		t.Fatalf("said %q though all agree", said)
 	}
-	teller.disagreement(disagreement{missing: 3})
-	teller.disagreement(disagreement{missing: 2})
+	teller.disagreement(timeline.Disagreement{Missing: 3})
+	teller.disagreement(timeline.Disagreement{Missing: 2})
 	if len(said) != 1 || !strings.Contains(said[0], "pauses of 3 collections are longer by the runtime's own figures") {
 		t.Fatalf("said %q, want one sentence about 3 collections", said)
 	}
 	teller.said -= stall.Instant(2 * time.Minute)
-	teller.disagreement(disagreement{missing: 1, delayed: 4})
+	teller.disagreement(timeline.Disagreement{Missing: 1, Delayed: 4})
 	if len(said) != 2 || !strings.Contains(said[1], "pauses of 3 collections") || !strings.Contains(said[1], "; of 4 collections are longer in the execution trace") {
 		t.Errorf("said %q, want a second sentence about the 2 before and 1 more, and 4 others", said)
 	}
 	teller.said -= stall.Instant(2 * time.Minute)
-	teller.disagreement(disagreement{delayed: 1})
+	teller.disagreement(timeline.Disagreement{Delayed: 1})
 	if len(said) != 3 || !strings.Contains(said[2], "the pauses of 1 collection are longer in the execution trace") {
 		t.Errorf("said %q, want a third sentence about 1 collection", said)
 	}

@@ -33,7 +33,7 @@ func TestOneStopAtTheEdgeOfASlice(t *testing.T) {
 			[]gotrace.Stop{{Span: stall.Span{Start: slice + 2*ms, End: slice + 3*ms}}}, 1e6, 1e6},
 	} {
 		p := play(t)
-		p.cycle.log.Add(stall.Interval{
+		p.timeline.Cycle.Add(stall.Interval{
 			Start: slice - 20*ms, End: slice - 19*ms, Slack: 30 * time.Millisecond, Cause: c.of,
 		})
 		p.pending.push(ended{start: slice - 500*ms, end: slice + 500*ms, slot: noSlot})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -127,7 +128,7 @@ func TestFollowForgetsOldGenerations(t *testing.T) {
 		if i == generations-1 {
 			g.Marks = []gotrace.Mark{mark0(end-1, 7, gotrace.WindowEnd, 0)}
 		}
-		if _, unfollow, _ := b.learn(g, nil); len(unfollow) > 0 && i < generations-1 {
+		if unfollow, _ := b.learn(g, nil); len(unfollow) > 0 && i < generations-1 {
 			t.Fatalf("generation %d: the goroutine of an open window is not followed further", i)
 		}
 	}
@@ -152,7 +153,7 @@ func TestUnfollow(t *testing.T) {
 		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), {At: 2, Goroutine: 7, Key: gotrace.WindowMarks + "other1"}}, 0},
 	} {
 		b := newTraceStore(second, stall.Clock{})
-		_, unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
+		unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
 		if len(unfollow) != c.want {
 			t.Errorf("%s: %d goroutines are let go, want %d", c.name, len(unfollow), c.want)
 		}
@@ -201,15 +202,14 @@ func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
 	m := &Monitor{clock: clock, store: newTraceStore(now, clock), host: newHostSource(nil, clock)}
-	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
-	m.cycle.log.Begin(now)
+	m.timeline = m.store.timeline
 	r := resolver{m: m}
 	later := now.Add(time.Hour)
-	if got, want := r.passed(later), later.Add(-sourceDeadline); got != want {
+	if got, want := r.passed(later), later.Add(-timeline.Deadline); got != want {
 		t.Errorf("passed: got %d, want %d", got, want)
 	}
-	m.cycle.log.Advance(later)
-	if got, want := r.passed(later), later.Add(-sourceDeadline); got != want {
+	m.timeline.Cycle.Advance(later)
+	if got, want := r.passed(later), later.Add(-timeline.Deadline); got != want {
 		t.Errorf("passed with a hung exact source: got %d, want %d", got, want)
 	}
 	m.store.learnUnseen(later.Add(-time.Second))

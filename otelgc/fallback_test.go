@@ -153,7 +153,7 @@ func testFallback(t *testing.T, f *fault) {
 	stop()
 	shutdown(t, m)
 	if f.forEver {
-		m.status.source(m.clock.Now().Add(coverageOver), m.clock.Wall(), m.store.log)
+		m.status.source(m.clock.Now().Add(coverageOver), m.clock.Wall(), m.timeline.Exact)
 		if c := coverage(t, r, stall.GoTrace); c != 0 {
 			t.Errorf("the metric says %v when nothing was watched for as long as it looks back, want 0", c)
 		}

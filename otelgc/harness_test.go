@@ -174,6 +174,6 @@ func untilSeen(t *testing.T, m *Monitor) {
 	from := m.clock.Now()
 	turnover(t, m)
 	until(t, "a generation to be decoded", func() bool {
-		return m.store.log.Coverage(stall.Span{Start: from, End: m.clock.Now()}) > 0
+		return m.timeline.Exact.Coverage(stall.Span{Start: from, End: m.clock.Now()}) > 0
 	})
 }

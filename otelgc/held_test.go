@@ -29,7 +29,7 @@ func TestParkedByTheRuntime(t *testing.T) {
 	}, nil)
 	w := stall.Window{Start: second, End: second + 10_000}
 	e := followed(b, w, 3, w.Start)
-	e.Seen = b.log.Seen(nil, stall.Span{End: 3 * second})
+	e.Seen = b.timeline.Exact.Seen(nil, stall.Span{End: 3 * second})
 	e.Process = []stall.Interval{{Start: second + 2000, End: second + 2500, Cause: stall.GCPause, Origin: stall.GoTrace}}
 	var s stall.Share
 	new(stall.Joiner).Join(&w, &e, &s)

@@ -8,8 +8,14 @@ import (
 	"sync/atomic"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/source"
+)
+
+const (
+	logIntervals = 8192
+	logUnseen    = 1024
 )
 
 // hostSource is what the board says of the machine. Without a board, or with a
@@ -39,7 +45,7 @@ func newHostSource(paths []string, clock stall.Clock) *hostSource {
 
 // alive reports whether the writer's watermark is younger than the deadline.
 func (h *hostSource) alive(now stall.Instant) bool {
-	return h.open.Load() && now.Sub(h.log.Watermark()) < sourceDeadline
+	return h.open.Load() && now.Sub(h.log.Watermark()) < timeline.Deadline
 }
 
 // run reads the board until close.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -23,9 +24,6 @@ const (
 	// delayRest is how many times as long as it took passes before it is read
 	// again: half a second with a hundred threads, half a percent of a CPU.
 	delayRest = 200
-	// stopLate is how much later the last stop of a collection may end than the
-	// runtime says that the collection did.
-	stopLate = time.Millisecond
 )
 
 // hostSide says what the machine did to this process while it collected: by the
@@ -65,7 +63,7 @@ func (h *hostSide) count(now, ended stall.Instant) {
 		return
 	}
 	last := h.history.Last()
-	asked := last <= ended.Add(stopLate) && ended.Add(stopLate) < now
+	asked := last <= ended.Add(timeline.StopLate) && ended.Add(timeline.StopLate) < now
 	if age := now.Sub(last); age < countEvery && (!asked || age < countApart) {
 		return
 	}
@@ -120,24 +118,12 @@ func (h *hostSide) passed(now stall.Instant) stall.Instant {
 // tell fills in what the machine did to the process while it collected, and what
 // that made of the pauses.
 func (h *hostSide) tell(c *gc.Collection) {
-	c.HostDuring = h.during(extentOf(c), 0)
+	c.HostDuring = h.during(timeline.Extent(c), 0)
 	for i := range c.Pauses {
 		p := &c.Pauses[i]
 		p.HostDuring = h.during(stall.Span{Start: p.Start, End: p.End}, p.Slack)
 	}
 	h.usual.Judge(c)
-}
-
-// extentOf returns the time of c and its pauses, with their slack.
-func extentOf(c *gc.Collection) stall.Span {
-	s := stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
-	for _, p := range c.Pauses {
-		if first := p.Start.Add(-p.Slack); s.Start == 0 || first < s.Start {
-			s.Start = first
-		}
-		s.End = max(s.End, p.End)
-	}
-	return s
 }
 
 // during returns what the machine did in s, which may lie off by slack. Time in

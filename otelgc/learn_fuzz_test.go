@@ -6,6 +6,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,7 +54,7 @@ func FuzzLearn(f *testing.F) {
 		last := p.now
 		end(last)
 		end(last)
-		p.see(last + stall.Instant(4*sourceDeadline))
+		p.see(last + stall.Instant(4*timeline.Deadline))
 		got := make(map[stall.Instant]int)
 		for i := range p.got {
 			w, s := &p.got[i].w, &p.got[i].s

@@ -19,6 +19,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/internal/board"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -184,7 +185,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 			s, got.all = got.all[0].s, nil
 			return true
 		})
-		return m.clock.Now().Sub(from) < sourceDeadline
+		return m.clock.Now().Sub(from) < timeline.Deadline
 	})
 	const gap = 500 * time.Microsecond
 	if s.Coincident[stall.HostUnknown] != gap {

@@ -22,7 +22,6 @@ type long struct {
 	openWindow
 	upTo  stall.Instant
 	by    carrier
-	met   met
 	share stall.Share
 }
 

@@ -65,7 +65,7 @@ func TestStreamOfAnHour(t *testing.T) {
 	want.AppOrHost = (1+100-2+90-1)*each - 500
 	want.App = (899 - 100) * each
 	want.Covered, want.Pauses, want.Collections, want.Fidelity = want.Total, int(hour), int(hour)+1, stall.Exact // the first assist is of one that began before
-	want.LastCollection = hour*second + 950e6
+	want.LastCollection = 1<<63 | uint64(hour) + 1                                                               // no end was noticed: its index is not known
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("share (-want +got):\n%s", diff)
 	}
@@ -133,8 +133,8 @@ func TestPiecesAreTheWhole(t *testing.T) {
 		}
 		window := stall.Window{Start: start, End: end, Place: p.place}
 		e := followed(whole, window, w.slot, w.held)
-		e.Seen = whole.log.Seen(nil, window.Extent())
-		e.Process = whole.log.Intervals(nil, window.Extent())
+		e.Seen = whole.timeline.Exact.Seen(nil, window.Extent())
+		e.Process = whole.timeline.Exact.Intervals(nil, window.Extent())
 		var want stall.Share
 		new(stall.Joiner).Join(&window, &e, &want)
 		if got := p.got[0].s; want.GC() > 0 {
@@ -193,7 +193,7 @@ func TestStreamWithoutASlot(t *testing.T) {
 	const pauses, each = logIntervals + 1000, 1000
 	for i := range stall.Instant(pauses) {
 		at := (i + 2) * second
-		p.cycle.log.Add(stall.Interval{Start: at, End: at + each, Cause: stall.GCPause})
+		p.timeline.Cycle.Add(stall.Interval{Start: at, End: at + each, Cause: stall.GCPause})
 	}
 	end := stall.Instant(pauses+3) * second
 	p.learnUnseen(end)

@@ -69,9 +69,8 @@ func (m *Monitor) turn(now stall.Instant) {
 	if m.exact.finished() {
 		m.store.learnUnseen(now)
 	}
-	m.hosts.count(now, m.reconciler.newest())
-	m.reconciler.settle(now, m.settled)
-	m.suspensions.settle(now, m.tellUnknown)
+	m.hosts.count(now, m.timeline.Newest())
+	m.timeline.Settle(now, m.hosts.passed(now), m.settled, m.tellUnknown)
 	m.resolver.resolve(now)
 	m.status.tell(now)
 }
@@ -89,11 +88,12 @@ func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.wall.Load(
 // learnGeneration takes in a second of exact tracing. It runs on the decoder's
 // goroutine.
 func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
-	others, unfollow, lost := m.store.learn(g, pace)
+	unfollow, lost := m.store.learn(g, pace)
 	m.tel.Dropped("track", "limit", lost)
-	for i := range others {
-		s := &others[i]
-		m.tellSuspended(Suspension{Interval: s.interval(), Reason: s.reason, Caller: s.caller, Fidelity: stall.Exact})
+	for i := range g.Stops {
+		if s := &g.Stops[i]; !s.GC {
+			m.tellSuspended(Suspension{Interval: stopOf(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
+		}
 	}
 	m.tellLost(&g.Lost)
 	m.kick()

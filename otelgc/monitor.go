@@ -15,6 +15,7 @@ import (
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -45,26 +46,24 @@ type Monitor struct {
 	first     uint64  // index of the last collection before Start
 	kind      gc.Kind // of every collection of this process
 
-	watcher     *gcwatch.Watcher
-	watching    chan struct{} // closed when the watcher has nothing more to say
-	batches     *turns        // of the watcher
-	cycle       cycleSource
-	store       *traceStore
-	exact       *exact
-	reconciler  reconciler
-	suspensions suspensions
-	suspended   suspended
-	host        *hostSource
-	hosts       *hostSide
-	added       []*added // by WithSource
-	records     records
+	watcher   *gcwatch.Watcher
+	watching  chan struct{} // closed when the watcher has nothing more to say
+	batches   *turns        // of the watcher
+	atStart   gcwatch.Totals
+	timeline  *timeline.Timeline
+	store     *traceStore
+	exact     *exact
+	suspended suspended
+	host      *hostSource
+	hosts     *hostSide
+	added     []*added // by WithSource
+	records   records
 
 	outside  windowRef // of windows without a slot
 	slots    *slots
 	pending  pending     // windows of requests
 	watched  pending     // windows of others, see Resolve
 	flushNow atomic.Bool // resolve watched with what is known
-	begins   begins
 	route    func(*http.Request) string
 	routes   routes
 	slow     slowRequests
@@ -155,12 +154,9 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	m.meters, m.global = c.meters, c.global
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
-	m.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
-	m.cycle.log.Begin(now)
-	m.reconciler.store, m.suspensions.store = m.store, m.store
+	m.timeline = m.store.timeline
 	m.hosts = newHostSide(m.host, clock)
-	m.reconciler.host = m.hosts
-	m.store.begins, m.store.slots = &m.begins, m.slots
+	m.store.slots = m.slots
 	m.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}

@@ -6,17 +6,11 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
 )
-
-// cycleSource is what cycle fidelity knows, in the form the join takes.
-type cycleSource struct {
-	log     *stall.Log
-	buckets []gcwatch.Bucket // pauses counted since the newest collection
-	base    gcwatch.Totals   // at Start
-}
 
 // watch begins to watch the collections of this process. The first batch is the
 // baseline that sums count from.
@@ -32,8 +26,8 @@ func (m *Monitor) watch() error {
 	}
 	m.watcher, m.watching = watcher, make(chan struct{})
 	totals := &watcher.Observations().Totals
-	m.cycle.base, m.first = *totals, totals.Cycles
-	m.cycle.log.Advance(b.Watermark)
+	m.atStart, m.first = *totals, totals.Cycles
+	m.timeline.Cycle.Advance(b.Watermark)
 	m.totals(totals)
 	go func() {
 		defer close(m.watching)
@@ -67,29 +61,13 @@ func (m *Monitor) flushCycles(ctx context.Context) error {
 
 // learnCycles takes in what the watcher saw. It runs on the watcher's goroutine.
 func (m *Monitor) learnCycles(b *source.Batch, o *gcwatch.Observations) {
-	c := &m.cycle
-	for _, s := range b.Unseen {
-		c.log.MarkUnseen(s)
-	}
-	for i := range b.Collections {
-		m.begins.addCycle(b.Collections[i].Pauses)
-	}
-	for _, v := range b.Intervals {
-		c.log.Add(v)
-	}
-	m.suspensions.hold(b.Intervals)
+	m.timeline.Watched(b, o.GCPauses)
 	m.tel.Dropped("suspension", "limit", b.Lost.Count)
-	c.log.Advance(b.Watermark)
 	for _, h := range o.GCPauses {
 		m.tel.GoPauses(h.Middle, h.Count)
 	}
 	for _, h := range o.GCStopping {
 		m.tel.Suspends(o.Kind, h.Middle, h.Count)
-	}
-	c.buckets = append(c.buckets, o.GCPauses...)
-	if len(b.Collections) > 0 {
-		m.reconciler.hold(b.Collections, c.buckets)
-		c.buckets = c.buckets[:0]
 	}
 	m.totals(&o.Totals)
 	m.kick()
@@ -104,22 +82,21 @@ func (m *Monitor) totals(t *gcwatch.Totals) {
 		User: known(t.CPU.User), Idle: known(t.CPU.Idle),
 		Allocated: gc.Known(t.AllocatedBytes),
 	})
-	c := &m.cycle
 	m.records.mu.Lock()
 	defer m.records.mu.Unlock()
-	m.records.sum.AllocatedBytes = t.AllocatedBytes - c.base.AllocatedBytes
-	m.records.sum.GCCPU = t.CPU.GC - c.base.CPU.GC
+	m.records.sum.AllocatedBytes = t.AllocatedBytes - m.atStart.AllocatedBytes
+	m.records.sum.GCCPU = t.CPU.GC - m.atStart.CPU.GC
 }
 
 func known(d time.Duration) gc.Maybe[time.Duration] { return gc.Known(d) }
 
-// settled takes a collection whose fidelity is known.
-func (m *Monitor) settled(h *held) {
-	c := &h.Collection
+// settled takes a collection whose fidelity is known, and with the last of a notice the
+// pauses of those in fidelity cycle.
+func (m *Monitor) settled(c *gc.Collection, pauses []gcwatch.Bucket) {
 	if c.Cycles > 1 {
 		m.tel.Dropped("collection", "overrun", uint64(c.Cycles))
 	}
-	for _, b := range h.notice.settle(c) {
+	for _, b := range pauses {
 		m.tel.CyclePauses(c.Kind, b.Middle, b.Count)
 	}
 	m.hosts.tell(c)
@@ -130,5 +107,17 @@ func (m *Monitor) settled(h *held) {
 	}
 	if !m.pause.offer(c) {
 		m.tel.Dropped("on_pause", "limit", 1)
+	}
+}
+
+// tellDropped counts what nobody was told of, since it waited for too long. The next
+// status calls its time unseen.
+func (m *Monitor) tellDropped() {
+	collections, suspensions := m.timeline.Lost()
+	for item, lost := range map[string]timeline.Lost{"collection": collections, "suspension": suspensions} {
+		if lost.Count > 0 {
+			m.tel.Dropped(item, "held_limit", lost.Count)
+			m.tel.Untold(stall.GCWatch, lost.Span)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -9,7 +10,7 @@ import (
 // held one: an upper bound of what the collector has to do with it.
 func appendSched(to []stall.Interval, wait stall.Span, workers []stall.Span) []stall.Interval {
 	at := wait.Start
-	for _, w := range nearSpans(workers, wait) {
+	for _, w := range timeline.Near(workers, wait) {
 		w = w.Clip(stall.Span{Start: at, End: wait.End})
 		if w.Empty() {
 			continue
@@ -34,7 +35,7 @@ func appendUnpolled(to []stall.Interval, wait stall.Span, workers []stall.Span) 
 	if wait.Empty() {
 		return to
 	}
-	for _, w := range nearSpans(workers, wait) {
+	for _, w := range timeline.Near(workers, wait) {
 		if w = w.Clip(wait); !w.Empty() {
 			to = append(to, own(w.Start, w.End, stall.SchedGC))
 		}

@@ -30,9 +30,7 @@ func play(t testing.TB) *played {
 		p.got = append(p.got, resolved{*w, *s})
 	}}, clock, tel, new(panics))
 	p.store = newTraceStore(p.now, clock)
-	p.store.begins, p.store.slots = &p.begins, p.slots
-	p.cycle.log = stall.NewLog(stall.GCWatch, logIntervals, logUnseen)
-	p.cycle.log.Begin(p.now)
+	p.timeline, p.store.slots = p.store.timeline, p.slots
 	p.resolver.longs.cut = p.now
 	p.resolver.pace.sleep = func(time.Duration) {}
 	return p
@@ -64,7 +62,7 @@ func (p *played) trace(g *gotrace.Generation) {
 
 // see has everything up to t seen.
 func (p *played) see(t stall.Instant) {
-	p.cycle.log.Advance(t)
+	p.timeline.Cycle.Advance(t)
 	p.now = max(p.now, t)
 	p.resolver.resolve(p.now + 20e6)
 }

@@ -45,8 +45,8 @@ func TestPprofTrace(t *testing.T) {
 			t.Error("the slice ended")
 		}
 		turnover(t, m)
-		until(t, "the time to be decoded", func() bool { return m.store.log.Watermark() > to })
-		if seen := m.store.log.Coverage(stall.Span{Start: from, End: to}); seen != 1 {
+		until(t, "the time to be decoded", func() bool { return m.timeline.Exact.Watermark() > to })
+		if seen := m.timeline.Exact.Coverage(stall.Span{Start: from, End: to}); seen != 1 {
 			t.Errorf("coverage meanwhile: got %v, want 1", seen)
 		}
 		if n := lost.of("slice tracer_lost"); n > 0 {
@@ -64,7 +64,7 @@ func TestPprofTrace(t *testing.T) {
 			t.Errorf("got status %d and %d bytes, want a whole trace", code, len(body))
 		}
 		flush(t, m)
-		if seen := m.store.log.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
+		if seen := m.timeline.Exact.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
 			t.Errorf("coverage meanwhile: got %v, want 0", seen)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,9 +24,8 @@ type resolver struct {
 	joiner   stall.Joiner
 	pace     pacer
 	longs    longs
-	known    []*long     // of the batch; nil where nothing is
-	share    stall.Share // of a piece
-	one      long        // of a window in one piece
+	known    []*long // of the batch; nil where nothing is
+	one      long    // of a window in one piece
 
 	lengths lengths
 	slowest atomic.Int64 // what nearly all windows take
@@ -44,11 +44,11 @@ type resolver struct {
 // deadline for.
 func (r *resolver) passed(now stall.Instant) stall.Instant {
 	m := r.m
-	t := min(m.store.log.Watermark(), m.cycle.log.Watermark())
+	t := m.timeline.Watermark()
 	if m.host.alive(now) {
 		t = min(t, m.host.log.Watermark())
 	}
-	return max(t, now.Add(-sourceDeadline))
+	return max(t, now.Add(-timeline.Deadline))
 }
 
 // resolve gives their shares to the windows that are due.
@@ -61,7 +61,7 @@ func (r *resolver) resolve(now stall.Instant) {
 	r.drain(&r.m.pending, due)
 	r.slowest.Store(int64(r.lengths.nearlyAll()))
 	if r.m.flushNow.Swap(false) {
-		due = now.Add(sourceDeadline)
+		due = now.Add(timeline.Deadline)
 	}
 	r.drain(&r.m.watched, due)
 	r.longs.settle(r, now, passed)
@@ -135,18 +135,18 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 	w := e.window(r.m.place)
 	rest := w
 	if known == nil {
-		if e.start < r.evidence.floor {
+		if e.start < r.evidence.stops.Floor {
 			r.forgotten.Add(1)
 		}
 		known = &r.one
-		known.by, known.met, known.share.Total = known.by.blank(), met{}, 0
+		known.by, known.share.Total = known.by.blank(), 0
 	} else {
 		rest.Start, rest.Arrival = known.upTo, 0
 	}
 	r.join(&rest, e.slot, stall.Span{Start: e.held, End: e.end}, known)
 	s := &known.share
 	if s.GC() > 0 {
-		s.Collections, s.LastCollection = max(1, known.met.n()), known.met.last()
+		s.Collections = max(1, s.Collections)
 	}
 	r.m.conclude(e, &w, s)
 }
@@ -155,17 +155,12 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 // had.
 func (r *resolver) join(w *stall.Window, slot int16, had stall.Span, known *long) {
 	found := r.evidence.of(w, slot, had, &known.by)
-	piece := &known.share
-	if known.share.Total > 0 {
-		piece = &r.share
+	if known.share.Total == 0 {
+		r.joiner.Join(w, found, &known.share)
+		return
 	}
-	r.joiner.Join(w, found, piece)
-	if piece.GC() > 0 {
-		r.m.begins.count(w, found, &known.met)
-	}
-	if piece != &known.share {
-		known.share.Add(piece)
-	}
+	known.share.LastCollection = r.m.timeline.Number(known.share.LastCollection)
+	r.joiner.Extend(w, found, &known.share)
 }
 
 func (e *ended) window(place *stall.Place) stall.Window {

@@ -23,7 +23,7 @@ func TestTooManyMade(t *testing.T) {
 		at := second + 100 + 10*i
 		g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: at, End: at + 5}, Goroutine: 7})
 	}
-	if _, _, lost := b.learn(g, nil); lost != 1 {
+	if _, lost := b.learn(g, nil); lost != 1 {
 		t.Errorf("%d goroutines made too many, want 1", lost)
 	}
 	if n := len(b.live[0].made); n != maxMade {

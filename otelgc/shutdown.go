@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -25,7 +26,7 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	}
 	// The time is the loop's: who calls may be in a bubble, with a time of its own.
 	now := stall.Instant(m.lately.Load())
-	for !m.took(came) || m.reconciler.waiting(now) {
+	for !m.took(came) || m.timeline.Waiting(now) {
 		if err := m.wait(ctx, m.turns.over()); err != nil || isClosed(m.quit) {
 			return err
 		}
@@ -102,9 +103,8 @@ func (m *Monitor) last() {
 	now := m.clock.Now()
 	m.store.learnUnseen(now)
 	m.hosts.count(now, now)
-	late := now.Add(2 * sourceDeadline)
-	m.reconciler.settle(late, m.settled)
-	m.suspensions.settle(late, m.tellUnknown)
+	late := now.Add(2 * timeline.Deadline)
+	m.timeline.Settle(late, m.hosts.passed(late), m.settled, m.tellUnknown)
 	m.pending.close()
 	m.watched.close()
 	m.resolver.resolve(late)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -21,8 +22,8 @@ type statusTeller struct {
 	since, next stall.Instant
 	told        [stall.NumOrigins]stall.Instant // watermarks
 	spans       []stall.Span
-	said        stall.Instant // when a disagreement was put in words last
-	unsaid      disagreement  // since
+	said        stall.Instant         // when a disagreement was put in words last
+	unsaid      timeline.Disagreement // since
 }
 
 func (t *statusTeller) tell(now stall.Instant) {
@@ -34,8 +35,8 @@ func (t *statusTeller) tell(now stall.Instant) {
 	m.wall.Store(int64(wall.Offset))
 	m.tellDropped()
 	m.tel.Tick(now)
-	t.source(now, wall, m.cycle.log)
-	t.source(now, wall, m.store.log)
+	t.source(now, wall, m.timeline.Cycle)
+	t.source(now, wall, m.timeline.Exact)
 	for _, a := range m.added {
 		a.report(m, t.since, now, wall)
 	}
@@ -48,16 +49,16 @@ func (t *statusTeller) tell(now stall.Instant) {
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
 	// What was said stands: where a pause seems to lie before, it is by its slack.
 	before := t.told[l.Origin()]
-	watermark := max(before, min(now, l.Watermark(), t.m.reconciler.told(), t.m.suspensions.told()))
+	watermark := max(before, min(now, l.Watermark(), t.m.timeline.Settled()))
 	t.told[l.Origin()] = watermark
 	// Spans reach back over the deadline, so that a status that was lost is made good
 	// by the next; and to where the last one left off, however long that was ago.
-	from := t.since.Add(-sourceDeadline)
+	from := t.since.Add(-timeline.Deadline)
 	if before != 0 {
 		from = min(from, before)
 	}
 	// What a source has not passed by its deadline, it does not watch.
-	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-sourceDeadline))}
+	recent := stall.Span{Start: now.Add(-coverageOver), End: max(watermark, now.Add(-timeline.Deadline))}
 	t.m.tel.Coverage(l.Origin(), l.Coverage(recent))
 	n, d := l.Dropped()
 	t.m.tel.Status(semconv.Status{
@@ -98,7 +99,7 @@ func (t *statusTeller) losses() {
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
 	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))
 	m.tel.Dropped("child", "limit", m.store.takeOverflow())
-	t.disagreement(m.reconciler.disagreed())
+	t.disagreement(m.timeline.Disagreed())
 }
 
 // disagreeEvery bounds how often a disagreement is put in words: on a machine
@@ -107,15 +108,15 @@ const disagreeEvery = time.Minute
 
 // disagreement counts collections on whose pauses the two fidelities disagree,
 // and says so.
-func (t *statusTeller) disagreement(d disagreement) {
-	t.m.tel.Dropped("cross_check", "disagreement", d.count())
-	t.unsaid.add(d)
+func (t *statusTeller) disagreement(d timeline.Disagreement) {
+	t.m.tel.Dropped("cross_check", "disagreement", d.Count())
+	t.unsaid.Add(d)
 	now := t.m.clock.Now()
-	if t.unsaid.count() == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
+	if t.unsaid.Count() == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
 		return
 	}
 	t.m.exact.fail(errors.New(t.unsaid.String()))
-	t.said, t.unsaid = now, disagreement{}
+	t.said, t.unsaid = now, timeline.Disagreement{}
 }
 
 // tellLost counts what a generation held over a limit.

@@ -7,7 +7,6 @@ import (
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // TestWatermarkStands: a collection that is noticed later does not take back what a
@@ -21,11 +20,11 @@ func TestWatermarkStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell := func(at stall.Instant) {
-		p.cycle.log.Advance(at)
-		p.status.source(at, p.clock.Wall(), p.cycle.log)
+		p.timeline.Cycle.Advance(at)
+		p.status.source(at, p.clock.Wall(), p.timeline.Cycle)
 	}
 	tell(2 * second)
-	p.reconciler.hold([]gc.Collection{noticedCycle(1, 2*second+1000, 500*time.Nanosecond)}, nil)
+	noticed(p.timeline, noticedCycle(1, 2*second+1000, 500*time.Nanosecond))
 	tell(3 * second)
 	var got []stall.Instant
 	for _, s := range r.events.statuses(stall.GCWatch) {
@@ -46,15 +45,15 @@ func TestStatusAfterLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell := func(at stall.Instant) {
-		p.status.source(at, p.clock.Wall(), p.store.log)
+		p.status.source(at, p.clock.Wall(), p.timeline.Exact)
 		p.status.since = at
 	}
-	p.store.log.Advance(2 * second)
+	p.timeline.Exact.Advance(2 * second)
 	for at := 2 * second; at <= 10*second; at += second {
 		tell(at)
 	}
-	p.store.log.MarkUnseen(stall.Span{Start: 2 * second, End: 11 * second})
-	p.store.log.Advance(11 * second)
+	p.timeline.Exact.MarkUnseen(stall.Span{Start: 2 * second, End: 11 * second})
+	p.timeline.Exact.Advance(11 * second)
 	tell(11 * second)
 	all := r.events.statuses(stall.GoTrace)
 	last := all[len(all)-1]

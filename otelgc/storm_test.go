@@ -19,7 +19,7 @@ func TestStorm(t *testing.T) {
 		"that is kept": {25_000, func(s *stall.Share) bool {
 			return s.Unseen == 0 && s.Charged[stall.RuntimeSuspension] > s.Total/2-time.Microsecond
 		}},
-		"of too many": {3 * mostStops, func(s *stall.Share) bool {
+		"of too many": {3 * 65536, func(s *stall.Share) bool {
 			return s.Unseen == s.Total && s.Charged == [stall.NumCauses]time.Duration{}
 		}},
 	} {

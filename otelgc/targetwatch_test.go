@@ -67,7 +67,7 @@ func TestTargetWatch(t *testing.T) {
 	}
 
 	m := &Monitor{clock: clock, store: newTraceStore(at, clock), host: h}
-	m.cycle.log = stall.NewLog(stall.GCWatch, 1, 1)
+	m.timeline = m.store.timeline
 	e := evidence{m: m}
 	e.gather(all)
 	window := stall.Window{Start: at + 1200, End: at.Add(time.Second)}

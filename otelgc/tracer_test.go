@@ -86,7 +86,7 @@ func TestForeignStopInASlice(t *testing.T) {
 	}
 	waitMarking(t, m)
 	flush(t, m)
-	if seen := m.store.log.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
+	if seen := m.timeline.Exact.Coverage(stall.Span{Start: from, End: to}); seen != 0 {
 		t.Errorf("coverage while somebody else traced: got %v, want 0", seen)
 	}
 }

@@ -6,24 +6,15 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
-)
-
-const (
-	logIntervals = 8192 // per source: half a minute of a program that collects 100 times a second
-	logUnseen    = 1024
-	// mostStops is for how many of them a store makes room: a program that does nothing
-	// but stop the world does so 25,000 times a second, and two such generations may
-	// wait for the resolver.
-	mostStops = 1 << 16
 )
 
 // traceStore holds what exact fidelity found, until windows and collections have been
 // resolved with it.
 type traceStore struct {
-	log    *stall.Log    // stops; where the runtime was watched
-	error  time.Duration // of the trace's clock against ours
-	begins *begins
+	timeline *timeline.Timeline // which is told of stops and collections
+	error    time.Duration      // of the trace's clock against ours
 
 	slots *slots // nil: nothing is known of windows but what the trace says
 
@@ -35,23 +26,19 @@ type traceStore struct {
 	carrying   map[uint64]int    // goroutines with open windows, and how many
 	holders    map[int16]*holder // by slot: who carries its window
 	last       [slotCount]int32  // by slot: place of its last mark, of carry
-	stops      []exactStop       // not yet taken by a collection or a suspension
-	cycles     []exactCycle
-	seen       stall.Instant // the end of what was watched, or known to be unseen
-	overflowed uint64        // children that did not count, not yet told
+	stops      traceBatch
+	overflowed uint64 // children that did not count, not yet told
 }
 
 func newTraceStore(start stall.Instant, clock stall.Clock) *traceStore {
 	b := &traceStore{
 		error:    traceTick + clock.Error(),
-		log:      stall.NewLog(stall.GoTrace, logIntervals, logUnseen),
+		timeline: timeline.New(start),
 		carrying: make(map[uint64]int),
 		holders:  make(map[int16]*holder),
-		begins:   new(begins),
 		spare:    new(generation),
-		seen:     start,
+		stops:    traceBatch{seen: start, broken: true},
 	}
-	b.log.Begin(start)
 	return b
 }
 
@@ -66,62 +53,36 @@ func (b *traceStore) setProcessors(n int) {
 func (b *traceStore) learnUnseen(t stall.Instant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.stops.begin()
 	b.unseenUntil(t)
-	b.log.Advance(t)
+	b.timeline.Traced(&b.stops.batch)
 }
 
-// unseenUntil breaks what is known at a hole: a collection that lies across it
-// was not seen whole.
+// unseenUntil breaks what is known at a hole.
 func (b *traceStore) unseenUntil(t stall.Instant) {
-	if t <= b.seen {
-		return
+	if b.stops.unseenUntil(t) {
+		b.keepOpen()
 	}
-	b.log.MarkUnseen(stall.Span{Start: b.seen, End: t})
-	b.seen = t
-	b.stops = b.stops[:0]
-	b.keepOpen()
 }
 
-// learn takes in one generation. It returns the stops that are not of a
-// collection, the goroutines that need not be followed further, and how many
-// goroutines could not be.
-func (b *traceStore) learn(g *gotrace.Generation, pace *pacer) (others []exactStop, unfollow []uint64, lost uint64) {
+// learn takes in one generation. It returns the goroutines that need not be followed
+// further, and how many goroutines could not be.
+func (b *traceStore) learn(g *gotrace.Generation, pace *pacer) (unfollow []uint64, lost uint64) {
 	lost = b.spare.learn(g, pace)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.stops.begin()
 	b.unseenUntil(g.Start)
-	b.makeRoom(len(g.Stops))
-	for i := range g.Stops {
-		s := newStop(&g.Stops[i])
-		b.log.Add(s.interval())
-		if s.gc {
-			b.begins.addExact(&s)
-			b.stops = append(b.stops, s)
-		} else {
-			others = append(others, s)
-		}
-	}
-	for i := range g.Cycles {
-		b.learnCycle(&g.Cycles[i])
-	}
+	b.stops.learn(g)
 	b.carry(b.spare.marks.all, g.End)
 	b.compact()
-	b.advance(g)
-	b.bound()
+	b.timeline.Traced(&b.stops.batch) // whoever sees its watermark finds the generation
 	for i := range g.Tracks {
 		if id := g.Tracks[i].Goroutine; b.carrying[id] == 0 {
 			unfollow = append(unfollow, id)
 		}
 	}
-	return others, unfollow, lost
-}
-
-// makeRoom has the log hold so many more stops beside as many of before, within
-// mostStops: windows of this generation are still to be settled with all of it.
-func (b *traceStore) makeRoom(more int) {
-	if _, room := b.log.Size(); 2*more > room && room < mostStops {
-		b.log.Resize(min(2*more, mostStops))
-	}
+	return unfollow, lost
 }
 
 // compact keeps what was learned, and has other memory ready. Where the resolver
@@ -172,14 +133,4 @@ func (b *traceStore) unsettled(t stall.Instant) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live) > 0 && b.live[0].span.End <= t
-}
-
-// advance says how far the runtime has been watched. A generation that lost
-// something is as good as unseen, but what it did show stays.
-func (b *traceStore) advance(g *gotrace.Generation) {
-	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
-		b.log.MarkUnseen(g.Span)
-	}
-	b.seen = max(b.seen, g.End)
-	b.log.Advance(b.seen)
 }

@@ -8,7 +8,7 @@ import (
 
 // TestTraceStoreIsBounded: what nobody asks for is forgotten.
 func TestTraceStoreIsBounded(t *testing.T) {
-	b, _ := newTestReconciler()
+	b, _ := newTestTimeline()
 	for i := range stall.Instant(20) {
 		var cycles [][]stall.Instant
 		for k := range stall.Instant(500) {
@@ -17,7 +17,7 @@ func TestTraceStoreIsBounded(t *testing.T) {
 		}
 		b.learn(decoded(second*(i+1), second*(i+2), cycles...), nil)
 	}
-	if len(b.cycles) > keptCycles || len(b.stops) > keptStops {
-		t.Errorf("%d collections and %d stops are kept", len(b.cycles), len(b.stops))
+	if n := len(b.stops.pauses); n > 3 {
+		t.Errorf("%d stops of one collection are kept", n)
 	}
 }

@@ -14,7 +14,7 @@ func TestResolveAnyTimes(t *testing.T) {
 	m := startTest(t, WithExactBudget(0))
 	now := m.now()
 	times := []stall.Instant{math.MinInt64, math.MinInt64 / 2, -1, 0, 1, now - 1000, now, math.MaxInt64 / 2, math.MaxInt64}
-	m.cycle.log.Add(stall.Interval{Start: now - 500, End: now - 400, Slack: 10, Cause: stall.GCPause, Origin: stall.GCWatch})
+	m.timeline.Cycle.Add(stall.Interval{Start: now - 500, End: now - 400, Slack: 10, Cause: stall.GCPause, Origin: stall.GCWatch})
 	want, got := 0, make(chan stall.Share, len(times)*len(times)*len(times))
 	for _, start := range times {
 		for _, end := range times {

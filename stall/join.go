@@ -1,6 +1,9 @@
 package stall
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Joiner lays intervals over windows. It owns the scratch space for that, so a
 // Joiner that is used again does not allocate. The zero value is ready. It is
@@ -46,6 +49,7 @@ type Joiner struct {
 	parked  []int32 // hits of track that are parked
 	stops   []int32 // hits of process that are stops
 	scratch []int32
+	refs    []uint64 // of the collections that delayed the window
 	share   Share
 }
 
@@ -65,6 +69,20 @@ const maxExtent = 1<<56 - 1
 func (j *Joiner) Join(w *Window, e *Evidence, s *Share) {
 	j.load(e)
 	j.join(w, e, s)
+}
+
+// Extend adds to s the share of w, which is the next piece of the same window. A
+// collection that delays both pieces counts once.
+func (j *Joiner) Extend(w *Window, e *Evidence, s *Share) {
+	j.Join(w, e, &j.share)
+	s.Add(&j.share)
+	s.Collections += j.share.Collections
+	if slices.Contains(j.refs, s.LastCollection) {
+		s.Collections--
+	}
+	if j.share.LastCollection != 0 {
+		s.LastCollection = j.share.LastCollection
+	}
 }
 
 // All joins every window with e, in order, and calls yield with its index and
@@ -95,6 +113,7 @@ func (j *Joiner) load(e *Evidence) {
 
 func (j *Joiner) join(w *Window, e *Evidence, s *Share) {
 	*s = Share{}
+	j.refs = j.refs[:0]
 	if w.End < w.Start {
 		return
 	}
@@ -116,6 +135,9 @@ func (j *Joiner) join(w *Window, e *Evidence, s *Share) {
 	j.addSpans(&j.seen, seen)
 	j.addSpans(&j.targetSeen, targetSeen)
 	j.sweep.settle(s)
+	if s.GC() > 0 {
+		j.countCollections(w, e, s)
+	}
 	if s.Unseen == 0 && s.Covered == s.Total {
 		s.Fidelity = Exact
 	}

@@ -111,14 +111,11 @@ type Share struct {
 	Covered time.Duration
 	// Pauses is the number of gc.pause intervals that overlap the window.
 	Pauses int
-	// Collections is the number of garbage collections that delayed the window,
-	// zero where GC is. The Joiner leaves it zero: intervals do not say which
-	// collection they are of. Package otelgc fills it in.
+	// Collections is the number of garbage collections that delayed the window: of
+	// distinct [Interval.Ref] among the intervals that it was charged for.
 	Collections int
-	// LastCollection is when the last of them began, zero where Collections is or
-	// where that is not known: who extends a window, as by the way of an answer to
-	// its client, knows from it whether a collection is counted already.
-	LastCollection Instant
+	// LastCollection is the Ref of the last of them, zero if there is none.
+	LastCollection uint64
 	// Fidelity is Exact if an exact source followed the whole window.
 	Fidelity Fidelity
 }

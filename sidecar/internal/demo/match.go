@@ -124,7 +124,7 @@ func (m *matcher) count(handled, back stall.Span, c *blame.Case) {
 				continue
 			}
 			m.refs = append(m.refs, p.Ref)
-			if !m.counted(i, c.Share.LastCollection) {
+			if p.Ref > c.Share.LastCollection {
 				n++
 			}
 		}
@@ -134,17 +134,6 @@ func (m *matcher) count(handled, back stall.Span, c *blame.Case) {
 	// Every collection of a Go process is of one kind.
 	c.FullBlocking = n > 0 && m.account.blocking
 	c.OneStop = n > 1 && m.shareStop(stall.Span{Start: handled.Start, End: back.End})
-}
-
-// counted reports whether the service counted the collection of pause i, where the
-// last that it counted began at last: after the collection before had ended. A
-// collection begins with its first pause, whose place may be an estimate.
-func (m *matcher) counted(i int, last stall.Instant) bool {
-	ref := m.pauses.list[i].Ref
-	for i >= 0 && m.pauses.list[i].Ref == ref {
-		i--
-	}
-	return last != 0 && (i < 0 || last > m.pauses.list[i].End)
 }
 
 // shareStop reports whether two collections have the same stop in s.

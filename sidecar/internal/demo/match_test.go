@@ -54,7 +54,7 @@ func TestStopsOnTheWayBack(t *testing.T) {
 func TestGenerator(t *testing.T) {
 	// The handler ran from 150 to 160 us; the answer came at 180 us.
 	w := stall.Window{Arrival: 100 * us, Start: 150 * us, End: 160 * us}
-	s := stall.Share{Total: 60_000, AppOrHost: 10_000, Covered: 60_000, Pauses: 1, Collections: 1, LastCollection: 112 * us, Fidelity: stall.Exact}
+	s := stall.Share{Total: 60_000, AppOrHost: 10_000, Covered: 60_000, Pauses: 1, Collections: 1, LastCollection: 1, Fidelity: stall.Exact}
 	s.Charged[stall.GCPause] = 5_000
 	s.Charged[stall.HostPreempted] = 3_000
 	s.Charged[stall.Queue] = 42_000
@@ -110,43 +110,42 @@ func TestCount(t *testing.T) {
 	}
 	// Every request is handled from 110 to 150 us and is back at 200 us.
 	for name, tt := range map[string]struct {
-		counted     int           // by the service
-		last        stall.Instant // when the last of these began
+		counted     int    // by the service
+		last        uint64 // of these
 		collections []gc.Collection
 		want        blame.Case
 	}{
-		"one, on both sides": {1, 120 * us,
+		"one, on both sides": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130), pause(160, 170))},
 			blame.Case{Collections: 1}},
-		"one on each side": {1, 120 * us,
+		"one on each side": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130)), collection(2, gc.Background, pause(160, 170))},
 			blame.Case{Collections: 2}},
 		// The goroutine was parked in the first pause, so it delayed nothing.
 		"one that counts on the way back only": {0, 0,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130), pause(160, 170))},
 			blame.Case{Collections: 1}},
-		"one that counts on the way back only, after one that counted": {1, 112 * us,
+		"one that counts on the way back only, after one that counted": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(112, 115), pause(117, 118)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
 			blame.Case{Collections: 2}},
 		// The request swept for the first, and then the second began.
-		"one that was swept for, and one on the way back": {1, 90 * us,
+		"one that was swept for, and one on the way back": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(90, 91), pause(98, 99)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
 			blame.Case{Collections: 2}},
-		// In fidelity cycle the place of a first pause is an estimate.
-		"one that began a little earlier by the estimate": {1, 119 * us,
+		"one on both sides, after another": {1, 2,
 			[]gc.Collection{collection(1, gc.Background, pause(112, 115), pause(117, 118)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
 			blame.Case{Collections: 1}},
 		"one on the way back for certain, and one that may lie there": {0, 0,
 			[]gc.Collection{collection(1, gc.Background, pause(160, 170)), collection(2, gc.Background, vague(185, 195, 20))},
 			blame.Case{Collections: 1}},
-		"two, of one stop that may lie in it": {2, 112 * us,
+		"two, of one stop that may lie in it": {2, 2,
 			[]gc.Collection{collection(1, gc.Background, vague(195, 199, 20)), collection(2, gc.Background, vague(195, 199, 20))},
 			blame.Case{Collections: 2}},
 		"none": {0, 0, []gc.Collection{collection(1, gc.FullBlocking, pause(300, 310))}, blame.Case{}},
 		"full and blocking": {0, 0,
 			[]gc.Collection{collection(1, gc.FullBlocking, pause(160, 170))},
 			blame.Case{Collections: 1, FullBlocking: true}},
-		"two in one stop": {2, 120 * us,
+		"two in one stop": {2, 2,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130)), collection(2, gc.Background, pause(120, 130))},
 			blame.Case{Collections: 2, OneStop: true}},
 	} {

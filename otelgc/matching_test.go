@@ -6,9 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // traced returns what the trace says of a collection whose stops are given as
@@ -50,13 +53,21 @@ func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collect
 
 const second = stall.Instant(time.Second)
 
-func newTestReconciler() (*traceStore, *reconciler) {
+func newTestTimeline() (*traceStore, *timeline.Timeline) {
 	b := newTraceStore(second, stall.Clock{})
-	return b, &reconciler{store: b}
+	return b, b.timeline
 }
 
-func settleAll(r *reconciler, now stall.Instant) (all []gc.Collection) {
-	r.settle(now, func(h *held) { all = append(all, h.Collection) })
+func noticed(r *timeline.Timeline, list ...gc.Collection) {
+	r.Watched(&source.Batch{Collections: list}, nil)
+}
+
+func settleAll(r *timeline.Timeline, now stall.Instant) []gc.Collection {
+	return settlePassed(r, now, now)
+}
+
+func settlePassed(r *timeline.Timeline, now, passed stall.Instant) (all []gc.Collection) {
+	r.Settle(now, passed, func(c *gc.Collection, _ []gcwatch.Bucket) { all = append(all, *c) }, func(stall.Interval) {})
 	return all
 }
 
@@ -68,10 +79,10 @@ func fidelities(list []gc.Collection) (f []stall.Fidelity) {
 }
 
 func TestReconcileTakesExactFigures(t *testing.T) {
-	b, r := newTestReconciler()
+	b, r := newTestTimeline()
 	at := second + 1e6
 	b.learn(decoded(second, 2*second, []stall.Instant{at, at + 30_000, at + 5e6, at + 5e6 + 40_000, at + 6e6, at + 6e6 + 20_000}), nil)
-	r.hold([]gc.Collection{noticedCycle(1, at+6e6+10_000, 80_000)}, nil)
+	noticed(r, noticedCycle(1, at+6e6+10_000, 80_000))
 	all := settleAll(r, 2*second)
 	if len(all) != 1 {
 		t.Fatalf("settled %d collections, want 1", len(all))
@@ -90,17 +101,17 @@ func TestReconcileTakesExactFigures(t *testing.T) {
 
 // TestReconcileWaitsForTheWatermark, but not for longer than the deadline.
 func TestReconcileWaitsForTheWatermark(t *testing.T) {
-	b, r := newTestReconciler()
+	b, r := newTestTimeline()
 	end := second + 500e6
-	r.hold([]gc.Collection{noticedCycle(1, end, 50_000)}, nil)
+	noticed(r, noticedCycle(1, end, 50_000))
 	b.learnUnseen(second + 100e6)
 	if all := settleAll(r, second+600e6); len(all) != 0 {
 		t.Errorf("settled %d before the exact source had passed", len(all))
 	}
-	if !r.waiting(end) || r.waiting(end-1) {
-		t.Errorf("waiting: got %v and %v", r.waiting(end), r.waiting(end-1))
+	if !r.Waiting(end) || r.Waiting(end-1) {
+		t.Errorf("waiting: got %v and %v", r.Waiting(end), r.Waiting(end-1))
 	}
-	all := settleAll(r, end.Add(sourceDeadline+1))
+	all := settleAll(r, end.Add(timeline.Deadline+1))
 	if len(all) != 1 || all[0].Fidelity != stall.Cycle {
 		t.Errorf("after the deadline: got %d records, want 1 of fidelity cycle", len(all))
 	}
@@ -135,13 +146,13 @@ func TestReconcileMatchesByEnd(t *testing.T) {
 		{"every other is missing", []stall.Instant{0, 2, 4}, []stall.Fidelity{exact, cyc, exact, cyc, exact}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, r := newTestReconciler()
+			b, r := newTestTimeline()
 			var cycles [][]stall.Instant
 			for _, i := range c.have {
 				cycles = append(cycles, cycle(i))
 			}
 			b.learn(decoded(second, 2*second, cycles...), nil)
-			r.hold(notices(), nil)
+			noticed(r, notices()...)
 			all := settleAll(r, 2*second)
 			if diff := cmp.Diff(c.want, fidelities(all)); diff != "" {
 				t.Errorf("fidelity (-want +got):\n%s", diff)
@@ -166,11 +177,11 @@ func TestReconcileTakesOnlyWholeCollections(t *testing.T) {
 		"first stop is missing": func(g *gotrace.Generation) { g.Stops = g.Stops[1:] },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, r := newTestReconciler()
+			b, r := newTestTimeline()
 			g := decoded(second, 2*second, []stall.Instant{at, at + 10_000, at + 50_000, at + 70_000})
 			spoil(g)
 			b.learn(g, nil)
-			r.hold([]gc.Collection{noticedCycle(1, at+60_000, 25_000)}, nil)
+			noticed(r, noticedCycle(1, at+60_000, 25_000))
 			all := settleAll(r, 2*second)
 			if len(all) != 1 || all[0].Fidelity != stall.Cycle || all[0].PauseTotal() != 25_000 {
 				t.Errorf("got %+v, want the watcher's record as it was", all)
@@ -187,10 +198,10 @@ func TestReconcileAcrossGenerations(t *testing.T) {
 		next stall.Instant
 		want stall.Fidelity
 	}{"next to each other": {2 * second, stall.Exact}, "a hole": {2*second + 1000, stall.Cycle}} {
-		b, r := newTestReconciler()
+		b, r := newTestTimeline()
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Stops: stops[:1]}, nil)
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: c.next, End: 3 * second}, Stops: stops[1:], Cycles: []gotrace.Cycle{cycle}}, nil)
-		r.hold([]gc.Collection{noticedCycle(1, 2*second+1e6+10_000, 25_000)}, nil)
+		noticed(r, noticedCycle(1, 2*second+1e6+10_000, 25_000))
 		all := settleAll(r, 3*second)
 		if len(all) != 1 || all[0].Fidelity != c.want {
 			t.Errorf("%s: got %v, want %v", name, fidelities(all), c.want)
@@ -202,34 +213,34 @@ func TestReconcileAcrossGenerations(t *testing.T) {
 // fifth and by more than 50 us.
 func TestReconcileChecks(t *testing.T) {
 	at := second + 1e6
-	longer, shorter := disagreement{delayed: 1}, disagreement{missing: 1}
+	longer, shorter := timeline.Disagreement{Delayed: 1}, timeline.Disagreement{Missing: 1}
 	for _, c := range []struct {
 		exact, runtime, restarting time.Duration
-		want                       disagreement
+		want                       timeline.Disagreement
 	}{
-		{100_000, 95_000, 0, disagreement{}},          // 5 us
-		{100_000, 55_000, 0, disagreement{}},          // 82 %, but 45 us
-		{1_000_000, 900_000, 0, disagreement{}},       // 100 us, but 11 %
-		{1_000_000, 700_000, 0, longer},               // both
-		{700_000, 1_000_000, 0, shorter},              // the other way round
-		{1_200_002, 1_000_000, 0, longer},             // just so
-		{1_000_000, 700_000, 300_000, disagreement{}}, // it took so long to restart the world
-		{1_000_000, 700_000, 100_000, longer},         // and not longer
-		{700_000, 1_000_000, 200_000, shorter},        // which the runtime does not count
-		{1_000_000, 950_000, 400_000, disagreement{}}, // or only a part of it
+		{100_000, 95_000, 0, timeline.Disagreement{}},          // 5 us
+		{100_000, 55_000, 0, timeline.Disagreement{}},          // 82 %, but 45 us
+		{1_000_000, 900_000, 0, timeline.Disagreement{}},       // 100 us, but 11 %
+		{1_000_000, 700_000, 0, longer},                        // both
+		{700_000, 1_000_000, 0, shorter},                       // the other way round
+		{1_200_002, 1_000_000, 0, longer},                      // just so
+		{1_000_000, 700_000, 300_000, timeline.Disagreement{}}, // it took so long to restart the world
+		{1_000_000, 700_000, 100_000, longer},                  // and not longer
+		{700_000, 1_000_000, 200_000, shorter},                 // which the runtime does not count
+		{1_000_000, 950_000, 400_000, timeline.Disagreement{}}, // or only a part of it
 	} {
-		b, r := newTestReconciler()
+		b, r := newTestTimeline()
 		half := stall.Instant(c.exact / 2)
 		rest := stall.Instant(c.exact) - half
 		g := decoded(second, 2*second, []stall.Instant{at, at + half, at + 5e6, at + 5e6 + rest})
 		g.Cycles[0].End -= stall.Instant(c.restarting)
 		b.learn(g, nil)
-		r.hold([]gc.Collection{noticedCycle(1, at+5e6+rest-10, c.runtime)}, nil)
+		noticed(r, noticedCycle(1, at+5e6+rest-10, c.runtime))
 		settleAll(r, 2*second)
-		if got := r.disagreed(); got != c.want {
+		if got := r.Disagreed(); got != c.want {
 			t.Errorf("exact %v with %v to restart, runtime %v: disagreement %+v, want %+v", c.exact, c.restarting, c.runtime, got, c.want)
 		}
-		if got := r.disagreed(); got != (disagreement{}) {
+		if got := r.Disagreed(); got != (timeline.Disagreement{}) {
 			t.Errorf("counted twice: %+v", got)
 		}
 	}
