@@ -83,9 +83,9 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"GOGC": "50", "GODEBUG": "gctrace=0"}, p.Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	n, err := CPUs(os.DirFS("/"), strconv.Itoa(pid))
-	if err != nil || n != runtime.NumCPU() {
-		t.Errorf("CPUs: got %d, %v, want those of this process, %d", n, err, runtime.NumCPU())
+	cpus, err := CPUs(os.DirFS("/"), strconv.Itoa(pid))
+	if err != nil || len(cpus) != runtime.NumCPU() {
+		t.Errorf("CPUs: got %d, %v, want those of this process, %d", cpus, err, runtime.NumCPU())
 	}
 }
 
@@ -117,7 +117,7 @@ func TestProcsOfThisProcess(t *testing.T) {
 	if strings.Contains(strings.Join(os.Args, " "), "-test.cpu") {
 		t.Skip("-test.cpu sets GOMAXPROCS")
 	}
-	if got, want := p.Procs(cpus, quota), runtime.GOMAXPROCS(0); got != want {
-		t.Errorf("GOMAXPROCS: got %d of %d CPUs and quota %v, the runtime has %d", got, cpus, quota, want)
+	if got, want := p.Procs(len(cpus), quota), runtime.GOMAXPROCS(0); got != want {
+		t.Errorf("GOMAXPROCS: got %d of CPUs %v and quota %v, the runtime has %d", got, cpus, quota, want)
 	}
 }

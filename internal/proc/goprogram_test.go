@@ -53,7 +53,7 @@ func TestCPUs(t *testing.T) {
 				root["sys/devices/system/cpu/online"] = &fstest.MapFile{Data: []byte(test.online)}
 			}
 			got, err := CPUs(root, "7")
-			if got != test.want || (err == nil) != (test.want > 0) {
+			if len(got) != test.want || (err == nil) != (test.want > 0) {
 				t.Errorf("got %d, %v, want %d", got, err, test.want)
 			}
 		})

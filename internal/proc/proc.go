@@ -64,26 +64,26 @@ func StartTime(root fs.FS, ticks uint64) (time.Time, error) {
 	return time.Unix(boot, 0).Add(time.Duration(ticks) * tick), nil
 }
 
-// CPUs returns how many CPUs a process may use: those of its affinity that are
+// CPUs returns the CPUs that a process may use: those of its affinity that are
 // online. On a machine that more can be added to, the affinity has them already.
-func CPUs(root fs.FS, process string) (int, error) {
+func CPUs(root fs.FS, process string) ([]int, error) {
 	status, err := read(root, "proc/"+process+"/status")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	allowed, err := ParseCPUs(field(status, "Cpus_allowed_list:"))
 	if err == nil && len(allowed) == 0 {
 		err = errors.New("no Cpus_allowed_list")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read /proc/%s/status: %w", process, err)
+		return nil, fmt.Errorf("read /proc/%s/status: %w", process, err)
 	}
 	if list, err := read(root, "sys/devices/system/cpu/online"); err == nil {
-		if online, err := ParseCPUs(string(list)); err == nil {
+		if online, err := ParseCPUs(string(list)); err == nil && len(online) > 0 {
 			allowed = slices.DeleteFunc(allowed, func(cpu int) bool { return !slices.Contains(online, cpu) })
 		}
 	}
-	return len(allowed), nil
+	return allowed, nil
 }
 
 // maxCPUs is CONFIG_NR_CPUS of the largest kernels of distributions.

@@ -27,7 +27,7 @@ var cpuChecks = []check{
 	{"isolation", isolatedFile, read(root.cpuList, (*machine).isolation)},
 }
 
-// clocksource judges the clock that the kernel itself keeps time with: where
+// clocksource checks the clock that the kernel itself keeps time with: where
 // it is not the cycle counter, the kernel has found the counter wanting.
 func clocksource(m *machine, source string) Check {
 	judge := fail
@@ -71,7 +71,7 @@ func (m *machine) cpuFlags() ([]string, error) {
 	return strings.Fields(flags), nil
 }
 
-// virtualised judges whether there is a hypervisor.
+// virtualised checks whether there is a hypervisor.
 func virtualised(m *machine, _ string) Check {
 	flags, err := m.cpuFlags()
 	name, file := m.hypervisor(flags)
@@ -104,7 +104,7 @@ func (m *machine) hypervisor(flags []string) (name, file string) {
 	return "", ""
 }
 
-// steal judges what /proc/stat says of time that the host did not give. It
+// steal checks what /proc/stat says of time that the host did not give. It
 // counts in ticks of 10 ms and misses what the host does not admit.
 func (m *machine) steal(string) Check {
 	if err := cmp.Or(m.after.cpuErr, m.before.cpuErr); err != nil {
@@ -172,7 +172,7 @@ func (m *machine) cpuTimes(cpus ...int) (sum cpuTime, err error) {
 
 const noCPUController = "no cgroup with the cpu controller to be seen"
 
-// quota judges the limits on CPU time of this process's cgroups. A spinner
+// quota checks the limits on CPU time of this process's cgroups. A spinner
 // uses up a CPU of a quota, and what is throttled then is the service that
 // shares it.
 func (m *machine) quota(string) Check {
@@ -200,7 +200,7 @@ func (m *machine) quota(string) Check {
 	return info(fmt.Sprintf("%.3g CPUs", q.CPUs), "the probe itself may be throttled: its gaps of that kind are host.throttled").in(q.File)
 }
 
-// throttled judges how often the cgroups ran out of their quota.
+// throttled checks how often the cgroups ran out of their quota.
 func (m *machine) throttled(string) (c Check) {
 	defer func() {
 		if len(m.groups) > 0 {
@@ -228,14 +228,14 @@ func (m *machine) throttled(string) (c Check) {
 	return ok("never")
 }
 
-// affinity judges which CPUs this process may use.
+// affinity checks which CPUs this process may use.
 func (m *machine) affinity(string) Check {
 	list, _ := field(m.status, "Cpus_allowed_list")
 	value := fmt.Sprintf("%s, probe on %d", list, m.cpu)
 	switch {
 	case len(m.allowed) == 0:
 		return unknown("no Cpus_allowed_list")
-	case !slices.Contains(m.allowed, m.cpu):
+	case !m.on(m.allowed):
 		return fail(fmt.Sprintf("%s, without CPU %d", list, m.cpu), "the probe may not run there: choose another --cpu, or give it that CPU (taskset, cpuset.cpus)")
 	case len(m.allowed) > 1:
 		return ok(value)
@@ -245,7 +245,7 @@ func (m *machine) affinity(string) Check {
 	return info(value, "one CPU: no other mode than periodic")
 }
 
-// cpuset judges which CPUs the cgroup leaves to this process at all: taskset
+// cpuset checks which CPUs the cgroup leaves to this process at all: taskset
 // widens no further.
 func (m *machine) cpuset(string) Check {
 	list, file, err := cgroup.CPUs(m.root, "self")
@@ -259,7 +259,7 @@ func (m *machine) cpuset(string) Check {
 	switch {
 	case err != nil:
 		return unread(err).in(file)
-	case len(cpus) > 0 && !slices.Contains(cpus, m.cpu):
+	case len(cpus) > 0 && !m.on(cpus):
 		return fail(fmt.Sprintf("%s, without CPU %d", list, m.cpu), "taskset cannot give the probe that CPU: choose another --cpu, or widen cpuset.cpus of the cgroup").in(file)
 	}
 	return ok(list).in(file)
@@ -269,7 +269,7 @@ func (m *machine) cpuset(string) Check {
 // 2 s is not.
 const busySibling = 0.02
 
-// siblings judges who shares the core: two hyperthreads slow each other.
+// siblings checks who shares the core: two hyperthreads slow each other.
 func (m *machine) siblings(string) Check {
 	cpus, err := m.siblingCPUs()
 	if err != nil {
@@ -326,7 +326,7 @@ func (m *machine) targetMayUse(cpus []int) bool {
 	if m.target == 0 {
 		return false
 	}
-	allowed, _, err := m.targetCPUs()
+	allowed, err := m.targetCPUs()
 	return err == nil && slices.ContainsFunc(cpus, func(cpu int) bool { return slices.Contains(allowed, cpu) })
 }
 
@@ -341,10 +341,10 @@ const (
 func (m *machine) isolated() bool {
 	cpus, _ := m.cpuList(isolatedFile)         // isolation says so
 	partitions, _ := m.cpuList(partitionsFile) // there is none before cgroup v2 of Linux 6.7
-	return slices.Contains(cpus, m.cpu) || slices.Contains(partitions, m.cpu)
+	return m.on(cpus) || m.on(partitions)
 }
 
-// isolation judges whether the kernel keeps its own work off the CPU.
+// isolation checks whether the kernel keeps its own work off the CPU.
 func (m *machine) isolation([]int) Check {
 	full, _ := m.cpuList("sys/devices/system/cpu/nohz_full") // the kernel may be built without it
 	callbacks, _ := m.bootCPUs("rcu_nocbs=")
@@ -355,9 +355,9 @@ func (m *machine) isolation([]int) Check {
 		is bool
 	}{
 		{"isolcpus", m.isolated()},
-		{"nohz_full", slices.Contains(full, m.cpu)},
-		{"rcu_nocbs", slices.Contains(callbacks, m.cpu)},
-		{"irqaffinity", len(irqs) > 0 && !slices.Contains(irqs, m.cpu)},
+		{"nohz_full", m.on(full)},
+		{"rcu_nocbs", m.on(callbacks)},
+		{"irqaffinity", len(irqs) > 0 && !m.on(irqs)},
 	} {
 		if kept.is {
 			have = append(have, kept.by)

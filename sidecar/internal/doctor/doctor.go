@@ -1,4 +1,4 @@
-// Package doctor judges whether numbers from this machine can be believed: what
+// Package doctor checks whether numbers from this machine can be believed: what
 // /proc and /sys say, what each of that does to a probe or to a service, what to do
 // about it, and which causes of gaps can be decided with the rights at hand. The
 // checks are rows of tables, such as cpuChecks.
@@ -25,7 +25,7 @@ const DefaultSelfTest = 2 * time.Second
 // ErrTarget is the error if the target does not exist.
 var ErrTarget = errors.New("no target")
 
-// Options say what to judge. The zero value judges a spinning probe on the CPU
+// Options say what to judge. The zero value checks a spinning probe on the CPU
 // that it would take.
 type Options struct {
 	// Mode is the mode whose numbers are judged. Auto is judged as Spin.
@@ -96,7 +96,7 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	m.before = m.count()
 	tested := m.testSelf(o)
 	m.after = m.count()
-	if !m.asked {
+	if o.SelfTest < 0 && o.Probe == nil {
 		if m.limits, err = m.live.limits(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}); err != nil {
 			m.limits = noProbe(err)
 		}

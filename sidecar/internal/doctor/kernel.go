@@ -40,7 +40,7 @@ var housekeepingChecks = []check{
 	})},
 	{"watchdog", "proc/sys/kernel/watchdog", read(root.number, watchdog)},
 	{"workqueue", "sys/devices/virtual/workqueue/cpumask", read(root.cpuMask, func(m *machine, cpus []int) Check {
-		if !slices.Contains(cpus, m.cpu) {
+		if !m.on(cpus) {
 			return ok(fmt.Sprintf("unbound work stays off CPU %d", m.cpu))
 		}
 		return info(fmt.Sprintf("may run on CPU %d", m.cpu), "unbound kworkers preempt the probe: take the CPU out of the mask")
@@ -152,7 +152,7 @@ func preemption(m *machine, _ string) Check {
 	return info(value, "").in(c.file)
 }
 
-// interrupts judges which devices interrupt the probe's CPU.
+// interrupts checks which devices interrupt the probe's CPU.
 func (m *machine) interrupts(lines []string) Check {
 	slices.SortFunc(lines, func(a, b string) int {
 		x, _ := strconv.Atoi(a)
@@ -168,7 +168,7 @@ func (m *machine) interrupts(lines []string) Check {
 			continue // default_smp_affinity, or a line without a device
 		}
 		read++
-		if slices.Contains(cpus, m.cpu) {
+		if m.on(cpus) {
 			on = append(on, m.device(dir, line))
 		}
 	}
@@ -199,19 +199,19 @@ func (m *machine) device(dir, line string) string {
 	return line
 }
 
-// interruptsByDefault judges where the interrupts of devices go that are set up later.
+// interruptsByDefault checks where the interrupts of devices go that are set up later.
 func interruptsByDefault(m *machine, text string) Check {
 	cpus, err := parseCPUMask(text)
 	switch {
 	case err != nil:
 		return unread(err)
-	case !slices.Contains(cpus, m.cpu):
+	case !m.on(cpus):
 		return ok(fmt.Sprintf("%s, without CPU %d", text, m.cpu))
 	}
 	return info(fmt.Sprintf("%s, with CPU %d", text, m.cpu), "a device that comes later may interrupt the probe: irqaffinity= at boot")
 }
 
-// irqBalance judges whether a daemon moves the interrupts about.
+// irqBalance checks whether a daemon moves the interrupts about.
 func irqBalance(m *machine, _ string) Check {
 	switch {
 	case len(m.threads) == 0:
@@ -222,7 +222,7 @@ func irqBalance(m *machine, _ string) Check {
 	return ok("not running")
 }
 
-// policy judges how this process is scheduled. The kernel takes the CPU away from a
+// policy checks how this process is scheduled. The kernel takes the CPU away from a
 // spinner in a real-time class, to let others live.
 func (m *machine) policy(string) Check {
 	self, err := m.self()
@@ -264,7 +264,7 @@ func rtLimit(m *machine, runtime int64) Check {
 	return info(fmt.Sprintf("%d of %d us", runtime, period), "")
 }
 
-// rtGroup judges whether a cgroup gives its real-time threads another part of a
+// rtGroup checks whether a cgroup gives its real-time threads another part of a
 // period than the machine does: with CONFIG_RT_GROUP_SCHED each v1 cgroup has
 // files of its own (Documentation/scheduler/sched-rt-group.rst), and its limit
 // takes the CPU away from its threads.
@@ -316,13 +316,13 @@ func fairServer(m *machine, runtime int64) Check {
 	return info(fmt.Sprintf("%v of %v", time.Duration(runtime), time.Duration(period)), "")
 }
 
-// watchdog judges whether the kernel looks for lockups on the probe's CPU.
+// watchdog checks whether the kernel looks for lockups on the probe's CPU.
 func watchdog(m *machine, on int64) Check {
 	if on == 0 {
 		return ok("off")
 	}
 	cpus, err := m.cpuList("proc/sys/kernel/watchdog_cpumask")
-	if err == nil && !slices.Contains(cpus, m.cpu) {
+	if err == nil && !m.on(cpus) {
 		return ok(fmt.Sprintf("not on CPU %d", m.cpu))
 	}
 	value := "on"
@@ -356,7 +356,7 @@ func (m *machine) smiCount() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 
-// smi judges whether the firmware stops the CPUs.
+// smi checks whether the firmware stops the CPUs.
 func (m *machine) smi(string) Check {
 	for _, err := range []error{m.after.smiErr, m.before.smiErr} {
 		if err != nil {

@@ -32,7 +32,7 @@ func loadAverage(m *machine, text string) Check {
 	return ok(f[0] + " in the last minute")
 }
 
-// pressure judges how long work waited for a CPU
+// pressure checks how long work waited for a CPU
 // (Documentation/accounting/psi.rst).
 func pressure(_ *machine, text string) Check {
 	for line := range strings.Lines(text) {
@@ -55,7 +55,7 @@ func pressure(_ *machine, text string) Check {
 	return unknown("no line of averages")
 }
 
-// competitors judges what is runnable on the probe's CPU at this moment.
+// competitors checks what is runnable on the probe's CPU at this moment.
 func competitors(m *machine, _ string) Check {
 	if len(m.threads) == 0 {
 		return unknown("no threads to be seen")

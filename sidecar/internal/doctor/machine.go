@@ -45,7 +45,6 @@ type machine struct {
 	after  counters
 	trial  *jitterprobe.Trial  // nil without a self-test
 	limits []jitterprobe.Limit // of the probe
-	asked  bool                // the limits are known
 
 	process    *proc.GoProgram // the target, if it is a Go program
 	processErr error
@@ -77,9 +76,9 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		m.cpu = m.allowed[len(m.allowed)-1]
 	}
 	if o.Probe != nil {
-		m.limits, m.asked = o.Probe.Limits(), true
+		m.limits = o.Probe.Limits()
 		// The rest of this process may have made way for it.
-		if m.cpu >= 0 && !slices.Contains(m.allowed, m.cpu) {
+		if m.cpu >= 0 && !m.on(m.allowed) {
 			m.allowed = append(m.allowed, m.cpu)
 		}
 	}
@@ -98,6 +97,9 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 	m.config = m.readKernelConfig()
 	return m, nil
 }
+
+// on reports whether the probe's CPU is one of cpus.
+func (m *machine) on(cpus []int) bool { return slices.Contains(cpus, m.cpu) }
 
 // spins reports whether the mode takes a whole CPU.
 func (m *machine) spins() bool { return m.mode != jitterprobe.Periodic }

@@ -43,7 +43,7 @@ var memoryChecks = []check{
 	{"swap", "proc/swaps", read(root.text, swapping)},
 }
 
-// boost judges whether the frequency depends on heat and on neighbours.
+// boost checks whether the frequency depends on heat and on neighbours.
 func boost(m *machine, _ string) Check {
 	const intel, other = "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/cpufreq/boost"
 	file := intel
@@ -70,7 +70,7 @@ const (
 	maxStates = 16
 )
 
-// sleepStates judges how deep an idle CPU sleeps.
+// sleepStates checks how deep an idle CPU sleeps.
 func (m *machine) sleepStates(dir string) Check {
 	driver, err := m.text("sys/devices/system/cpu/cpuidle/current_driver")
 	if err != nil {
@@ -139,7 +139,7 @@ func hugePages(m *machine, enabled string) Check {
 	return ok(value)
 }
 
-// bestZero judges a setting that is best 0.
+// bestZero checks a setting that is best 0.
 func bestZero(advice string) func(*machine, string) Check {
 	return read(root.number, func(_ *machine, n int64) Check {
 		if n == 0 {
@@ -151,7 +151,7 @@ func bestZero(advice string) func(*machine, string) Check {
 
 const nodes = "sys/devices/system/node/"
 
-// numaBalancing judges whether the kernel moves pages between nodes.
+// numaBalancing checks whether the kernel moves pages between nodes.
 func numaBalancing(m *machine, n int64) Check {
 	online, _ := m.cpuList(nodes + "online")
 	switch {
@@ -163,7 +163,7 @@ func numaBalancing(m *machine, n int64) Check {
 	return warn("balancing", "hint faults and migrations stall threads: set kernel.numa_balancing=0 and bind the service to a node")
 }
 
-// node judges where the memory of the probe is: it writes its ring all the time,
+// node checks where the memory of the probe is: it writes its ring all the time,
 // and one on another node makes every gap look longer.
 func (m *machine) node(online []int) Check {
 	if len(online) == 1 {
@@ -171,14 +171,14 @@ func (m *machine) node(online []int) Check {
 	}
 	for _, own := range online {
 		file := fmt.Sprintf("%snode%d/cpulist", nodes, own)
-		if cpus, err := m.cpuList(file); err == nil && slices.Contains(cpus, m.cpu) {
+		if cpus, err := m.cpuList(file); err == nil && m.on(cpus) {
 			return m.onNode(own, cpus).in(file)
 		}
 	}
 	return unknown(fmt.Sprintf("no node has CPU %d", m.cpu))
 }
 
-// onNode judges a probe whose CPU is one of cpus, all of node own.
+// onNode checks a probe whose CPU is one of cpus, all of node own.
 func (m *machine) onNode(own int, cpus []int) Check {
 	text, _ := field(m.status, "Mems_allowed_list")
 	memory, _ := proc.ParseCPUs(text) // nodes are listed like CPUs
@@ -195,7 +195,7 @@ func (m *machine) onNode(own int, cpus []int) Check {
 	return ok(value + ", with its memory")
 }
 
-// swapping judges whether memory can be on disk.
+// swapping checks whether memory can be on disk.
 func swapping(m *machine, text string) Check {
 	n := strings.Count(text, "\n") // the first line is a heading
 	if n == 0 {

@@ -84,7 +84,7 @@ func bpfRights(m *machine, _ string) Check {
 	return ok("CAP_BPF and CAP_PERFMON, BTF")
 }
 
-// bpfSwitch judges who may load programs at all
+// bpfSwitch checks who may load programs at all
 // (Documentation/admin-guide/sysctl/kernel.rst, unprivileged_bpf_disabled). None
 // of its values lets the scheduler be followed without capabilities.
 func bpfSwitch(_ *machine, n int64) Check {

@@ -16,7 +16,7 @@ const (
 	maxApart      = time.Microsecond // counters of two CPUs
 )
 
-// testSelf runs a probe for a moment. It judges the probe by what it says of itself,
+// testSelf runs a probe for a moment. It checks the probe by what it says of itself,
 // after the counters of the machine were read again.
 func (m *machine) testSelf(o Options) []check {
 	if o.SelfTest < 0 {
@@ -27,10 +27,10 @@ func (m *machine) testSelf(o Options) []check {
 	}
 	t, err := m.selfTest(jitterprobe.Options{Mode: o.Mode, CPU: o.CPU, Interrupts: true}, o.SelfTest)
 	if err != nil {
-		m.limits, m.asked = noProbe(err), true
+		m.limits = noProbe(err)
 		return []check{{"selftest", "", func(*machine, string) Check { return fail(err.Error(), "the probe cannot run here") }}}
 	}
-	m.trial, m.limits, m.asked = &t, t.Limits, true
+	m.trial, m.limits = &t, t.Limits
 	return []check{
 		{"selftest.mode", "", testedMode},
 		{"selftest.counter", "", testedCounter},
@@ -42,7 +42,7 @@ func (m *machine) testSelf(o Options) []check {
 	}
 }
 
-// testedMode judges whether the mode ran that was to be judged.
+// testedMode checks whether the mode ran that was to be judged.
 func testedMode(m *machine, _ string) Check {
 	t := m.trial
 	value := t.Mode.String()
@@ -56,7 +56,7 @@ func testedMode(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedCounter judges whether the counter runs at the rate of the clock.
+// testedCounter checks whether the counter runs at the rate of the clock.
 func testedCounter(m *machine, _ string) Check {
 	t := m.trial
 	if t.Counted <= 0 || t.Span <= 0 {
@@ -70,7 +70,7 @@ func testedCounter(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedCoverage judges whether the probe can say of all the time what happened.
+// testedCoverage checks whether the probe can say of all the time what happened.
 func testedCoverage(m *machine, _ string) Check {
 	t := m.trial
 	value := fmt.Sprintf("%.4f %%, %d gaps dropped", 100*t.Seen, t.Dropped+t.Backward)
@@ -80,7 +80,7 @@ func testedCoverage(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedOwn judges whether the probe disturbs itself.
+// testedOwn checks whether the probe disturbs itself.
 func testedOwn(m *machine, _ string) Check {
 	t := m.trial
 	if t.Own == nil {
@@ -93,7 +93,7 @@ func testedOwn(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedCPUs judges whether the counters of all CPUs show the same time.
+// testedCPUs checks whether the counters of all CPUs show the same time.
 func testedCPUs(m *machine, _ string) Check {
 	t := m.trial
 	if t.CPUs < 2 {

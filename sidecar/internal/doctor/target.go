@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
@@ -26,29 +27,17 @@ var (
 
 const onlineFile = "sys/devices/system/cpu/online"
 
-// targetCPUs returns the CPUs that the target may use: of its affinity those that
-// are online. On a machine that more can be added to, the affinity has them already.
-func (m *machine) targetCPUs() ([]int, string, error) {
-	status, err := m.text(m.targetFile("status"))
-	if err != nil {
-		return nil, "", err
-	}
-	list, _ := field(status, "Cpus_allowed_list")
-	cpus, err := proc.ParseCPUs(list)
-	if online, err := m.cpuList(onlineFile); err == nil && len(online) > 0 {
-		cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return !slices.Contains(online, cpu) })
-	}
-	return cpus, list, err
-}
+// targetCPUs returns the CPUs that the target may use.
+func (m *machine) targetCPUs() ([]int, error) { return proc.CPUs(m.root, strconv.Itoa(m.target)) }
 
-func targetAffinity(m *machine, _ string) Check {
-	cpus, list, err := m.targetCPUs()
+func targetAffinity(m *machine, file string) Check {
+	cpus, err := m.targetCPUs()
+	status, _ := m.text(file)
+	list, _ := field(status, "Cpus_allowed_list")
 	switch {
 	case err != nil:
 		return unread(err)
-	case len(cpus) == 0:
-		return unknown("no Cpus_allowed_list")
-	case m.spins() && slices.Contains(cpus, m.cpu):
+	case m.spins() && m.on(cpus):
 		return warn(fmt.Sprintf("%s, with the probe's CPU %d", list, m.cpu),
 			"the spinner takes a CPU that the target counts on: taskset the target to the others, or use --mode periodic")
 	}
@@ -57,7 +46,7 @@ func targetAffinity(m *machine, _ string) Check {
 
 // targetLimit returns the tightest quota that the target runs under.
 func (m *machine) targetLimit() (cgroup.Quota, error) {
-	target := fmt.Sprint(m.target)
+	target := strconv.Itoa(m.target)
 	if _, err := cgroup.Own(m.root, target); errors.Is(err, cgroup.ErrUnseen) {
 		return cgroup.Quota{}, err
 	}
@@ -82,7 +71,7 @@ func targetQuota(m *machine, _ string) Check {
 	return info(fmt.Sprintf("%.3g CPUs", q.CPUs), "when it is used up every thread stops for the rest of the period, in the middle of a pause too: host.throttled").in(q.File)
 }
 
-// targetThreads judges how the target's threads are scheduled. A runtime that
+// targetThreads checks how the target's threads are scheduled. A runtime that
 // stops its threads waits for each; one that spins with a higher priority than
 // the one it waits for waits for ever, or for the fair server.
 func targetThreads(m *machine, _ string) Check {
@@ -132,19 +121,19 @@ func targetGo(m *machine, _ string) Check {
 	return info(value, "")
 }
 
-// maxProcs judges the target's GOMAXPROCS against its quota, and against the
+// maxProcs checks the target's GOMAXPROCS against its quota, and against the
 // CPU that a spinner takes, of its CPUs or of its quota.
 func maxProcs(m *machine, _ string) Check {
 	p := m.process
 	if m.processErr != nil || p.EnvErr != nil {
 		return Check{} // target.go says so
 	}
-	cpus, _, err := m.targetCPUs()
+	cpus, err := m.targetCPUs()
 	if err != nil || len(cpus) == 0 {
 		return unknown("the CPUs of the target are not known")
 	}
 	// The runtime heeds the quota of its own cgroup, the kernel that of every one.
-	own, ownErr := proc.Quota(m.FS, fmt.Sprint(m.target))
+	own, ownErr := proc.Quota(m.FS, strconv.Itoa(m.target))
 	q, err := m.targetLimit()
 	if _, set := p.SetProcs(); !set && ownErr != nil && p.HeedsQuota() {
 		return unknown("not set, and the quota that it follows from is not known: " + why(ownErr))
@@ -160,7 +149,7 @@ func maxProcs(m *machine, _ string) Check {
 		room = max(1, math.Floor(q.CPUs-1))
 	}
 	left := len(cpus)
-	if m.spins() && slices.Contains(cpus, m.cpu) {
+	if m.spins() && m.on(cpus) {
 		left--
 	}
 	switch {

@@ -26,7 +26,8 @@ func lookAtGo(root fs.FS, pid int) (*goProgram, error) {
 		return nil, err
 	}
 	g := &goProgram{GoProgram: p}
-	g.cpus, g.cpusErr = proc.CPUs(root, strconv.Itoa(pid))
+	cpus, err := proc.CPUs(root, strconv.Itoa(pid))
+	g.cpus, g.cpusErr = len(cpus), err
 	g.quota, g.quotaErr = proc.Quota(root, strconv.Itoa(pid))
 	return g, nil
 }
