@@ -27,7 +27,7 @@ type childSpec struct {
 	Mode   string // of the probe; empty for none
 	Work   string // what the child injects into itself: "", "calm", "gc", "gc held"; or into CPU: "hog", "greedy hog", "packets"
 	Join   string // a cgroup
-	CPU    int    // of who has no probe
+	CPU    int    // of a child without a probe
 	Away   bool   // in a network of its own
 	Rights rights
 	Trap   bool // the probe's memory is to be one, of faults that last until they are ended if Wait
@@ -171,12 +171,12 @@ func (p *process) stop() (s seen, err error) {
 	return s, err
 }
 
-// rights are those of the process that probes. Who injects has all.
+// rights are those of the process that probes. The injector has all.
 type rights string
 
 const (
 	allRights rights = ""
-	nobody    rights = "as nobody"                   // who may have records of its own threads
+	nobody    rights = "as nobody"                   // which may have records of its own threads
 	noRecords rights = "without perf_event_open too" // as under the seccomp profile of most containers
 )
 
@@ -263,7 +263,7 @@ func hog(cpu int, clock stall.Clock, quit <-chan struct{}) (ran []stall.Span, er
 const packetEvery = time.Millisecond + 53*time.Microsecond
 
 // receive sends packets to itself over the loopback device of a network
-// namespace that has nobody else in it, where cpu is told to take them in: each
+// namespace of its own, where cpu has to take them in: each
 // is a softirq of that CPU between the sending and the receipt.
 func receive(cpu int, clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
 	if err := steer(cpu); err != nil {
@@ -302,7 +302,7 @@ func steer(cpu int) error {
 	if err := up("lo"); err != nil {
 		return err
 	}
-	// sysfs shows the network of who mounted it.
+	// sysfs shows the network namespace of the process that mounted it.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -24,7 +24,7 @@ const faultEvery = 3 * time.Millisecond
 const faultPages = 16
 
 // faults has the probe's thread have short page faults at the memory of its gaps:
-// the kernel's own samples of them say when, and where.
+// the kernel's own samples have their times and addresses.
 func faults(in *injection) (err error) {
 	t, err := in.child.trap()
 	if err != nil {
@@ -62,7 +62,7 @@ var (
 )
 
 // longFaults has the probe's thread wait in page faults until this process ends
-// them. It is known to wait from when the kernel tells of the fault.
+// them. It is known to wait from the time at which the kernel reports the fault.
 func longFaults(in *injection) (err error) {
 	t, err := in.child.trap()
 	if err != nil {
@@ -172,7 +172,7 @@ func setTrap(wait bool) (t trap, err error) {
 }
 
 // protect has the next write to each page of the trap be a page fault, or no more:
-// then who waits in one goes on.
+// then a thread that waits in one goes on.
 func (t trap) protect(on bool) error {
 	mode := uint64(0)
 	if on {

@@ -214,9 +214,9 @@ func timers(in *injection) error {
 // a second, in half a minute.
 const switchPages = 1024
 
-// undisturbed injects, and has the kernel say when the probe's thread was switched
-// out meanwhile: a short gap in which it was has two causes, and which is the
-// longer nobody else knows.
+// undisturbed injects, and has the kernel report when the probe's thread was switched
+// out meanwhile: a short gap with a switch in it has two causes, and the longer one is
+// unknown.
 func undisturbed(inject injector) injector {
 	return func(in *injection) (err error) {
 		ring, err := kernel.Sample(unix.PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 0, in.tid, -1, switchPages)

@@ -94,7 +94,7 @@ func (c *testCase) owns(g stall.Span, truth []stall.Span, gaps []seenGap) bool {
 }
 
 // mayBe reports whether g may be the injection's: it overlaps it, or lies before
-// the first of it or after the last, where nobody may have watched.
+// the first of it or after the last, where it may have been unwatched.
 func mayBe(truth []stall.Span, g stall.Span) bool {
 	i := sort.Search(len(truth), func(i int) bool { return truth[i].End > g.Start })
 	return i == 0 || i == len(truth) || truth[i].Start < g.End
@@ -106,7 +106,7 @@ func alone(s stall.Span, gaps []seenGap) bool {
 	return i < len(gaps) && gaps[i].Start < s.End && (i+1 == len(gaps) || gaps[i+1].Start >= s.End)
 }
 
-// maxOdd bounds the gaps of a case that are told of one by one.
+// maxOdd bounds the gaps of a case that are listed one by one.
 const maxOdd = 10
 
 func (t *tally) remember(g seenGap) {

@@ -157,8 +157,9 @@ func repeat(quit <-chan struct{}, d time.Duration, f func() error) error {
 // collectEvery is the time between two collections.
 const collectEvery = time.Millisecond
 
-// collect forces garbage collections, and returns what tell says of them.
-func collect(tell func(*held) []stall.Span) work {
+// collect forces garbage collections, and returns the spans that known takes
+// from what was watched.
+func collect(known func(*held) []stall.Span) work {
 	return func(cpu int, clock stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
 		h, err := watchHeld(cpu, clock)
 		if err != nil {
@@ -169,6 +170,6 @@ func collect(tell func(*held) []stall.Span) work {
 			runtime.GC()
 			return h.read()
 		})
-		return tell(h), err
+		return known(h), err
 	}
 }

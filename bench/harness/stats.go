@@ -90,7 +90,7 @@ func (p Pairs[T]) More(f func(T) float64) []float64 {
 	return Each(p, func(v Pair[T]) float64 { return 100 * (f(v.With)/f(v.Without) - 1) })
 }
 
-// Raw writes all values with two digits, for those who want to count again.
+// Raw writes all values with two digits, so that readers can compute their own statistics.
 func Raw(values []float64) string { return strings.Trim(fmt.Sprintf("%.2f", values), "[]") }
 
 // Times returns v with all of its values multiplied by factor.

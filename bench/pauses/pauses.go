@@ -3,7 +3,6 @@ package pauses
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -43,28 +42,25 @@ func (e *experiment) Flags(f *flag.FlagSet) {
 	f.IntVar(&e.live, "live", 8, "long-lived heap, in `MB`")
 }
 
-func (e *experiment) Measure(ctx context.Context, p *harness.Page) (err error) {
+func (e *experiment) Measure(ctx context.Context, p *harness.Page) error {
 	clock, err := stall.NewClock()
 	if err != nil {
 		return err
 	}
-	m, err := otelgc.Start(otelgc.WithExactBudget(1), otelgc.WithBoard(""))
+	var tallies []*tally
+	err = harness.Monitored(func(m *otelgc.Monitor) error {
+		for _, l := range loads {
+			t, err := e.compare(ctx, m, clock, l)
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.name, err)
+			}
+			p.Logf("%s: %d collections, %d compared", t.name, t.seen, len(t.excess))
+			tallies = append(tallies, t)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		err = errors.Join(err, m.Shutdown(ctx))
-	}()
-	var tallies []*tally
-	for _, l := range loads {
-		t, err := e.compare(ctx, m, clock, l)
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
-		p.Logf("%s: %d collections, %d compared", t.name, t.seen, len(t.excess))
-		tallies = append(tallies, t)
 	}
 	write(p, e, tallies)
 	return nil
@@ -162,7 +158,7 @@ func chain() *node {
 // of it may lie, which is a wall time.
 const matchSlack = 100 * time.Microsecond
 
-// runtimeCycle is one collection as the runtime tells of it.
+// runtimeCycle is one collection as the runtime reports it.
 type runtimeCycle struct {
 	index uint64
 	pause time.Duration

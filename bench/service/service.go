@@ -125,7 +125,7 @@ func every(d time.Duration, quit <-chan struct{}, f func()) {
 	}
 }
 
-// goroutine is the mode of a probe that nobody should have: a goroutine that reads
+// goroutine is the mode of a probe that no service should have: a goroutine that reads
 // the clock all the time. A stop of the world must interrupt it first.
 const goroutine = "goroutine"
 

@@ -80,7 +80,7 @@ func (b *dotnet) watch(n int, args []string, f func(*process) error) ([]watched,
 	return b.around(n, append(args, "--mode", "periodic", "--board", "off"), f)
 }
 
-// byName is how the sidecar is told of the services.
+// byName has the sidecar watch all services.
 func byName() []string { return []string{"--target", serviceName()} }
 
 // setting is one way to watch one kind of service.

@@ -35,7 +35,7 @@ type bench struct {
 	hashed, turns float64 // bytes, and turns of spin, in a nanosecond
 
 	long  time.Duration // of an injection; 0 before there are any
-	usual time.Duration // that a request works without injection, where its thread tells
+	usual time.Duration // that a request works without injection, where it has a thread of its own
 
 	mu       sync.Mutex
 	requests []request
@@ -102,26 +102,23 @@ func (b *bench) run(ctx context.Context, take func(*stall.Window, *stall.Share),
 		return "", fmt.Errorf("listen: %w", err)
 	}
 	b.reports = newReports()
-	if b.m, err = otelgc.Start(otelgc.WithBoard(""), otelgc.WithExactBudget(1), otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
-		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic), otelgc.WithOnWindow(take)); err != nil {
-		return "", errors.Join(err, b.listener.Close())
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		b.delays.close()
-		err = errors.Join(err, b.m.Shutdown(ctx), b.reports.stop(ctx), b.listener.Close())
-	}()
-	b.calibrate()
-	runtime.GC()
-	if err := b.traced(ctx); err != nil {
-		return "", err
-	}
-	f()
-	if err := b.m.Flush(ctx); err != nil {
-		return "", err
-	}
-	return b.reports.dropped(ctx)
+	err = harness.Monitored(func(m *otelgc.Monitor) (err error) {
+		b.m = m
+		b.calibrate()
+		runtime.GC()
+		if err := b.traced(ctx); err != nil {
+			return err
+		}
+		f()
+		if err := m.Flush(ctx); err != nil {
+			return err
+		}
+		dropped, err = b.reports.dropped(ctx)
+		return err
+	}, otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
+		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic), otelgc.WithOnWindow(take))
+	b.delays.close()
+	return dropped, errors.Join(err, b.reports.stop(context.Background()), b.listener.Close())
 }
 
 // clock is that of the monitors, within clockSlack.
@@ -172,7 +169,7 @@ func (b *bench) p99() time.Duration {
 }
 
 // p99Worked returns for how long the kernel runs a request's thread without
-// injection; 0 where nobody tells.
+// injection; 0 where it has no thread of its own.
 func (b *bench) p99Worked() time.Duration {
 	return time.Duration(harness.Quantile(harness.Each(b.requests, func(r request) float64 { return float64(r.worked) }), 0.99))
 }
@@ -327,9 +324,9 @@ func (b *bench) affected(least time.Duration) (n, alone int) {
 
 // alonePart of what was injected is what the machine may have added to it: with
 // the request's own work, a fifth at most, what was injected is two thirds of the
-// request all the same. What the kernel tells is the sum over all threads, and a
-// thread that another of the process woke waits too: a smaller part has nobody
-// left alone where there are two CPUs.
+// request all the same. The kernel's figure is the sum over all threads, and a
+// thread that another one woke waits too: with a smaller part, no request counts as
+// left alone on a machine of two CPUs.
 const alonePart = 4
 
 // leftAlone reports whether the machine had a small part in r at most.

@@ -23,7 +23,7 @@ type delays struct {
 const listEvery = 32
 
 // read returns the sum over all threads; it is zero where the kernel does not
-// tell.
+// report it.
 func (d *delays) read() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,17 +17,17 @@ import (
 )
 
 // slowToStop calls f, which stops the world, while another goroutine hashes
-// memory for d, in one piece of assembly, which nothing can interrupt: so the
-// stop takes as long as the hash. It returns when the world was stopping for
-// sure, which is empty if the hash was over before, or if the runtime counts no
-// stop that took as long: then the hash had not begun when the world was stopped.
+// memory for d. The hash is one piece of assembly, which nothing can interrupt, so
+// the stop takes as long as the hash. slowToStop returns when the world was
+// certainly stopping. The span is empty if the hash ended before f began, or if the
+// runtime counts no stop of that length: then the hash began after the stop.
 //
-// The hash cannot be over sooner than at its best rate. When it was in truth
-// nobody can say: who was hashing is stopped before it can look at the clock, and
-// when the world goes on it waits for its turn.
+// The span ends where the hash would end at its best rate. The true end is unknown:
+// the hashing goroutine is stopped before it can read the clock, and waits for a P
+// when the world goes on.
 //
-// It calls f once more in advance: before it stops the world, runtime.GC sweeps
-// what the last collection left, and that is to be done by then.
+// slowToStop calls f once in advance: runtime.GC sweeps what the last collection
+// left before it stops the world, and that must be done by then.
 func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
 	f()
 	n := min(int(b.hashed*float64(d)), len(b.memory))
@@ -82,9 +82,9 @@ func (b *bench) crowd(goroutines int, d time.Duration) stall.Span {
 	})
 }
 
-// collectTight collects with so little room to the goal that whoever allocates
-// meanwhile must mark. What is garbage by then goes in advance: with it there
-// would be no room at all, and one request would have to mark all that there is.
+// collectTight collects with so little room to the goal that goroutines which
+// allocate meanwhile must mark. It frees what is garbage in advance: otherwise there
+// would be no room at all, and one request would have to mark the whole heap.
 func (b *bench) collectTight() stall.Span {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
@@ -127,8 +127,8 @@ func longestStop(before, now metrics.Float64Histogram) time.Duration {
 	return 0
 }
 
-// The waits return from when the request waited to when it was ready, as those
-// know who made it so.
+// The waits return when the request began to wait, and when another goroutine or a
+// timer made it ready.
 
 func (b *bench) sleep(d time.Duration) stall.Span {
 	from := b.now()

@@ -75,8 +75,8 @@ type class struct {
 	live       int // MB of long-lived heap, all of it to be marked
 	workers    int // goroutines that do requests
 	http       bool
-	// thread says that a request's goroutine has a thread of its own, whose CPU time
-	// tells what the request did itself of what was injected.
+	// thread gives each request's goroutine a thread of its own. The CPU time of that
+	// thread is the part of the injection that the request did itself.
 	thread bool
 	// work is a request without injection, about half a millisecond.
 	work func(b *bench)
