@@ -17,8 +17,8 @@ import (
 	"github.com/otelgc/otelgc/stall/source"
 )
 
-// hostSide tells the services of this host, and exports, what the machine does to the
-// threads of one process. A nil hostSide does nothing.
+// hostSide puts on the board, and exports, what the machine does to the threads of one
+// process. A nil hostSide does nothing.
 type hostSide struct {
 	log       *slog.Logger
 	process   *hostwatch.Watch

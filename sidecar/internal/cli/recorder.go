@@ -210,8 +210,8 @@ func (r *recorder) writeStatus(now stall.Instant, first jitterprobe.Snapshot) {
 	}
 }
 
-// close ends the recording, when nobody adds any more. It ends where the probe did:
-// nobody watched later, and for the kernel to end its tracing may take seconds. It does
+// close ends the recording; add must not be called any more. It ends where the probe
+// did: later time was not watched, and the kernel may take seconds to end its tracing. It does
 // not wait for a process whose files never answer.
 func (r *recorder) close(s jitterprobe.Snapshot) error {
 	if r == nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// defineRun is the command that probes, tells the services of this host on the board,
-// and exports, until it is to end.
+// defineRun is the command that probes, writes the board for the services of this host,
+// and exports, until a signal or --duration ends it.
 func defineRun(set *flag.FlagSet) func(env) error {
 	options := defineProbing(set)
 	cpus := set.String("watch-cpus", "", "wake once a millisecond on each of these `CPUs` too, such as 0-7, at about 4 % of each:\na gap that all CPUs have in common is the machine's")

@@ -75,7 +75,7 @@ func parseUIDs(s string) (o dotnetipc.ListenOptions, err error) {
 // missing returns an error if there is certainly no process with this PID.
 func missing(pid int) error {
 	if _, err := os.Stat("/proc/self"); err != nil {
-		return nil // nobody can tell
+		return nil // there is no /proc to see it in
 	}
 	p, err := hostcount.Open(os.DirFS("/"), pid)
 	if err == nil {

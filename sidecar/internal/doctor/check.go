@@ -27,25 +27,25 @@ type Check struct {
 	Advice string `json:"advice"`         // what follows from it; empty if nothing does
 }
 
-// check is one row of the tables: what is read, and how that is judged.
+// check is one row of the tables: its name, what it reads, and what follows from it.
 type check struct {
 	id string
 	// file is shown with the result. CPU# stands for the number of the probe's CPU,
 	// PID for the target's.
 	file string
-	// judge returns a Check without its ID, and without its File if that is file.
+	// verdict returns a Check without its ID, and without its File if that is file.
 	// The zero Check is left out of the report.
-	judge func(m *machine, file string) Check
+	verdict func(m *machine, file string) Check
 }
 
-// read returns a judge of what get reads of the file of the check.
-func read[T any](get func(root, string) (T, error), judge func(*machine, T) Check) func(*machine, string) Check {
+// read returns the verdict on what get reads of the file of the check.
+func read[T any](get func(root, string) (T, error), verdict func(*machine, T) Check) func(*machine, string) Check {
 	return func(m *machine, file string) Check {
 		v, err := get(m.root, file)
 		if err != nil {
 			return unread(err)
 		}
-		return judge(m, v)
+		return verdict(m, v)
 	}
 }
 
@@ -53,7 +53,7 @@ func read[T any](get func(root, string) (T, error), judge func(*machine, T) Chec
 func (m *machine) appendChecks(list []Check, checks []check) []Check {
 	for _, c := range checks {
 		file := strings.NewReplacer("CPU#", strconv.Itoa(m.cpu), "PID", strconv.Itoa(m.target)).Replace(c.file)
-		result := c.judge(m, file)
+		result := c.verdict(m, file)
 		if result.Status == "" {
 			continue
 		}

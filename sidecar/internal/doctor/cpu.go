@@ -13,7 +13,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// cpuChecks judge the clock, the hypervisor, and which CPUs the probe has and with
+// cpuChecks look at the clock, the hypervisor, and which CPUs the probe has and with
 // whom it shares them.
 var cpuChecks = []check{
 	{"clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", read(root.text, clocksource)},
@@ -30,9 +30,9 @@ var cpuChecks = []check{
 // clocksource checks the clock that the kernel itself keeps time with: where
 // it is not the cycle counter, the kernel has found the counter wanting.
 func clocksource(m *machine, source string) Check {
-	judge := fail
+	verdict := fail
 	if m.mode == jitterprobe.Periodic {
-		judge = info
+		verdict = info
 	}
 	want := "tsc"
 	if m.arch == "arm64" {
@@ -43,7 +43,7 @@ func clocksource(m *machine, source string) Check {
 	case source == "kvm-clock", source == "hyperv_clocksource_tsc_page":
 		return warn(source, "a paravirtual clock: the cycle counter cannot be trusted here, and the probe falls back to mode periodic; boot with clocksource=tsc if the host's is stable")
 	default:
-		return judge(source, "each read of this clock costs microseconds or a trap, and the cycle counter is not trusted: boot with clocksource=tsc tsc=reliable if the hardware allows, else use --mode periodic")
+		return verdict(source, "each read of this clock costs microseconds or a trap, and the cycle counter is not trusted: boot with clocksource=tsc tsc=reliable if the hardware allows, else use --mode periodic")
 	}
 	if m.arch != "amd64" {
 		return ok(source)
@@ -54,7 +54,7 @@ func clocksource(m *machine, source string) Check {
 	}
 	for _, flag := range []string{"constant_tsc", "nonstop_tsc"} {
 		if !slices.Contains(flags, flag) {
-			return judge("tsc without "+flag, "ticks change their length with frequency or sleep: use --mode periodic")
+			return verdict("tsc without "+flag, "ticks change their length with frequency or sleep: use --mode periodic")
 		}
 	}
 	return ok("tsc, constant_tsc nonstop_tsc")
@@ -104,8 +104,8 @@ func (m *machine) hypervisor(flags []string) (name, file string) {
 	return "", ""
 }
 
-// steal checks what /proc/stat says of time that the host did not give. It
-// counts in ticks of 10 ms and misses what the host does not admit.
+// steal checks the steal time in /proc/stat. It is counted in ticks of 10 ms, and lacks
+// what the host does not report.
 func (m *machine) steal(string) Check {
 	if err := cmp.Or(m.after.cpuErr, m.before.cpuErr); err != nil {
 		return unread(err)
@@ -186,11 +186,11 @@ func (m *machine) quota(string) Check {
 	q, err := cgroup.Tightest(m.root, groups)
 	switch {
 	case err != nil:
-		judge := fail
+		verdict := fail
 		if !m.spins() {
-			judge = warn
+			verdict = warn
 		}
-		return judge(err.Error(), "a spinner must not run where nobody knows the quota: use --mode periodic")
+		return verdict(err.Error(), "a spinner must not run where nobody knows the quota: use --mode periodic")
 	case q.File == "":
 		return ok("none")
 	case m.spins():
@@ -269,7 +269,7 @@ func (m *machine) cpuset(string) Check {
 // 2 s is not.
 const busySibling = 0.02
 
-// siblings checks who shares the core: two hyperthreads slow each other.
+// siblings checks which CPUs share the core: two hyperthreads slow each other.
 func (m *machine) siblings(string) Check {
 	cpus, err := m.siblingCPUs()
 	if err != nil {
@@ -303,9 +303,9 @@ func (m *machine) siblingCPUs() ([]int, error) {
 	return slices.DeleteFunc(cpus, func(cpu int) bool { return cpu == m.cpu }), err
 }
 
-// siblingBusy reports whether the siblings are in use: by the time that they were
-// busy during the self-test, else by who is runnable there now. It says how it knows,
-// and nothing if it does not.
+// siblingBusy reports whether the siblings are in use: by the time that they were busy
+// during the self-test, else by the threads that are runnable there now. Why says how
+// it knows; it is empty if that is not known.
 func (m *machine) siblingBusy(cpus []int) (busy bool, why string) {
 	if before, after := m.before.core, m.after.core; m.trial != nil && before.all > 0 && after.all > before.all {
 		share := float64(after.busy-min(before.busy, after.busy)) / float64(after.all-before.all)
@@ -330,7 +330,7 @@ func (m *machine) targetMayUse(cpus []int) bool {
 	return err == nil && slices.ContainsFunc(cpus, func(cpu int) bool { return slices.Contains(allowed, cpu) })
 }
 
-// Files with the CPUs on which the kernel schedules nobody: those of isolcpus=, and
+// Files with the CPUs on which the kernel schedules no thread by itself: those of isolcpus=, and
 // those of isolated partitions of cgroup v2.
 const (
 	isolatedFile   = "sys/devices/system/cpu/isolated"

@@ -25,24 +25,24 @@ const DefaultSelfTest = 2 * time.Second
 // ErrTarget is the error if the target does not exist.
 var ErrTarget = errors.New("no target")
 
-// Options say what to judge. The zero value checks a spinning probe on the CPU
+// Options say what to check. The zero value checks for a spinning probe on the CPU
 // that it would take.
 type Options struct {
-	// Mode is the mode whose numbers are judged. Auto is judged as Spin.
+	// Mode is the mode of the probe. Auto is checked as Spin.
 	Mode jitterprobe.Mode
 	// CPU is the logical number of the probe's CPU. Nil is the last one that
 	// this process may use, as in jitterprobe.Options.
 	CPU *int
 	// Target is the PID of the process that is watched; 0 for none.
 	Target int
-	// TargetOnly leaves out what is not of the target: the machine was judged
-	// before.
+	// TargetOnly leaves out what is not about the target, for a machine that was
+	// checked before.
 	TargetOnly bool
 	// SelfTest is how long the self-test takes. Zero is DefaultSelfTest, less
 	// than zero is none.
 	SelfTest time.Duration
-	// Probe is one that runs already, nil if there is none. Then it is judged,
-	// not Mode and CPU, and there is no self-test, which would be in its way.
+	// Probe is one that runs already, or nil. Its mode and CPU count then, not Mode and
+	// CPU, and there is no self-test, which would disturb it.
 	Probe *jitterprobe.Probe
 }
 
@@ -53,9 +53,8 @@ type Report struct {
 	CPU    *int    `json:"cpu,omitempty"`
 	Target int     `json:"target,omitempty"` // PID
 	Checks []Check `json:"checks"`
-	// Decidable holds the names of the causes that can be told from the others
-	// here, in the order of precedence; Causes says of each how, or what it
-	// needs.
+	// Decidable holds the names of the causes that can be distinguished here, in the
+	// order of precedence. Causes says how for each, or what it needs.
 	Decidable []string `json:"decidable_causes"`
 	Causes    []Cause  `json:"causes"`
 }
@@ -106,7 +105,7 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	} {
 		report.Checks = m.appendChecks(report.Checks, checks)
 	}
-	report.judgeCauses(m)
+	report.addCauses(m)
 	return report, nil
 }
 

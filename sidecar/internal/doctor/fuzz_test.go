@@ -6,7 +6,7 @@ import (
 )
 
 // FuzzRun puts the same text into every file that any fake machine has: no
-// check may panic, or judge without a reason.
+// check may panic, or give a verdict without a reason.
 func FuzzRun(f *testing.F) {
 	for _, seed := range []string{"", "0", "-1", "1\n", "99999999999999999999", "0-99999999", "3,1-", "(x) R 1 2", "cpu0 1 2 3 4 5 6 7 8 9", "some avg10=x", "[", "()", "0::/../../x\n", "\x1f\x8b\x08\x00", "max 0"} {
 		f.Add(seed)

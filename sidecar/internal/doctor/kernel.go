@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// kernelChecks judge how the kernel ticks, interrupts and schedules, and what it and
+// kernelChecks look at how the kernel ticks, interrupts and schedules, and what it and
 // the firmware do of their own accord.
 var kernelChecks = []check{
 	{"kernel.hz", "", kernelHz},
@@ -178,11 +178,11 @@ func (m *machine) interrupts(lines []string) Check {
 	case len(on) == 0:
 		return ok(fmt.Sprintf("no device of %d interrupts CPU %d", read, m.cpu))
 	}
-	judge := info
+	verdict := info
 	if m.isolated() {
-		judge = warn
+		verdict = warn
 	}
-	return judge(few(on), fmt.Sprintf("may interrupt CPU %d: write other CPUs to /proc/irq/N/smp_affinity_list, or irqaffinity= at boot", m.cpu))
+	return verdict(few(on), fmt.Sprintf("may interrupt CPU %d: write other CPUs to /proc/irq/N/smp_affinity_list, or irqaffinity= at boot", m.cpu))
 }
 
 // device returns the name of an interrupt's device, whose directory lies in that of

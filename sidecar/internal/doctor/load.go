@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// loadChecks judge what else wants the CPUs now.
+// loadChecks look at what else wants the CPUs now.
 var loadChecks = []check{
 	{"load", "proc/loadavg", read(root.text, loadAverage)},
 	{"psi", "proc/pressure/cpu", read(root.text, pressure)},

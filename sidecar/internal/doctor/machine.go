@@ -33,7 +33,7 @@ type machine struct {
 	arch    string
 	mode    jitterprobe.Mode // Spin, Runtime or Periodic
 	allowed []int            // CPUs that this process may use
-	cpu     int              // of the probe, -1 if it cannot be told
+	cpu     int              // of the probe, -1 if it is not known
 	status  string           // /proc/self/status
 	target  int              // PID, 0 if there is none
 	threads []thread

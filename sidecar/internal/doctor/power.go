@@ -12,7 +12,7 @@ import (
 
 const hugepages = "sys/kernel/mm/transparent_hugepage/"
 
-// powerChecks judge what saves power at the cost of time.
+// powerChecks look at what saves power at the cost of time.
 var powerChecks = []check{
 	{"governor", "sys/devices/system/cpu/cpuCPU#/cpufreq/scaling_governor", read(root.text, func(_ *machine, name string) Check {
 		if name == "performance" {
@@ -31,7 +31,7 @@ var powerChecks = []check{
 	})},
 }
 
-// memoryChecks judge what the kernel does to a program's memory without its doing.
+// memoryChecks look at what the kernel does to a program's memory of its own accord.
 var memoryChecks = []check{
 	{"thp", hugepages + "enabled", read(root.text, hugePages)},
 	{"khugepaged", hugepages + "khugepaged/defrag", bestZero("khugepaged compacts memory to collapse huge pages: short stalls of whoever holds the locks")},

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// rightsChecks judge what may be asked of the kernel about causes.
+// rightsChecks look at what the kernel lets this process know about causes.
 var rightsChecks = []check{
 	{"rights.perf", "proc/sys/kernel/perf_event_paranoid", perfRights},
 	{"rights.bpf", "proc/self/status", bpfRights},
@@ -129,8 +129,8 @@ func seccomp(m *machine, _ string) Check {
 	return ok(strings.NewReplacer("0", "off", "1", "strict").Replace(mode))
 }
 
-// Cause says of one cause of gaps whether it can be told from the others with
-// the rights at hand.
+// Cause says whether one cause of gaps can be distinguished from the others with the
+// rights at hand.
 type Cause struct {
 	Cause     string `json:"cause"`
 	Decidable bool   `json:"decidable"`
@@ -138,9 +138,9 @@ type Cause struct {
 	Needs     string `json:"needs,omitempty"` // what to do for it, or for more of it; why it cannot be, where nothing helps
 }
 
-// judgeCauses adds what the probe says of each cause: it knows what it could
+// addCauses adds what the probe says of each cause: the probe knows what it could
 // open, and what it can do without.
-func (r *Report) judgeCauses(m *machine) {
+func (r *Report) addCauses(m *machine) {
 	followed := m.limit(stall.HostFault) == ""
 	traced := m.limit(stall.HostIRQ) == "" && m.limit(stall.HostSteal) == ""
 	preempted, more := "run_delay of the probe's thread, not by whom", m.limit(stall.HostFault)
@@ -154,7 +154,7 @@ func (r *Report) judgeCauses(m *machine) {
 	}
 	for _, c := range []struct {
 		cause     stall.Cause
-		how, more string // more is what would tell more of it where it is decidable
+		how, more string // more is what would show more of it where it is decidable
 	}{
 		{stall.HostThrottled, "cpu.stat of the cgroup and its ancestors", ""},
 		{stall.HostPreempted, preempted, more},
@@ -165,7 +165,7 @@ func (r *Report) judgeCauses(m *machine) {
 		{stall.HostSuspended, suspended, ""},
 	} {
 		switch name, limit := c.cause.String(), m.limit(c.cause); {
-		case traced && c.cause == stall.HostIRQOrSteal: // the two are told apart
+		case traced && c.cause == stall.HostIRQOrSteal: // the two are distinguished
 		case limit != "":
 			r.Causes = append(r.Causes, Cause{Cause: name, Needs: limit})
 		default:
@@ -175,8 +175,8 @@ func (r *Report) judgeCauses(m *machine) {
 	}
 }
 
-// limit returns what would let the probe decide c, else why it cannot; empty if it
-// can.
+// limit returns what would let the probe decide c, else why it cannot. It is empty if
+// the probe can.
 func (m *machine) limit(c stall.Cause) string {
 	for _, l := range m.limits {
 		switch {

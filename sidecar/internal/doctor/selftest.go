@@ -16,8 +16,8 @@ const (
 	maxApart      = time.Microsecond // counters of two CPUs
 )
 
-// testSelf runs a probe for a moment. It checks the probe by what it says of itself,
-// after the counters of the machine were read again.
+// testSelf runs a probe for a moment, and returns checks of what the probe says of
+// itself.
 func (m *machine) testSelf(o Options) []check {
 	if o.SelfTest < 0 {
 		return nil
@@ -42,7 +42,7 @@ func (m *machine) testSelf(o Options) []check {
 	}
 }
 
-// testedMode checks whether the mode ran that was to be judged.
+// testedMode checks whether the probe ran in the mode that was asked for.
 func testedMode(m *machine, _ string) Check {
 	t := m.trial
 	value := t.Mode.String()
@@ -70,7 +70,7 @@ func testedCounter(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedCoverage checks whether the probe can say of all the time what happened.
+// testedCoverage checks whether the probe covered all of the time.
 func testedCoverage(m *machine, _ string) Check {
 	t := m.trial
 	value := fmt.Sprintf("%.4f %%, %d gaps dropped", 100*t.Seen, t.Dropped+t.Backward)

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 )
 
-// targetChecks judge the process that is watched. Without one there is noTargetChecks.
+// targetChecks look at the process that is watched. Without one there is noTargetChecks.
 var (
 	targetChecks = []check{
 		{"target.cpus", "proc/PID/status", targetAffinity},
