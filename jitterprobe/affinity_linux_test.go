@@ -91,7 +91,7 @@ func TestMovedThread(t *testing.T) {
 	}
 	var set unix.CPUSet
 	set.Set(allowed[0])
-	if err := unix.SchedSetaffinity(p.engine.thread(), &set); err != nil {
+	if err := unix.SchedSetaffinity(p.loop.tid, &set); err != nil {
 		t.Fatal(err)
 	}
 	within(t, "a gap in which the thread moved", func() bool { return len(moved) > 0 })

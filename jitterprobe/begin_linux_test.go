@@ -20,19 +20,19 @@ func TestNoLookBeforeBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := startSpinning(mode, 0, o)
+			e, err := startLoop(mode, 0, o)
 			if err != nil {
 				t.Skipf("a thread cannot spin on CPU 0: %v", err)
 			}
 			var snap Snapshot
-			drain := func() { e.feed().collect(&snap, func(sighting) {}) }
-			within(t, "the wait for begin", func() bool { return waits(t, mode, e.thread()) })
+			drain := func() { e.collect(&snap, nil) }
+			within(t, "the wait for begin", func() bool { return waits(t, mode, e.tid) })
 			if drain(); snap.Start != 0 || snap.Watermark != 0 {
 				t.Errorf("it saw all from %d to %d before it looked", snap.Start, snap.Watermark)
 			}
 			begun := o.Clock.Now()
 			e.begin()
-			e.feed().await(time.Minute)
+			e.await(time.Minute)
 			if drain(); snap.Watermark == 0 {
 				t.Error("nobody waited for the first look")
 			}

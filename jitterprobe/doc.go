@@ -25,7 +25,7 @@
 // never guessed: [Probe.Limits] says which, and the mend.
 //
 // A Probe is a [source.Source]; [Probe.All] yields its gaps; [Probe.Snapshot]
-// counts them in histograms, which merge and have quantiles.
+// counts them in a histogram.
 //
 // Every gap has its true start and end on the clock of package stall. A probe
 // never stops measuring and never blocks: what finds its ring full is counted

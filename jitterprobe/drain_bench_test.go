@@ -22,11 +22,11 @@ func BenchmarkDrain(b *testing.B) {
 		b.Fatal(err)
 	}
 	const perDrain = 100
-	f := &feed{
+	f := &loop{
 		ring:     ring.New(new(ring.Control), make([]ring.Record, 1024)),
-		timeline: newTimeline(clock), clock: clock,
+		timeline: newTimeline(clock), clock: clock, origin: stall.ProbeSpin,
 	}
-	p := &Probe{mode: Spin, snap: newSnapshot(), judge: &judge{view: &kernel.View{}}, queue: queue{news: make(chan struct{}, 1)}}
+	p := &Probe{loop: f, sum: Summary{Mode: Spin, Snapshot: newSnapshot()}, classifier: &classifier{view: &kernel.View{}}, queue: queue{news: make(chan struct{}, 1)}}
 	told := 0
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
@@ -34,7 +34,7 @@ func BenchmarkDrain(b *testing.B) {
 		f.ring.Push(ring.Record{From: now, To: now + uint64(10*time.Microsecond)})
 		f.ring.Last = now
 		if n%perDrain == perDrain-1 {
-			p.drain(f)
+			p.drain()
 			if _, err := p.Next(context.Background()); err != nil {
 				b.Fatal(err)
 			}

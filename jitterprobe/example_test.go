@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // The gaps as they come to light, with their causes, until there were ten.
@@ -26,7 +27,7 @@ func ExampleProbe_All() {
 		}
 	}
 	s := p.Snapshot()
-	fmt.Println("p99 of all gaps:", s.Linear.Quantile(0.99))
+	fmt.Println(s.Causes[stall.HostPreempted].N, "gaps so far: another thread had the CPU")
 }
 
 // A probe of the last CPU for a second, and what it saw.

@@ -4,23 +4,90 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Defaults of Options.
+// Mode says how a probe looks.
+type Mode uint8
+
+const (
+	Auto     Mode = iota // Spin where it is possible, else Periodic
+	Spin                 // a raw thread on one CPU: the machine
+	Runtime              // a goroutine in syscall state: the machine and this runtime
+	Periodic             // timed wake-ups
+	numModes
+)
+
+var modeNames = [numModes]string{"auto", "spin", "runtime", "periodic"}
+
+// String returns "auto", "spin", "runtime" or "periodic".
+func (m Mode) String() string {
+	if m < numModes {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("mode(%d)", uint8(m))
+}
+
+// ParseMode returns the mode that s names.
+func ParseMode(s string) (Mode, error) {
+	for m, name := range modeNames {
+		if name == s {
+			return Mode(m), nil
+		}
+	}
+	return Auto, fmt.Errorf("parse probe mode %q: want auto, spin, runtime or periodic", s)
+}
+
+// Source returns the name of the mode among the sources of intervals.
+func (m Mode) Source() stall.Origin {
+	switch m {
+	case Spin:
+		return stall.ProbeSpin
+	case Runtime:
+		return stall.ProbeRuntime
+	case Periodic:
+		return stall.ProbePeriodic
+	}
+	return stall.NoOrigin
+}
+
+// Reason says why a probe does not run as it was asked to. The list is closed.
+type Reason uint8
+
+const (
+	NoReason     Reason = iota // it does
+	NoAssembly                 // this build has no code for the mode
+	NoCounter                  // the cycle counter cannot be trusted
+	OneCPU                     // a spinner would take the only CPU
+	CPUQuota                   // a spinner would use up a cgroup's quota
+	QuotaUnknown               // the cgroup's files cannot be read
+	NotPermitted               // the kernel refused a thread, or to pin it
+	CoarseSleep                // there is no precise sleep
+	StuckThread                // the thread did not end when told to
+	numReasons
+)
+
+var reasonNames = [numReasons]string{
+	"none", "no_assembly", "no_counter", "one_cpu", "cpu_quota", "quota_unknown", "not_permitted", "coarse_sleep", "stuck_thread",
+}
+
+// String returns a name such as "cpu_quota".
+func (r Reason) String() string {
+	if r < numReasons {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("reason(%d)", uint8(r))
+}
+
+// The thresholds of a probe for which none is set.
 const (
 	DefaultThreshold         = time.Microsecond
 	DefaultPeriodicThreshold = 100 * time.Microsecond // wake-ups are tens of microseconds late on an idle machine
-	DefaultPeriod            = time.Millisecond
-	DefaultRing              = 1 << 16
 )
 
-// Bounds of Options.
 const (
-	MinPeriod = 50 * time.Microsecond
-	MaxPeriod = 10 * time.Second
-	MaxRing   = ring.MaxLen
+	period  = time.Millisecond // between two wake-ups of Periodic
+	ringLen = 1 << 16          // gaps that are kept between two drains
 )
 
 // Options configure a probe. The zero value is a good probe.
@@ -35,12 +102,6 @@ type Options struct {
 	// lateness. Zero is DefaultThreshold or DefaultPeriodicThreshold. Where
 	// there is no precise sleep, Periodic raises it to what it can tell.
 	Threshold time.Duration
-	// Period is the time between two wake-ups of Periodic. Zero is
-	// DefaultPeriod; the bounds are MinPeriod and MaxPeriod.
-	Period time.Duration
-	// Ring is how many gaps are kept between two drains, 100 ms apart. Zero is
-	// DefaultRing; at most MaxRing. It is rounded up to a power of two.
-	Ring int
 	// Clock is the clock of the gaps. The zero Clock means a new one.
 	Clock stall.Clock
 	// Force spins even where a spinner harms the service: on the only CPU, or
@@ -53,41 +114,18 @@ type Options struct {
 	Interrupts bool
 }
 
-// withDefaults fills in what is zero and refuses what is out of bounds.
+// withDefaults fills in the clock and refuses what is out of bounds.
 // Threshold stays zero: its default depends on the mode that will run.
-func (o Options) withDefaults() (Options, error) {
-	if o.Mode >= numModes {
+func (o Options) withDefaults() (_ Options, err error) {
+	switch {
+	case o.Mode >= numModes:
 		return o, fmt.Errorf("start probe: mode %d is not known", o.Mode)
-	}
-	if o.Threshold < 0 {
+	case o.Threshold < 0:
 		return o, fmt.Errorf("start probe: threshold %v is negative", o.Threshold)
-	}
-	if o.Period == 0 {
-		o.Period = DefaultPeriod
-	}
-	if o.Period < MinPeriod || o.Period > MaxPeriod {
-		return o, fmt.Errorf("start probe: period %v is not within %v and %v", o.Period, MinPeriod, MaxPeriod)
-	}
-	if o.Ring == 0 {
-		o.Ring = DefaultRing
-	}
-	if o.Ring < 0 || o.Ring > MaxRing {
-		return o, fmt.Errorf("start probe: ring of %d gaps is not within 1 and %d", o.Ring, MaxRing)
-	}
-	if o.Clock == (stall.Clock{}) {
-		clock, err := stall.NewClock()
-		if err != nil {
+	case o.Clock == (stall.Clock{}):
+		if o.Clock, err = stall.NewClock(); err != nil {
 			return o, fmt.Errorf("start probe: %w", err)
 		}
-		o.Clock = clock
 	}
 	return o, nil
-}
-
-// withThreshold fills in the threshold of the mode that runs.
-func (o Options) withThreshold(d time.Duration) Options {
-	if o.Threshold == 0 {
-		o.Threshold = d
-	}
-	return o
 }

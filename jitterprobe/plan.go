@@ -1,11 +1,16 @@
 package jitterprobe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
 	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
@@ -14,43 +19,64 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// plan is what will run, and why it is not what was asked for.
-type plan struct {
-	mode   Mode
-	cpu    int
-	reason Reason
-	note   string
-}
-
 // choose decides what can run here.
-func choose(root string, o Options) (plan, error) {
+func choose(root string, o Options) (Summary, error) {
 	allowed, err := allowedCPUs()
 	if err != nil {
-		return plan{}, fmt.Errorf("start probe: %w", err)
+		return Summary{}, fmt.Errorf("start probe: %w", err)
 	}
 	if len(allowed) == 0 && o.CPU != nil {
-		return plan{}, fmt.Errorf("probe cpu %d: %w on %s", *o.CPU, stall.ErrNotSupported, runtime.GOOS)
+		return Summary{}, fmt.Errorf("probe cpu %d: %w on %s", *o.CPU, stall.ErrNotSupported, runtime.GOOS)
 	}
 	cpu, err := pickCPU(o.CPU, allowed)
 	if err != nil {
-		return plan{}, err
+		return Summary{}, err
 	}
-	p := plan{mode: o.Mode, cpu: cpu}
-	if p.mode == Auto {
-		p.mode = Spin
+	s := Summary{Snapshot: newSnapshot(), Mode: o.Mode, CPU: cpu}
+	if s.Mode == Auto {
+		s.Mode = Spin
 	}
-	if p.mode == Periodic {
-		return p, nil
+	if s.Mode != Periodic {
+		if reason, why := obstacle(root, s.Mode, len(allowed), o.Force); reason != NoReason {
+			s.degrade(reason, why)
+		}
 	}
-	if reason, why := obstacle(root, p.mode, len(allowed), o.Force); reason != NoReason {
-		p.degrade(reason, why)
-	}
-	return p, nil
+	return s, nil
 }
 
-// degrade makes the plan one for Periodic.
-func (p *plan) degrade(r Reason, why string) {
-	p.mode, p.reason, p.note = Periodic, r, why+": periodic"
+// degrade makes s one of Periodic.
+func (s *Summary) degrade(r Reason, why string) {
+	s.Mode, s.Reason, s.Note = Periodic, r, why+": periodic"
+}
+
+// startLoop starts the loop that s says. What cannot start after all, where clone(2) or
+// sched_setaffinity(2) is forbidden, degrades too.
+func (s *Summary) startLoop(o Options) (*loop, error) {
+	if s.Mode != Periodic {
+		spin := o
+		spin.Threshold = cmp.Or(o.Threshold, DefaultThreshold)
+		l, err := startLoop(s.Mode, s.CPU, spin)
+		if err == nil {
+			return l, nil
+		}
+		s.degrade(NotPermitted, err.Error())
+	}
+	o.Threshold = cmp.Or(o.Threshold, DefaultPeriodicThreshold)
+	if !sysstate.Supported {
+		s.CPU = -1 // an ordinary goroutine runs where it is put
+		o.Threshold = max(o.Threshold, coarseThreshold)
+		if s.Reason == NoReason {
+			s.Reason = CoarseSleep
+		} else {
+			s.Note += "; "
+		}
+		s.Note += fmt.Sprintf("time.Sleep: gaps from %v, machine and runtime not told apart", o.Threshold)
+	}
+	l, err := startLoop(Periodic, s.CPU, o)
+	if err != nil {
+		return nil, fmt.Errorf("start probe: %w", err)
+	}
+	return l, nil
 }
 
 // obstacle says what keeps mode from spinning, or NoReason.
@@ -90,35 +116,41 @@ func ownQuota(root fs.FS) (cgroup.Quota, error) {
 	return cgroup.Tightest(root, groups)
 }
 
-// start runs the plan. What cannot start after all, where clone(2) or
-// sched_setaffinity(2) is forbidden, degrades too.
-func (p *plan) start(o Options) (engine, error) {
-	if p.mode != Periodic {
-		e, err := startSpinning(p.mode, p.cpu, o.withThreshold(DefaultThreshold))
-		if err == nil {
-			return e, nil
-		}
-		p.degrade(NotPermitted, err.Error())
+// ErrCPU says that the probe may not run on the CPU that was asked for: it does
+// not exist, or the cpuset or affinity of this process excludes it.
+var ErrCPU = errors.New("not allowed")
+
+// pickCPU returns the CPU that is wanted, or the last allowed one.
+func pickCPU(want *int, allowed []int) (int, error) {
+	if len(allowed) == 0 {
+		return -1, nil
 	}
-	e, err := startPeriodic(p.cpu, o.withThreshold(DefaultPeriodicThreshold))
-	if err != nil {
-		return nil, fmt.Errorf("start probe: %w", err)
+	if want == nil {
+		return allowed[len(allowed)-1], nil
 	}
-	if s, ok := e.(*sleeper); ok {
-		p.cpu = -1 // an ordinary goroutine runs where it is put
-		if p.reason == NoReason {
-			p.reason = CoarseSleep
-		} else {
-			p.note += "; "
-		}
-		p.note += s.note()
+	if !slices.Contains(allowed, *want) {
+		return -1, fmt.Errorf("probe cpu %d: %w (allowed: %s)", *want, ErrCPU, cpuList(allowed))
 	}
-	return e, nil
+	return *want, nil
 }
 
-func startSpinning(mode Mode, cpu int, o Options) (engine, error) {
-	if mode == Runtime {
-		return startRuntime(cpu, o)
+// cpuList writes sorted numbers as the kernel does, such as "0-3,8".
+func cpuList(cpus []int) string {
+	var b strings.Builder
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(cpus[i]))
+		if j > i {
+			b.WriteByte('-')
+			b.WriteString(strconv.Itoa(cpus[j]))
+		}
+		i = j + 1
 	}
-	return startSpin(cpu, o)
+	return b.String()
 }

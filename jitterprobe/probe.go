@@ -1,11 +1,15 @@
 package jitterprobe
 
 import (
+	"context"
+	"io"
+	"iter"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 const (
@@ -24,11 +28,8 @@ const (
 // Probe is a running probe, and a [source.Source]. Next, All, Gaps, Seen and Evidence belong to
 // one goroutine; its other methods may be called from any.
 type Probe struct {
-	mode   Mode
-	cpu    int
-	period time.Duration // of Periodic, else 0
-	judge  *judge
-	engine engine
+	classifier *classifier
+	loop       *loop
 
 	quit chan struct{}
 	done chan struct{}
@@ -43,11 +44,9 @@ type Probe struct {
 	fetched   stall.Instant // watermark of the last batch
 	over      bool          // the last batch was that of the end
 
-	mu     sync.Mutex
-	reason Reason
-	note   string
-	snap   Snapshot
-	queue  queue
+	mu    sync.Mutex
+	sum   Summary // mode and CPU never change
+	queue queue
 }
 
 // Start starts a probe. The errors are of the options: a CPU that may not be
@@ -61,45 +60,41 @@ func startBelow(root string, o Options) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := choose(root, o)
+	sum, err := choose(root, o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := sum.startLoop(o)
 	if err != nil {
 		return nil, err
 	}
 	p := &Probe{
-		quit:  make(chan struct{}),
-		done:  make(chan struct{}),
-		snap:  newSnapshot(),
-		queue: queue{news: make(chan struct{}, 1)},
+		classifier: newClassifier(root, candidate{sum.Mode, sum.CPU, l.tid}, o),
+		loop:       l,
+		quit:       make(chan struct{}),
+		done:       make(chan struct{}),
+		sum:        sum,
+		queue:      queue{news: make(chan struct{}, 1)},
 	}
-	e, err := plan.start(o)
-	if err != nil {
-		return nil, err
-	}
-	p.mode, p.cpu, p.reason, p.note = plan.mode, plan.cpu, plan.reason, plan.note
-	p.judge = newJudge(root, suspect{p.mode, p.cpu, e.thread()}, o)
-	if p.mode == Periodic {
-		p.period = o.Period
-	}
-	p.engine = e
-	e.begin()
-	e.feed().await(beginPatience)
+	l.begin()
+	l.await(beginPatience)
 	go p.run()
 	return p, nil
 }
 
 // Mode returns the mode that runs, never Auto.
-func (p *Probe) Mode() Mode { return p.mode }
+func (p *Probe) Mode() Mode { return p.sum.Mode }
 
 // CPU returns the logical number of the CPU that the probe is pinned to, -1 if
 // it is not pinned.
-func (p *Probe) CPU() int { return p.cpu }
+func (p *Probe) CPU() int { return p.sum.CPU }
 
 // Reason says why the probe does not run as it was asked to, NoReason if it
 // does.
 func (p *Probe) Reason() Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.reason
+	return p.sum.Reason
 }
 
 // Note says in a few words why the probe does not run as it was asked to, such
@@ -107,18 +102,18 @@ func (p *Probe) Reason() Reason {
 func (p *Probe) Note() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.note
+	return p.sum.Note
 }
 
 // Limits says which causes the probe cannot decide here, and why.
-func (p *Probe) Limits() []Limit { return slices.Clone(p.judge.limits) }
+func (p *Probe) Limits() []Limit { return slices.Clone(p.classifier.limits) }
 
 // Snapshot returns what the probe had seen at its last drain, at most about
 // 100 ms ago.
 func (p *Probe) Snapshot() Snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.snap
+	return p.sum.Snapshot
 }
 
 // Stop stops the probe and returns all that it has seen. When it returns no
@@ -126,72 +121,175 @@ func (p *Probe) Snapshot() Snapshot {
 func (p *Probe) Stop() Summary {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
-	return Summary{Snapshot: p.Snapshot(), Mode: p.mode, CPU: p.cpu, Reason: p.Reason(), Note: p.Note()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sum
 }
 
 func (p *Probe) run() {
-	e := p.engine
 	defer close(p.done)
-	defer p.judge.close()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.queue.ended = true
-		p.queue.tell()
-	}()
-	ticker := time.NewTicker(p.judge.every())
+	defer p.classifier.close()
+	ticker := time.NewTicker(p.classifier.every())
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			p.drain(e.feed())
+			p.drain()
 		case <-p.quit:
-			halted := e.halt()
-			p.drain(e.feed())
+			halted := p.loop.halt()
+			p.drain()
 			if halted {
-				e.release()
-				return
+				p.loop.release()
 			}
 			p.mu.Lock()
-			p.reason, p.note = StuckThread, "the probe's thread did not get its CPU to stop on: its memory is left mapped"
-			p.mu.Unlock()
+			defer p.mu.Unlock()
+			if !halted {
+				p.sum.Reason, p.sum.Note = StuckThread, "the probe's thread did not get its CPU to stop on: its memory is left mapped"
+			}
+			p.queue.ended = true
+			p.queue.notify()
 			return
 		}
 	}
 }
 
 // drain brings the snapshot and the queue up to date.
-func (p *Probe) drain(f *feed) {
-	p.batch = p.batch[:0]
+func (p *Probe) drain() {
 	snap := p.Snapshot()
-	p.judge.begin(f)
-	f.collect(&snap, func(s sighting) {
-		p.batch = append(p.batch, p.gap(s))
-	})
-	p.judge.settle(p.batch, batch{snap.Watermark, f.late, f.looks, snap.Dropped})
+	p.classifier.begin(p.loop)
+	p.batch = p.loop.collect(&snap, p.batch[:0])
+	p.classifier.classify(p.batch, batch{snap.Watermark, p.loop.late, p.loop.looks, snap.Dropped})
 	for _, g := range p.batch {
-		period := p.period
-		if g.Runtime {
-			period = 0
-		}
-		snap.keep(g, period)
+		snap.keep(g, p.sum.Mode == Periodic && !g.Runtime)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue.put(p.batch, snap.Dropped-p.snap.Dropped, snap.DroppedTime-p.snap.DroppedTime, &snap)
-	p.snap = snap
+	was := &p.sum.Snapshot
+	p.queue.put(p.batch, snap.Dropped-was.Dropped, snap.DroppedTime-was.DroppedTime, &snap)
+	p.sum.Snapshot = snap
 }
 
-// gap gives s the cause that needs no evidence.
-func (p *Probe) gap(s sighting) Gap {
-	g := Gap{Runtime: s.runtime, Interval: stall.Interval{
-		Start: s.start, End: s.end, Slack: s.slack,
-		Cause: stall.HostUnknown, Scope: stall.ScopeCPU,
-		Origin: p.mode.Source(), CPU: int32(p.cpu),
-	}}
-	if s.runtime {
-		g.Cause, g.Scope = stall.RuntimeUnknown, stall.ScopeProcess
-		g.Evidence = Evidence{Witness: RuntimeDoor, Time: g.Duration()}
+// maxQueued bounds the gaps that wait for Next: 2 MiB. At 500 a second it is half a
+// minute.
+const maxQueued = 1 << 14
+
+// queue holds what the drain goroutine has found and nobody has fetched. It is
+// guarded by Probe.mu.
+type queue struct {
+	gaps      []Gap
+	lost      source.Loss   // for which there was no room, here or in the ring
+	watermark stall.Instant // up to which it was found
+	ended     bool
+	news      chan struct{} // has room for one
+}
+
+var (
+	_ source.Source    = (*Probe)(nil)
+	_ source.Explainer = (*Probe)(nil)
+	_ source.Reporter  = (*Probe)(nil)
+)
+
+// Next waits until the probe has looked again, about every 100 ms. The intervals
+// are those of [Probe.Gaps]. Gaps that nobody fetched in time are lost, and the time
+// in which they were is unseen.
+func (p *Probe) Next(ctx context.Context) (source.Batch, error) {
+	select {
+	case <-p.queue.news:
+	case <-ctx.Done():
+		return source.Batch{}, ctx.Err()
 	}
-	return g
+	p.mu.Lock()
+	q := &p.queue
+	if q.ended {
+		q.notify() // for the next call
+		if p.over {
+			p.mu.Unlock()
+			return source.Batch{}, io.EOF
+		}
+		p.over = true
+	}
+	b := source.Batch{Watermark: q.watermark, Lost: q.lost}
+	p.gaps, q.gaps, q.lost = q.gaps, p.gaps[:0], source.Loss{}
+	p.seen = p.sum.Snapshot
+	p.mu.Unlock()
+
+	if b.Lost.Count > 0 {
+		b.Unseen = append(b.Unseen, stall.Span{Start: p.fetched, End: b.Watermark})
+	}
+	p.fetched = b.Watermark
+	p.intervals = p.intervals[:0]
+	for i := range p.gaps {
+		p.intervals = append(p.intervals, p.gaps[i].Interval)
+	}
+	b.Intervals = p.intervals
+	return b, nil
+}
+
+// All yields every gap, in the order of their ends, until the probe has ended. It
+// calls Next.
+func (p *Probe) All() iter.Seq[Gap] {
+	return func(yield func(Gap) bool) {
+		for {
+			if _, err := p.Next(context.Background()); err != nil {
+				return // io.EOF
+			}
+			for _, g := range p.gaps {
+				if !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Gaps returns the gaps of the last batch, in the order of their ends. It belongs to
+// the caller of Next, and is valid until the next call.
+func (p *Probe) Gaps() []Gap { return p.gaps }
+
+// Seen returns what the probe had seen at the last batch: all its gaps were in that
+// batch or earlier ones. It belongs to the caller of Next.
+func (p *Probe) Seen() Snapshot { return p.seen }
+
+// Evidence returns what decided the cause of interval i of the last batch, empty if
+// nothing did. It belongs to the caller of Next.
+func (p *Probe) Evidence(i int) string { return p.gaps[i].Evidence.String() }
+
+// Status says what the probe has watched since it began.
+func (p *Probe) Status() source.Status {
+	s := p.Snapshot()
+	status := source.Status{
+		Origin: p.sum.Mode.Source(), Observed: s.Observed(), Coverage: s.Covered(),
+		Lost: source.Loss{Count: s.Dropped + s.Unread, Time: s.DroppedTime},
+	}
+	if p.sum.CPU >= 0 {
+		status.CPUs = []int{p.sum.CPU}
+	}
+	return status
+}
+
+// Close stops the probe, as [Probe.Stop] does.
+func (p *Probe) Close() error {
+	p.Stop()
+	return nil
+}
+
+// put queues what a drain has found, up to a watermark. The caller holds p.mu.
+func (q *queue) put(gaps []Gap, dropped uint64, length time.Duration, s *Snapshot) {
+	n := min(len(gaps), maxQueued-len(q.gaps))
+	q.gaps = append(q.gaps, gaps[:n]...)
+	q.lost.Count += dropped + uint64(len(gaps)-n)
+	q.lost.Time += length
+	for _, g := range gaps[n:] {
+		q.lost.Time += g.Duration()
+	}
+	s.Unread += uint64(len(gaps) - n)
+	q.watermark = s.Watermark
+	q.notify()
+}
+
+func (q *queue) notify() {
+	select {
+	case q.news <- struct{}{}:
+	default:
+	}
 }

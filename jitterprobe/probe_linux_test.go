@@ -134,7 +134,7 @@ func TestFullRingDropsAndCounts(t *testing.T) {
 	for _, mode := range spinning {
 		t.Run(mode.String(), func(t *testing.T) {
 			needSpin(t)
-			p := start(t, Options{Mode: mode, Force: true, Threshold: 1, Ring: 16})
+			p := start(t, Options{Mode: mode, Force: true, Threshold: 1})
 			within(t, "drops in two drains", func() bool { return p.Snapshot().Dropped > 1000 })
 			between := p.Snapshot()
 			within(t, "gaps after drops", func() bool { return p.Snapshot().Gaps > between.Gaps })
@@ -212,8 +212,6 @@ func TestRefusesOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"mode":      {Mode: 99},
 		"threshold": {Threshold: -1},
-		"period":    {Period: time.Nanosecond},
-		"ring":      {Ring: MaxRing + 1},
 	} {
 		if p, err := Start(o); err == nil {
 			p.Stop()

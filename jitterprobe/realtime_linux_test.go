@@ -32,7 +32,7 @@ func TestRealtimeLimitOfTheKernel(t *testing.T) {
 			}
 		}
 	})
-	tid := p.engine.thread()
+	tid := p.loop.tid
 	err := unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 	if errors.Is(err, unix.EPERM) {
 		t.Skipf("real-time priority takes CAP_SYS_NICE, and a cgroup with a share of it: %v", err)
@@ -99,11 +99,11 @@ func TestRealtimeLimitIsHeldAgainstTheSums(t *testing.T) {
 		"proc/self/task/1/status":    "voluntary_ctxt_switches:\t9\n",
 		"proc/self/task/1/stat":      "1 (x) R 0 0 0 0 0 0 9 0 9 0\n",
 	})
-	j := judge{view: &kernel.View{}, realtime: newLimited(time.Second), waited: newWaited(root, suspect{mode: Spin, tid: 1})}
+	j := classifier{view: &kernel.View{}, realtime: newLimited(time.Second), waited: newWaited(root, candidate{mode: Spin, tid: 1})}
 	gaps := []Gap{unknownAt(0, 51*ms), unknownAt(1000*ms, 51*ms)}
 	j.waited.last.looked = true
 	j.waited.begin(func() bool { return true })
-	j.settle(gaps, batch{})
+	j.classify(gaps, batch{})
 	if g := gaps[1]; g.Cause != stall.HostIRQOrSteal || g.Evidence.Witness != Remainder {
 		t.Errorf("got %v, %q, want %v: it was not switched out", g.Cause, g.Evidence, stall.HostIRQOrSteal)
 	}

@@ -22,7 +22,7 @@ func TestRuntimeBlocksSignals(t *testing.T) {
 	if p.Mode() != Runtime {
 		t.Skip(p.Note())
 	}
-	if own := fmt.Sprint(p.engine.thread()); !blocksSIGURG(t, own) {
+	if own := fmt.Sprint(p.loop.tid); !blocksSIGURG(t, own) {
 		t.Errorf("thread %s of the probe takes SIGURG", own)
 	}
 	tasks, err := os.ReadDir("/proc/self/task")

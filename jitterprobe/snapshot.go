@@ -19,13 +19,6 @@ func (h *Histogram) add(d time.Duration) {
 	h[min(bits.Len64(uint64(max(d, 1)))-1, Buckets-1)]++
 }
 
-// Merge adds the counts of o.
-func (h *Histogram) Merge(o *Histogram) {
-	for i, c := range o {
-		h[i] += c
-	}
-}
-
 // Tally is how many gaps there were, and their sum.
 type Tally struct {
 	N    uint64
@@ -51,10 +44,9 @@ type Snapshot struct {
 	// Counts holds the bounds 2 us, 10 us, 50 us, 100 us and 1 ms. With
 	// Periodic, a gap longer than the period counts once for each wake-up that
 	// it swallowed, with the lateness that each would have had; so too in
-	// Histogram and Linear.
+	// Histogram.
 	Counts    [5]Count
 	Histogram Histogram
-	Linear    LogLinear
 	// Causes holds the gaps recorded by their cause, which is the index.
 	Causes [stall.NumCauses]Tally
 	// Dropped gaps found the ring full.
@@ -86,19 +78,16 @@ func (s *Snapshot) Observed() time.Duration {
 	return max(0, s.Watermark.Sub(s.Start))
 }
 
-// Merge adds what another probe has seen, or the same one before it was started
-// again. Loop and Balance become means over the time observed; Start becomes the
-// earliest, Watermark the one that both have reached. Into a zero Snapshot it
-// copies o.
+// Merge adds what another probe has seen. Start becomes the earliest, Watermark the one
+// that both have reached; Loop and Balance, which are of one probe, become zero. Into a
+// zero Snapshot it copies o.
 func (s *Snapshot) Merge(o *Snapshot) {
 	if s.Start == 0 && s.Watermark == 0 && s.Gaps == 0 {
 		*s = *o
 		return
 	}
-	mine, other := s.Observed(), o.Observed()
-	s.Loop = mean(s.Loop, mine, o.Loop, other)
-	s.Balance = mean(s.Balance, mine, o.Balance, other)
-	s.merged = mine + other
+	s.merged = s.Observed() + o.Observed()
+	s.Loop, s.Balance = 0, 0
 	s.Start, s.Watermark = min(s.Start, o.Start), min(s.Watermark, o.Watermark)
 	s.Gaps += o.Gaps
 	s.GapTime += o.GapTime
@@ -108,8 +97,9 @@ func (s *Snapshot) Merge(o *Snapshot) {
 	for i := range s.Counts {
 		s.Counts[i].N += o.Counts[i].N
 	}
-	s.Histogram.Merge(&o.Histogram)
-	s.Linear.Merge(&o.Linear)
+	for i, n := range o.Histogram {
+		s.Histogram[i] += n
+	}
 	for i, t := range o.Causes {
 		s.Causes[i].N += t.N
 		s.Causes[i].Time += t.Time
@@ -119,17 +109,6 @@ func (s *Snapshot) Merge(o *Snapshot) {
 	s.DroppedMax = max(s.DroppedMax, o.DroppedMax)
 	s.Backward += o.Backward
 	s.Unread += o.Unread
-}
-
-// mean weighs what is known of x and y by the time observed.
-func mean(x float64, of time.Duration, y float64, by time.Duration) float64 {
-	switch {
-	case x == 0 || of == 0:
-		return y
-	case y == 0 || by == 0:
-		return x
-	}
-	return (x*float64(of) + y*float64(by)) / float64(of+by)
 }
 
 // Covered returns the fraction of the observed time of which the probe can say
@@ -143,12 +122,12 @@ func (s *Snapshot) Covered() float64 {
 	return max(0, 1-float64(s.DroppedTime)/float64(observed))
 }
 
-// Summary is what is left of a probe when it has stopped.
+// Summary is what a probe has seen, and how.
 type Summary struct {
 	Snapshot
-	Mode   Mode
-	CPU    int
-	Reason Reason
+	Mode   Mode   // never Auto
+	CPU    int    // -1 if the probe is not pinned
+	Reason Reason // why it does not run as it was asked to
 	Note   string
 }
 
@@ -162,9 +141,9 @@ func newSnapshot() Snapshot {
 	}}
 }
 
-// keep adds g. A period above zero fills in the wake-ups that g swallowed, as a
-// timer that is late for all of them would have recorded.
-func (s *Snapshot) keep(g Gap, period time.Duration) {
+// keep adds g. If timed, it fills in the wake-ups that g swallowed, as a timer that is
+// late for all of them would have recorded.
+func (s *Snapshot) keep(g Gap, timed bool) {
 	d := g.Duration()
 	s.Gaps++
 	s.GapTime += d
@@ -175,14 +154,13 @@ func (s *Snapshot) keep(g Gap, period time.Duration) {
 		s.Longest = g
 	}
 	s.count(d)
-	for late := d - period; period > 0 && late > 0; late -= period {
+	for late := d - period; timed && late > 0; late -= period {
 		s.count(late)
 	}
 }
 
 func (s *Snapshot) count(d time.Duration) {
 	s.Histogram.add(d)
-	s.Linear[linear(d)]++
 	for i := range s.Counts {
 		if d >= s.Counts[i].AtLeast {
 			s.Counts[i].N++

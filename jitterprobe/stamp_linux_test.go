@@ -2,6 +2,7 @@ package jitterprobe
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,13 +38,20 @@ const turns, stalls = 10, 15
 // stall has the thread stall, and returns when it did by its own stamps.
 func (s *stamped) stall() (spans [turns * stalls]stall.Span) {
 	s.Helper()
-	raw := s.probe.engine.(*spinEngine).raw
 	for i := range spans {
-		from, to, ok := raw.Stall(500*time.Microsecond, 30*time.Second)
-		if !ok {
-			s.Fatal("the thread did not stall")
+		const length, stop = 500 * time.Microsecond, 2 // of Control.Stop: stall once, and clear it
+		c := s.probe.loop.ring.Control
+		c.Sleep = [2]int64{0, int64(length)}
+		deadline := time.Now().Add(30 * time.Second)
+		atomic.StoreUint64(&c.Stop, stop)
+		for atomic.LoadUint64(&c.Stop) == stop {
+			if time.Now().After(deadline) {
+				s.Fatal("the thread did not stall")
+			}
+			time.Sleep(length / 10)
 		}
-		spans[i] = stall.Span{Start: stall.Instant(from), End: stall.Instant(to)}
+		stamp := func(t [2]int64) stall.Instant { return stall.Instant(t[0]*int64(time.Second) + t[1]) }
+		spans[i] = stall.Span{Start: stamp(c.Stamps[0]), End: stamp(c.Stamps[1])}
 	}
 	return spans
 }

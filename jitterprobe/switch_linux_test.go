@@ -49,7 +49,7 @@ func TestGapContainsItsSwitch(t *testing.T) {
 	if l := p.Limits(); len(l) > 0 && l[0].Causes[0] == stall.HostFault {
 		t.Skip(l[0])
 	}
-	ring, err := perf.OpenThread(p.engine.thread(), 256)
+	ring, err := perf.OpenThread(p.loop.tid, 256)
 	if err != nil {
 		t.Skipf("needs perf_event_open: %v", err)
 	}

@@ -54,18 +54,16 @@ func Try(o Options, d time.Duration) (Trial, error) {
 		time.Sleep(calibrateFor)
 		nanos = between(from, tick.TakeAnchor(o.Clock))
 	}
-	others := spinThreads()
 	p, err := Start(o)
 	if err != nil {
 		return Trial{}, err
 	}
 	awaitLook(p, 1)
-	thread := newThread(others, spinThreads())
-	before := readOwn(thread)
+	before := readOwn(p.loop.tid)
 	from := tick.TakeAnchor(o.Clock)
 	time.Sleep(d)
 	to := tick.TakeAnchor(o.Clock)
-	after := readOwn(thread)
+	after := readOwn(p.loop.tid)
 	awaitLook(p, to.At) // a probe that sleeps tells of the end when it wakes up
 
 	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At), Limits: p.Limits()}
@@ -107,24 +105,4 @@ func seenOf(s *Snapshot, span stall.Span) float64 {
 	}
 	seen := min(s.Watermark, span.End).Sub(max(s.Start, span.Start)) - s.DroppedTime
 	return max(0, float64(seen)/float64(span.Duration()))
-}
-
-// newThread returns the one thread of now that was not there before, 0 if it
-// is not one.
-func newThread(before, now []int) int {
-	thread := 0
-	for _, tid := range now {
-		known := false
-		for _, old := range before {
-			known = known || old == tid
-		}
-		switch {
-		case known:
-		case thread != 0:
-			return 0
-		default:
-			thread = tid
-		}
-	}
-	return thread
 }

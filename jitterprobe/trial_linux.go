@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,22 +13,6 @@ import (
 
 	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 )
-
-// spinThreads returns the threads of this process that spin, by their name.
-func spinThreads() []int {
-	entries, err := os.ReadDir(taskDir)
-	if err != nil {
-		return nil // then nothing is known of the thread, which the trial says
-	}
-	var tids []int
-	for _, e := range entries {
-		name, err := os.ReadFile(taskDir + "/" + e.Name() + "/comm")
-		if tid, errID := strconv.Atoi(e.Name()); err == nil && errID == nil && string(name) == "otelgc-probe\n" {
-			tids = append(tids, tid)
-		}
-	}
-	return tids
-}
 
 // readOwn reads the counts of a thread of this process. It returns nil if they
 // cannot be read, or if a signal could come through uncounted.
@@ -93,10 +76,8 @@ func compareCPUs(nanos float64) (apart time.Duration, compared int, err error) {
 // reports false if the two threads never ran at the same time.
 func offset(here, there int, limit uint64) (bound uint64, ok bool, err error) {
 	var ask, answer atomic.Uint64
-	failed := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and die with the thread: its affinity is of no use to others
-		err := pinThread(there)
+	failed, done := make(chan error), make(chan uint64)
+	go onThread(there, func(_ int, err error) {
 		failed <- err
 		if err != nil {
 			return
@@ -108,19 +89,17 @@ func offset(here, there int, limit uint64) (bound uint64, ok bool, err error) {
 			}
 		}
 		ask.Store(2)
-	}()
+	})
 	if err := <-failed; err != nil {
 		return 0, false, err
 	}
-	done := make(chan uint64)
-	go func() {
-		runtime.LockOSThread()
+	go onThread(here, func(_ int, err error) {
 		best := ^uint64(0)
-		if pinThread(here) == nil {
+		if err == nil {
 			best = roundTrips(&ask, &answer, limit)
 		}
 		done <- best
-	}()
+	})
 	bound = <-done
 	return bound, bound != ^uint64(0), nil
 }

@@ -59,16 +59,3 @@ func TestSeenOf(t *testing.T) {
 		}
 	}
 }
-
-func TestNewThread(t *testing.T) {
-	for _, test := range []struct {
-		before, now []int
-		want        int
-	}{
-		{nil, nil, 0}, {nil, []int{5}, 5}, {[]int{5}, []int{5, 6}, 6}, {[]int{5}, []int{5, 6, 7}, 0}, {[]int{5}, []int{5}, 0},
-	} {
-		if got := newThread(test.before, test.now); got != test.want {
-			t.Errorf("new of %v after %v: got %d, want %d", test.now, test.before, got, test.want)
-		}
-	}
-}

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/bench/kernel"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -194,6 +193,7 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
 // A spinning probe maps its records behind two pages of its own, all at once (package
 // rawspin of the probe).
 const (
+	records       = 1 << 16
 	beforeRecords = 2 * 4096
 	recordSize    = 16
 )
@@ -204,7 +204,7 @@ func ringMemory() (t trap, err error) {
 	if err != nil {
 		return t, fmt.Errorf("find the probe's memory: %w", err)
 	}
-	const size = beforeRecords + jitterprobe.DefaultRing*recordSize
+	const size = beforeRecords + records*recordSize
 	found := 0
 	for line := range strings.Lines(string(maps)) {
 		low, rest, _ := strings.Cut(line, "-")

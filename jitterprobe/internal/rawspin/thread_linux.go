@@ -10,8 +10,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 )
 
 // Supported reports whether this build has the assembly.
@@ -56,9 +57,8 @@ type Thread struct {
 }
 
 // Start starts the thread of the loop on cpu, which waits for Begin. Gaps of at
-// least threshold ticks go into a ring of n records (see [ring.Len]).
+// least threshold ticks go into a ring of n records, a power of two.
 func Start(cpu int, threshold uint64, n int) (*Thread, error) {
-	n = ring.Len(n)
 	size := recordsAt + n*int(unsafe.Sizeof(ring.Record{}))
 	mem, err := mapOn(cpu, size)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *Thread) ID() int { return t.tid }
 // memory. It reports false if that takes longer than patience: then the memory
 // must stay mapped for ever.
 func (t *Thread) Halt(patience time.Duration) bool {
-	atomic.StoreUint64(&t.Stop, stopEnd)
+	atomic.StoreUint64(&t.Stop, 1)
 	deadline := time.Now().Add(patience)
 	pause := 20 * time.Microsecond
 	// CLONE_CHILD_CLEARTID: the kernel clears the word when the thread no
@@ -160,30 +160,4 @@ func joinUnmap(err error, mem []byte) error {
 		return fmt.Errorf("%w (and unmap ring: %w)", err, e)
 	}
 	return err
-}
-
-// Values of Control.Stop.
-const (
-	stopEnd   = 1
-	stopStall = 2
-)
-
-// Stall has the thread sleep for d and returns when it began to and when it had
-// ended, which the thread itself read from CLOCK_MONOTONIC: for tests. It
-// reports false if the thread has not done so within patience.
-func (t *Thread) Stall(d, patience time.Duration) (from, to time.Duration, ok bool) {
-	t.Sleep = [2]int64{int64(d / time.Second), int64(d % time.Second)}
-	deadline := time.Now().Add(patience)
-	atomic.StoreUint64(&t.Stop, stopStall)
-	for atomic.LoadUint64(&t.Stop) == stopStall {
-		if time.Now().After(deadline) {
-			return 0, 0, false
-		}
-		time.Sleep(d / 10)
-	}
-	return t.stamp(0), t.stamp(1), true
-}
-
-func (t *Thread) stamp(i int) time.Duration {
-	return time.Duration(t.Stamps[i][0])*time.Second + time.Duration(t.Stamps[i][1])
 }

@@ -38,6 +38,3 @@ func (t *Thread) Halt(time.Duration) bool { return true }
 
 // Release does nothing.
 func (t *Thread) Release() error { return nil }
-
-// Stall reports false.
-func (t *Thread) Stall(_, _ time.Duration) (from, to time.Duration, ok bool) { return 0, 0, false }

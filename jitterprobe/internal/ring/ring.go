@@ -4,16 +4,7 @@
 // runtime does not know.
 package ring
 
-import (
-	"math/bits"
-	"sync/atomic"
-)
-
-// minLen and MaxLen bound the number of records of a ring.
-const (
-	minLen = 1 << 4
-	MaxLen = 1 << 22
-)
+import "sync/atomic"
 
 // Runtime marks, in Record.From, a gap across the way out of the Go runtime or
 // back into it.
@@ -66,13 +57,6 @@ type Control struct {
 type Ring struct {
 	*Control
 	records []Record
-}
-
-// Len returns the number of records that a ring for n has: the next power of
-// two, within the limits.
-func Len(n int) int {
-	n = min(max(n, minLen), MaxLen)
-	return 1 << bits.Len(uint(n-1))
 }
 
 // New makes a ring over c and records, whose number is a power of two.

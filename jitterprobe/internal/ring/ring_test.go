@@ -6,14 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLen(t *testing.T) {
-	for n, want := range map[int]int{-1: minLen, 0: minLen, 16: 16, 17: 32, 1 << 16: 1 << 16, MaxLen + 1: MaxLen} {
-		if got := Len(n); got != want {
-			t.Errorf("length for %d: got %d, want %d", n, got, want)
-		}
-	}
-}
-
 func TestFullRingKeepsTheOldestAndCountsTheRest(t *testing.T) {
 	r := New(new(Control), make([]Record, 16))
 	for i := range uint64(20) {

@@ -5,8 +5,9 @@ package sysstate
 import (
 	"unsafe"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 )
 
 // Supported reports whether this build can do it.

@@ -35,7 +35,7 @@ func (l Limit) String() string {
 	return b.String()
 }
 
-// limits says what a judge with these means cannot decide.
+// limits says what a classifier with these means cannot decide.
 func limits(m Mode, o Options, cgroups error, rights kernel.Rights) []Limit {
 	var all []Limit
 	if cgroups != nil {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +21,7 @@ func allowedCPUs() ([]int, error) {
 		return nil, fmt.Errorf("read affinity: %w", err)
 	}
 	var cpus []int
-	for cpu := range maxCPUs {
+	for cpu := range 8 * int(unsafe.Sizeof(set)) {
 		if set.IsSet(cpu) {
 			cpus = append(cpus, cpu)
 		}
@@ -35,6 +37,55 @@ func pinThread(cpu int) error {
 		return fmt.Errorf("pin thread to CPU %d: %w", cpu, err)
 	}
 	return nil
+}
+
+// onThread calls f on a thread that is pinned to cpu, is kept from most signals, wakes
+// up in time and ends with f, whose err says what of that failed. The first thread of a
+// process does not end, and what is set on it is what others take for the process's own:
+// its affinity, its signals. Without a CPU, -1, it calls f where it is.
+func onThread(cpu int, f func(tid int, err error)) {
+	if cpu < 0 {
+		f(0, nil)
+		return
+	}
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		apart := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(apart)
+			onThread(cpu, f)
+		}()
+		<-apart // until then this goroutine keeps the first thread from being chosen again
+		runtime.UnlockOSThread()
+		return
+	}
+	err := pinThread(cpu)
+	if err == nil {
+		err = blockSignals()
+	}
+	// By default a wake-up may come 50 us late to save power. If this fails, wake-ups are
+	// later and say so.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	f(unix.Gettid(), err)
+}
+
+// signals are those that a thread of this process can do without: whoever sends
+// one to the process reaches another thread. SIGURG the runtime sends to a
+// goroutine that has run for 10 ms, SIGPROF to one that used so much CPU time.
+// Here a handler could only make gaps, 10 us each, that look like the machine's.
+var signals = [...]unix.Signal{
+	unix.SIGURG, unix.SIGPROF, unix.SIGALRM, unix.SIGVTALRM, unix.SIGCHLD, unix.SIGHUP, unix.SIGINT,
+	unix.SIGTERM, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGIO, unix.SIGCONT,
+}
+
+// blockSignals keeps signals off this thread.
+func blockSignals() error {
+	var set unix.Sigset_t
+	for _, s := range signals {
+		set.Val[0] |= 1 << (uint(s) - 1)
+	}
+	return unix.PthreadSigmask(unix.SIG_BLOCK, &set, nil)
 }
 
 // Reserve keeps every other thread of this process off cpu: a probe sees
