@@ -56,9 +56,6 @@ func (b *traceStore) carry(marks []mark, end stall.Instant) {
 // over reports whether the window that left a mark at a time had ended by
 // another: there is no mark of that in the trace, unless others read it.
 func (b *traceStore) over(slot int16, marked, by stall.Instant) bool {
-	if b.slots == nil {
-		return false
-	}
 	ended, ok := b.slots.endedBy(slot, marked, b.error)
 	return ok && ended <= by
 }
@@ -128,7 +125,7 @@ func (b *traceStore) less(id uint64) {
 // unless one has left unseen.
 func (b *traceStore) keepOpen() {
 	for slot, h := range b.holders {
-		if b.slots == nil || !b.slots.stillOpen(slot, h.since.Add(b.error)) {
+		if !b.slots.stillOpen(slot, h.since.Add(b.error)) {
 			b.dropAll(slot)
 		} else if !b.slots.childrenKnown(slot) {
 			b.dropChildren(h)

@@ -15,7 +15,7 @@ import (
 // that it made, while it stood in for the window's goroutine are the window's;
 // what it did for another is not.
 func TestCoroutinesStandIn(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	at := func(us stall.Instant) stall.Instant { return second + 1000*us }
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},

@@ -33,7 +33,7 @@ func followed(b *traceStore, w stall.Window, slot int16, held stall.Instant) sta
 // TestFollowAcrossGenerations: a window's states and ranges come from every
 // generation that it lies in.
 func TestFollowAcrossGenerations(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
 		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},
@@ -77,7 +77,7 @@ func TestFollowAcrossGenerations(t *testing.T) {
 // TestFollowTellsWindowsOfOneSlotApart: a slot is used again and again, on other
 // goroutines, and a window older than the slice has it only at its very end.
 func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	at := func(us stall.Instant) stall.Instant { return second + us*1000 }
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
@@ -114,7 +114,7 @@ func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
 // TestFollowForgetsOldGenerations: an older part of a long window is unseen, and
 // no memory grows.
 func TestFollowForgetsOldGenerations(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	const generations = 3 * keptGenerations
 	for i := range stall.Instant(generations) {
 		start, end := (i+1)*second, (i+2)*second
@@ -152,7 +152,7 @@ func TestUnfollow(t *testing.T) {
 		{"older than the slice", []gotrace.Mark{mark0(1, 7, gotrace.WindowEnd, 0)}, 1},
 		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), {At: 2, Goroutine: 7, Key: gotrace.WindowMarks + "other1"}}, 0},
 	} {
-		b := newTraceStore(second, stall.Clock{})
+		b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 		unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
 		if len(unfollow) != c.want {
 			t.Errorf("%s: %d goroutines are let go, want %d", c.name, len(unfollow), c.want)
@@ -201,7 +201,7 @@ func TestGenerationIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, store: newTraceStore(now, clock), host: newHostSource(nil, clock)}
+	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), host: newHostSource(nil, clock)}
 	m.timeline = m.store.timeline
 	r := resolver{m: m}
 	later := now.Add(time.Hour)

@@ -159,10 +159,8 @@ func (b *traceStore) follow(e *stall.Evidence, w *stall.Window, slot int16, had 
 		}
 		e.Own = c.appendSelfStops(e.Own, by.goroutine, s)
 	}
-	if b.slots != nil {
-		if n, ok := b.slots.leftUnmarked(slot, had.Start); ok {
-			by.overflow.quiet = n
-		}
+	if n, ok := b.slots.leftUnmarked(slot, had.Start); ok {
+		by.overflow.quiet = n
 	}
 	b.followChildren(e, slot, stall.Span{Start: max(had.Start, w.Start), End: w.End}, by)
 	slices.SortFunc(e.Own, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })

@@ -58,7 +58,7 @@ func foreigner(steal bool) (end func() (tried, had, lost int)) {
 // many it was that ended them.
 func brieflyTrace(t testing.TB, n int) (stopped int) {
 	t.Helper()
-	m, err := Start(WithBoard(""), WithExactBudget(0), seam(hasty))
+	m, err := startMonitor(WithBoard(""), WithExactBudget(0), seam(hasty))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (s *shares) add(w *stall.Window, h *stall.Share) {
 func startTest(t *testing.T, opts ...Option) *Monitor {
 	t.Helper()
 	noleak.Check(t)
-	m, err := Start(append([]Option{WithBoard(""), seam(impatient)}, opts...)...)
+	m, err := startMonitor(append([]Option{WithBoard(""), seam(impatient)}, opts...)...)
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}

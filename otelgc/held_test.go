@@ -18,7 +18,7 @@ func TestParkedByTheRuntime(t *testing.T) {
 			Reason:    "preempted", GCWait: forGC, Held: !forGC,
 		}
 	}
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	b.learn(&gotrace.Generation{
 		Span:  stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{mark0(second, 7, gotrace.WindowBegin, 3)},

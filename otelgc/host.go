@@ -1,9 +1,7 @@
 package otelgc
 
 import (
-	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"sync/atomic"
 
@@ -21,8 +19,8 @@ const (
 // hostSource is what the board says of the machine. Without a board, or with a
 // dead writer, its part of the time is unseen and nobody waits for it.
 type hostSource struct {
-	board  source.Source // nil if it is turned off
-	done   chan struct{} // closed when the board is read no more
+	board source.Source // nil if it is turned off
+	*reader
 	log    *stall.Log
 	target targetWatch
 	open   atomic.Bool
@@ -33,7 +31,7 @@ type hostSource struct {
 
 func newHostSource(paths []string, clock stall.Clock) *hostSource {
 	h := &hostSource{
-		done: make(chan struct{}), log: stall.NewLog(stall.NoOrigin, logIntervals, logUnseen),
+		log:    stall.NewLog(stall.NoOrigin, logIntervals, logUnseen),
 		target: newTargetWatch(board.Here()),
 	}
 	if len(paths) > 0 {
@@ -46,28 +44,6 @@ func newHostSource(paths []string, clock stall.Clock) *hostSource {
 // alive reports whether the writer's watermark is younger than the deadline.
 func (h *hostSource) alive(now stall.Instant) bool {
 	return h.open.Load() && now.Sub(h.log.Watermark()) < timeline.Deadline
-}
-
-// run reads the board until close.
-func (h *hostSource) run() {
-	defer close(h.done)
-	for h.board != nil && h.read(context.Background()) {
-	}
-}
-
-// read takes in what is new on the board. It reports false when it is over.
-func (h *hostSource) read(ctx context.Context) bool {
-	b, err := h.board.Next(ctx)
-	switch {
-	case err == nil:
-		h.take(&b)
-	case errors.Is(err, io.EOF):
-		return false
-	default:
-		h.open.Store(false)
-		h.say(err)
-	}
-	return true
 }
 
 func (h *hostSource) take(b *source.Batch) {
@@ -91,19 +67,13 @@ func (h *hostSource) take(b *source.Batch) {
 	h.log.Advance(h.target.hold(b.Watermark))
 }
 
-// say tells the operator of err, once. That there is no board is the ordinary case.
-func (h *hostSource) say(err error) {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, stall.ErrNotSupported) || err.Error() == h.said {
-		return
+// failed tells the operator of err, once. That there is no board is the ordinary case,
+// and one may come.
+func (h *hostSource) failed(err error) bool {
+	h.open.Store(false)
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, stall.ErrNotSupported) && err.Error() != h.said {
+		h.said = err.Error()
+		h.fail(err)
 	}
-	h.said = err.Error()
-	h.fail(err)
-}
-
-// close reads the board once more, and returns when it is read no more.
-func (h *hostSource) close() {
-	if h.board != nil {
-		_ = h.board.Close() // it has no error
-	}
-	<-h.done
+	return true
 }

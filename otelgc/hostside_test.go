@@ -169,7 +169,7 @@ func TestHostSideTells(t *testing.T) {
 		t.Errorf("sentence of a request that it did not pause: got %q, want none", got)
 	}
 	// Where in 100 ms the pause lay is not known, so the second request may have had none of it.
-	r.ring[20].Pauses[0].Slack = time.Duration(50 * ms)
+	r.collections.ring[20].Pauses[0].Slack = time.Duration(50 * ms)
 	if got := r.slowed(stall.Span{Start: at + 4900*ms, End: at + 6000*ms}); got != want {
 		t.Errorf("sentence of a request that had it somewhere: got %q, want %q", got, want)
 	}

@@ -113,7 +113,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 func TestPiecesAreTheWhole(t *testing.T) {
 	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		p, whole := play(t), newTraceStore(second, stall.Clock{})
+		p, whole := play(t), newTraceStore(second, stall.Clock{}, newSlots(nil))
 		whole.error = p.store.error
 		const seconds = 6
 		start := second + stall.Instant(rnd.Int64N(1e9))

@@ -54,7 +54,7 @@ func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collect
 const second = stall.Instant(time.Second)
 
 func newTestTimeline() (*traceStore, *timeline.Timeline) {
-	b := newTraceStore(second, stall.Clock{})
+	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 	return b, b.timeline
 }
 

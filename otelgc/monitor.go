@@ -46,18 +46,17 @@ type Monitor struct {
 	first     uint64  // index of the last collection before Start
 	kind      gc.Kind // of every collection of this process
 
-	watcher   *gcwatch.Watcher
-	watching  chan struct{} // closed when the watcher has nothing more to say
-	batches   *turns        // of the watcher
-	atStart   gcwatch.Totals
-	timeline  *timeline.Timeline
-	store     *traceStore
-	exact     *exact
-	suspended suspended
-	host      *hostSource
-	hosts     *hostSide
-	added     []*added // by WithSource
-	records   records
+	watcher  *gcwatch.Watcher
+	watching *reader
+	batches  *turns // of the watcher
+	atStart  gcwatch.Totals
+	timeline *timeline.Timeline
+	store    *traceStore
+	exact    *exact
+	host     *hostSource
+	hosts    *hostSide
+	added    []*added // by WithSource
+	records  records
 
 	outside  windowRef // of windows without a slot
 	slots    *slots
@@ -92,29 +91,42 @@ type Monitor struct {
 // Start is refused with [stall.ErrNotSupported]; a monitor that runs outside may be
 // used in one, but windows that begin or end in it are counted as dropped.
 func Start(opts ...Option) (*Monitor, error) {
-	c, err := newConfig(opts)
-	if err != nil {
-		return nil, fmt.Errorf("otelgc: start: %w", err)
+	m, c, err := prepare(opts)
+	if err == nil {
+		err = m.run(c)
 	}
-	if !started.CompareAndSwap(false, true) {
-		return nil, fmt.Errorf("otelgc: start: %w", ErrStarted)
-	}
-	m, err := start(c)
 	if err != nil {
-		started.Store(false)
 		return nil, fmt.Errorf("otelgc: start: %w", err)
 	}
 	return m, nil
 }
 
-func start(c config) (*Monitor, error) {
+// prepare returns a monitor that is to run.
+func prepare(opts []Option) (*Monitor, config, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, c, err
+	}
+	if !started.CompareAndSwap(false, true) {
+		return nil, c, ErrStarted
+	}
+	m, err := build(&c)
+	if err != nil {
+		started.Store(false)
+	}
+	return m, c, err
+}
+
+// build returns the monitor of a configuration, and takes out of that what cannot be
+// had here.
+func build(c *config) (*Monitor, error) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		return nil, err
 	}
 	boot, bootless := stall.BootID()
 	panics := new(panics)
-	tel, err := newTelemetry(c, clock, boot, panics)
+	tel, err := newTelemetry(*c, clock, boot, panics)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +136,8 @@ func start(c config) (*Monitor, error) {
 			c.budget = 0
 		}
 	}
-	m := newMonitor(c, clock, tel, panics)
+	m := newMonitor(*c, clock, tel, panics)
 	m.tellWithout(bootless, inexact)
-	if err := m.run(c); err != nil {
-		m.stop(context.Background())
-		return nil, errors.Join(err, m.end)
-	}
 	return m, nil
 }
 
@@ -141,7 +149,6 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		route: c.route, slow: c.slow,
 		place:  board.Here(),
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
-		store:  newTraceStore(now, clock),
 		exact:  newExact(clock, c.budget),
 		host:   newHostSource(c.boards, clock),
 		kicked: make(chan struct{}, 1),
@@ -151,12 +158,12 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
 	m.outside = windowRef{m: m, slot: noSlot}
 	m.slots = newSlots(m)
+	m.store = newTraceStore(now, clock, m.slots)
 	m.meters, m.global = c.meters, c.global
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
 	m.timeline = m.store.timeline
 	m.hosts = newHostSide(m.host, clock)
-	m.store.slots = m.slots
 	m.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
@@ -168,23 +175,24 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	m.exact.fail = m.host.fail
 	m.exact.learn = m
 	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }
-	if c.seam != nil {
-		c.seam(m.exact)
-	}
 	return m
 }
 
 // run starts everything that has a goroutine.
 func (m *Monitor) run(c config) error {
 	if err := m.watch(); err != nil {
-		return err
+		m.stop(context.Background())
+		started.Store(false)
+		return errors.Join(err, m.end)
 	}
 	m.pause.start(m.panics)
 	m.slow.start(m.panics)
 	for _, s := range c.sources {
 		m.add(s)
 	}
-	go m.host.run()
+	if m.host.board != nil {
+		m.host.reader = read(m.host.board, m.host.take, m.host.failed)
+	}
 	m.wg.Go(m.loop)
 	if c.budget > 0 {
 		go m.exact.run()

@@ -24,22 +24,15 @@ func (m *Monitor) watch() error {
 	if err != nil {
 		return err
 	}
-	m.watcher, m.watching = watcher, make(chan struct{})
+	m.watcher = watcher
 	totals := &watcher.Observations().Totals
 	m.atStart, m.first = *totals, totals.Cycles
 	m.timeline.Cycle.Advance(b.Watermark)
 	m.totals(totals)
-	go func() {
-		defer close(m.watching)
-		for {
-			b, err := watcher.Next(context.Background())
-			if err != nil {
-				return // io.EOF: it is closed
-			}
-			m.learnCycles(&b, watcher.Observations())
-			m.batches.end()
-		}
-	}()
+	m.watching = read(watcher, func(b *source.Batch) {
+		m.learnCycles(b, watcher.Observations())
+		m.batches.end()
+	}, func(error) bool { return false }) // it has none
 	return nil
 }
 
@@ -50,7 +43,7 @@ func (m *Monitor) flushCycles(ctx context.Context) error {
 		m.watcher.Flush()
 		select {
 		case <-over:
-		case <-m.watching:
+		case <-m.watching.done:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

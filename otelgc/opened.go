@@ -67,7 +67,7 @@ func (s *slots) endedBy(slot int16, t stall.Instant, off time.Duration) (stall.I
 	switch {
 	case held > t.Add(off): // another has the slot
 		return held, true
-	case held == 0 && ended >= t.Add(-off): // or else it is just about to say when
+	case held == 0 && ended > 0 && ended >= t.Add(-off): // or else it is just about to say when
 		return ended, true
 	}
 	return 0, false

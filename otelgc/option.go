@@ -42,7 +42,6 @@ type config struct {
 	onWindow func(*stall.Window, *stall.Share)
 	route    func(*http.Request) string
 	slow     slowRequests
-	seam     func(*exact) // of tests
 }
 
 // defaultBudget is the exact budget where neither [WithExactBudget] nor budgetEnv

@@ -31,7 +31,7 @@ func TestOverflow(t *testing.T) {
 		marks = append(marks, slot0(7000, 1000+g, gotrace.WindowLeave))
 	}
 	marks = append(marks, slot0(8000, 2000, gotrace.WindowLeave)) // that joined unseen
-	b := newTraceStore(1, stall.Clock{})
+	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
 	span := stall.Span{Start: 1, End: 10_000}
 	b.learn(&gotrace.Generation{
 		Span: span, Marks: marks, Tracks: tracks,
@@ -164,7 +164,9 @@ func TestLostLeaveFirst(t *testing.T) {
 		{"in the same piece", 1, []stall.Span{{Start: 1000, End: 40_000}}},
 		{"of an overflow", maxChildren + 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
 	} {
-		b := newTraceStore(1, stall.Clock{})
+		slots := newSlots(nil)
+		slots.leave(0) // nobody knows whose child
+		b := newTraceStore(1, stall.Clock{}, slots)
 		room := maxChildren
 		if len(c.pieces) == 1 {
 			room -= c.before // they count until the piece is over

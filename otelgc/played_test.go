@@ -29,8 +29,8 @@ func play(t testing.TB) *played {
 	p.Monitor = newMonitor(config{onWindow: func(w *stall.Window, s *stall.Share) {
 		p.got = append(p.got, resolved{*w, *s})
 	}}, clock, tel, new(panics))
-	p.store = newTraceStore(p.now, clock)
-	p.timeline, p.store.slots = p.store.timeline, p.slots
+	p.store = newTraceStore(p.now, clock, p.slots)
+	p.timeline = p.store.timeline
 	p.resolver.longs.cut = p.now
 	p.resolver.pace.sleep = func(time.Duration) {}
 	return p

@@ -9,28 +9,43 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// keptCollections is how many records Collections can look back on.
-const keptCollections = 1024
+// kept is how many records, of collections or of stops, can be looked back on.
+const kept = 1024
 
-// records keeps what is known of the newest collections.
+// newest holds what was added last.
+type newest[T any] struct {
+	ring []T    // of kept, oldest overwritten
+	n    uint64 // ever added
+}
+
+func (r *newest[T]) add(v T) {
+	if len(r.ring) < kept {
+		r.ring = append(r.ring, v)
+	} else {
+		*r.at(r.n) = v
+	}
+	r.n++
+}
+
+// oldest returns the number of the oldest that is held; that of the first is 0.
+func (r *newest[T]) oldest() uint64 { return max(r.n, kept) - kept }
+
+func (r *newest[T]) at(i uint64) *T { return &r.ring[i%kept] }
+
+// records keeps what is known of the newest collections and other stops.
 type records struct {
-	mu   sync.Mutex
-	ring []gc.Collection // of keptCollections, oldest overwritten
-	n    uint64          // ever added
-	last [gc.NumKinds]gc.Collection
-	sum  Session
+	mu          sync.Mutex
+	collections newest[gc.Collection]
+	suspensions newest[Suspension]
+	last        [gc.NumKinds]gc.Collection
+	sum         Session
 }
 
 func (r *records) add(c *gc.Collection) {
 	kept := c.Clone()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.ring) < keptCollections {
-		r.ring = append(r.ring, kept)
-	} else {
-		r.ring[r.n%keptCollections] = kept
-	}
-	r.n++
+	r.collections.add(kept)
 	if c.Kind < gc.NumKinds {
 		r.last[c.Kind] = kept
 		r.sum.Cycles[c.Kind] += uint64(c.Cycles)
@@ -44,8 +59,8 @@ func (r *records) slowed(s stall.Span) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var longest *gc.Collection
-	for i := range r.ring {
-		c := &r.ring[i]
+	for i := range r.collections.ring {
+		c := &r.collections.ring[i]
 		if c.SlowedBy == gc.NotSlowed || longest != nil && c.PauseTotal() <= longest.PauseTotal() {
 			continue
 		}
@@ -83,12 +98,12 @@ func (m *Monitor) Collections(after uint64) (list []gc.Collection, dropped uint6
 	if m == nil {
 		return nil, 0
 	}
-	r := &m.records
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	m.records.mu.Lock()
+	defer m.records.mu.Unlock()
+	r := &m.records.collections
 	oldest := uint64(0)
-	for i := max(r.n, keptCollections) - keptCollections; i < r.n; i++ {
-		c := &r.ring[i%keptCollections]
+	for i := r.oldest(); i < r.n; i++ {
+		c := r.at(i)
 		if first := c.Index + 1 - uint64(c.Cycles); oldest == 0 || first < oldest {
 			oldest = first
 		}

@@ -9,16 +9,24 @@ import (
 	"time"
 )
 
-// seam changes what a monitor's exact source does before it begins. Several take
-// their turn.
+// seam changes what a monitor's exact source does before it begins. It stands among
+// the options of startMonitor.
 type seam func(*exact)
 
-func (f seam) apply(c config) config {
-	if before := c.seam; before != nil {
-		f = both(before, f)
+func (seam) apply(c config) config { return c }
+
+// startMonitor is Start with seams, which take their turn.
+func startMonitor(opts ...Option) (*Monitor, error) {
+	m, c, err := prepare(opts)
+	if err != nil {
+		return nil, err
 	}
-	c.seam = f
-	return c
+	for _, o := range opts {
+		if f, ok := o.(seam); ok {
+			f(m.exact)
+		}
+	}
+	return m, m.run(c)
 }
 
 // impatient has a slice that failed followed by another soon: nobody's test is

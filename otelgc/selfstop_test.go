@@ -10,7 +10,7 @@ import (
 // TestTooManyMade: of who stopped the world more often than can be kept nothing
 // is known, rather than that it ran all the while; others are followed.
 func TestTooManyMade(t *testing.T) {
-	b := newTraceStore(1, stall.Clock{})
+	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
 	g := &gotrace.Generation{
 		Span:  stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{mark0(second+1, 7, gotrace.WindowBegin, 3), mark0(second+2, 8, gotrace.WindowBegin, 4)},

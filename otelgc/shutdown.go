@@ -78,9 +78,8 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 func (m *Monitor) stop(ctx context.Context) {
 	if m.watcher != nil {
 		m.exact.stop()
-		_ = m.watcher.Close() // it has no error
-		<-m.watching
-		m.host.close()
+		_ = m.watching.close() // these two have no error
+		_ = m.host.close()
 	}
 	for _, a := range m.added {
 		if err := a.close(); err != nil {

@@ -1,10 +1,7 @@
 package otelgc
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -17,8 +14,7 @@ import (
 // join takes none of them, since the tracer and the watcher know the stops of this
 // process by their causes.
 type added struct {
-	source source.Source
-	done   chan struct{}
+	*reader
 
 	mu        sync.Mutex
 	watermark stall.Instant
@@ -35,23 +31,9 @@ const maxUnseen = semconv.MaxUnseen
 
 // add reads a source until it is over.
 func (m *Monitor) add(s source.Source) {
-	a := &added{source: s, done: make(chan struct{})}
-	m.added = append(m.added, a)
-	go func() {
-		defer close(a.done)
-		if err := m.read(a); !errors.Is(err, io.EOF) {
-			m.tellOperator(fmt.Errorf("read source: %w", err))
-		}
-	}()
-}
-
-func (m *Monitor) read(a *added) error {
-	explainer, explains := a.source.(source.Explainer)
-	for {
-		b, err := a.source.Next(context.Background())
-		if err != nil {
-			return err
-		}
+	a := new(added)
+	explainer, explains := s.(source.Explainer)
+	a.reader = read(s, func(b *source.Batch) {
 		for i, v := range b.Intervals {
 			m.tel.Gap(v, func() string {
 				if !explains {
@@ -60,8 +42,12 @@ func (m *Monitor) read(a *added) error {
 				return explainer.Evidence(i)
 			})
 		}
-		a.take(&b)
-	}
+		a.take(b)
+	}, func(err error) bool {
+		m.tellOperator(fmt.Errorf("read source: %w", err))
+		return false
+	})
+	m.added = append(m.added, a)
 }
 
 func (a *added) take(b *source.Batch) {
@@ -75,13 +61,6 @@ func (a *added) take(b *source.Batch) {
 			a.unseen = append(a.unseen, s)
 		}
 	}
-}
-
-// close ends the source, and returns when all of it was read.
-func (a *added) close() error {
-	err := a.source.Close()
-	<-a.done
-	return err
 }
 
 // report brings the metrics of the source up to date, and sends its status.

@@ -1,14 +1,9 @@
 package otelgc
 
 import (
-	"sync"
-
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
-
-// keptSuspensions is how many stops Suspensions can look back on.
-const keptSuspensions = 1024
 
 // Suspension is one stop of the world that was not for garbage collection.
 type Suspension struct {
@@ -25,32 +20,16 @@ type Suspension struct {
 	Fidelity stall.Fidelity
 }
 
-// suspended keeps the newest stops that are not of a collection.
-type suspended struct {
-	mu   sync.Mutex
-	ring []Suspension // of keptSuspensions, oldest overwritten
-	n    uint64       // ever added
-}
-
-func (r *suspended) add(s Suspension) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.n++
-	s.Index = r.n
-	if len(r.ring) < keptSuspensions {
-		r.ring = append(r.ring, s)
-	} else {
-		r.ring[(r.n-1)%keptSuspensions] = s
-	}
-}
-
 // tellSuspended tells of a stop whose fidelity is known.
 func (m *Monitor) tellSuspended(s Suspension) {
 	if s.Reason == "" {
 		s.Reason = "unknown"
 	}
 	m.tel.Suspension(s.Interval, s.Reason, s.Caller, s.Fidelity)
-	m.suspended.add(s)
+	m.records.mu.Lock()
+	defer m.records.mu.Unlock()
+	s.Index = m.records.suspensions.n + 1
+	m.records.suspensions.add(s)
 }
 
 func callerOf(s *gotrace.Stop) string {
@@ -74,15 +53,14 @@ func (m *Monitor) Suspensions(after uint64) (list []Suspension, dropped uint64) 
 	if m == nil {
 		return nil, 0
 	}
-	r := &m.suspended
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	oldest := max(r.n, keptSuspensions) - keptSuspensions
-	if after < oldest {
+	m.records.mu.Lock()
+	defer m.records.mu.Unlock()
+	r := &m.records.suspensions
+	if oldest := r.oldest(); after < oldest {
 		dropped, after = oldest-after, oldest
 	}
 	for i := after; i < r.n; i++ {
-		list = append(list, r.ring[i%keptSuspensions])
+		list = append(list, *r.at(i))
 	}
 	return list, dropped
 }

@@ -12,16 +12,16 @@ import (
 func TestSuspensions(t *testing.T) {
 	p := play(t)
 	const more = 10
-	for i := range stall.Instant(keptSuspensions + more) {
+	for i := range stall.Instant(kept + more) {
 		at := second + i*1000
 		p.tellUnknown(stall.Interval{Start: at, End: at + 500, Cause: stall.RuntimeSuspension})
 	}
 	list, dropped := p.Suspensions(3)
-	if len(list) != keptSuspensions || dropped != more-3 || list[0].Index != more+1 || list[0].Start != second+more*1000 {
+	if len(list) != kept || dropped != more-3 || list[0].Index != more+1 || list[0].Start != second+more*1000 {
 		t.Fatalf("%d of %d dropped, the first is %+v", dropped, len(list), list[0])
 	}
 	last := list[len(list)-1]
-	if last.Index != keptSuspensions+more || last.Reason != "unknown" || last.Fidelity != stall.Cycle {
+	if last.Index != kept+more || last.Reason != "unknown" || last.Fidelity != stall.Cycle {
 		t.Errorf("the last is %+v", last)
 	}
 	if list, dropped := p.Suspensions(last.Index); len(list) != 0 || dropped != 0 {

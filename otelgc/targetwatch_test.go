@@ -46,7 +46,7 @@ func TestTargetWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Advance(at+10_000, 0, 0)
-	h.read(t.Context())
+	h.readOnce(t)
 
 	all := stall.Span{Start: 0, End: at + 20_000}
 	want := []stall.Span{{Start: at + 1000, End: at + 3000}, {Start: at + 5000, End: at + 6000}}
@@ -61,12 +61,12 @@ func TestTargetWatch(t *testing.T) {
 	}
 	late := at + 8000 + stall.Instant(2*targetLag)
 	w.Advance(late, 0, 0)
-	h.read(t.Context())
+	h.readOnce(t)
 	if got := h.log.Watermark(); got != late {
 		t.Errorf("watermark with a watch that has ended: got %d, want the board's, %d", got-at, late-at)
 	}
 
-	m := &Monitor{clock: clock, store: newTraceStore(at, clock), host: h}
+	m := &Monitor{clock: clock, store: newTraceStore(at, clock, newSlots(nil)), host: h}
 	m.timeline = m.store.timeline
 	e := evidence{m: m}
 	e.gather(all)

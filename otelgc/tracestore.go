@@ -13,10 +13,9 @@ import (
 // traceStore holds what exact fidelity found, until windows and collections have been
 // resolved with it.
 type traceStore struct {
-	timeline *timeline.Timeline // which is told of stops and collections
-	error    time.Duration      // of the trace's clock against ours
-
-	slots *slots // nil: nothing is known of windows but what the trace says
+	timeline *timeline.Timeline // takes the stops and collections
+	slots    *slots
+	error    time.Duration // of the trace's clock against ours
 
 	mu         sync.Mutex
 	live       []*generation     // that windows are not settled with, oldest first
@@ -30,10 +29,11 @@ type traceStore struct {
 	overflowed uint64 // children that did not count, not yet told
 }
 
-func newTraceStore(start stall.Instant, clock stall.Clock) *traceStore {
+func newTraceStore(start stall.Instant, clock stall.Clock, slots *slots) *traceStore {
 	b := &traceStore{
 		error:    traceTick + clock.Error(),
 		timeline: timeline.New(start),
+		slots:    slots,
 		carrying: make(map[uint64]int),
 		holders:  make(map[int16]*holder),
 		spare:    new(generation),

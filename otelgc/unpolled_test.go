@@ -33,7 +33,7 @@ func TestUnpolledNetwork(t *testing.T) {
 		"before arrival": {1, parked("network"), worker(gotrace.Fractional, second+500, second+900), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newTraceStore(second, stall.Clock{})
+			b := newTraceStore(second, stall.Clock{}, newSlots(nil))
 			b.setProcessors(test.processors)
 			b.learn(&gotrace.Generation{
 				Span:    stall.Span{Start: second, End: 2 * second},
