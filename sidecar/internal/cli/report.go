@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/otelgc/otelgc/sidecar/internal/report"
@@ -83,13 +84,7 @@ func worse(e env, a, b error) error {
 // severity orders what is wrong with a file: it is no file that we read, it is damaged,
 // or what it says is not to be believed.
 func severity(err error) int {
-	switch exitCode(err) {
-	case Wrong:
-		return 2
-	case Failed:
-		return 1
-	}
-	return 0
+	return slices.Index([]int{Unbelievable, Failed, Wrong}, exitCode(err))
 }
 
 // reportOn shows the report of one file. What was whole of a damaged one is
@@ -118,11 +113,8 @@ func parseKinds(s string) (kinds []gc.Kind, err error) {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		kind := gc.NoKind + 1
-		for kind < gc.NumKinds && kind.String() != name {
-			kind++
-		}
-		if kind == gc.NumKinds {
+		var kind gc.Kind
+		if err := kind.UnmarshalText([]byte(name)); err != nil || kind == gc.NoKind {
 			return nil, fmt.Errorf("parse kind %q: want ephemeral, background or full_blocking", name)
 		}
 		kinds = append(kinds, kind)
