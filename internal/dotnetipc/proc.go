@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/hungcall"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // Proc reads the processes of a machine under a root, proc(5). What the kernel would
@@ -45,44 +46,14 @@ func (p Proc) Identify(pid int) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	if ended(stat) {
-		return Identity{}, fmt.Errorf("process %d: %w: it has ended, and waits for its parent", pid, ErrNoProcess)
-	}
-	created, err := startTime(stat)
+	s, err := proc.ParseStat(stat)
 	if err != nil {
 		return Identity{}, fmt.Errorf("read %s: %w", p.path(pid, "stat"), err)
 	}
-	return Identity{pid, created}, nil
-}
-
-// ended reports whether a process has no thread left, by its stat: field 3 is the
-// state of its first thread, field 20 the number of its threads.
-func ended(stat []byte) bool {
-	f := afterName(stat)
-	if len(f) <= 20-3 {
-		return false
+	if s.Ended() {
+		return Identity{}, fmt.Errorf("process %d: %w: it has ended, and waits for its parent", pid, ErrNoProcess)
 	}
-	return string(f[0]) == "X" || string(f[0]) == "Z" && (string(f[20-3]) == "0" || string(f[20-3]) == "1")
-}
-
-// afterName returns the fields of a /proc/PID/stat from the third on. The name of
-// the program, field 2, may hold spaces and parentheses.
-func afterName(stat []byte) [][]byte {
-	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-}
-
-// startTime returns field 22 of a /proc/PID/stat.
-func startTime(stat []byte) (uint64, error) {
-	f := afterName(stat)
-	const at = 22 - 3
-	if len(f) <= at {
-		return 0, fmt.Errorf("%d fields after the name, want %d", len(f), at+1)
-	}
-	n, err := strconv.ParseUint(string(f[at]), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("start time: %w", err)
-	}
-	return n, nil
+	return Identity{pid, s.Created}, nil
 }
 
 // InnerPID returns the number of the process in its own pid namespace, by the

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // path returns that of a file of pid.
@@ -55,7 +57,8 @@ func (p Proc) link(pid int, name string) (string, error) {
 func (p Proc) gone(pid int, err error) error {
 	_, statErr := os.Stat(p.path(pid, ""))
 	stat, _ := os.ReadFile(p.path(pid, "stat")) // of the kernel, one line
-	if errors.Is(statErr, fs.ErrNotExist) || ended(stat) {
+	s, _ := proc.ParseStat(stat)
+	if errors.Is(statErr, fs.ErrNotExist) || s.Ended() {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
 	return err

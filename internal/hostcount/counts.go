@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
-
-// tick is the unit of /proc/PID/stat and /proc/stat, USER_HZ.
-const tick = 10 * time.Millisecond
 
 // Counts are what is counted up to a moment.
 type Counts struct {
@@ -50,19 +48,14 @@ func (p *Process) Read(now func() stall.Instant, limit int) (r Reading, err erro
 }
 
 func (p *Process) counts() (Counts, error) {
-	rest, err := p.rest()
+	self, err := p.self()
 	if err != nil {
 		return Counts{}, err
 	}
-	if created, _ := number(field(rest, 22-3)); created != p.created {
+	if self.Created != p.created {
 		return Counts{}, fmt.Errorf("%w: another one has PID %d", ErrProcess, p.pid)
 	}
-	var c Counts
-	faults, ok := number(field(rest, 12-3))
-	if !ok {
-		return Counts{}, fmt.Errorf("read /%s: no major faults in field 12", p.stat.name)
-	}
-	c.MajorFaults = faults
+	c := Counts{MajorFaults: self.MajorFaults}
 	p.throttle = p.cgroups.Read(p.throttle[:0])
 	if !p.unseen {
 		var sum time.Duration
@@ -88,7 +81,7 @@ func (p *Process) stolen() time.Duration {
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if ticks, ok := number(field(line, 8)); ok {
-		p.stole = time.Duration(min(ticks, 1<<62/uint64(tick))) * tick
+		p.stole = time.Duration(min(ticks, 1<<62/uint64(proc.Tick))) * proc.Tick
 	}
 	return p.stole
 }

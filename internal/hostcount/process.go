@@ -1,7 +1,6 @@
 package hostcount
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -41,12 +41,12 @@ func Open(root fs.FS, pid int) (*Process, error) {
 	p.stat = file{root: root, name: p.File("stat")}
 	p.machine = file{root: root, name: "proc/stat", first: true}
 	p.pressed = pressedOf(root, "proc/pressure/", "")
-	rest, err := p.rest()
+	self, err := p.self()
 	if err != nil {
 		p.Close()
 		return nil, err
 	}
-	p.created, _ = number(field(rest, 22-3)) // rest knows that it is there
+	p.created = self.Created
 	_, unseen := cgroup.Own(root, strconv.Itoa(pid))
 	groups, err := cgroup.Of(root, strconv.Itoa(pid))
 	if err != nil {
@@ -85,36 +85,21 @@ func (p *Process) Freezable() bool { return len(p.freezers) > 0 }
 // File returns the path of a file of the process.
 func (p *Process) File(name string) string { return path.Join("proc", strconv.Itoa(p.pid), name) }
 
-// rest returns its stat from the third field on: the second, the name, may hold
-// anything.
-func (p *Process) rest() ([]byte, error) {
+// self returns its stat.
+func (p *Process) self() (proc.Stat, error) {
 	text, err := p.stat.read()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return nil, fmt.Errorf("%w: read /%s", ErrProcess, p.stat.name)
+		return proc.Stat{}, fmt.Errorf("%w: read /%s", ErrProcess, p.stat.name)
 	}
 	if err != nil {
-		return nil, err
+		return proc.Stat{}, err
 	}
-	rest := text[bytes.LastIndexByte(text, ')')+1:]
-	if over(rest) {
-		return nil, fmt.Errorf("%w: it has ended, and waits for its parent: read /%s", ErrProcess, p.stat.name)
+	s, err := proc.ParseStat(text)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("read /%s: %w", p.stat.name, err)
+	case s.Ended():
+		return s, fmt.Errorf("%w: it has ended, and waits for its parent: read /%s", ErrProcess, p.stat.name)
 	}
-	if _, ok := number(field(rest, 22-3)); !ok {
-		return nil, fmt.Errorf("read /%s: no creation time in field 22", p.stat.name)
-	}
-	return rest, nil
-}
-
-// over reports whether no thread of a process is left, by its stat from the third
-// field on. Where only the first has ended, the state is the same, and there are
-// others (field 20).
-func over(rest []byte) bool {
-	switch string(field(rest, 0)) {
-	case "X":
-		return true
-	case "Z":
-		threads, _ := number(field(rest, 20-3))
-		return threads <= 1
-	}
-	return false
+	return s, nil
 }

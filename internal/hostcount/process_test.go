@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -156,7 +157,7 @@ func TestMachineThroughAGap(t *testing.T) {
 		}
 		want := 80 * time.Millisecond
 		if test.name == "good again" {
-			want += tick
+			want += proc.Tick
 		}
 		if got.Stolen != want || p.Pressure().CPU != 77*time.Microsecond {
 			t.Errorf("%s: stolen %v, pressure %v, want %v and 77µs", test.name, got.Stolen, p.Pressure().CPU, want)

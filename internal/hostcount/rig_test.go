@@ -1,6 +1,7 @@
 package hostcount
 
 import (
+	"strings"
 	"testing/fstest"
 
 	"github.com/otelgc/otelgc/stall"
@@ -21,7 +22,7 @@ func machine(files map[string]string) fstest.MapFS {
 		"proc/pressure/io":           "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 total=5\n",
 		"proc/7/task/7/schedstat":    "100 200 3\n",
 		"proc/7/task/8/schedstat":    "10 50 3\n",
-		"proc/7/task/8/stat":         "8 (w) D 1\n",
+		"proc/7/task/8/stat":         "8 (w) D" + strings.Repeat(" 0", 20) + "\n",
 		"proc/9/stat":                "9 (short) S 1\n",
 	} {
 		root[name] = &fstest.MapFile{Data: []byte(text)}

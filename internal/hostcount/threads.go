@@ -1,12 +1,13 @@
 package hostcount
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // Threads calls f with the number of each thread of the process, at most limit
@@ -52,7 +53,8 @@ func (p *Process) State(tid string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(field(text[bytes.LastIndexByte(text, ')')+1:], 0)), nil
+	s, err := proc.ParseStat(text)
+	return s.State, err
 }
 
 // Schedstat returns how long a thread has run and has been ready without a CPU.

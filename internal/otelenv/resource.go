@@ -46,11 +46,11 @@ func Detector() resource.Detector {
 	return detector(func(ctx context.Context) []attribute.KeyValue {
 		all := append(host(ctx), known(ctx,
 			resource.WithProcessPID(), resource.WithProcessRuntimeName(), resource.WithProcessRuntimeVersion())...)
-		ticks, err := proc.StartTicks(os.DirFS("/"), "self")
+		self, err := proc.ReadStat(os.DirFS("/"), "self")
 		if err != nil {
 			return all
 		}
-		if created, err := CreationTime(ticks); err == nil {
+		if created, err := CreationTime(self.Created); err == nil {
 			all = append(all, attribute.String(semconv.AttrProcessCreation, created))
 		}
 		return all

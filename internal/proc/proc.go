@@ -1,9 +1,6 @@
-// Package proc reads what the kernel says of processes and of the programs that they
-// run, proc(5), below a root that is os.DirFS("/") but in tests. A process is named by
-// its PID, or by "self".
-//
-// What it reads is partly of somebody else's making: no more than a bounded part is
-// read, and of an environment nothing is kept but [Variables].
+// Package proc reads what the kernel says of processes and CPUs, proc(5), below a root
+// that is os.DirFS("/") but in tests. A process is named by its PID, or by "self". No
+// more than a bounded part of a file is read.
 package proc
 
 import (
@@ -18,56 +15,27 @@ import (
 	"time"
 )
 
-// tick is the unit of the clock ticks that Linux shows to programs: USER_HZ is 100 on
-// every architecture that Go has.
-const tick = time.Second / 100
-
-// StartTicks returns when a process was created, in clock ticks since the boot. With
-// the PID it names one run of a process: PIDs are used again.
-func StartTicks(root fs.FS, process string) (uint64, error) {
-	stat, err := read(root, "proc/"+process+"/stat")
-	if err != nil {
-		return 0, fmt.Errorf("read start time: %w", err)
-	}
-	ticks, err := ParseStartTicks(stat)
-	if err != nil {
-		return 0, fmt.Errorf("read start time: /proc/%s/stat: %w", process, err)
-	}
-	return ticks, nil
-}
-
-// ParseStartTicks returns field 22 of a /proc/PID/stat.
-func ParseStartTicks(stat []byte) (uint64, error) {
-	// The name of the program, field 2, may hold spaces and parentheses.
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const at = 22 - 3
-	if len(f) <= at {
-		return 0, fmt.Errorf("%d fields after the name, want %d", len(f), at+1)
-	}
-	return strconv.ParseUint(string(f[at]), 10, 64)
-}
-
 // StartTime returns the wall time of a number of clock ticks after the boot. The boot
 // time is in whole seconds, and moves when the wall clock is stepped.
 func StartTime(root fs.FS, ticks uint64) (time.Time, error) {
-	stat, err := read(root, "proc/stat")
+	stat, err := Read(root, "proc/stat")
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read boot time: %w", err)
 	}
 	boot, err := strconv.ParseInt(field(stat, "btime "), 10, 64)
-	if err == nil && ticks > uint64(1<<62/tick) {
+	if err == nil && ticks > uint64(1<<62/Tick) {
 		err = fmt.Errorf("a start time of %d ticks", ticks)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read boot time: /proc/stat: %w", err)
 	}
-	return time.Unix(boot, 0).Add(time.Duration(ticks) * tick), nil
+	return time.Unix(boot, 0).Add(time.Duration(ticks) * Tick), nil
 }
 
 // CPUs returns the CPUs that a process may use: those of its affinity that are
 // online. On a machine that more can be added to, the affinity has them already.
 func CPUs(root fs.FS, process string) ([]int, error) {
-	status, err := read(root, "proc/"+process+"/status")
+	status, err := Read(root, "proc/"+process+"/status")
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +46,7 @@ func CPUs(root fs.FS, process string) ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read /proc/%s/status: %w", process, err)
 	}
-	if list, err := read(root, "sys/devices/system/cpu/online"); err == nil {
+	if list, err := Read(root, "sys/devices/system/cpu/online"); err == nil {
 		if online, err := ParseCPUs(string(list)); err == nil && len(online) > 0 {
 			allowed = slices.DeleteFunc(allowed, func(cpu int) bool { return !slices.Contains(online, cpu) })
 		}
@@ -128,11 +96,12 @@ func field(text []byte, name string) string {
 	return ""
 }
 
-// maxFile bounds the files that read returns.
+// maxFile bounds the files that Read returns.
 const maxFile = 1 << 20
 
-func read(root fs.FS, name string) ([]byte, error) {
-	f, err := open(root, name)
+// Read returns the text of a file, which must not have more than 1 MiB.
+func Read(root fs.FS, name string) ([]byte, error) {
+	f, err := Open(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +113,8 @@ func read(root fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
-// open has errors name the file as people know it.
-func open(root fs.FS, name string) (fs.File, error) {
+// Open opens a file. Its errors name the file as people know it.
+func Open(root fs.FS, name string) (fs.File, error) {
 	f, err := root.Open(name)
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return nil, &fs.PathError{Op: e.Op, Path: "/" + name, Err: e.Err}

@@ -28,10 +28,10 @@ func TestStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := fstest.MapFS{"proc/self/stat": {Data: []byte(test.self)}, "proc/stat": {Data: []byte(test.stat)}}
 			var got string
-			ticks, err := StartTicks(root, "self")
+			self, err := ReadStat(root, "self")
 			if err == nil {
 				var at time.Time
-				if at, err = StartTime(root, ticks); err == nil {
+				if at, err = StartTime(root, self.Created); err == nil {
 					got = at.UTC().Format(time.RFC3339Nano)
 				} else if !at.IsZero() {
 					t.Errorf("%v and %v", at, err)
@@ -47,7 +47,7 @@ func TestStart(t *testing.T) {
 // TestStartOfThis: this process was created before now and after the boot.
 func TestStartOfThis(t *testing.T) {
 	root := os.DirFS("/")
-	ticks, err := StartTicks(root, "self")
+	self, err := ReadStat(root, "self")
 	if err != nil {
 		t.Skipf("needs /proc: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestStartOfThis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := StartTime(root, ticks)
+	started, err := StartTime(root, self.Created)
 	// The boot time is in whole seconds.
 	if err != nil || started.Before(boot) || started.After(time.Now().Add(2*time.Second)) {
 		t.Errorf("started %v, %v, want between the boot %v and now", started, err, boot)
@@ -77,4 +77,45 @@ func TestParseCPUs(t *testing.T) {
 			t.Errorf("list %q: got %v, %v, want none", none, got, err)
 		}
 	}
+}
+
+func TestCPUs(t *testing.T) {
+	for _, test := range []struct {
+		name, status, online string
+		want                 int
+	}{
+		{"some", "Cpus_allowed_list:\t0-3,8\n", "0-15\n", 5},
+		{"some that are not there", "Name:\tx\nCpus_allowed_list:\t0-127\n", "0-3\n", 4},
+		{"nobody says what is online", "Cpus_allowed_list:\t0-3\n", "", 4},
+		{"no line", "Name:\tx\n", "0-3\n", 0},
+		{"nonsense", "Cpus_allowed_list:\tall\n", "0-3\n", 0},
+		{"absurd", "Cpus_allowed_list:\t0-99999999\n", "0-3\n", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := fstest.MapFS{"proc/7/status": {Data: []byte(test.status)}}
+			if test.online != "" {
+				root["sys/devices/system/cpu/online"] = &fstest.MapFile{Data: []byte(test.online)}
+			}
+			got, err := CPUs(root, "7")
+			if len(got) != test.want || (err == nil) != (test.want > 0) {
+				t.Errorf("got %d, %v, want %d", got, err, test.want)
+			}
+		})
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	stat := "7 (.NET Server GC) S 1 7 7 0 -1 4194368 0 0 3 0 250 50 0 0 20 0 9 0 4711 0"
+	f.Add([]byte(stat))
+	f.Add([]byte("7 (a) b) S 1"))
+	f.Add([]byte(")("))
+	want := Stat{ID: 7, Name: ".NET Server GC", State: "S", MajorFaults: 3, CPU: 3 * time.Second, Threads: 9, Created: 4711}
+	if got, err := ParseStat([]byte(stat)); err != nil || got != want {
+		f.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s, err := ParseStat(text); err == nil && (s.CPU < 0 || s.ID < 0) {
+			t.Errorf("got %+v", s)
+		}
+	})
 }

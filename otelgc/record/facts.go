@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
@@ -20,9 +20,9 @@ func facts() map[string]string {
 	limits := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(limits)
 	release, experiment, _ := strings.Cut(runtime.Version(), " X:") // "go1.26.8 X:nodwarf5"
-	built := new(proc.GoProgram)
+	built := new(goprogram.Program)
 	if info, ok := debug.ReadBuildInfo(); ok {
-		built = proc.Built(info)
+		built = goprogram.Built(info)
 	}
 	facts := map[string]string{
 		"version":      release,

@@ -260,12 +260,12 @@ func ranAt(pid int, at time.Time) error {
 		return nil
 	}
 	root := os.DirFS("/")
-	ticks, err := proc.StartTicks(root, strconv.Itoa(pid))
+	stat, err := proc.ReadStat(root, strconv.Itoa(pid))
 	if err != nil {
 		return err
 	}
 	const rounding = 2 * time.Second // of the boot time, and of the tick
-	if created, err := proc.StartTime(root, ticks); err != nil || created.After(at.Add(rounding)) {
+	if created, err := proc.StartTime(root, stat.Created); err != nil || created.After(at.Add(rounding)) {
 		return fmt.Errorf("process %d: %w", pid, doctor.ErrTarget)
 	}
 	return nil

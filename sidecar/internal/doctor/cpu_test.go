@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -82,8 +83,8 @@ func TestSiblings(t *testing.T) {
 		later = "cpu1 0 0 0 300 0 0 0 0\n"
 		busy  = "cpu1 50 0 10 230 10 0 0 0\n"
 	)
-	neighbour := []thread{{pid: 5, name: "other", state: "R", cpu: 1}}
-	asleep := []thread{{pid: 5, name: "other", state: "S", cpu: 1}}
+	neighbour := []thread{{proc.Stat{Name: "other", State: "R", LastCPU: 1}, 5}}
+	asleep := []thread{{proc.Stat{Name: "other", State: "S", LastCPU: 1}, 5}}
 	for _, test := range []struct {
 		name          string
 		mode          jitterprobe.Mode

@@ -216,7 +216,7 @@ func irqBalance(m *machine, _ string) Check {
 	switch {
 	case len(m.threads) == 0:
 		return unknown("no threads to be seen")
-	case slices.ContainsFunc(m.threads, func(t thread) bool { return t.name == "irqbalance" }):
+	case slices.ContainsFunc(m.threads, func(t thread) bool { return t.Name == "irqbalance" }):
 		return info("running", "it moves interrupts to other CPUs as it likes: stop it, or ban the probe's CPU (IRQBALANCE_BANNED_CPULIST)")
 	}
 	return ok("not running")
@@ -226,16 +226,16 @@ func irqBalance(m *machine, _ string) Check {
 // spinner in a real-time class, to let others live.
 func (m *machine) policy(string) Check {
 	self, err := m.self()
-	name := policyNames[self.policy]
+	name := policyNames[self.Policy]
 	switch {
 	case err != nil:
 		return unread(err)
-	case !self.realtime():
+	case !realtime(&self):
 		return ok("SCHED_" + name)
 	case m.isolated():
-		return info(fmt.Sprintf("SCHED_%s %d on an isolated CPU", name, self.priority), "")
+		return info(fmt.Sprintf("SCHED_%s %d on an isolated CPU", name, self.Priority), "")
 	}
-	return warn(fmt.Sprintf("SCHED_%s %d on a shared CPU", name, self.priority),
+	return warn(fmt.Sprintf("SCHED_%s %d on a shared CPU", name, self.Priority),
 		"expect a gap of about 50 ms in each second, when the fair server lets others run: use SCHED_OTHER, or isolate the CPU")
 }
 
@@ -294,7 +294,7 @@ func (m *machine) rtGroup(string) Check {
 		case runtime == 0:
 			return info("none", "no thread of this cgroup may have real-time priority").in(file)
 		case runtime == all && period == each:
-		case self.realtime():
+		case realtime(&self):
 			return warn(value, "gaps that come of it are not told as host.throttled, which holds them against the machine's limit: use SCHED_OTHER, or set both alike").in(file)
 		default:
 			return info(value, "").in(file)

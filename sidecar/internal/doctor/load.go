@@ -74,13 +74,11 @@ func competitors(m *machine, _ string) Check {
 // runnable returns the processes that run on the CPUs at this moment, or could, without
 // this one.
 func (m *machine) runnable(cpus []int) []string {
-	text, _ := m.text("proc/self/stat")
-	pid, _, _ := strings.Cut(text, " ")
-	self, _ := strconv.Atoi(pid) // 0 is nobody
+	self, _ := m.self() // 0 is no process
 	var names []string
 	for _, t := range m.threads {
-		if t.state == "R" && slices.Contains(cpus, t.cpu) && t.pid != self {
-			names = append(names, fmt.Sprintf("%s (%d)", t.name, t.pid))
+		if t.State == "R" && slices.Contains(cpus, t.LastCPU) && t.pid != self.ID {
+			names = append(names, fmt.Sprintf("%s (%d)", t.Name, t.pid))
 		}
 	}
 	slices.Sort(names)

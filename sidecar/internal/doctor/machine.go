@@ -1,14 +1,13 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
@@ -46,7 +45,7 @@ type machine struct {
 	trial  *jitterprobe.Trial  // nil without a self-test
 	limits []jitterprobe.Limit // of the probe
 
-	process    *proc.GoProgram // the target, if it is a Go program
+	process    *goprogram.Program // the target, if it is a Go program
 	processErr error
 }
 
@@ -86,7 +85,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 		if _, err := r.text(m.targetFile("stat")); err != nil {
 			return nil, fmt.Errorf("%w %d: /%s: %s", ErrTarget, m.target, m.targetFile("stat"), why(err))
 		}
-		m.process, m.processErr = proc.ReadGo(r, m.target)
+		m.process, m.processErr = goprogram.Read(r, m.target)
 	}
 	m.groups, _ = cgroup.Of(r, "self") // quota says so
 	if o.TargetOnly {
@@ -140,19 +139,15 @@ const (
 
 var policyNames = map[int]string{0: "OTHER", schedFIFO: "FIFO", schedRR: "RR", 3: "BATCH", 5: "IDLE", schedDeadline: "DEADLINE", 7: "EXT"}
 
-// thread is what /proc/PID/task/TID/stat says of a thread.
+// thread is a thread of a process.
 type thread struct {
-	pid, tid int
-	name     string
-	state    string // R is running or runnable
-	cpu      int    // where it ran last
-	policy   int
-	priority int // real-time priority
+	proc.Stat
+	pid int
 }
 
 // realtime reports whether t goes before every ordinary thread.
-func (t *thread) realtime() bool {
-	return t.policy == schedFIFO || t.policy == schedRR || t.policy == schedDeadline
+func realtime(t *proc.Stat) bool {
+	return t.Policy == schedFIFO || t.Policy == schedRR || t.Policy == schedDeadline
 }
 
 // allThreads returns the threads of the machine, those of the process first
@@ -186,53 +181,16 @@ func (r root) threadsOf(all []thread, pid int) []thread {
 		return all
 	}
 	for _, name := range tids {
-		tid, err := strconv.Atoi(name)
+		text, err := r.text(dir + "/" + name + "/stat")
 		if err != nil || len(all) >= maxThreads {
 			continue
 		}
-		text, err := r.text(dir + "/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		if t, err := parseStat(text); err == nil {
-			t.pid, t.tid = pid, tid
-			all = append(all, t)
+		if t, err := proc.ParseStat([]byte(text)); err == nil {
+			all = append(all, thread{t, pid})
 		}
 	}
 	return all
 }
 
-// parseStat reads /proc/PID/stat (proc_pid_stat(5)). The name, field 2, may
-// hold spaces and parentheses of its own.
-func parseStat(text string) (thread, error) {
-	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	if open < 0 || end < open {
-		return thread{}, errors.New("no name in parentheses")
-	}
-	const first = 3 // the field after the name
-	f := strings.Fields(text[end+1:])
-	if len(f) <= 41-first {
-		return thread{}, errors.New("fewer than 41 fields")
-	}
-	t := thread{name: text[open+1 : end], state: f[0]}
-	for _, field := range []struct {
-		number int
-		to     *int
-	}{{39, &t.cpu}, {40, &t.priority}, {41, &t.policy}} {
-		n, err := strconv.Atoi(f[field.number-first])
-		if err != nil {
-			return thread{}, err
-		}
-		*field.to = n
-	}
-	return t, nil
-}
-
 // self returns the thread of this process that proc/self/stat is about.
-func (r root) self() (thread, error) {
-	text, err := r.text("proc/self/stat")
-	if err != nil {
-		return thread{}, err
-	}
-	return parseStat(text)
-}
+func (r root) self() (proc.Stat, error) { return proc.ReadStat(r, "self") }

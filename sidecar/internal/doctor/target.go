@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/proc"
 )
 
@@ -82,8 +83,8 @@ func targetThreads(m *machine, _ string) Check {
 			continue
 		}
 		all++
-		if t.realtime() {
-			first = append(first, fmt.Sprintf("%s (%d) %s %d", t.name, t.tid, policyNames[t.policy], t.priority))
+		if realtime(&t.Stat) {
+			first = append(first, fmt.Sprintf("%s (%d) %s %d", t.Name, t.ID, policyNames[t.Policy], t.Priority))
 		}
 	}
 	switch {
@@ -110,7 +111,7 @@ func targetGo(m *machine, _ string) Check {
 		value += " GOEXPERIMENT=" + fmt.Sprintf("%.60s", p.Experiment)
 	}
 	var set []string
-	for _, name := range proc.Variables {
+	for _, name := range goprogram.Variables {
 		if v, is := p.Env[name]; is {
 			set = append(set, fmt.Sprintf("%s=%.60s", name, v))
 		}
@@ -133,7 +134,7 @@ func maxProcs(m *machine, _ string) Check {
 		return unknown("the CPUs of the target are not known")
 	}
 	// The runtime heeds the quota of its own cgroup, the kernel that of every one.
-	own, ownErr := proc.Quota(m.FS, strconv.Itoa(m.target))
+	own, ownErr := goprogram.Quota(m.FS, strconv.Itoa(m.target))
 	q, err := m.targetLimit()
 	if _, set := p.SetProcs(); !set && ownErr != nil && p.HeedsQuota() {
 		return unknown("not set, and the quota that it follows from is not known: " + why(ownErr))

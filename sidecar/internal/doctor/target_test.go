@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -55,7 +55,7 @@ func TestMaxProcs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &proc.GoProgram{Version: "go1.26.8", Env: map[string]string{}}
+			p := &goprogram.Program{Version: "go1.26.8", Env: map[string]string{}}
 			if test.procs != "" {
 				p.Env["GOMAXPROCS"] = test.procs
 			}
@@ -93,7 +93,7 @@ func TestMaxProcsHeedsItsOwnCgroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.process, m.processErr = &proc.GoProgram{Version: "go1.26.8"}, nil
+			m.process, m.processErr = &goprogram.Program{Version: "go1.26.8"}, nil
 			test.want.check(t, checkOf(t, m, "target.gomaxprocs"))
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,7 +54,7 @@ type followed struct {
 }
 
 // look takes in the threads that there are now, or a part of them.
-func (g *gcThreads) look(threads []thread, whole bool, now stall.Instant, madeAt func(uint64) stall.Instant) {
+func (g *gcThreads) look(threads []proc.Stat, whole bool, now stall.Instant, madeAt func(uint64) stall.Instant) {
 	if g.first == 0 {
 		g.first, g.known = now, make(map[threadKey]*followed)
 	}
@@ -65,7 +66,7 @@ func (g *gcThreads) look(threads []thread, whole bool, now stall.Instant, madeAt
 	left := 0
 	for i := range threads {
 		t := &threads[i]
-		if t.name != serverThread && t.name != backgroundThread {
+		if t.Name != serverThread && t.Name != backgroundThread {
 			continue
 		}
 		f := g.follow(t, now, madeAt)
@@ -74,23 +75,23 @@ func (g *gcThreads) look(threads []thread, whole bool, now stall.Instant, madeAt
 			continue
 		}
 		f.Ended = false
-		f.CPU, f.Elapsed = int64(t.cpu-f.base), int64(max(0, now.Sub(f.since)))
+		f.CPU, f.Elapsed = int64(t.CPU-f.base), int64(max(0, now.Sub(f.since)))
 	}
 	g.left = max(g.left, left)
 }
 
 // follow returns what is kept of a thread, nil if there are too many.
-func (g *gcThreads) follow(t *thread, now stall.Instant, madeAt func(uint64) stall.Instant) *followed {
-	key := threadKey{t.id, t.created}
+func (g *gcThreads) follow(t *proc.Stat, now stall.Instant, madeAt func(uint64) stall.Instant) *followed {
+	key := threadKey{t.ID, t.Created}
 	if f := g.known[key]; f != nil {
 		return f
 	}
 	if len(g.known) >= maxGCThreads {
 		return nil
 	}
-	f := &followed{GCThread: GCThread{Thread: t.id, Name: t.name}, since: max(g.first, min(now, madeAt(t.created)))}
+	f := &followed{GCThread: GCThread{Thread: t.ID, Name: t.Name}, since: max(g.first, min(now, madeAt(t.Created)))}
 	if now == g.first {
-		f.base = t.cpu
+		f.base = t.CPU
 	}
 	g.known[key] = f
 	return f

@@ -24,7 +24,7 @@ func TestAzmcpThreads(t *testing.T) {
 		}
 		names = names[:0]
 		for _, v := range threads {
-			names = append(names, v.name)
+			names = append(names, v.Name)
 		}
 		if !slices.Contains(names, backgroundThread) {
 			continue

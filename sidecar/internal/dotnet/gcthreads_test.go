@@ -11,23 +11,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
+
+func thread(id int, name string, cpu time.Duration, created uint64) proc.Stat {
+	return proc.Stat{ID: id, Name: name, CPU: cpu, Created: created}
+}
 
 // TestGCThreads counts from the first look, or from when a thread was made, and
 // keeps what was read of one that ended.
 func TestGCThreads(t *testing.T) {
 	madeAt := func(ticks uint64) stall.Instant { return stall.Instant(ticks) }
 	var g gcThreads
-	if g.look([]thread{{1, "azmcp", time.Hour, 1}}, true, 100, madeAt); g.list() != nil {
+	if g.look([]proc.Stat{thread(1, "azmcp", time.Hour, 1)}, true, 100, madeAt); g.list() != nil {
 		t.Errorf("got %v of a process without such threads", g.list())
 	}
 	g = gcThreads{}
-	g.look([]thread{{1, "azmcp", time.Hour, 1}, {2, serverThread, time.Second, 2}, {3, serverThread, 0, 2}}, true, 100, madeAt)
-	g.look([]thread{
-		{2, serverThread, time.Second + 20, 2}, {4, backgroundThread, 30, 150}, {3, serverThread, 5, 160},
+	g.look([]proc.Stat{thread(1, "azmcp", time.Hour, 1), thread(2, serverThread, time.Second, 2), thread(3, serverThread, 0, 2)}, true, 100, madeAt)
+	g.look([]proc.Stat{
+		thread(2, serverThread, time.Second+20, 2), thread(4, backgroundThread, 30, 150), thread(3, serverThread, 5, 160),
 	}, true, 200, madeAt)
-	g.look([]thread{{2, serverThread, time.Second + 40, 2}, {3, serverThread, 7, 160}}, true, 300, madeAt)
+	g.look([]proc.Stat{thread(2, serverThread, time.Second+40, 2), thread(3, serverThread, 7, 160)}, true, 300, madeAt)
 	want := []GCThread{
 		{Thread: 4, Name: backgroundThread, CPU: 30, Elapsed: 50, Ended: true},
 		{Thread: 2, Name: serverThread, CPU: 40, Elapsed: 200},
@@ -43,9 +48,9 @@ func TestGCThreads(t *testing.T) {
 func TestGCThreadsAreBounded(t *testing.T) {
 	var g gcThreads
 	for i := range 3 * maxGCThreads / 1000 {
-		var list []thread
+		var list []proc.Stat
 		for id := range 1000 {
-			list = append(list, thread{id, serverThread, 0, uint64(i)})
+			list = append(list, thread(id, serverThread, 0, uint64(i)))
 		}
 		g.look(list, true, stall.Instant(100+i), func(uint64) stall.Instant { return 1 })
 	}

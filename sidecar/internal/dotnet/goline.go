@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"strconv"
 
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
 // goProgram is what is known of a process whose program is Go.
 type goProgram struct {
-	*proc.GoProgram
+	*goprogram.Program
 	cpus     int // that it may use
 	cpusErr  error
 	quota    float64 // of its own cgroup, 0 for none
@@ -21,14 +22,14 @@ type goProgram struct {
 
 // lookAtGo finds out what a process was built and started with.
 func lookAtGo(root fs.FS, pid int) (*goProgram, error) {
-	p, err := proc.ReadGo(root, pid)
+	p, err := goprogram.Read(root, pid)
 	if err != nil {
 		return nil, err
 	}
-	g := &goProgram{GoProgram: p}
+	g := &goProgram{Program: p}
 	cpus, err := proc.CPUs(root, strconv.Itoa(pid))
 	g.cpus, g.cpusErr = len(cpus), err
-	g.quota, g.quotaErr = proc.Quota(root, strconv.Itoa(pid))
+	g.quota, g.quotaErr = goprogram.Quota(root, strconv.Itoa(pid))
 	return g, nil
 }
 
@@ -54,8 +55,8 @@ func known(text string) string {
 	switch {
 	case text == "":
 		return unknown
-	case len(text) > proc.MaxValue:
-		return fmt.Sprintf("%s: it has more than %d bytes", unknown, proc.MaxValue)
+	case len(text) > goprogram.MaxValue:
+		return fmt.Sprintf("%s: it has more than %d bytes", unknown, goprogram.MaxValue)
 	}
 	return text
 }
@@ -70,7 +71,7 @@ func (g *goProgram) set(name string) (value string, ok bool) {
 		return unknown + ": " + g.EnvErr.Error(), false
 	}
 	value = g.Env[name]
-	if len(value) > proc.MaxValue {
+	if len(value) > goprogram.MaxValue {
 		return known(value), false
 	}
 	return value, true

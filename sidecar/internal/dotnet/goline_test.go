@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
-	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/internal/goprogram"
 )
 
 // TestGoLine: what is said of a Go program from outside is what it was started
 // with, and what cannot be known is unknown, for a reason.
 func TestGoLine(t *testing.T) {
 	whole := func() *goProgram {
-		return &goProgram{GoProgram: &proc.GoProgram{Version: "go1.26.8", Env: map[string]string{}, Settings: map[string]string{}}, cpus: 8}
+		return &goProgram{Program: &goprogram.Program{Version: "go1.26.8", Env: map[string]string{}, Settings: map[string]string{}}, cpus: 8}
 	}
 	line := func(procs string) map[string]string {
 		return map[string]string{
@@ -32,7 +32,7 @@ func TestGoLine(t *testing.T) {
 		return l
 	}
 	const noEnv = "unknown: its environment may not be read"
-	long := strings.Repeat("x", proc.MaxValue+1)
+	long := strings.Repeat("x", goprogram.MaxValue+1)
 	for _, test := range []struct {
 		name   string
 		change func(*goProgram)
@@ -57,10 +57,10 @@ func TestGoLine(t *testing.T) {
 		{"no right to the environment", func(g *goProgram) { g.Env, g.EnvErr = nil, fs.ErrPermission },
 			with("GOGC", noEnv, "GOMEMLIMIT", noEnv, "GOMAXPROCS", noEnv, "GODEBUG", noEnv)},
 		{"an absurd value", func(g *goProgram) { g.Env["GODEBUG"] = long }, with("GODEBUG", "unknown: it has more than 256 bytes")},
-		{"an absurd program", func(g *goProgram) { g.Version, g.Program = long, long },
+		{"an absurd program", func(g *goProgram) { g.Version, g.Path = long, long },
 			with("version", "unknown: it has more than 256 bytes", "GOMAXPROCS", "8 as started, of 8 CPUs")},
 		{"a build", func(g *goProgram) {
-			g.Program, g.Module, g.ModuleVersion = "example.com/shop/cmd/orders", "example.com/shop", "v1.2.3"
+			g.Path, g.Module, g.ModuleVersion = "example.com/shop/cmd/orders", "example.com/shop", "v1.2.3"
 			g.Settings = map[string]string{"GOARCH": "amd64", "GOAMD64": "v3", "-race": "true", "CGO_ENABLED": "0", "-ldflags": "-X main.token=secret", "-pgo": "/home/x/default.pgo"}
 		}, with("build", "example.com/shop/cmd/orders, example.com/shop v1.2.3, GOARCH=amd64, GOAMD64=v3, CGO_ENABLED=0, -race=true, -pgo")},
 	} {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
-	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
@@ -55,7 +55,7 @@ func (p *process) lookOutside(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // it is not known
 	}
-	if err == nil && errors.Is(g.EnvErr, proc.ErrStarting) {
+	if err == nil && errors.Is(g.EnvErr, goprogram.ErrStarting) {
 		return // the next look tells
 	}
 	o.program, o.failure, o.goes = program, p.failure.Error(), err == nil
@@ -65,7 +65,7 @@ func (p *process) lookOutside(ctx context.Context) {
 		p.summary.Runtime = g.Version
 		p.log.Info("the target is a Go program: its collections are not seen from outside", "runtime", t.Facts["version"],
 			"GOGC", t.Facts["GOGC"], "GOMEMLIMIT", t.Facts["GOMEMLIMIT"], "GOMAXPROCS", t.Facts["GOMAXPROCS"], "build", t.Facts[recording.FactBuild])
-	case errors.Is(err, proc.ErrNotGo):
+	case errors.Is(err, goprogram.ErrNotGo):
 		o.why = o.failure + "; and it is no Go program"
 	case errors.Is(err, fs.ErrNotExist):
 		o.why = o.failure + "; and it has no program: it is a thread of the kernel, or has ended"

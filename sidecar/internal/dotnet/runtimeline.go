@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
@@ -17,7 +18,7 @@ type configuration struct {
 	version, arch string
 	env           map[string]string // goes before config
 	config        map[string]string // of the program's runtimeconfig.json
-	threads       []thread
+	threads       []proc.Stat
 	// module is the collector that was loaded instead of the runtime's own;
 	// empty for none, and nil if nobody may look.
 	module *string

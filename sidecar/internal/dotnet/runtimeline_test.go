@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -15,8 +16,8 @@ import (
 
 func TestRuntimeLine(t *testing.T) {
 	own, segments := "", "libclrgc.so"
-	workstation := []thread{{name: "azmcp"}, {name: tieringThread}}
-	server := []thread{{name: "azmcp"}, {name: serverThread}, {name: serverThread}}
+	workstation := []proc.Stat{{Name: "azmcp"}, {Name: tieringThread}}
+	server := []proc.Stat{{Name: "azmcp"}, {Name: serverThread}, {Name: serverThread}}
 	tests := []struct {
 		name string
 		of   configuration
@@ -26,7 +27,7 @@ func TestRuntimeLine(t *testing.T) {
 		{"workstation", configuration{env: map[string]string{"DOTNET_gcConcurrent": "0"}, threads: workstation}, map[string]string{
 			"flavor": "Workstation", "heap count": "1", "affinity": "none", "DATAS": "off", "concurrent": "off", "tiering": "on", "ReadyToRun": "on",
 		}},
-		{"server of an unknown number of heaps", configuration{threads: append(server, thread{name: backgroundThread})}, map[string]string{
+		{"server of an unknown number of heaps", configuration{threads: append(server, proc.Stat{Name: backgroundThread})}, map[string]string{
 			"flavor": "Server", "concurrent": "on",
 		}},
 		{"server of two heaps", configuration{
@@ -87,21 +88,6 @@ func TestLatency(t *testing.T) {
 	if diff := cmp.Diff([]string{"SustainedLowLatency", "SustainedLowLatency, then LowLatency"}, got); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
-}
-
-func FuzzParseThread(f *testing.F) {
-	stat := "7 (.NET Server GC) S 1 7 7 0 -1 4194368 0 0 0 0 250 50 0 0 20 0 9 0 4711 0"
-	f.Add([]byte(stat))
-	f.Add([]byte("7 (a) b) S 1"))
-	f.Add([]byte(")("))
-	if got, ok := parseThread([]byte(stat)); !ok || got != (thread{7, serverThread, 3 * time.Second, 4711}) {
-		f.Errorf("got %+v, %v", got, ok)
-	}
-	f.Fuzz(func(t *testing.T, stat []byte) {
-		if got, ok := parseThread(stat); ok && got.cpu < 0 {
-			t.Errorf("%v of CPU time", got.cpu)
-		}
-	})
 }
 
 // TestTapeOfTheEnd: what only the end cuts off is no time that was lost in the midst of

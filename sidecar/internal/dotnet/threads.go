@@ -1,7 +1,6 @@
 package dotnet
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,11 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 const (
@@ -34,30 +32,22 @@ const (
 // errSomeThreads says that a list of threads is not whole.
 var errSomeThreads = fmt.Errorf("not all threads of the process could be looked at, which are %d at most", maxThreads)
 
-// thread is a thread of a process.
-type thread struct {
-	id      int
-	name    string
-	cpu     time.Duration // user and system time, in steps of 10 ms
-	created uint64        // clock ticks since boot
-}
-
 // threadsOf returns the threads that a process has now. Those that end
 // meanwhile are missing. The list is not whole if there are more than
 // maxThreads, or one cannot be read.
-func threadsOf(proc dotnetipc.Proc, pid int) (all []thread, whole bool, err error) {
-	dirs, whole, err := threadDirs(proc, pid)
+func threadsOf(files dotnetipc.Proc, pid int) (all []proc.Stat, whole bool, err error) {
+	dirs, whole, err := threadDirs(files, pid)
 	if err != nil {
 		return nil, false, err
 	}
-	all = make([]thread, 0, len(dirs))
+	all = make([]proc.Stat, 0, len(dirs))
 	for _, dir := range dirs {
 		stat, err := readThread(filepath.Join(dir, "stat"))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // it ended
 		}
-		t, ok := parseThread(stat)
-		if err != nil || !ok {
+		t, bad := proc.ParseStat(stat)
+		if err != nil || bad != nil {
 			whole = false
 			continue
 		}
@@ -98,39 +88,10 @@ func readThread(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxThreadFile))
 }
 
-// parseThread reads the number, the name, utime, stime and starttime of a stat:
-// fields 1, 2, 14, 15 and 22 of proc_pid_stat(5). The name may hold spaces and
-// parentheses.
-func parseThread(stat []byte) (t thread, ok bool) {
-	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if from < 0 || to < from {
-		return t, false
-	}
-	f := bytes.Fields(stat[to+1:])
-	const behind = 3 // the first field behind the name
-	if len(f) <= 22-behind {
-		return t, false
-	}
-	var n [4]uint64
-	for i, field := range [][]byte{stat[:from], f[14-behind], f[15-behind], f[22-behind]} {
-		var err error
-		if n[i], err = strconv.ParseUint(string(bytes.TrimSpace(field)), 10, 64); err != nil {
-			return t, false
-		}
-	}
-	const most = 1 << 32
-	if n[0] >= most || n[1] >= most || n[2] >= most {
-		return t, false
-	}
-	const tick = time.Second / 100 // USER_HZ
-	name := strings.TrimSpace(string(stat[from+1 : to]))
-	return thread{int(n[0]), name, time.Duration(n[1]+n[2]) * tick, n[3]}, true
-}
-
 // count returns how many threads have the name.
-func count(threads []thread, name string) (n int) {
+func count(threads []proc.Stat, name string) (n int) {
 	for i := range threads {
-		if threads[i].name == name {
+		if threads[i].Name == name {
 			n++
 		}
 	}

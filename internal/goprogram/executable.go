@@ -1,4 +1,4 @@
-package proc
+package goprogram
 
 import (
 	"debug/buildinfo"
@@ -21,7 +21,7 @@ const (
 var errTooMuch = fmt.Errorf("nothing of one in the %d bytes that were read", maxRead)
 
 // built reads what an executable was built with.
-func built(exe io.ReaderAt) (*GoProgram, error) {
+func built(exe io.ReaderAt) (*Program, error) {
 	in := &bounded{exe, maxRead}
 	if err := plain(in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)

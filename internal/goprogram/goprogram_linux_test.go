@@ -1,4 +1,4 @@
-package proc
+package goprogram
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // sleeper is set for this program when it is the process that others look at.
@@ -68,7 +69,7 @@ func TestRead(t *testing.T) {
 	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadGo(os.DirFS("/"), pid)
+	p, err := Read(os.DirFS("/"), pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +84,18 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"GOGC": "50", "GODEBUG": "gctrace=0"}, p.Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	cpus, err := CPUs(os.DirFS("/"), strconv.Itoa(pid))
+	cpus, err := proc.CPUs(os.DirFS("/"), strconv.Itoa(pid))
 	if err != nil || len(cpus) != runtime.NumCPU() {
-		t.Errorf("CPUs: got %d, %v, want those of this process, %d", cpus, err, runtime.NumCPU())
+		t.Errorf("CPUs: got %v, %v, want those of this process, %d", cpus, err, runtime.NumCPU())
 	}
 }
 
 func TestReadOther(t *testing.T) {
 	pid := start(t, nil, "/bin/sh", "-c", "echo up; read x")
-	if p, err := ReadGo(os.DirFS("/"), pid); !errors.Is(err, ErrNotGo) {
+	if p, err := Read(os.DirFS("/"), pid); !errors.Is(err, ErrNotGo) {
 		t.Errorf("a shell: got %+v, %v, want %v", p, err, ErrNotGo)
 	}
-	if p, err := ReadGo(os.DirFS("/"), 1<<30); !errors.Is(err, fs.ErrNotExist) {
+	if p, err := Read(os.DirFS("/"), 1<<30); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nobody: got %+v, %v, want %v", p, err, fs.ErrNotExist)
 	}
 }
@@ -102,11 +103,11 @@ func TestReadOther(t *testing.T) {
 // TestProcsOfThisProcess holds the rule to the runtime that made it.
 func TestProcsOfThisProcess(t *testing.T) {
 	root, pid := os.DirFS("/"), os.Getpid()
-	p, err := ReadGo(root, pid)
+	p, err := Read(root, pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpus, err := CPUs(root, "self")
+	cpus, err := proc.CPUs(root, "self")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,9 @@
-package proc
+// Package goprogram reads what a Go program of another process was built and started
+// with, from its executable and its environment.
+//
+// Both are of somebody else's making: no more than a bounded part is read, and of an
+// environment nothing is kept but [Variables].
+package goprogram
 
 import (
 	"bufio"
@@ -16,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 var (
@@ -26,14 +32,14 @@ var (
 	ErrStarting = errors.New("it is only being executed")
 )
 
-// GoProgram is what a Go program was built and started with. What it sets while it
+// Program is what a Go program was built and started with. What it sets while it
 // runs, and its collections and stops, cannot be seen from outside.
-type GoProgram struct {
+type Program struct {
 	Version    string // the release, such as go1.26.1
 	Experiment string // GOEXPERIMENT that it was built with, empty for none
-	// Program is the path of the main package, Module that of its module, and
+	// Path is that of the main package, Module that of its module, and
 	// ModuleVersion the version of that; empty is not known.
-	Program, Module, ModuleVersion string
+	Path, Module, ModuleVersion string
 	// Settings are those of the build, such as GOARCH, -race and DefaultGODEBUG
 	// (runtime/debug.BuildSetting).
 	Settings map[string]string
@@ -43,12 +49,12 @@ type GoProgram struct {
 	EnvErr error
 }
 
-// ReadGo looks at a process: at its executable and its environment. The error is that
+// Read looks at a process: at its executable and its environment. The error is that
 // of the file system, or ErrNotGo. It does not come back where the file system or the
 // memory of the process never answers: see package hungcall.
-func ReadGo(root fs.FS, pid int) (*GoProgram, error) {
+func Read(root fs.FS, pid int) (*Program, error) {
 	dir := "proc/" + strconv.Itoa(pid)
-	f, err := open(root, dir+"/exe")
+	f, err := proc.Open(root, dir+"/exe")
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +72,8 @@ func ReadGo(root fs.FS, pid int) (*GoProgram, error) {
 }
 
 // Built returns what a program was built with.
-func Built(info *debug.BuildInfo) *GoProgram {
-	p := &GoProgram{Program: info.Path, Module: info.Main.Path, ModuleVersion: info.Main.Version, Settings: make(map[string]string)}
+func Built(info *debug.BuildInfo) *Program {
+	p := &Program{Path: info.Path, Module: info.Main.Path, ModuleVersion: info.Main.Version, Settings: make(map[string]string)}
 	for _, s := range info.Settings {
 		p.Settings[s.Key] = s.Value
 	}
@@ -85,15 +91,15 @@ var buildSettings = []string{
 
 // Build says in one line what the program was built of, and for what. What is
 // absurdly long is left out; it is empty if nothing is known.
-func (p *GoProgram) Build() string {
+func (p *Program) Build() string {
 	var words []string
 	add := func(word string) {
 		if word != "" && len(word) <= MaxValue {
 			words = append(words, word)
 		}
 	}
-	if p.Program != p.Module {
-		add(p.Program)
+	if p.Path != p.Module {
+		add(p.Path)
 	}
 	add(strings.TrimSpace(p.Module + " " + p.ModuleVersion))
 	for _, name := range buildSettings {
@@ -110,7 +116,7 @@ func (p *GoProgram) Build() string {
 
 // Procs returns the GOMAXPROCS that p begins with on so many CPUs and under a
 // quota of its own cgroup, 0 for none (runtime.GOMAXPROCS, "default").
-func (p *GoProgram) Procs(cpus int, quota float64) int {
+func (p *Program) Procs(cpus int, quota float64) int {
 	if n, set := p.SetProcs(); set {
 		return n
 	}
@@ -122,7 +128,7 @@ func (p *GoProgram) Procs(cpus int, quota float64) int {
 
 // SetProcs returns the GOMAXPROCS that the environment says, if it says one that
 // the runtime takes.
-func (p *GoProgram) SetProcs() (int, bool) {
+func (p *Program) SetProcs() (int, bool) {
 	n, err := strconv.ParseInt(p.Env["GOMAXPROCS"], 10, 32)
 	return int(n), err == nil && n > 0
 }
@@ -130,7 +136,7 @@ func (p *GoProgram) SetProcs() (int, bool) {
 // HeedsQuota reports whether the runtime takes the quota of its cgroup into
 // account: since Go 1.25, unless GODEBUG has containermaxprocs=0, in the
 // environment or as the program was built.
-func (p *GoProgram) HeedsQuota() bool {
+func (p *Program) HeedsQuota() bool {
 	debug := p.Settings["DefaultGODEBUG"]
 	if e := p.Env["GODEBUG"]; strings.Contains(e, "containermaxprocs=") {
 		debug = e
@@ -171,7 +177,7 @@ const (
 // environment returns the Variables that the process with a directory was executed
 // with.
 func environment(root fs.FS, dir string) (map[string]string, error) {
-	f, err := open(root, dir+"/environ")
+	f, err := proc.Open(root, dir+"/environ")
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +185,7 @@ func environment(root fs.FS, dir string) (map[string]string, error) {
 	in := bufio.NewReaderSize(f, maxEntry)
 	if _, err = in.Peek(1); errors.Is(err, io.EOF) {
 		// The kernel gives no program an empty command line.
-		if line, err := read(root, dir+"/cmdline"); err != nil || len(line) == 0 {
+		if line, err := proc.Read(root, dir+"/cmdline"); err != nil || len(line) == 0 {
 			return nil, fmt.Errorf("read /%s/environ: %w", dir, ErrStarting)
 		}
 	}

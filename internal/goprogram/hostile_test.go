@@ -1,4 +1,4 @@
-package proc
+package goprogram
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func TestHostileExecutables(t *testing.T) {
 		"zeros without any end": endless(plain),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p *GoProgram
+			var p *Program
 			var err error
 			bytes := allocated(func() { p, err = built(file) })
 			if !errors.Is(err, ErrNotGo) {
