@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // scan looks for processes until ctx ends.
@@ -109,4 +114,140 @@ func (w *Watcher) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.known)
+}
+
+// name takes a process for that which was named by its number.
+func (w *Watcher) name(ctx context.Context, id dotnetipc.Identity) {
+	if args, err := w.o.Proc.Arguments(ctx, id.PID); err == nil {
+		w.mu.Lock()
+		w.named, w.again, w.lived = id, args, w.made(id)
+		w.mu.Unlock()
+	}
+}
+
+// wanted reports whether a process is to be watched. That which was named by its
+// number, started again, was made after that one was last seen alive: what is
+// older ran beside it.
+func (w *Watcher) wanted(ctx context.Context, id dotnetipc.Identity) bool {
+	made := w.made(id)
+	w.mu.Lock()
+	_, known := w.known[id]
+	again := w.again
+	if _, lives := w.known[w.named]; lives || made < w.lived {
+		again = nil // it is another of the same command line
+	}
+	w.mu.Unlock()
+	return !known && w.o.Selector.picks(ctx, w.o.Proc, id.PID, again)
+}
+
+// namedLives reports whether the process that was named by its number is watched.
+func (w *Watcher) namedLives() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, lives := w.known[w.named]
+	return lives && w.named.PID != 0
+}
+
+// made returns the latest that a process may have been made at: its number of
+// ticks is cut.
+func (w *Watcher) made(id dotnetipc.Identity) stall.Instant {
+	return madeAt(w.o.Clock, id.Created+1)
+}
+
+// lookAtNamed notes that the process that was named by its number is alive. One
+// that only waits for its parent has no command line, and is not.
+func (w *Watcher) lookAtNamed(ctx context.Context) {
+	now := w.o.Clock.Now()
+	w.mu.Lock()
+	named := w.named
+	w.mu.Unlock()
+	if named.PID == 0 {
+		return
+	}
+	args, argsErr := w.o.Proc.Arguments(ctx, named.PID)
+	seen, err := w.o.Proc.Identify(named.PID)
+	if argsErr != nil || err != nil || seen != named || len(args) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.named == named {
+		w.lived = max(w.lived, now)
+	}
+}
+
+// Selector says which processes are watched.
+type Selector struct {
+	text string
+	pid  int    // of the one process, 0 otherwise
+	name string // of the processes, empty otherwise; neither: all
+}
+
+// Parse reads a selector: the number of a process, the name of a program, or
+// auto for every .NET process.
+func Parse(s string) (Selector, error) {
+	switch pid, err := strconv.Atoi(s); {
+	case s == "":
+		return Selector{}, fmt.Errorf("want the number of a process, the name of a program, or auto")
+	case s == "auto":
+		return Selector{text: s}, nil
+	case err != nil:
+		return Selector{text: s, name: s}, nil
+	case pid <= 0:
+		return Selector{}, fmt.Errorf("%d is no process: want a number above zero", pid)
+	default:
+		return Selector{text: s, pid: pid}, nil
+	}
+}
+
+// String returns the selector as it was written.
+func (s Selector) String() string { return s.text }
+
+// PID returns the one process that is named by its number, 0 for none.
+func (s Selector) PID() int { return s.pid }
+
+// names returns what a process may be called: its program, as the kernel cuts
+// it, the file that was started, and what the host "dotnet" runs.
+func names(ctx context.Context, proc dotnetipc.Proc, pid int) []string {
+	var all []string
+	if name, err := proc.Name(pid); err == nil && name != "" {
+		all = append(all, name)
+	}
+	args, err := proc.Arguments(ctx, pid)
+	if err != nil || len(args) == 0 {
+		return all
+	}
+	all = append(all, filepath.Base(args[0]))
+	if filepath.Base(args[0]) == "dotnet" {
+		if dll, ok := assembly(args[1:]); ok {
+			all = append(all, dll)
+		}
+	}
+	return all
+}
+
+// assembly returns the program among the arguments of the host, without its
+// extension: dotnet [exec] [options] shop.dll.
+func assembly(args []string) (string, bool) {
+	at := slices.IndexFunc(args, func(a string) bool { return strings.HasSuffix(a, ".dll") })
+	if at < 0 {
+		return "", false
+	}
+	return strings.TrimSuffix(filepath.Base(args[at]), ".dll"), true
+}
+
+// picks reports whether a process is wanted. Again is the command line of the
+// process that was named by its number, once it was seen: a process of the same
+// command line is that one, started again.
+func (s Selector) picks(ctx context.Context, proc dotnetipc.Proc, pid int, again []string) bool {
+	switch {
+	case s.pid != 0 && pid == s.pid:
+		return true
+	case s.pid != 0:
+		args, err := proc.Arguments(ctx, pid)
+		return err == nil && len(again) > 0 && slices.Equal(args, again)
+	case s.name != "":
+		return slices.Contains(names(ctx, proc, pid), s.name)
+	}
+	return true
 }
