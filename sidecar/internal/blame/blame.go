@@ -168,11 +168,8 @@ type Case struct {
 	// Known is the part of Share.Total of which the service itself gave
 	// account; Share.Covered is part of it.
 	Known time.Duration
-	// Collections is how many collections delayed the request, zero where
-	// Share.GC is.
-	Collections int
-	// FullBlocking is whether one of them was full and blocking, OneStop whether
-	// two of them shared one stop.
+	// FullBlocking is whether one of the collections that delayed the request was full
+	// and blocking, OneStop whether two of them shared one stop.
 	FullBlocking, OneStop bool
 	// QueueDuringGC is how much of the time charged to queue a collection was under
 	// way, at most, and ArrivedDuringGC whether one was when the request arrived.
@@ -203,7 +200,7 @@ func (c *Case) tally() Tally {
 	}
 	if c.Share.GC() > 0 {
 		t.Affected, t.AffectedShare, t.AffectedGenerator = 1, c.Share, c.Generator
-		t.Several, t.FullBlocking, t.OneStop = one(c.Collections > 1), one(c.FullBlocking), one(c.OneStop)
+		t.Several, t.FullBlocking, t.OneStop = one(c.Share.Collections > 1), one(c.FullBlocking), one(c.OneStop)
 	}
 	return t
 }

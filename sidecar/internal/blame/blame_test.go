@@ -130,7 +130,8 @@ func TestDelaysBoundTimeOnly(t *testing.T) {
 		{uncertain, []string{"slowest", "cycle", "1", "100.0", "40.0", "40.0", "1", "·"}},
 	} {
 		s := share(10*ms, stall.Cycle, tt.rest, map[stall.Cause]time.Duration{stall.GCPause: 4 * ms})
-		j := judge([]Case{{Share: s, Collections: 1}})
+		s.Collections = 1
+		j := judge([]Case{{Share: s}})
 		var got []string
 		for _, c := range j.Rows[0].delayCells() {
 			got = append(got, textfmt.Text(c))

@@ -63,7 +63,8 @@ func reports() map[string]*Report {
 				stall.Queue: d / 20, stall.GCPause: d / 10, stall.GCAssist: d / 2, stall.SchedGC: d / 5,
 			}
 		}
-		c := Case{Share: share(d, stall.Exact, appOrHost, charges), Collections: n}
+		c := Case{Share: share(d, stall.Exact, appOrHost, charges)}
+		c.Share.Collections = n
 		if i%100 == 7 {
 			c.Generator = d * 3 / 20
 			c.Share.AppOrHost -= c.Generator
@@ -82,7 +83,8 @@ func reports() map[string]*Report {
 		}
 		s := share(d, stall.Cycle, unseen, charges)
 		s.Coincident[stall.HostUnknown] = d / 50
-		cycle = append(cycle, Case{Share: s, Collections: n})
+		s.Collections = n
+		cycle = append(cycle, Case{Share: s})
 	}
 
 	var every []Case
@@ -90,7 +92,9 @@ func reports() map[string]*Report {
 		for i, rest := range []func(*stall.Share) *time.Duration{app, appOrHost, unseen, uncertain} {
 			f := stall.Fidelity(i % 2)
 			d := time.Duration(int(c)*10+i+1) * ms
-			every = append(every, Case{Share: share(d, f, rest, map[stall.Cause]time.Duration{c: d / 2}), Collections: i, FullBlocking: i == 1, OneStop: i == 3})
+			s := share(d, f, rest, map[stall.Cause]time.Duration{c: d / 2})
+			s.Collections = i
+			every = append(every, Case{Share: s, FullBlocking: i == 1, OneStop: i == 3})
 		}
 	}
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -39,13 +39,10 @@ type hello struct {
 
 // farewell is read after the load has settled.
 type farewell struct {
-	RuntimeCycles uint64 // by /gc/cycles/total:gc-cycles, since the monitor was started
-	Collections   uint64 // by the monitor
-	Pause         time.Duration
-	Slowed        slowed.Tally
-	Lost          uint64   // collections and suspensions that the monitor dropped
-	Forced        uint64   // stops or cycles that the injection caused
-	Notes         []string // what went wrong, for the report
+	GC     blame.Collections
+	Lost   uint64   // collections and suspensions that the monitor dropped
+	Forced uint64   // stops or cycles that the injection caused
+	Notes  []string // what went wrong, for the report
 }
 
 // collection is what the demo needs of a gc.Collection.
@@ -67,7 +64,7 @@ func collectionOf(c *gc.Collection) *collection {
 	}
 	for _, p := range c.Pauses[:min(len(c.Pauses), maxPausesOfOne)] {
 		out.Pauses = append(out.Pauses, stall.Interval{
-			Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: stall.GoTrace, Ref: c.Index,
+			Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Origin: c.Origin, Ref: c.Index,
 		})
 	}
 	return out
@@ -213,10 +210,9 @@ type account struct {
 	maxWindows int // that the load can make
 	windows    [][]byte
 	size       int              // of windows, in bytes
-	pauses     []stall.Interval // of the collector
+	stops      []stall.Interval // of the world, for the collector and for others
 	blocking   bool             // the collections are full and blocking
 	active     []stall.Span     // when a collection was under way, where that is known
-	others     []stall.Interval // stops that were not of a collection
 	gaps       []stall.Interval // of the probe in the service, longer than reportedGap
 	dropped    int              // records over the bounds
 }
@@ -270,7 +266,7 @@ func (a *account) take(line []byte, ready func()) error {
 		c := m.Collection
 		a.blocking = a.blocking || c.Blocking
 		for i := range c.Pauses {
-			if err := a.keep(&a.pauses, &c.Pauses[i], maxStops); err != nil {
+			if err := a.keep(&a.stops, &c.Pauses[i], maxStops); err != nil {
 				return err
 			}
 		}
@@ -278,7 +274,7 @@ func (a *account) take(line []byte, ready func()) error {
 			a.active = append(a.active, c.Active)
 		}
 	case m.Suspension != nil:
-		return a.keep(&a.others, m.Suspension, maxStops)
+		return a.keep(&a.stops, m.Suspension, maxStops)
 	case m.Gap != nil && m.Gap.Duration() > reportedGap:
 		return a.keep(&a.gaps, m.Gap, maxGaps)
 	case m.Farewell != nil:

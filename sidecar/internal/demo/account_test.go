@@ -182,7 +182,7 @@ func FuzzAccount(f *testing.F) {
 		if err := a.read(bytes.NewReader(in), func() {}); err != nil && !strings.HasPrefix(err.Error(), "read message ") {
 			t.Fatalf("error %q, want one that says what was read", err)
 		}
-		for _, list := range [][]stall.Interval{a.pauses, a.others, a.gaps} {
+		for _, list := range [][]stall.Interval{a.stops, a.gaps} {
 			for _, v := range list {
 				if v.Start < 0 || v.End < v.Start || v.Cause >= stall.NumCauses {
 					t.Fatalf("kept %+v", v)

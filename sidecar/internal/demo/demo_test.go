@@ -36,7 +36,7 @@ func TestMatch(t *testing.T) {
 	// had the answer at 200 us. Two pauses of a collection lie in the handler, one
 	// of another on the way back, and it was under way when the request arrived.
 	w := stall.Window{Arrival: 100 * us, Start: 110 * us, End: 150 * us}
-	s := stall.Share{Total: 50_000, AppOrHost: 20_000, Covered: 50_000, Pauses: 1, Collections: 1, Fidelity: stall.Exact}
+	s := stall.Share{Total: 50_000, AppOrHost: 20_000, Covered: 50_000, Pauses: 1, Collections: 1, LastCollection: 1, Fidelity: stall.Exact}
 	s.Charged[stall.Queue] = 10_000
 	s.Charged[stall.GCPause] = 20_000
 	foreign := stall.Window{Start: 90 * us, End: 95 * us}
@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 		resolved(&w, &s),
 		collected(&gc.Collection{Index: 2, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(160 * us), End: gc.Known(190 * us), Pauses: []gc.Pause{{Start: 160 * us, End: 170 * us}}}),
 		collected(&gc.Collection{Index: 1, Cycles: 1, Kind: gc.FullBlocking, Start: gc.Known(98 * us), End: gc.Known(140 * us), Pauses: []gc.Pause{{Start: 115 * us, End: 120 * us}, {Start: 125 * us, End: 140 * us}}}),
-		parting(&farewell{Collections: 2, RuntimeCycles: 2}),
+		parting(&farewell{GC: blame.Collections{Cycles: 2, RuntimeCycles: 2}}),
 	})
 	answers := []load.Answer{
 		{Arrival: 100 * us, Ready: 101 * us, Sent: 101 * us, Receipt: 200 * us},
@@ -61,10 +61,10 @@ func TestMatch(t *testing.T) {
 	var got blame.Case
 	m.look(0, &got)
 	want := blame.Case{
-		Arrival: 100 * us, Latency: 100_000, Known: 50_000, Share: s, Collections: 2, FullBlocking: true,
+		Arrival: 100 * us, Latency: 100_000, Known: 50_000, Share: s, FullBlocking: true,
 		QueueDuringGC: 40_000, ArrivedDuringGC: true,
 	}
-	want.Share.Collections = 2
+	want.Share.Collections, want.Share.LastCollection = 2, 2
 	want.Share.Total = 100_000
 	want.Share.Charged[stall.GCPause] += 10_000 // on the way back
 	want.Share.Charged[stall.Queue] += 40_000
@@ -88,25 +88,13 @@ func TestMatch(t *testing.T) {
 // word into the report.
 func TestSlowed(t *testing.T) {
 	c := child{}
-	c.last.Slowed.Add(&gc.Collection{Index: 3, SlowedBy: gc.Paging, Pauses: []gc.Pause{{
+	c.last.GC.Slowed.Add(&gc.Collection{Index: 3, SlowedBy: gc.Paging, Pauses: []gc.Pause{{
 		End: 2000 * us, HostDuring: gc.HostDuring{PageWait: gc.Known(time.Millisecond)},
 	}}})
-	r := runner{account: *tell(t, []message{greeting(), parting(&farewell{Slowed: c.last.Slowed})})}
-	collections := r.collections()
+	r := runner{account: *tell(t, []message{greeting(), parting(&farewell{GC: c.last.GC})})}
 	want := "0 by stolen CPU, 1 by paging; of them paused longest: collection 3: paging: paused 2.00 ms, 1.00 ms of it waiting for pages from disk"
-	if got := collections.Slowed.String(); got != want {
+	if got := r.account.farewell.GC.Slowed.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// TestSummaryHasCauses: what the probe outside makes of its gaps comes into the
-// report.
-func TestSummaryHasCauses(t *testing.T) {
-	var s jitterprobe.Summary
-	s.Causes[stall.HostSteal] = jitterprobe.Tally{N: 2, Time: time.Second}
-	want := [stall.NumCauses]time.Duration{stall.HostSteal: time.Second}
-	if d := cmp.Diff(want, new(runner).summary(s).Causes); d != "" {
-		t.Errorf("causes (-want +got):\n%s", d)
 	}
 }
 

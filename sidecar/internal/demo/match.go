@@ -22,13 +22,12 @@ type matcher struct {
 	window  []int32 // by answer; -1 if the service gave no account of it
 
 	joiner stall.Joiner
-	pauses intervals // of the collector
-	others intervals // stops that were not of a collection
-	denied intervals // what the machine did to the service's threads
+	stops  *stall.Log // of the service's world; the Ref is of the collection, if it is a pause
+	denied *stall.Log // what the machine did to the service's threads
 	place  *stall.Place
 	active []stall.Span // when a collection was under way: merged
 	near   []stall.Interval
-	refs   []uint64
+	host   []stall.Interval
 }
 
 // match decodes every window once. An arrival identifies its request; windows of
@@ -36,7 +35,7 @@ type matcher struct {
 func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	m := &matcher{
 		answers: answers, account: a, window: make([]int32, len(answers)), place: f.place, active: stall.Union(a.active),
-		pauses: sorted(a.pauses), others: sorted(a.others), denied: sorted(f.denied),
+		stops: logOf(a.stops), denied: logOf(f.denied),
 	}
 	for i := range m.window {
 		m.window[i] = -1
@@ -47,12 +46,22 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read window of service: %w", err)
 		}
-		k := sort.Search(len(answers), func(k int) bool { return answers[k].Arrival >= w.Arrival })
-		if k < len(answers) && answers[k].Arrival == w.Arrival {
+		k, found := slices.BinarySearchFunc(answers, w.Arrival, func(a load.Answer, t stall.Instant) int { return cmp.Compare(a.Arrival, t) })
+		if found {
 			m.window[k] = int32(i)
 		}
 	}
 	return m, nil
+}
+
+// logOf returns a log that holds all of list, which it sorts.
+func logOf(list []stall.Interval) *stall.Log {
+	slices.SortStableFunc(list, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	l := stall.NewLog(stall.NoOrigin, len(list), 1)
+	for _, v := range list {
+		l.Add(v)
+	}
+	return l
 }
 
 // matched reports whether the service gave account of request k.
@@ -76,72 +85,44 @@ func (m *matcher) look(k int, c *blame.Case) {
 	late := answer.Late().Clip(there)
 	back := stall.Span{Start: w.End, End: max(w.End, answer.Back())}
 	// The way back to the client is queue, but for the runtime's stops in it and for
-	// what the machine did.
-	more := m.join(back)
-	more.Covered = 0 // coverage is of the service's own part
-	blame.Add(&c.Share, &more)
+	// what the machine did. A collection that delayed the handler too counts once.
+	// Coverage and fidelity are of the service's own part.
+	own := c.Share
+	m.extend(&c.Share, back)
+	c.Share.Covered, c.Share.Fidelity = own.Covered, own.Fidelity
 	// The load generator has what is queue of the time in which it was late to send,
 	// and all in which the answer lay there unread.
-	unsent := m.join(late)
+	var unsent stall.Share
+	m.extend(&unsent, late)
 	unread := max(0, answer.Receipt.Sub(back.End))
 	queue := min(unsent.Charged[stall.Queue], c.Share.Charged[stall.Queue])
 	c.Share.Charged[stall.Queue] -= queue
 	c.Share.Total += unread
 	c.Generator = queue + unread
 
-	m.count(stall.Span{Start: answer.Arrival, End: w.End}, back, c)
+	// Every collection of a Go process is of one kind.
+	c.FullBlocking = c.Share.Collections > 0 && m.account.blocking
+	c.OneStop = c.Share.Collections > 1 && m.shareStop(stall.Span{Start: answer.Arrival, End: back.End})
 	c.QueueDuringGC = min(c.Share.Charged[stall.Queue], m.collecting(there)-m.collecting(late)+m.collecting(back))
 	c.ArrivedDuringGC = m.collecting(stall.Span{Start: there.Start, End: there.Start + 1}) > 0
 }
 
-// join returns the share of a time in which the request was not in its handler.
-func (m *matcher) join(way stall.Span) (s stall.Share) {
+// extend adds to s the share of a time in which the request was not in its handler.
+func (m *matcher) extend(s *stall.Share, way stall.Span) {
 	if way.Empty() {
-		return s
+		return
 	}
-	m.near = append(m.near[:0], m.pauses.near(way)...)
-	if others := m.others.near(way); len(others) > 0 {
-		m.near = append(m.near, others...)
-		slices.SortFunc(m.near, byStart)
-	}
+	m.near, m.host = m.stops.Intervals(m.near[:0], way), m.denied.Intervals(m.host[:0], way)
 	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End, Place: m.place}
-	m.joiner.Join(&w, &stall.Evidence{Process: m.near, Host: m.denied.near(way)}, &s)
-	return s
-}
-
-// count counts the collections that delayed the request: those that the service
-// counted until the handler's end, and of those with a pause on the way back the ones
-// that it did not, because the goroutine was parked in their earlier pauses. A pause is
-// on the way back if any of it is certain to lie there.
-func (m *matcher) count(handled, back stall.Span, c *blame.Case) {
-	n := c.Share.Collections
-	if c.Share.GC() > 0 {
-		m.refs = m.refs[:0]
-		first, last := m.pauses.touching(back)
-		for i := first; i < last; i++ {
-			p := &m.pauses.list[i]
-			if p.Certain(back).Empty() || slices.Contains(m.refs, p.Ref) {
-				continue
-			}
-			m.refs = append(m.refs, p.Ref)
-			if p.Ref > c.Share.LastCollection {
-				n++
-			}
-		}
-		n = max(n, 1)
-	}
-	c.Collections, c.Share.Collections = n, n
-	// Every collection of a Go process is of one kind.
-	c.FullBlocking = n > 0 && m.account.blocking
-	c.OneStop = n > 1 && m.shareStop(stall.Span{Start: handled.Start, End: back.End})
+	m.joiner.Extend(&w, &stall.Evidence{Process: m.near, Host: m.host}, s)
 }
 
 // shareStop reports whether two collections have the same stop in s.
 func (m *matcher) shareStop(s stall.Span) bool {
-	list := m.pauses.near(s)
-	for i := 1; i < len(list); i++ {
-		p, q := &list[i-1], &list[i]
-		if p.Span() == q.Span() && p.Ref != q.Ref && !p.Certain(s).Empty() {
+	m.near = m.stops.Intervals(m.near[:0], s)
+	for i := 1; i < len(m.near); i++ {
+		p, q := &m.near[i-1], &m.near[i]
+		if p.Cause == stall.GCPause && p.Span() == q.Span() && p.Ref != q.Ref && !p.Certain(s).Empty() {
 			return true
 		}
 	}
@@ -160,47 +141,13 @@ func (m *matcher) collecting(s stall.Span) (sum time.Duration) {
 // paused returns how much of s the collector stopped the service. A pause whose
 // place is less certain than s is long proves nothing.
 func (m *matcher) paused(s stall.Span) (sum time.Duration) {
-	for _, v := range m.pauses.near(s) {
-		if v.Slack < s.Duration() {
+	m.near = m.stops.Intervals(m.near[:0], s)
+	for _, v := range m.near {
+		if v.Cause == stall.GCPause && v.Slack < s.Duration() {
 			sum += v.Span().Clip(s).Duration()
 		}
 	}
 	return sum
-}
-
-// intervals are sorted by their start, so that those near a span are found.
-type intervals struct {
-	list    []stall.Interval
-	longest time.Duration // how far the longest of them reaches
-}
-
-func byStart(x, y stall.Interval) int { return cmp.Compare(x.Start, y.Start) }
-
-// sorted returns the intervals of list, which it sorts.
-func sorted(list []stall.Interval) intervals {
-	slices.SortStableFunc(list, byStart)
-	v := intervals{list: list}
-	for i := range list {
-		v.longest = max(v.longest, list[i].Duration()+2*list[i].Slack)
-	}
-	return v
-}
-
-// near returns the intervals that may touch s.
-func (v *intervals) near(s stall.Span) []stall.Interval {
-	first, last := v.touching(s)
-	return v.list[first:last]
-}
-
-// touching returns the range of the intervals that may touch s.
-func (v *intervals) touching(s stall.Span) (first, last int) {
-	from := s.Start.Add(-v.longest)
-	first = sort.Search(len(v.list), func(i int) bool { return v.list[i].Start >= from })
-	last = first
-	for last < len(v.list) && v.list[last].Start.Add(-v.list[last].Slack) < s.End {
-		last++
-	}
-	return first, last
 }
 
 // outsideGaps keeps what the probe outside of the service saw.

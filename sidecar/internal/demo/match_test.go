@@ -44,8 +44,8 @@ func TestStopsOnTheWayBack(t *testing.T) {
 	if got != want {
 		t.Errorf("charged %v, want %v", got, want)
 	}
-	if c.Collections != 1 {
-		t.Errorf("%d collections, want 1", c.Collections)
+	if c.Share.Collections != 1 {
+		t.Errorf("%d collections, want 1", c.Share.Collections)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestGenerator(t *testing.T) {
 	}
 	var got blame.Case
 	m.look(0, &got)
-	want := blame.Case{Arrival: 100 * us, Latency: 100_000, Known: 60_000, Share: s, Generator: 34_000, Collections: 1}
+	want := blame.Case{Arrival: 100 * us, Latency: 100_000, Known: 60_000, Share: s, Generator: 34_000}
 	want.Share.Total = 100_000
 	want.Share.Charged[stall.HostPreempted] += 10_000
 	want.Share.Charged[stall.Queue] = 38_000
@@ -95,6 +95,8 @@ func TestGenerator(t *testing.T) {
 		t.Errorf("without a stamp the generator has %v, want %v", got.Generator, want)
 	}
 }
+
+func hits(n int) stall.Share { return stall.Share{Collections: n} }
 
 // TestCount: a collection that delayed the handler and the way back counts once,
 // and two of one stop are told.
@@ -117,37 +119,37 @@ func TestCount(t *testing.T) {
 	}{
 		"one, on both sides": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130), pause(160, 170))},
-			blame.Case{Collections: 1}},
+			blame.Case{Share: hits(1)}},
 		"one on each side": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130)), collection(2, gc.Background, pause(160, 170))},
-			blame.Case{Collections: 2}},
+			blame.Case{Share: hits(2)}},
 		// The goroutine was parked in the first pause, so it delayed nothing.
 		"one that counts on the way back only": {0, 0,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130), pause(160, 170))},
-			blame.Case{Collections: 1}},
+			blame.Case{Share: hits(1)}},
 		"one that counts on the way back only, after one that counted": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(112, 115), pause(117, 118)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
-			blame.Case{Collections: 2}},
+			blame.Case{Share: hits(2)}},
 		// The request swept for the first, and then the second began.
 		"one that was swept for, and one on the way back": {1, 1,
 			[]gc.Collection{collection(1, gc.Background, pause(90, 91), pause(98, 99)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
-			blame.Case{Collections: 2}},
+			blame.Case{Share: hits(2)}},
 		"one on both sides, after another": {1, 2,
 			[]gc.Collection{collection(1, gc.Background, pause(112, 115), pause(117, 118)), collection(2, gc.Background, pause(120, 130), pause(160, 170))},
-			blame.Case{Collections: 1}},
+			blame.Case{Share: hits(1)}},
 		"one on the way back for certain, and one that may lie there": {0, 0,
 			[]gc.Collection{collection(1, gc.Background, pause(160, 170)), collection(2, gc.Background, vague(185, 195, 20))},
-			blame.Case{Collections: 1}},
+			blame.Case{Share: hits(1)}},
 		"two, of one stop that may lie in it": {2, 2,
 			[]gc.Collection{collection(1, gc.Background, vague(195, 199, 20)), collection(2, gc.Background, vague(195, 199, 20))},
-			blame.Case{Collections: 2}},
+			blame.Case{Share: hits(2)}},
 		"none": {0, 0, []gc.Collection{collection(1, gc.FullBlocking, pause(300, 310))}, blame.Case{}},
 		"full and blocking": {0, 0,
 			[]gc.Collection{collection(1, gc.FullBlocking, pause(160, 170))},
-			blame.Case{Collections: 1, FullBlocking: true}},
+			blame.Case{Share: hits(1), FullBlocking: true}},
 		"two in one stop": {2, 2,
 			[]gc.Collection{collection(1, gc.Background, pause(120, 130)), collection(2, gc.Background, pause(120, 130))},
-			blame.Case{Collections: 2, OneStop: true}},
+			blame.Case{Share: hits(2), OneStop: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := stall.Window{Arrival: 100 * us, Start: 110 * us, End: 150 * us}
@@ -166,12 +168,12 @@ func TestCount(t *testing.T) {
 			}
 			var c blame.Case
 			m.look(0, &c)
-			got := blame.Case{Collections: c.Collections, FullBlocking: c.FullBlocking, OneStop: c.OneStop}
+			got := blame.Case{Share: hits(c.Share.Collections), FullBlocking: c.FullBlocking, OneStop: c.OneStop}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("hits (-want +got):\n%s", diff)
 			}
-			if (c.Share.GC() > 0) != (c.Collections > 0) {
-				t.Errorf("%d collections delayed the request by %v", c.Collections, c.Share.GC())
+			if (c.Share.GC() > 0) != (c.Share.Collections > 0) {
+				t.Errorf("%d collections delayed the request by %v", c.Share.Collections, c.Share.GC())
 			}
 		})
 	}

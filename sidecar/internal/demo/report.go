@@ -41,7 +41,7 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 		Start:    r.outcome.Start,
 		Inside:   r.gaps.attribute(m),
 		Outside:  r.summary(s),
-		GC:       r.collections(),
+		GC:       r.account.farewell.GC,
 		Injected: r.injected(),
 	}
 	b.Judgement = blame.Judge(len(answered), slowest,
@@ -53,18 +53,6 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 	}
 	b.Notes = r.warnings(b, s, unsent, waited)
 	return b, nil
-}
-
-func (r *runner) collections() blame.Collections {
-	f := &r.account.farewell
-	c := blame.Collections{
-		Cycles: f.Collections, RuntimeCycles: f.RuntimeCycles,
-		Pause: f.Pause, Slowed: f.Slowed,
-	}
-	for _, p := range r.account.pauses {
-		c.LongestPause = max(c.LongestPause, p.Duration())
-	}
-	return c
 }
 
 func (r *runner) summary(s jitterprobe.Summary) blame.Outside {

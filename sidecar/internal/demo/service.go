@@ -196,7 +196,10 @@ func (c *child) report() {
 	c.last.Lost += dropped
 	for i := range list {
 		c.out.send(message{Collection: collectionOf(&list[i])})
-		c.last.Slowed.Add(&list[i])
+		c.last.GC.Slowed.Add(&list[i])
+		for _, p := range list[i].Pauses {
+			c.last.GC.LongestPause = max(c.last.GC.LongestPause, p.Duration())
+		}
 		c.sent = max(c.sent, list[i].Index)
 	}
 	stops, dropped := c.monitor.Suspensions(c.stops)
@@ -230,10 +233,10 @@ func readCounter(name string) uint64 {
 func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session) {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	f := &c.last
+	f := &c.last.GC
 	err := c.monitor.Flush(ctx)
 	if err != nil {
-		f.Notes = append(f.Notes, "not every request was resolved in time: "+err.Error())
+		c.last.Notes = append(c.last.Notes, "not every request was resolved in time: "+err.Error())
 	} else {
 		// Decoding a trace that nobody needs would keep the collector from coming to rest.
 		_, err = c.monitor.PauseExact(ctx)
@@ -244,12 +247,12 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 			err = c.monitor.Flush(ctx)
 		}
 		session := c.monitor.Session().Sub(start)
-		f.Collections = 0
+		f.Cycles = 0
 		for _, n := range session.Cycles {
-			f.Collections += n
+			f.Cycles += n
 		}
 		f.Pause = session.PauseTotal
-		if f.Collections == f.RuntimeCycles || err != nil {
+		if f.Cycles == f.RuntimeCycles || err != nil {
 			break
 		}
 	}
