@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -26,7 +27,7 @@ type Report struct {
 	Unmatched int // answered, but the service gave no account of them: all unseen
 	// Start is the beginning of the load; instants are printed relative to it.
 	Start    stall.Instant
-	Injected Injected
+	Injected *Injected // nil for nothing
 	GC       Collections
 	Inside   Inside
 	Outside  Outside
@@ -36,16 +37,12 @@ type Report struct {
 // Line is a title and what it says.
 type Line struct{ Title, Text string }
 
-// Injected is what was done to the service on purpose, and how often in which
-// time; the zero value is nothing.
+// Injected is what was done to the service on purpose, and how often.
 type Injected struct {
-	What  string
-	Times uint64 // zero for what is not done a number of times
-	Over  time.Duration
+	What      string  `json:"what"`
+	Times     uint64  `json:"times,omitempty"` // zero for what is not done a number of times
+	PerSecond float64 `json:"per_second,omitempty"`
 }
-
-// PerSecond returns how often it was done.
-func (i *Injected) PerSecond() float64 { return float64(i.Times) / max(i.Over.Seconds(), 1e-9) }
 
 // Collections is what the collector did in the service.
 type Collections struct {
@@ -70,19 +67,14 @@ type Inside struct {
 
 // Outside is what the probe beside the service saw.
 type Outside struct {
-	Mode     string
-	CPU      int // -1 if it was not pinned
-	Gaps     uint64
-	GapTime  time.Duration
-	Longest  time.Duration
-	Observed time.Duration
-	Dropped  uint64
-	Board    bool                           // the service read its gaps
-	Causes   [stall.NumCauses]time.Duration // what of GapTime is of which cause
+	jitterprobe.Summary
+	Board bool // the service read its gaps
 }
 
 // Lost returns the fraction of the observed time that fell into gaps.
-func (o *Outside) Lost() float64 { return ratio(o.GapTime, o.Observed) }
+func (o *Outside) Lost() float64 { return ratio(o.GapTime, o.Observed()) }
+
+func (o *Outside) longest() time.Duration { return max(o.Longest.Duration(), o.DroppedMax) }
 
 // Band is a range of latency ranks. Bands are disjoint, and every request is in
 // exactly one.

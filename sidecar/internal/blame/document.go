@@ -26,7 +26,7 @@ type Document struct {
 	Stalls         []stall.Cause     `json:"stalls"`             // of all requests, the most first, queue not among them
 	Affected       *Affected         `json:"affected,omitempty"` // absent if garbage collection delayed nobody
 	GCMatters      []Matter          `json:"gc_matters"`
-	Injected       *InjectedJSON     `json:"injected,omitempty"`  // absent if nothing was
+	Injected       *Injected         `json:"injected,omitempty"`  // absent if nothing was
 	Unmatched      int               `json:"unmatched,omitempty"` // requests without an account: all unseen
 	Errors         int               `json:"errors"`
 	Blame          []string          `json:"blame"`
@@ -82,13 +82,6 @@ type Affected struct {
 	Share map[string]float64 `json:"share"`
 }
 
-// InjectedJSON is what was done to the service on purpose.
-type InjectedJSON struct {
-	What      string  `json:"what"`
-	Times     uint64  `json:"times,omitempty"`
-	PerSecond float64 `json:"per_second,omitempty"`
-}
-
 // Document returns the report as a JSON document.
 func (r *Report) Document() Document {
 	j := &r.Judgement
@@ -97,7 +90,7 @@ func (r *Report) Document() Document {
 		Schema: Schema, Requests: r.Requests, Errors: r.Errors, Unmatched: r.Unmatched,
 		Collections: r.GC.Cycles, RuntimeCycles: r.GC.RuntimeCycles, Slowed: r.GC.Slowed, Gaps: r.Outside.Gaps,
 		Latency: j.Latency, GapAttribution: r.Inside, Attribution: []Attribution{},
-		Stalls: stallsOf(&all.Share), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{},
+		Stalls: stallsOf(&all.Share), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{}, Injected: r.Injected,
 	}
 	for i := range j.Rows {
 		d.Attribution = append(d.Attribution, j.Rows[i].attribution())
@@ -105,12 +98,6 @@ func (r *Report) Document() Document {
 	if t, fidelity := j.delayed(); t.Affected > 0 {
 		stalls := stallsOf(&t.AffectedShare)
 		d.Affected = &Affected{fidelity, t.Affected, stalls[0], stalls, shares(&t.AffectedShare, t.AffectedGenerator)}
-	}
-	if i := &r.Injected; i.What != "" {
-		d.Injected = &InjectedJSON{What: i.What, Times: i.Times}
-		if i.Times > 0 {
-			d.Injected.PerSecond = i.PerSecond()
-		}
 	}
 	for _, line := range r.Setup {
 		d.Setup[line.Title] = line.Text

@@ -4,8 +4,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
+
+// probed is what a probe saw that lost time to causes.
+func probed(mode jitterprobe.Mode, cpu int, gaps uint64, observed, longest time.Duration, causes map[stall.Cause]time.Duration) Outside {
+	o := Outside{Board: true}
+	o.Mode, o.CPU, o.Gaps, o.Watermark = mode, cpu, gaps, stall.Instant(observed)
+	o.Longest.End = stall.Instant(longest)
+	for c, d := range causes {
+		o.Causes[c].Time = d
+		o.GapTime += d
+	}
+	return o
+}
 
 // TestMachine: a reason is given for what was seen, and no cause that the gaps do
 // not have.
@@ -17,12 +30,7 @@ func TestMachine(t *testing.T) {
 		return judge([]Case{{Share: s}})
 	}
 	outside := func(causes map[stall.Cause]time.Duration) Outside {
-		o := Outside{Mode: "spin", CPU: 1, Gaps: 7, Longest: ms, Observed: observed, Board: true}
-		for c, d := range causes {
-			o.Causes[c] = d
-			o.GapTime += d
-		}
-		return o
+		return probed(jitterprobe.Spin, 1, 7, observed, ms, causes)
 	}
 	quiet := map[stall.Cause]time.Duration{stall.HostPreempted: 10 * ms}
 	unread := outside(quiet)
@@ -34,9 +42,9 @@ func TestMachine(t *testing.T) {
 		want      string
 	}{
 		{"nobody", Outside{}, requests(0, 0), "Nobody watched the machine."},
-		{"no gap", Outside{Mode: "spin", CPU: 1, Observed: observed, Board: true}, requests(0, 0),
+		{"no gap", probed(jitterprobe.Spin, 1, 0, observed, 0, nil), requests(0, 0),
 			"The probe outside saw no gap on CPU 1."},
-		{"no gap, but a cgroup", Outside{Mode: "spin", CPU: 1, Observed: observed, Board: true}, requests(3*ms, 0),
+		{"no gap, but a cgroup", probed(jitterprobe.Spin, 1, 0, observed, 0, nil), requests(3*ms, 0),
 			"The probe outside saw no gap on CPU 1. The machine (host.throttled: the CPU quota was used up) had 30 % of the requests' time."},
 		{"gaps beside the requests", outside(quiet), requests(0, 0),
 			"The probe outside saw 7 gaps on CPU 1 (0.1 % of its time, longest 1.00 ms); none is charged to a request."},

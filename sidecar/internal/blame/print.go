@@ -240,14 +240,14 @@ func (r *Report) printGaps(w *textfmt.Page) {
 		inside = textfmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other", textfmt.Many(in.Over50us, "gap"), in.GC, percent(ratio(in.GC, in.Over50us)), in.Coincident, in.Other)
 	}
 	w.Item("inside", "%s probe in the service: %s", in.Mode, inside)
-	if out.Observed <= 0 {
+	if out.Observed() <= 0 {
 		return
 	}
-	text := out.Mode + " probe"
+	text := out.Mode.String() + " probe"
 	if out.CPU >= 0 {
 		text += fmt.Sprintf(" on CPU %d", out.CPU)
 	}
-	text += textfmt.Sprintf(": %s, %s of %s (%s), longest %s", textfmt.Many(out.Gaps, "gap"), out.GapTime, out.Observed, percent(out.Lost()), out.Longest)
+	text += textfmt.Sprintf(": %s, %s of %s (%s), longest %s", textfmt.Many(out.Gaps, "gap"), out.GapTime, out.Observed(), percent(out.Lost()), out.longest())
 	if out.Dropped > 0 {
 		text += textfmt.Sprintf("; %s more were dropped", out.Dropped)
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"time"
 
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -49,7 +50,10 @@ func reports() map[string]*Report {
 		{"load", "12,000 requests in 10s, each at a time fixed in advance"},
 		{"machine", "2 CPUs: the demo keeps CPU 1 for the probe; service and load generator share the other one and take it from each other"},
 	}
-	quiet := Outside{Mode: "spin", CPU: 1, Gaps: 5123, GapTime: 12 * ms, Longest: 1200 * time.Microsecond, Observed: 10 * time.Second, Board: true}
+	quiet := probed(jitterprobe.Spin, 1, 5123, 10*time.Second, 1200*time.Microsecond, nil)
+	quiet.GapTime = 12 * ms
+	slept := probed(jitterprobe.Periodic, -1, 1, 10*time.Second, 3*time.Second, map[stall.Cause]time.Duration{stall.HostSuspended: 3 * time.Second, stall.HostUnknown: time.Second})
+	slept.Dropped = 7
 
 	var exact []Case
 	for i := range 12_000 {
@@ -101,7 +105,7 @@ func reports() map[string]*Report {
 	return map[string]*Report{
 		"exact": {
 			Setup: setup, Requests: len(exact), Judgement: judge(exact), Outside: quiet,
-			Injected: Injected{What: "forced-gc", Times: 12, Over: 10 * time.Second},
+			Injected: &Injected{What: "forced-gc", Times: 12, PerSecond: 1.2},
 			GC:       Collections{Cycles: 12, RuntimeCycles: 12, Pause: 9 * ms, LongestPause: 2 * ms},
 			Inside:   Inside{Mode: "periodic", Over50us: 1312, GC: 47, Coincident: 1012, Other: 253},
 		},
@@ -109,7 +113,7 @@ func reports() map[string]*Report {
 			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Judgement: judge(cycle),
 			GC:      Collections{Cycles: 1, RuntimeCycles: 1, Pause: 300 * time.Microsecond, LongestPause: 200 * time.Microsecond},
 			Inside:  Inside{Mode: "periodic"},
-			Outside: Outside{Mode: "periodic", CPU: -1, Gaps: 1, GapTime: 4 * time.Second, Longest: 3 * time.Second, Observed: 10 * time.Second, Dropped: 7, Board: true, Causes: [stall.NumCauses]time.Duration{stall.HostSuspended: 3 * time.Second, stall.HostUnknown: time.Second}},
+			Outside: slept,
 			Notes:   []string{"The probe beside the service does not spin: one CPU: periodic.", "3 requests failed, such as by: connect to service: connection refused."},
 		},
 		"every-cause": {

@@ -379,7 +379,7 @@ func (j *Judgement) queued() string {
 
 func (r *Report) machine() string {
 	o := &r.Outside
-	if o.Observed <= 0 {
+	if o.Observed() <= 0 {
 		return "Nobody watched the machine."
 	}
 	where := "where it ran"
@@ -387,7 +387,7 @@ func (r *Report) machine() string {
 		where = fmt.Sprintf("on CPU %d", o.CPU)
 	}
 	none := o.Gaps+o.Dropped == 0
-	s := textfmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), o.Longest, o.reasons())
+	s := textfmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), o.longest(), o.reasons())
 	if none {
 		s = "The probe outside saw no gap " + where
 	}
@@ -414,13 +414,13 @@ func (r *Report) machine() string {
 func (o *Outside) reasons() (text string) {
 	var causes []stall.Cause
 	for c := range stall.NumCauses {
-		if ratio(o.Causes[c], o.Observed) >= much {
+		if ratio(o.Causes[c].Time, o.Observed()) >= much {
 			causes = append(causes, c)
 		}
 	}
-	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b], o.Causes[a]) })
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b].Time, o.Causes[a].Time) })
 	for _, c := range causes {
-		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c], o.Observed)), c)
+		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c].Time, o.Observed())), c)
 		if why := machineDid[c]; why != "" {
 			text += ": " + why
 		}

@@ -40,7 +40,7 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 		Errors:   len(r.outcome.Answers) - len(answered),
 		Start:    r.outcome.Start,
 		Inside:   r.gaps.attribute(m),
-		Outside:  r.summary(s),
+		Outside:  blame.Outside{Summary: s, Board: r.board != ""},
 		GC:       r.account.farewell.GC,
 		Injected: r.injected(),
 	}
@@ -55,18 +55,6 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 	return b, nil
 }
 
-func (r *runner) summary(s jitterprobe.Summary) blame.Outside {
-	o := blame.Outside{
-		Mode: s.Mode.String(), CPU: s.CPU, Gaps: s.Gaps, GapTime: s.GapTime,
-		Longest: max(s.Longest.Duration(), s.DroppedMax), Observed: s.Observed(), Dropped: s.Dropped,
-		Board: r.board != "",
-	}
-	for c := range s.Causes {
-		o.Causes[c] = s.Causes[c].Time
-	}
-	return o
-}
-
 // setup returns what ran, and on what.
 func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	h := &r.account.hello
@@ -79,11 +67,12 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	}
 }
 
-func (r *runner) injected() (i blame.Injected) {
-	if r.Inject != InjectNone {
-		i = blame.Injected{What: string(r.Inject), Times: r.account.farewell.Forced, Over: r.served}
+func (r *runner) injected() *blame.Injected {
+	if r.Inject == InjectNone {
+		return nil
 	}
-	return i
+	n := r.account.farewell.Forced
+	return &blame.Injected{What: string(r.Inject), Times: n, PerSecond: float64(n) / max(r.served.Seconds(), 1e-9)}
 }
 
 // injection returns what was injected, and the rate that was reached.
@@ -91,9 +80,9 @@ func (r *runner) injection() string {
 	i := r.injected()
 	switch r.Inject {
 	case InjectForcedGC:
-		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, textfmt.Many(i.Times, "collection"), i.PerSecond())
+		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, textfmt.Many(i.Times, "collection"), i.PerSecond)
 	case InjectSTW:
-		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, textfmt.Many(i.Times, "time"), i.PerSecond())
+		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, textfmt.Many(i.Times, "time"), i.PerSecond)
 	case InjectHog:
 		return fmt.Sprintf("%s: another process wants the service's CPUs, with %s for each", i.What, textfmt.Many(hogsPerCPU, "thread"))
 	}
@@ -146,12 +135,12 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, wa
 	if b.GC.Cycles != b.GC.RuntimeCycles {
 		add("The monitor counted %s, the runtime %s.", textfmt.Many(b.GC.Cycles, "collection"), textfmt.Count(b.GC.RuntimeCycles))
 	}
-	if per := b.Injected.PerSecond(); r.Inject == InjectForcedGC && per < enoughForces {
+	if r.Inject == InjectForcedGC && b.Injected.PerSecond < enoughForces {
 		why := r.followed.waited()
 		if why != "" {
 			why = ": " + why
 		}
-		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, per, why)
+		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, b.Injected.PerSecond, why)
 	}
 	if n := uint64(r.account.dropped) + r.account.farewell.Lost; n > 0 {
 		add("%s of the service could not be kept.", textfmt.Many(n, "record"))
