@@ -73,62 +73,28 @@ func collectionOf(c *gc.Collection) *collection {
 // window is a resolved window with its share.
 type window struct {
 	Arrival, Start, End stall.Instant
-	*stall.Share
-	// These hide the arrays of Share, most of which is zero.
-	Charged, Overlapped, HostDuring, Coincident *perCause
+	stall.Share
 }
 
-func windowOf(w *stall.Window, s *stall.Share) *window {
-	return &window{w.Arrival, w.Start, w.End, s,
-		(*perCause)(&s.Charged), (*perCause)(&s.Overlapped), (*perCause)(&s.HostDuring), (*perCause)(&s.Coincident)}
-}
-
-// perCause is encoded as an object of the causes that have a time.
-type perCause [stall.NumCauses]time.Duration
-
-func (p *perCause) MarshalJSON() ([]byte, error) {
-	times := make(map[stall.Cause]time.Duration)
-	for c, d := range p {
-		if d != 0 {
-			times[stall.Cause(c)] = d
-		}
-	}
-	return json.Marshal(times)
-}
-
-func (p *perCause) UnmarshalJSON(text []byte) error {
-	var times map[stall.Cause]time.Duration
-	if err := json.Unmarshal(text, &times); err != nil {
-		return err
-	}
-	for c, d := range times {
-		if c == stall.NoCause || c >= stall.NumCauses {
-			return fmt.Errorf("cause %d, want 1 to %d", uint8(c), stall.NumCauses-1)
-		}
-		p[c] = d
-	}
-	return nil
-}
-
-// decodeWindow decodes a message with a window, and its share into s. It refuses a
-// share that does not sum to its total.
-func decodeWindow(text []byte, s *stall.Share) (stall.Window, error) {
-	*s = stall.Share{}
-	w := windowOf(&stall.Window{}, s)
-	m := message{Window: w}
+// decodeWindow decodes a message with a window. It refuses a share that does not sum to
+// its total.
+func decodeWindow(text []byte) (*window, error) {
+	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
-		return stall.Window{}, err
+		return nil, err
 	}
-	if m.Window != w || w.Share != s || w.Charged == nil || w.Overlapped == nil || w.HostDuring == nil || w.Coincident == nil {
-		return stall.Window{}, errors.New("share of null")
+	w := m.Window
+	if w == nil {
+		return nil, errors.New("no window")
 	}
+	s := &w.Share
 	times := []time.Duration{s.Total, s.Uncertain, s.App, s.AppOrHost, s.Unseen, s.Covered}
-	for _, list := range []*perCause{w.Charged, w.Overlapped, w.HostDuring, w.Coincident} {
+	for _, list := range [][stall.NumCauses]time.Duration{s.Charged, s.Overlapped, s.HostDuring, s.Coincident} {
 		times = append(times, list[:]...)
 	}
 	for _, d := range times {
 		if d < 0 || d > maxTime {
-			return stall.Window{}, fmt.Errorf("duration of %v, want 0s to %v", d, maxTime)
+			return nil, fmt.Errorf("duration of %v, want 0s to %v", d, maxTime)
 		}
 	}
 	sum := s.Uncertain + s.App + s.AppOrHost + s.Unseen
@@ -137,15 +103,15 @@ func decodeWindow(text []byte, s *stall.Share) (stall.Window, error) {
 	}
 	switch {
 	case w.Arrival < 0 || w.Start < w.Arrival || w.End < w.Start:
-		return stall.Window{}, fmt.Errorf("window from %d over %d to %d is out of order", w.Arrival, w.Start, w.End)
+		return nil, fmt.Errorf("window from %d over %d to %d is out of order", w.Arrival, w.Start, w.End)
 	case sum != s.Total:
-		return stall.Window{}, fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total)
+		return nil, fmt.Errorf("share sums to %v, want its total of %v", sum, s.Total)
 	case s.Collections < 0 || s.Pauses < 0 || (s.Collections > 0) != (s.GC() > 0):
-		return stall.Window{}, fmt.Errorf("%d collections delayed the window by %v", s.Collections, s.GC())
+		return nil, fmt.Errorf("%d collections delayed the window by %v", s.Collections, s.GC())
 	case s.Covered > s.Total:
-		return stall.Window{}, fmt.Errorf("share covers %v of %v", s.Covered, s.Total)
+		return nil, fmt.Errorf("share covers %v of %v", s.Covered, s.Total)
 	}
-	return stall.Window{Arrival: w.Arrival, Start: w.Start, End: w.End}, nil
+	return w, nil
 }
 
 // maxTime bounds every duration: a day, far from any overflow of sums.
@@ -177,7 +143,7 @@ func (w *messages) send(m message) {
 }
 
 func (w *messages) window(v *stall.Window, s *stall.Share) {
-	w.send(message{Window: windowOf(v, s)})
+	w.send(message{Window: &window{v.Arrival, v.Start, v.End, *s}})
 }
 
 func (w *messages) flush() error {
@@ -192,15 +158,14 @@ func (w *messages) flush() error {
 // Bounds of what the parent keeps, and of a message.
 const (
 	maxMessage  = 1 << 20
-	maxWindows  = 512 << 20 // bytes of all windows: 500 for each of a million
+	maxWindows  = 640 << 20 // bytes of all windows: 600 for each of a million
 	maxStops    = 1 << 20
 	maxGaps     = 1 << 17
 	maxFailure  = 4096 // bytes
 	reportedGap = 50 * time.Microsecond
 )
 
-// account is what the service reported. Windows stay encoded until all are there:
-// most of a share is zero.
+// account is what the service reported.
 type account struct {
 	hello    hello
 	farewell farewell

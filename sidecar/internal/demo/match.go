@@ -41,8 +41,7 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 		m.window[i] = -1
 	}
 	for i, text := range a.windows {
-		var s stall.Share
-		w, err := decodeWindow(text, &s)
+		w, err := decodeWindow(text)
 		if err != nil {
 			return nil, fmt.Errorf("read window of service: %w", err)
 		}
@@ -76,10 +75,11 @@ func (m *matcher) look(k int, c *blame.Case) {
 		c.Known = c.Latency
 		return
 	}
-	w, err := decodeWindow(m.account.windows[m.window[k]], &c.Share)
+	w, err := decodeWindow(m.account.windows[m.window[k]])
 	if err != nil {
 		return // match has decoded it before
 	}
+	c.Share = w.Share
 	c.Known = c.Share.Total
 	there := stall.Span{Start: answer.Arrival, End: w.Start}
 	late := answer.Late().Clip(there)

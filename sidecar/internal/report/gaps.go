@@ -138,56 +138,37 @@ func (c *Gaps) add(g *jitterprobe.Gap) {
 // longFrom returns from which length on gaps are long here.
 func (c *Gaps) longFrom() time.Duration { return max(longGapFrom, c.floor) }
 
-// settle sets the long gaps against the pauses, which are in order.
-func (c *Gaps) settle(pauses []pause, results stall.Span) {
-	c.pauses = len(pauses)
-	c.Long = uint64(len(c.long))
-	slices.SortFunc(c.long, func(a, b longGap) int { return byStart(a.Span, b.Span) })
-	c.Overlapping = c.meet(pauses, func(*longGap) bool { return true })
-	if d := results.Duration(); d > 0 {
-		var paused time.Duration
-		for _, p := range pauses {
-			paused += p.Duration()
+// exactSlack is the largest slack of a pause whose place is known.
+const exactSlack = time.Microsecond
+
+// settle sets the long gaps against the pauses, which are sorted by Start. Inside says
+// that they are of the process that the probe runs in.
+func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) {
+	log := logOf(pauses)
+	c.pauses, c.Long = len(pauses), uint64(len(c.long))
+	var paused time.Duration
+	wide := false
+	for i := range pauses {
+		paused += pauses[i].Duration()
+		wide = wide || pauses[i].Slack > exactSlack
+	}
+	slices.SortFunc(c.long, func(a, b longGap) int { return cmp.Compare(a.Start, b.Start) })
+	var near []stall.Interval // pauses that the gap may meet, under their slack
+	for _, g := range c.long {
+		near = log.Intervals(near[:0], g.Span)
+		if slices.ContainsFunc(near, func(p stall.Interval) bool { return !p.Span().Clip(g.Span).Empty() }) {
+			c.Overlapping++
 		}
-		for _, g := range c.long {
+		if inside && g.runtime && len(near) > 0 {
+			c.gc++
+		}
+		if d := results.Duration(); d > 0 {
 			// A gap at any place meets a pause if it begins within the pause, or
 			// less than its own length before it.
 			c.Expected += min(1, float64(paused+time.Duration(len(pauses))*g.Duration())/float64(d))
 		}
 	}
-}
-
-// meet counts the long gaps that which wants and that overlap a pause. The
-// pauses are in order.
-func (c *Gaps) meet(pauses []pause, which func(*longGap) bool) (n uint64) {
-	var longest time.Duration
-	for _, p := range pauses {
-		longest = max(longest, p.Duration())
-	}
-	first := 0
-	for i := range c.long {
-		g := &c.long[i]
-		if !which(g) {
-			continue
-		}
-		for first < len(pauses) && pauses[first].Start.Add(longest) <= g.Start {
-			first++ // no later gap can reach it
-		}
-		for k := first; k < len(pauses) && pauses[k].Start < g.End; k++ {
-			if pauses[k].End > g.Start {
-				n++
-				break
-			}
-		}
-	}
-	return n
-}
-
-// charge counts the stops of the probe's own runtime that are pauses. The pauses
-// are where they may be, in order; atMost says that they need not be.
-func (c *Gaps) charge(pauses []pause, atMost bool) {
-	c.gc = c.meet(pauses, func(g *longGap) bool { return g.runtime })
-	if c.GC = share(c.gc, c.Long); c.Long > 0 {
-		c.AtMost = atMost
+	if inside && c.Long > 0 {
+		c.GC, c.AtMost = share(c.gc, c.Long), wide
 	}
 }

@@ -32,7 +32,7 @@ func TestGapsNotCompared(t *testing.T) {
 	for range 3 {
 		c.add(&jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 1 + stall.Instant(time.Millisecond)}})
 	}
-	c.settle(nil, stall.Span{})
+	c.settle(nil, stall.Span{}, false)
 	if c.Long != maxLong || c.NotCompared != 3 {
 		t.Errorf("%d long gaps and %d that were not compared, want %d and 3", c.Long, c.NotCompared, maxLong)
 	}

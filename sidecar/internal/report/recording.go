@@ -406,39 +406,17 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	return damage
 }
 
-// exactSlack is the largest slack of a pause whose place is known.
-const exactSlack = time.Microsecond
-
 // settleGaps computes what the gaps are to be seen against.
 func (b *experimentBuilder) settleGaps() {
 	for _, p := range b.Probes {
 		p.Gaps.Observed = max(0, p.last.Watermark.Sub(max(b.Start, p.first.Watermark, p.At))-max(0, p.last.DroppedTime-p.first.DroppedTime))
 		p.Gaps.Dropped = p.dropped()
-		p.Gaps.settle(b.pausesOf(p.Target), b.Span)
-		if p.Inside {
-			p.Gaps.charge(b.pausePlaces(p.Target))
-		}
+		p.Gaps.settle(b.pausesOf(p.Target), b.Span, p.Inside)
 		p.Gaps.long = nil
 	}
-	if b.Common.settle(nil, b.Span); b.Common.Total == 0 {
+	if b.Common.settle(nil, b.Span, false); b.Common.Total == 0 {
 		b.Common = nil
 	}
-}
-
-// pausePlaces returns where the pauses of a target may be, by Start, and whether
-// that is more than where they are.
-func (r *Report) pausePlaces(target int) (list []pause, wide bool) {
-	for i := range r.Collections {
-		if r.Collections[i].Target != target {
-			continue
-		}
-		for _, p := range r.Collections[i].Pauses {
-			list = append(list, pause{stall.Span{Start: p.Start.Add(-p.Slack), End: p.End.Add(p.Slack)}, i + 1})
-			wide = wide || p.Slack > exactSlack
-		}
-	}
-	slices.SortFunc(list, func(a, b pause) int { return byStart(a.Span, b.Span) })
-	return list, wide
 }
 
 // settle computes what happened behind the warm-up. Nothing is known of a process

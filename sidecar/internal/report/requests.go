@@ -17,8 +17,7 @@ const maxRequests = 1 << 20
 type request struct {
 	stall.Span
 	goroutine   uint64
-	paused      time.Duration // that pauses overlapped it: what they cost it at most
-	worked      time.Duration // that it marked and swept for the collector, outside of pauses
+	gc          time.Duration // that pauses overlapped it, what they cost it at most; and that it marked and swept otherwise
 	collections int           // of which a pause overlapped it
 }
 
@@ -61,49 +60,34 @@ func (l *requestLog) settle(r *Report) []request {
 	if len(l.done) == 0 {
 		return nil
 	}
-	pauses := r.pausesOf(0)
+	pauses := logOf(r.pausesOf(0))
 	byGoroutine := func(g uint64, at stall.Instant, h uint64, bt stall.Instant) int {
 		return cmp.Or(cmp.Compare(g, h), cmp.Compare(at, bt))
 	}
 	slices.SortFunc(l.ranges, func(a, b gotrace.Range) int { return byGoroutine(a.Goroutine, a.Start, b.Goroutine, b.Start) })
 	slices.SortFunc(l.done, func(a, b request) int { return byGoroutine(a.goroutine, a.Start, b.goroutine, b.Start) })
+	var joiner stall.Joiner
+	var share stall.Share
+	var e stall.Evidence
 	next := 0
 	for i := range l.done {
 		q := &l.done[i]
-		q.paused, q.collections = within(pauses, q.Span)
 		for next < len(l.ranges) && (l.ranges[next].Goroutine < q.goroutine || l.ranges[next].Goroutine == q.goroutine && l.ranges[next].End <= q.Start) {
 			next++
 		}
+		e.Own = e.Own[:0]
 		for k := next; k < len(l.ranges) && l.ranges[k].Goroutine == q.goroutine && l.ranges[k].Start < q.End; k++ {
-			part := l.ranges[k].Span.Clip(q.Span)
-			paused, _ := within(pauses, part)
-			q.worked += max(0, part.Duration()-paused)
+			e.Own = append(e.Own, stall.Interval{Start: l.ranges[k].Start, End: l.ranges[k].End, Cause: stall.GCAssist})
 		}
+		e.Process = pauses.Intervals(e.Process[:0], q.Span)
+		for k := range e.Process {
+			e.Process[k].Slack = 0
+		}
+		joiner.Join(&stall.Window{Start: q.Start, End: q.End}, &e, &share)
+		q.gc, q.collections = share.GC(), share.Collections
 	}
 	slices.SortFunc(l.done, func(a, b request) int { return cmp.Compare(a.Duration(), b.Duration()) })
 	return l.done
-}
-
-// within returns how much of s was paused, and by how many collections. Pauses
-// of one process do not overlap each other.
-func within(pauses []pause, s stall.Span) (paused time.Duration, collections int) {
-	if s.Empty() {
-		return 0, 0
-	}
-	first, _ := slices.BinarySearchFunc(pauses, s.Start, func(p pause, at stall.Instant) int {
-		if p.End <= at {
-			return -1
-		}
-		return 1
-	})
-	last := 0
-	for i := first; i < len(pauses) && pauses[i].Start < s.End; i++ {
-		paused += pauses[i].Span.Clip(s).Duration()
-		if n := pauses[i].number; n != last {
-			collections, last = collections+1, n
-		}
-	}
-	return paused, collections
 }
 
 // Latency sums up the requests of one range of latency.
@@ -150,13 +134,12 @@ func latencyOf(title string, list []request) Latency {
 	for i := range list {
 		q := &list[i]
 		l.Time += q.Duration()
-		gc := q.paused + q.worked
-		if gc == 0 {
+		if q.gc == 0 {
 			continue
 		}
 		l.Hit++
 		l.HitTime += q.Duration()
-		l.GC += gc
+		l.GC += q.gc
 		if q.collections > 1 {
 			l.Several++
 		}

@@ -76,9 +76,9 @@ func TestRequestsAgainstPauses(t *testing.T) {
 	got := l.settle(r)
 	want := []request{
 		{Span: span(110, 150), goroutine: 2},
-		{Span: span(190, 260), goroutine: 2, paused: 30, worked: 5, collections: 1},
+		{Span: span(190, 260), goroutine: 2, gc: 35, collections: 1},
 		{Span: span(0, 100), goroutine: 1},
-		{Span: span(105, 205), goroutine: 1, paused: 20, collections: 2},
+		{Span: span(105, 205), goroutine: 1, gc: 20, collections: 2},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{})); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)

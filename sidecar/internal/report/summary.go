@@ -178,27 +178,29 @@ func (r *Report) PausesOf(kind gc.Kind) Spread {
 	return spreadOf(list)
 }
 
-// pause is one with the number of its collection in the file, from 1.
-type pause struct {
-	stall.Span
-	number int
-}
-
-// pausesOf returns the pauses of a target, of all for 0, by Start.
-func (r *Report) pausesOf(target int) (list []pause) {
+// pausesOf returns the pauses of a target, of all for 0, by Start. Their Ref is the
+// number of the collection in the file, from 1.
+func (r *Report) pausesOf(target int) (list []stall.Interval) {
 	for i := range r.Collections {
 		if target != 0 && r.Collections[i].Target != target {
 			continue
 		}
 		for _, p := range r.Collections[i].Pauses {
-			list = append(list, pause{stall.Span{Start: p.Start, End: p.End}, i + 1})
+			list = append(list, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Ref: uint64(i + 1)})
 		}
 	}
-	slices.SortFunc(list, func(a, b pause) int { return byStart(a.Span, b.Span) })
+	slices.SortFunc(list, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	return list
 }
 
-func byStart(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) }
+// logOf returns a log that holds all of list, which is sorted by Start.
+func logOf(list []stall.Interval) *stall.Log {
+	l := stall.NewLog(stall.NoOrigin, len(list), 1)
+	for _, v := range list {
+		l.Add(v)
+	}
+	return l
+}
 
 // reason sums up the suspensions of one reason.
 type reason struct {
