@@ -179,7 +179,10 @@ func (r *Report) Print(to io.Writer) error {
 	w.Blank()
 	r.printCounts(w)
 	r.printCauses(w)
-	r.printHistogram(w)
+	if t := textfmt.Histogram(r.counted(), r.Histogram[:]); t != nil {
+		w.Blank()
+		w.Table(t)
+	}
 	return w.Close()
 }
 
@@ -257,25 +260,6 @@ func (r *Report) printCauses(w *textfmt.Page) {
 		w.Blank()
 		w.Say("%s", l)
 	}
-}
-
-func (r *Report) printHistogram(w *textfmt.Page) {
-	first, last, most := len(r.Histogram), 0, uint64(0)
-	for i, n := range r.Histogram {
-		if n > 0 {
-			first, last, most = min(first, i), i, max(most, n)
-		}
-	}
-	if most == 0 {
-		return
-	}
-	t := textfmt.Table{Left: map[int]bool{2: true}}
-	t.Row("from", r.counted(), "")
-	for i := first; i <= last; i++ {
-		t.Row(time.Duration(1)<<i, r.Histogram[i], textfmt.Bar(r.Histogram[i], most))
-	}
-	w.Blank()
-	w.Table(&t)
 }
 
 func share(part, of time.Duration) float64 {

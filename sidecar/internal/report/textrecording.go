@@ -11,6 +11,7 @@ import (
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -93,14 +94,11 @@ const slowedShown = 5
 // and by what. Without any it says nothing: of most nobody knows.
 func (r *Report) printSlowed(w *textfmt.Page) {
 	var all []*Collection
-	paging := 0
+	var sum slowed.Tally
 	for i := range r.Collections {
-		c := &r.Collections[i]
-		if c.SlowedBy != gc.NotSlowed {
+		if c := &r.Collections[i]; c.SlowedBy != gc.NotSlowed {
 			all = append(all, c)
-		}
-		if c.SlowedBy == gc.Paging {
-			paging++
+			sum.Add(&c.Collection)
 		}
 	}
 	if len(all) == 0 {
@@ -108,7 +106,7 @@ func (r *Report) printSlowed(w *textfmt.Page) {
 	}
 	slices.SortStableFunc(all, func(a, b *Collection) int { return cmp.Compare(b.PauseTotal(), a.PauseTotal()) })
 	w.Heading("MADE LONG BY THE MACHINE", "")
-	w.Say("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.", len(all), textfmt.Many(len(r.Collections), "collection"), len(all)-paging, paging)
+	w.Say("%d of %s: %d by stolen CPU, %d by paging. Their pauses are not the collector's own.", len(all), textfmt.Many(len(r.Collections), "collection"), sum.StolenCPU, sum.Paging)
 	for _, c := range all[:min(slowedShown, len(all))] {
 		start, _, _ := pausesIn(&c.Collection)
 		w.Wrap("  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.SlowedWords))
@@ -285,7 +283,11 @@ func (c *Gaps) print(w *textfmt.Page, title string, since stall.Instant) {
 		name = ""
 	}
 	w.Blank()
-	c.printHistogram(w)
+	counts := make([]uint64, gapBuckets)
+	for i, n := range c.Histogram {
+		counts[i] = n
+	}
+	w.Table(textfmt.Histogram("gaps", counts))
 }
 
 // printDecided writes the causes and what decided them, by the time they took.
@@ -301,21 +303,6 @@ func (c *Gaps) printDecided(w *textfmt.Page) {
 			by = "nothing"
 		}
 		t.Row(d.cause, by, c.decided[d].gaps, c.decided[d].time)
-	}
-	w.Table(&t)
-}
-
-func (c *Gaps) printHistogram(w *textfmt.Page) {
-	t := textfmt.Table{Left: map[int]bool{2: true}}
-	t.Row("from", "gaps", "")
-	buckets := slices.Sorted(maps.Keys(c.Histogram))
-	most := uint64(1)
-	for _, n := range c.Histogram {
-		most = max(most, n)
-	}
-	for i := buckets[0]; i <= buckets[len(buckets)-1]; i++ {
-		n := c.Histogram[i]
-		t.Row(time.Duration(1)<<i, n, textfmt.Bar(n, most))
 	}
 	w.Table(&t)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -97,8 +98,28 @@ func (p *Page) tableHTML(t *Table) {
 	p.write("</table>\n")
 }
 
-// Bar returns a bar for n, where the longest is for most, which is not zero.
-func Bar(n, most uint64) string {
+// Histogram returns a table of counts by the power of two of ns that a length is not
+// shorter than, under the name of what is counted; nil if there are none.
+func Histogram(name string, counts []uint64) *Table {
+	first, last, most := len(counts), 0, uint64(0)
+	for i, n := range counts {
+		if n > 0 {
+			first, last, most = min(first, i), i, max(most, n)
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	t := &Table{Left: map[int]bool{2: true}}
+	t.Row("from", name, "")
+	for i := first; i <= last; i++ {
+		t.Row(time.Duration(1)<<i, counts[i], bar(counts[i], most))
+	}
+	return t
+}
+
+// bar returns a bar for n, where the longest is for most, which is not zero.
+func bar(n, most uint64) string {
 	const longest = 50
 	return strings.Repeat("#", int((float64(n)*longest+float64(most)-1)/float64(most)))
 }
