@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -104,45 +105,47 @@ func (r *Reader) next() (Record, error) {
 // Unknown returns how many records were skipped.
 func (r *Reader) Unknown() uint64 { return r.unknown }
 
+// parsers hold how a payload of each kind is read.
+var parsers = map[Kind]func([]byte) (Record, error){
+	KindEnvironment: decode[Environment],
+	KindTarget:      decode[Target],
+	KindCollection:  parseCollection,
+	KindSuspension:  decode[Suspension],
+	KindStatus:      decode[Status],
+	KindDoctor:      decode[Doctor],
+	KindEnd:         decode[End],
+	KindProbe:       decode[Probe],
+	KindGaps:        parseGaps,
+	KindHost:        decode[Host],
+}
+
 // parse returns nil for a kind that is not known.
 func parse(kind Kind, b []byte) (Record, error) {
-	switch kind {
-	case KindEnvironment:
-		return decode[Environment](b)
-	case KindTarget:
-		return decode[Target](b)
-	case KindGaps:
-		return parseGaps(b)
-	case KindCollection:
-		c, err := decode[Collection](b)
-		if c.Trigger == "" {
-			c.Trigger = gc.TriggerUnknown
-		}
-		for i := range c.Pauses {
-			c.Pauses[i].EndMax = max(c.Pauses[i].End, c.Pauses[i].EndMax)
-		}
-		return c, err
-	case KindSuspension:
-		return decode[Suspension](b)
-	case KindStatus:
-		return decode[Status](b)
-	case KindDoctor:
-		return decode[Doctor](b)
-	case KindEnd:
-		return decode[End](b)
-	case KindProbe:
-		return decode[Probe](b)
-	case KindHost:
-		return decode[Host](b)
+	if p := parsers[kind]; p != nil {
+		return p(b)
 	}
 	return nil, nil
 }
 
-func decode[T Record](b []byte) (v T, err error) {
+func decode[T Record](b []byte) (Record, error) {
+	var v T
 	if err := json.Unmarshal(b, &v); err != nil {
-		return v, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	return v, nil
+}
+
+func parseCollection(b []byte) (Record, error) {
+	r, err := decode[Collection](b)
+	if err != nil {
+		return nil, err
+	}
+	c := r.(Collection)
+	c.Trigger = cmp.Or(c.Trigger, gc.TriggerUnknown)
+	for i := range c.Pauses {
+		c.Pauses[i].EndMax = max(c.Pauses[i].End, c.Pauses[i].EndMax)
+	}
+	return c, nil
 }
 
 // frameHead is the length of a record's length and checksum.
