@@ -47,7 +47,9 @@ type Account struct {
 	Longest string
 }
 
-func (v *View) account(s stall.Span) Account {
+// Account says where the time of s went. What was read last must reach to its
+// end, and nothing of it be forgotten.
+func (v *View) Account(s stall.Span) Account {
 	a := Account{Thread: v.thread.sees(s)}
 	a.CPU = v.cpu.complete(s)
 	a.States = v.cpu.sees(s)

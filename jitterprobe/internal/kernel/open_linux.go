@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/jitterprobe/internal/perf"
 	"github.com/otelgc/otelgc/jitterprobe/internal/tracefs"
@@ -156,7 +161,7 @@ func meaning(t *tracefs.Point, next uint32, points map[uint64]point) (point, boo
 	}
 	p := point{vector: next, name: name, exit: exit, soft: name == "softirq"}
 	// The tick is the local APIC's on x86, and a device's elsewhere.
-	p.proof = name == "local_timer" || name == "irq_handler" && !hasAPIC
+	p.proof = name == "local_timer" || name == "irq_handler" && runtime.GOARCH != "amd64"
 	switch {
 	case p.soft:
 		p.field = t.Field("vec", 4)
@@ -192,3 +197,38 @@ func device(irq uint32) string {
 
 // maxDevice bounds the name of a device.
 const maxDevice = 64
+
+// Slept returns for how long the machine has slept since it was booted, by
+// which CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
+func Slept() (time.Duration, bool) {
+	for range sleptTries {
+		var before, boot, after unix.Timespec
+		if !read(unix.CLOCK_MONOTONIC, &before) || !read(unix.CLOCK_BOOTTIME, &boot) || !read(unix.CLOCK_MONOTONIC, &after) {
+			return 0, false
+		}
+		if width := after.Nano() - before.Nano(); width <= int64(sleptWidth) {
+			return time.Duration(boot.Nano() - before.Nano() - width/2), true
+		}
+	}
+	return 0, false // this thread is being interrupted all the time
+}
+
+// read reads a clock. The Go runtime is not told of a system call that never
+// blocks: it would wake its monitor, which takes longer than the call.
+func read(clock uintptr, t *unix.Timespec) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(t)), 0)
+	return errno == 0
+}
+
+// sleptWidth is how far apart the two readings of CLOCK_MONOTONIC may be: a
+// thread that is preempted between two clocks must not see a sleep.
+const (
+	sleptWidth = 100 * time.Microsecond
+	sleptTries = 10
+)
+
+// Realtime reports whether a thread has real-time priority.
+func Realtime(tid int) bool {
+	a, err := unix.SchedGetAttr(tid, 0)
+	return err == nil && (a.Policy == unix.SCHED_FIFO || a.Policy == unix.SCHED_RR)
+}

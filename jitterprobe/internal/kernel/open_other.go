@@ -5,6 +5,7 @@ package kernel
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 )
@@ -16,3 +17,9 @@ func Open(_, _ int, _ bool, clock stall.Clock) (*View, Rights) {
 }
 
 func device(uint32) string { return "" }
+
+// Slept reports false: there is no clock to tell.
+func Slept() (time.Duration, bool) { return 0, false }
+
+// Realtime reports false: it is not known.
+func Realtime(int) bool { return false }

@@ -22,16 +22,57 @@ type Waits struct {
 	// Blocked counts how often it gave the CPU up because it could not run on
 	// (voluntary_ctxt_switches, proc_pid_status(5)).
 	Blocked uint64
-	// Faults counts its page faults.
+	// Faults counts its page faults: fields 10 and 12, minor and major ones
+	// (proc_pid_stat(5)).
 	Faults uint64
+}
+
+// sources are the files of a thread and how they are read.
+var sources = [...]struct {
+	name  string
+	parse func(v *Waits, text []byte) error
+}{
+	{"schedstat", func(v *Waits, text []byte) error {
+		n, err := numbers(bytes.Fields(text), 1, 2)
+		v.Delay, v.Turns = time.Duration(n[0]), n[1]
+		return err
+	}},
+	{"status", func(v *Waits, text []byte) error {
+		for line := range bytes.Lines(text) {
+			if value, ok := bytes.CutPrefix(line, []byte("voluntary_ctxt_switches:")); ok {
+				n, err := numbers(bytes.Fields(value), 0)
+				v.Blocked = n[0]
+				return err
+			}
+		}
+		return errors.New("no count of switches")
+	}},
+	{"stat", func(v *Waits, text []byte) error {
+		// The name, field 2, is in parentheses and may hold some itself.
+		n, err := numbers(bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]), 10-3, 12-3)
+		v.Faults = n[0] + n[1]
+		return err
+	}},
+}
+
+// numbers returns some of the fields, or zeros.
+func numbers(fields [][]byte, which ...int) (n [2]uint64, err error) {
+	for i, at := range which {
+		if at >= len(fields) {
+			return [2]uint64{}, fmt.Errorf("%d fields, want %d", len(fields), at+1)
+		}
+		if n[i], err = strconv.ParseUint(string(fields[at]), 10, 63); err != nil {
+			return [2]uint64{}, err
+		}
+	}
+	return n, nil
 }
 
 // WaitsFile reads the waits of one thread again and again. Its files stay open:
 // they are read at each late wake-up, and opening one costs more than reading it.
 type WaitsFile struct {
-	tid                     int
-	schedstat, status, stat *os.File
-	text                    []byte
+	files [len(sources)]*os.File
+	text  []byte
 }
 
 // maxText bounds what is read of a file.
@@ -40,15 +81,13 @@ const maxText = 1 << 20
 // OpenWaits opens the files of a thread of this process below root, which is "/"
 // but in tests.
 func OpenWaits(root string, tid int) (*WaitsFile, error) {
-	w := &WaitsFile{tid: tid, text: make([]byte, 2<<10)}
-	dir := filepath.Join(root, "proc/self/task", strconv.Itoa(tid))
-	for name, file := range map[string]**os.File{"schedstat": &w.schedstat, "status": &w.status, "stat": &w.stat} {
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
+	w := &WaitsFile{text: make([]byte, 2<<10)}
+	for i, s := range sources {
+		var err error
+		if w.files[i], err = os.Open(filepath.Join(root, "proc/self/task", strconv.Itoa(tid), s.name)); err != nil {
 			w.Close()
 			return nil, fmt.Errorf("watch run delay: %w", err)
 		}
-		*file = f
 	}
 	return w, nil
 }
@@ -58,35 +97,23 @@ func (w *WaitsFile) Close() {
 	if w == nil {
 		return
 	}
-	for _, f := range []*os.File{w.schedstat, w.status, w.stat} {
-		if f != nil {
-			_ = f.Close() // it was only read
-		}
+	for _, f := range w.files {
+		_ = f.Close() // it was only read; of none it is an error
 	}
 }
 
 // Read returns the waits up to now.
-func (w *WaitsFile) Read() (Waits, error) {
-	var v Waits
-	text, err := w.read(w.schedstat)
-	if err != nil {
-		return v, fmt.Errorf("read run delay: %w", err)
+func (w *WaitsFile) Read() (v Waits, err error) {
+	for i, s := range sources {
+		text, err := w.read(w.files[i])
+		if err == nil {
+			err = s.parse(&v, text)
+		}
+		if err != nil {
+			return v, fmt.Errorf("read run delay: %s: %w", w.files[i].Name(), err)
+		}
 	}
-	f := bytes.Fields(text)
-	if len(f) < 3 {
-		return v, fmt.Errorf("parse schedstat: %q", text)
-	}
-	delay, err1 := strconv.ParseInt(string(f[1]), 10, 64)
-	turns, err2 := strconv.ParseUint(string(f[2]), 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return v, fmt.Errorf("parse schedstat: %w", err)
-	}
-	v.Delay, v.Turns = time.Duration(delay), turns
-	if v.Blocked, err = w.blocked(); err != nil {
-		return v, err
-	}
-	v.Faults, err = w.faults()
-	return v, err
+	return v, nil
 }
 
 // read returns what a file holds now, valid until the next call.
@@ -99,45 +126,8 @@ func (w *WaitsFile) read(f *os.File) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(w.text) >= maxText:
-			return nil, fmt.Errorf("%s has more than %d bytes", f.Name(), maxText)
+			return nil, fmt.Errorf("more than %d bytes", maxText)
 		}
 		w.text = make([]byte, 2*len(w.text)) // it is longer
 	}
-}
-
-func (w *WaitsFile) blocked() (uint64, error) {
-	text, err := w.read(w.status)
-	if err != nil {
-		return 0, fmt.Errorf("read switches: %w", err)
-	}
-	for line := range bytes.Lines(text) {
-		if value, ok := bytes.CutPrefix(line, []byte("voluntary_ctxt_switches:")); ok {
-			n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("parse status: %w", err)
-			}
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("parse status of thread %d: no count of switches", w.tid)
-}
-
-// faults returns the sum of fields 10 and 12, minor and major faults
-// (proc_pid_stat(5)).
-func (w *WaitsFile) faults() (uint64, error) {
-	text, err := w.read(w.stat)
-	if err != nil {
-		return 0, fmt.Errorf("read faults: %w", err)
-	}
-	// The name is in parentheses, and may hold some itself.
-	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(f) < 10 {
-		return 0, fmt.Errorf("parse stat: %d fields", len(f))
-	}
-	minor, err1 := strconv.ParseUint(string(f[7]), 10, 64)
-	major, err2 := strconv.ParseUint(string(f[9]), 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, fmt.Errorf("parse stat: %w", err)
-	}
-	return minor + major, nil
 }

@@ -1,6 +1,0 @@
-//go:build !amd64
-
-package kernel
-
-// hasAPIC says that the tick is a vector of the CPU's own interrupt controller.
-const hasAPIC = false
