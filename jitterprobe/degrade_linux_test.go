@@ -1,6 +1,7 @@
 package jitterprobe
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,21 +46,20 @@ func TestDegradesToPeriodicAndSaysWhy(t *testing.T) {
 		t.Skip("this build has no assembly for the machine")
 	}
 	for _, test := range []struct {
-		name   string
-		spoil  map[string]string
-		cpus   int
-		force  bool
-		reason Reason
-		want   string
+		name  string
+		spoil map[string]string
+		cpus  int
+		force bool
+		want  string
 	}{
-		{"good", nil, 2, false, NoReason, ""},
-		{"one CPU", nil, 1, false, OneCPU, "one CPU"},
-		{"one CPU, forced", nil, 1, true, NoReason, ""},
-		{"quota", map[string]string{"sys/fs/cgroup/pod/cpu.max": "50000 100000\n"}, 2, false, CPUQuota, "quota of 0.5 CPUs in /sys/fs/cgroup/pod"},
-		{"quota of the ancestor", map[string]string{"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 2, false, CPUQuota, "quota of 1.5 CPUs in /sys/fs/cgroup"},
-		{"quota, forced", map[string]string{"sys/fs/cgroup/pod/cpu.max": "50000 100000\n"}, 2, true, NoReason, ""},
-		{"another clock source", map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"}, 2, true, NoCounter, "clock source is hpet"},
-		{"a counter that stops", map[string]string{"proc/cpuinfo": "flags: constant_tsc\n"}, 2, true, NoCounter, "lacks nonstop_tsc"},
+		{"good", nil, 2, false, ""},
+		{"one CPU", nil, 1, false, "one CPU"},
+		{"one CPU, forced", nil, 1, true, ""},
+		{"quota", map[string]string{"sys/fs/cgroup/pod/cpu.max": "50000 100000\n"}, 2, false, "quota of 0.5 CPUs in /sys/fs/cgroup/pod"},
+		{"quota of the ancestor", map[string]string{"sys/fs/cgroup/cpu.max": "150000 100000\n"}, 2, false, "quota of 1.5 CPUs in /sys/fs/cgroup"},
+		{"quota, forced", map[string]string{"sys/fs/cgroup/pod/cpu.max": "50000 100000\n"}, 2, true, ""},
+		{"another clock source", map[string]string{"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"}, 2, true, "clock source is hpet"},
+		{"a counter that stops", map[string]string{"proc/cpuinfo": "flags: constant_tsc\n"}, 2, true, "lacks nonstop_tsc"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if runtime.GOARCH != "amd64" && test.spoil["proc/cpuinfo"] != "" {
@@ -69,9 +69,12 @@ func TestDegradesToPeriodicAndSaysWhy(t *testing.T) {
 			for name, text := range test.spoil {
 				files[name] = text
 			}
-			reason, got := obstacle(machine(t, files), Spin, test.cpus, test.force)
-			if reason != test.reason || (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
-				t.Errorf("obstacle: got %v, %q, want %v, %q", reason, got, test.reason, test.want)
+			err := obstacle(machine(t, files), Spin, test.cpus, test.force)
+			if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("obstacle: got %v, want %q", err, test.want)
+			}
+			if got, want := errors.Is(err, ErrQuota), strings.HasPrefix(test.want, "quota"); got != want {
+				t.Errorf("obstacle: %v is of a quota: %v, want %v", err, got, want)
 			}
 		})
 	}
@@ -83,11 +86,11 @@ func TestSlowMachineRunsPeriodic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Stop()
-	want := NoCounter
+	want := "clock source"
 	if !rawspin.Supported {
-		want = NoAssembly
+		want = "this build has no"
 	}
-	if p.Mode() != Periodic || p.Reason() != want || !strings.Contains(p.Note(), "periodic") {
+	if p.Mode() != Periodic || p.Obstacle() == nil || !strings.Contains(p.Obstacle().Error(), want) || !strings.Contains(p.Note(), "periodic") {
 		t.Errorf("got mode %v, note %q; want periodic and why", p.Mode(), p.Note())
 	}
 }

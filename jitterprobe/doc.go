@@ -16,8 +16,8 @@
 //
 // Spinning needs Linux on amd64 or arm64 (the latter builds and is untested), a
 // cycle counter that the kernel itself trusts, a second CPU, and no cgroup
-// quota; elsewhere a probe degrades to Periodic, and [Probe.Reason] and
-// [Probe.Note] say why.
+// quota; elsewhere a probe degrades to Periodic, and [Probe.Note] says
+// why.
 //
 // Each gap has a cause and the [Evidence] that decided it, from what the kernel
 // recorded of the probe's thread and its CPU; nobody asks the thread itself.

@@ -37,16 +37,16 @@ func choose(root string, o Options) (Summary, error) {
 		s.Mode = Spin
 	}
 	if s.Mode != Periodic {
-		if reason, why := obstacle(root, s.Mode, len(allowed), o.Force); reason != NoReason {
-			s.degrade(reason, why)
-		}
+		s.degrade(obstacle(root, s.Mode, len(allowed), o.Force))
 	}
 	return s, nil
 }
 
-// degrade makes s one of Periodic.
-func (s *Summary) degrade(r Reason, why string) {
-	s.Mode, s.Reason, s.Note = Periodic, r, why+": periodic"
+// degrade makes s one of Periodic if there is an obstacle.
+func (s *Summary) degrade(obstacle error) {
+	if obstacle != nil {
+		s.Mode, s.obstacle, s.Note = Periodic, obstacle, obstacle.Error()+": periodic"
+	}
 }
 
 // startLoop starts the loop that s says. What cannot start after all, where clone(2) or
@@ -59,15 +59,13 @@ func (s *Summary) startLoop(o Options) (*loop, error) {
 		if err == nil {
 			return l, nil
 		}
-		s.degrade(NotPermitted, err.Error())
+		s.degrade(err)
 	}
 	o.Threshold = cmp.Or(o.Threshold, DefaultPeriodicThreshold)
 	if !sysstate.Supported {
 		s.CPU = -1 // an ordinary goroutine runs where it is put
 		o.Threshold = max(o.Threshold, coarseThreshold)
-		if s.Reason == NoReason {
-			s.Reason = CoarseSleep
-		} else {
+		if s.Note != "" {
 			s.Note += "; "
 		}
 		s.Note += fmt.Sprintf("time.Sleep: gaps from %v, machine and runtime not told apart", o.Threshold)
@@ -79,32 +77,28 @@ func (s *Summary) startLoop(o Options) (*loop, error) {
 	return l, nil
 }
 
-// obstacle says what keeps mode from spinning, or NoReason.
-func obstacle(root string, mode Mode, cpus int, force bool) (Reason, string) {
-	supported := rawspin.Supported
-	if mode == Runtime {
-		supported = sysstate.Supported
+// ErrQuota says that a spinner would use up a cgroup's quota.
+var ErrQuota = errors.New("cgroup quota")
+
+// obstacle returns what keeps mode from spinning, nil if nothing does.
+func obstacle(root string, mode Mode, cpus int, force bool) error {
+	if !rawspin.Supported { // nor is Runtime
+		return fmt.Errorf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
 	}
-	if !supported {
-		return NoAssembly, fmt.Sprintf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
-	}
-	if err := tick.Usable(root); err != nil {
-		return NoCounter, err.Error()
-	}
-	if force {
-		return NoReason, ""
+	if err := tick.Usable(root); err != nil || force {
+		return err
 	}
 	if cpus == 1 {
-		return OneCPU, "one CPU"
+		return errors.New("one CPU")
 	}
 	quota, err := ownQuota(os.DirFS(root))
-	if err != nil {
-		return QuotaUnknown, "cannot tell whether there is a cgroup quota: " + err.Error()
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot tell whether there is a cgroup quota: %w", err)
+	case quota.File != "":
+		return fmt.Errorf("%w of %.3g CPUs in /%s", ErrQuota, quota.CPUs, path.Dir(quota.File))
 	}
-	if quota.File != "" {
-		return CPUQuota, fmt.Sprintf("cgroup quota of %.3g CPUs in /%s", quota.CPUs, path.Dir(quota.File))
-	}
-	return NoReason, ""
+	return nil
 }
 
 // ownQuota returns the tightest quota that this process runs under.

@@ -45,7 +45,7 @@ type Probe struct {
 	over      bool          // the last batch was that of the end
 
 	mu    sync.Mutex
-	sum   Summary // mode and CPU never change
+	sum   Summary // mode, CPU and obstacle never change
 	queue queue
 }
 
@@ -89,13 +89,9 @@ func (p *Probe) Mode() Mode { return p.sum.Mode }
 // it is not pinned.
 func (p *Probe) CPU() int { return p.sum.CPU }
 
-// Reason says why the probe does not run as it was asked to, NoReason if it
-// does.
-func (p *Probe) Reason() Reason {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.sum.Reason
-}
+// Obstacle returns what kept the probe from spinning as it was asked to, nil if nothing
+// did. It is [ErrQuota] if it would have used up a cgroup's quota.
+func (p *Probe) Obstacle() error { return p.sum.obstacle }
 
 // Note says in a few words why the probe does not run as it was asked to, such
 // as "one CPU: periodic". Empty if it does.
@@ -144,7 +140,7 @@ func (p *Probe) run() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if !halted {
-				p.sum.Reason, p.sum.Note = StuckThread, "the probe's thread did not get its CPU to stop on: its memory is left mapped"
+				p.sum.Note = "the probe's thread did not get its CPU to stop on: its memory is left mapped"
 			}
 			p.queue.ended = true
 			p.queue.notify()

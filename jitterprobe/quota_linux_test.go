@@ -64,9 +64,9 @@ func TestRefusesToSpinUnderAQuota(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"auto: periodic cpu_quota cgroup quota of 0.5 CPUs in " + dir + ": periodic",
-		"spin: periodic cpu_quota cgroup quota of 0.5 CPUs in " + dir + ": periodic",
-		"forced: spin none",
+		"auto: periodic true cgroup quota of 0.5 CPUs in " + dir + ": periodic",
+		"spin: periodic true cgroup quota of 0.5 CPUs in " + dir + ": periodic",
+		"forced: spin false",
 	} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("got %q, want a line %q", out, want)
@@ -84,6 +84,6 @@ func inCgroup(dir string) {
 			os.Exit(1)
 		}
 		s := p.Stop()
-		fmt.Println(strings.TrimSpace(fmt.Sprintln(name+":", s.Mode, s.Reason, s.Note)))
+		fmt.Println(strings.TrimSpace(fmt.Sprintln(name+":", s.Mode, errors.Is(p.Obstacle(), ErrQuota), s.Note)))
 	}
 }

@@ -125,10 +125,11 @@ func (s *Snapshot) Covered() float64 {
 // Summary is what a probe has seen, and how.
 type Summary struct {
 	Snapshot
-	Mode   Mode   // never Auto
-	CPU    int    // -1 if the probe is not pinned
-	Reason Reason // why it does not run as it was asked to
-	Note   string
+	Mode Mode   // never Auto
+	CPU  int    // -1 if the probe is not pinned
+	Note string // why it does not run as it was asked to
+
+	obstacle error // to spinning
 }
 
 func newSnapshot() Snapshot {

@@ -112,9 +112,9 @@ func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 		return nil, wrongArgument{err}
 	case err != nil:
 		return nil, err
-	case o.Mode != jitterprobe.Auto && o.Mode != p.Mode() && p.Reason() == jitterprobe.CPUQuota:
+	case o.Mode != jitterprobe.Auto && errors.Is(p.Obstacle(), jitterprobe.ErrQuota):
 		p.Stop()
-		return nil, fmt.Errorf("refuse to spin: %s would throttle the service: use --mode periodic, or --force", strings.TrimSuffix(p.Note(), ": periodic"))
+		return nil, fmt.Errorf("refuse to spin: %w would throttle the service: use --mode periodic, or --force", p.Obstacle())
 	}
 	return p, nil
 }
