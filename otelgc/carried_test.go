@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -55,7 +56,7 @@ type spy struct {
 	begins, ends atomic.Int64
 }
 
-func (s *spy) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
+func (s *spy) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
 	for _, m := range appendMarks(nil, g.Marks) {
 		if m.kind == gotrace.WindowBegin {
 			s.begins.Add(1)

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/host"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -201,7 +203,7 @@ func TestGenerationIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), host: newHostSource(nil, clock)}
+	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), host: host.NewBoard(nil, board.Here(), clock)}
 	m.timeline = m.store.timeline
 	r := resolver{m: m}
 	later := now.Add(time.Hour)
@@ -215,5 +217,22 @@ func TestHungSourcesHangNobody(t *testing.T) {
 	m.store.learnUnseen(later.Add(-time.Second))
 	if got, want := r.passed(later), later.Add(-time.Second); got != want {
 		t.Errorf("passed: got %d, want the exact source's watermark %d", got, want)
+	}
+}
+
+// TestTargetSeen: where a source of scope target watched this process is evidence about
+// a window.
+func TestTargetSeen(t *testing.T) {
+	p := play(t)
+	p.host.Watched.Begin(second + 1000)
+	p.host.Watched.Advance(second + 2000)
+	p.host.Watched.Begin(second + 5000)
+	p.host.Watched.Advance(second + 6000)
+	e := evidence{m: p.Monitor}
+	e.gather(stall.Span{Start: second, End: 2 * second})
+	window := stall.Window{Start: second + 1200, End: second + 5500}
+	want := []stall.Span{{Start: second + 1000, End: second + 2000}, {Start: second + 5000, End: second + 6000}}
+	if diff := cmp.Diff(want, e.of(&window, noSlot, stall.Span{}, new(carrier)).TargetSeen); diff != "" {
+		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -54,7 +55,7 @@ type exact struct {
 	limits gotrace.Limits
 	free   chan []byte
 	reader *gotrace.Reader // nil before the first slice, and after a broken one
-	pace   pacer
+	pace   pacer.Pacer
 }
 
 // tracer is the tracer of the runtime, or of a test.
@@ -72,7 +73,7 @@ type learner interface {
 	carriers() []uint64
 	// learnGeneration may keep nothing of g. It returns the goroutines that
 	// carry no window any more.
-	learnGeneration(g *gotrace.Generation, pace *pacer) (unfollow []uint64)
+	learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) (unfollow []uint64)
 	// giveBack lets go of memory that only the next slice would use.
 	giveBack()
 	// learnUnseen says that what was not watched before t never will be.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 )
 
 // flooded counts the generations with more changes of state than there is room
@@ -17,7 +18,7 @@ type flooded struct {
 	whole atomic.Int64 // those whose tracks are there all the same
 }
 
-func (f *flooded) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
+func (f *flooded) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
 	if g.Events > int64(2*f.limit) && g.Lost.Transitions == 0 && len(g.Tracks) > 0 {
 		f.whole.Add(1)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,7 +54,7 @@ func (f *follower) follow() (err error) {
 		}
 	}()
 	pace := &f.x.pace
-	*pace = newPacer(f.x.clock)
+	*pace = pacer.New(f.x.clock)
 	reader, err := f.x.open(&streamReader{s: f.s, pace: pace})
 	if err != nil {
 		return f.ended(err)
@@ -72,7 +73,7 @@ func (f *follower) follow() (err error) {
 		f.events += g.Events
 		f.generations++
 		f.goroutines += int64(g.Goroutines)
-		f.decode = pace.worked
+		f.decode = pace.Worked
 	}
 }
 
@@ -83,7 +84,7 @@ func (x *exact) open(in io.Reader) (*gotrace.Reader, error) {
 	}
 	r, err := gotrace.NewReader(in, gotrace.Options{
 		MarkPrefix: gotrace.WindowMarks,
-		Breathe:    x.pace.breathe,
+		Breathe:    x.pace.Breathe,
 		Limits:     x.limits,
 	})
 	x.reader = r

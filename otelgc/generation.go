@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -37,14 +38,14 @@ type generation struct {
 
 // learn copies what g says of goroutines. It returns of how many goroutines
 // something was too much to keep: their windows are unseen.
-func (c *generation) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
+func (c *generation) learn(g *gotrace.Generation, pace *pacer.Pacer) (lost uint64) {
 	c.span = g.Span
 	c.marks.learn(g.Marks)
-	pace.breathe()
+	pace.Breathe()
 	lost = c.learnTracks(g.Tracks, pace)
-	pace.breathe()
+	pace.Breathe()
 	lost += c.learnRanges(g)
-	pace.breathe()
+	pace.Breathe()
 	lost += c.learnSelfStops(g)
 	c.learnWorkers(g.Workers)
 	return lost
@@ -52,7 +53,7 @@ func (c *generation) learn(g *gotrace.Generation, pace *pacer) (lost uint64) {
 
 // learnTracks copies the states, those of goroutines with very many last, for as
 // long as there is room.
-func (c *generation) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint64) {
+func (c *generation) learnTracks(tracks []gotrace.Track, pace *pacer.Pacer) (lost uint64) {
 	total := 0
 	for i := range tracks {
 		total += tracks[i].Most
@@ -64,7 +65,7 @@ func (c *generation) learnTracks(tracks []gotrace.Track, pace *pacer) (lost uint
 			if t := &tracks[i]; (t.Most > maxTrack) == long && !c.learnTrack(t) {
 				lost++
 			}
-			pace.breathe()
+			pace.Breathe()
 		}
 	}
 	slices.SortFunc(c.tracks, func(a, b track) int { return cmp.Compare(a.goroutine, b.goroutine) })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"runtime/trace"
 	"strings"
@@ -152,7 +151,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	var got shares
 	m := startTest(t, WithExactBudget(0), WithOnWindow(got.add), WithBoard(path))
-	until(t, "the board to be read", m.host.open.Load)
+	until(t, "the board to be read", m.host.Open)
 	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		start := m.clock.Now()
 		time.Sleep(3 * time.Millisecond)
@@ -172,7 +171,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 		from := m.clock.Now()
 		until(t, "the board to tell", func() bool {
 			w.Advance(m.clock.Now(), 0, 0)
-			return m.host.log.Watermark() >= from
+			return m.host.Log.Watermark() >= from
 		})
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		until(t, "the window to be resolved", func() bool {
@@ -193,82 +192,5 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	}
 	if s.Charged[stall.HostUnknown] != gap {
 		t.Errorf("charged: got %v, want %v of the machine", s.Charged[stall.HostUnknown], gap)
-	}
-}
-
-// newTestBoardSource is a hostSource that a test reads itself, as often as it likes.
-func newTestBoardSource(path string, clock stall.Clock) *hostSource {
-	h := newHostSource(nil, clock)
-	h.board = board.NewSource(board.SourceOptions{Paths: []string{path}, Clock: clock, Every: time.Nanosecond, Retry: time.Nanosecond})
-	h.report = func(string, string, uint64) {}
-	return h
-}
-
-// readOnce takes in what is new on the board.
-func (h *hostSource) readOnce(t *testing.T) {
-	t.Helper()
-	if b, err := h.board.Next(t.Context()); err == nil {
-		h.take(&b)
-	} else if !h.failed(err) {
-		t.Errorf("a board that fails once is read no more: %v", err)
-	}
-}
-
-// TestBoardInADirectoryOfOthers: it is not believed, and said once.
-func TestBoardInADirectoryOfOthers(t *testing.T) {
-	dir := t.TempDir()
-	path := dir + "/board"
-	clock := testClock(t)
-	if w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic}); err != nil {
-		t.Skipf("skipped: no board here: %v", err)
-	} else {
-		defer func() { _ = w.Close() }()
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	h := newTestBoardSource(path, clock)
-	var said []string
-	h.fail = func(err error) { said = append(said, err.Error()) }
-	for range 10 {
-		h.readOnce(t)
-	}
-	want := "open board: foreign board: not only its owner may write directory " + dir + " (mode 0777): chmod go-w"
-	if len(said) != 1 || said[0] != want || h.open.Load() {
-		t.Errorf("open %v, said %q, want once %q", h.open.Load(), said, want)
-	}
-}
-
-// TestBoardIsReadOnce: a board that was lost and comes back brings no gap twice,
-// and each by its own source.
-func TestBoardIsReadOnce(t *testing.T) {
-	path := t.TempDir() + "/otelgc/board"
-	clock := testClock(t)
-	h := newTestBoardSource(path, clock)
-	h.fail = func(err error) { t.Errorf("said: %v", err) }
-	h.readOnce(t) // not there yet: the ordinary case
-	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
-	if err != nil {
-		t.Skipf("skipped: no board here: %v", err)
-	}
-	at := clock.Now()
-	if err := w.Append(stall.Interval{Start: at, End: at + 1000, Cause: stall.HostUnknown, Origin: stall.ProbePeriodic, Scope: stall.ScopeMachine}); err != nil {
-		t.Fatal(err)
-	}
-	w.Advance(at+2000, 0, 0)
-	for range 3 {
-		h.readOnce(t)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	h.readOnce(t)
-	all := stall.Span{Start: 0, End: at.Add(time.Hour)}
-	got := h.log.Intervals(nil, all)
-	if len(got) != 1 {
-		t.Fatalf("%d gaps, want the one that was written", len(got))
-	}
-	if got[0].Origin != stall.ProbePeriodic {
-		t.Errorf("the gap is of %v, want the source that the board names", got[0].Origin)
 	}
 }

@@ -65,7 +65,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 	for _, w := range l.open {
 		if w.start < at {
 			l.piece(r, w, at, now)
-			r.pace.breathe()
+			r.pace.Breathe()
 		}
 	}
 	l.cut, l.made, l.came = at, now, l.m.came()

@@ -190,7 +190,9 @@ func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, fi
 // that are remembered are in it.
 func TestStreamWithoutASlot(t *testing.T) {
 	p := play(t)
-	const pauses, each = logIntervals + 1000, 1000
+	const each = 1000
+	_, room := p.timeline.Cycle.Size()
+	pauses := room + 1000
 	for i := range stall.Instant(pauses) {
 		at := (i + 2) * second
 		p.timeline.Cycle.Add(stall.Interval{Start: at, End: at + each, Cause: stall.GCPause})
@@ -204,7 +206,7 @@ func TestStreamWithoutASlot(t *testing.T) {
 		t.Fatalf("%d windows, want 2", len(p.got))
 	}
 	s := p.got[0].s
-	if got, want := s.Charged[stall.GCPause], time.Duration(logIntervals*each); got != want || s.Unseen != s.Total-want {
+	if got, want := s.Charged[stall.GCPause], time.Duration(room*each); got != want || s.Unseen != s.Total-want {
 		t.Errorf("%v of pauses and %v of %v unseen, want %v and the rest", got, s.Unseen, s.Total, want)
 	}
 	if n := p.resolver.forgotten.Load(); n != 1 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -69,8 +70,8 @@ func (m *Monitor) turn(now stall.Instant) {
 	if m.exact.finished() {
 		m.store.learnUnseen(now)
 	}
-	m.hosts.count(now, m.timeline.Newest())
-	m.timeline.Settle(now, m.hosts.passed(now), m.settled, m.tellUnknown)
+	m.hosts.Count(now, m.timeline.Newest())
+	m.timeline.Settle(now, m.hosts.Passed(now), m.settled, m.tellUnknown)
 	m.resolver.resolve(now)
 	m.status.tell(now)
 }
@@ -87,7 +88,7 @@ func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.wall.Load(
 
 // learnGeneration takes in a second of exact tracing. It runs on the decoder's
 // goroutine.
-func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer) []uint64 {
+func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
 	unfollow, lost := m.store.learn(g, pace)
 	m.tel.Dropped("track", "limit", lost)
 	for i := range g.Stops {

@@ -15,6 +15,8 @@ import (
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/host"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -53,8 +55,9 @@ type Monitor struct {
 	timeline *timeline.Timeline
 	store    *traceStore
 	exact    *exact
-	host     *hostSource
-	hosts    *hostSide
+	host     *host.Board
+	reading  *reader // of the board
+	hosts    *host.Side
 	added    []*added // by WithSource
 	records  records
 
@@ -150,7 +153,6 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		place:  board.Here(),
 		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
 		exact:  newExact(clock, c.budget),
-		host:   newHostSource(c.boards, clock),
 		kicked: make(chan struct{}, 1),
 		turns:  newTurns(), batches: newTurns(),
 		quit: make(chan struct{}),
@@ -163,16 +165,16 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	m.base = time.Now()
 	m.epoch, _ = clock.At(m.base)
 	m.timeline = m.store.timeline
-	m.hosts = newHostSide(m.host, clock)
+	m.host = host.NewBoard(c.boards, m.place, clock)
+	m.hosts = host.NewSide(m.host, clock)
 	m.watched.asks = true
-	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, newPacer(clock)
+	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, pacer.New(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since, m.status.every = m, now, statusEvery
 	m.wall.Store(int64(clock.Wall().Offset))
 	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n) }
-	m.host.report, m.exact.report = lost, lost
-	m.host.fail = m.tellOperator
-	m.exact.fail = m.host.fail
+	m.exact.report, m.exact.fail = lost, m.tellOperator
+	m.host.Overrun, m.host.Fail = func(n uint64) { lost("gap", "board_overrun", n) }, m.tellOperator
 	m.exact.learn = m
 	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }
 	return m
@@ -190,8 +192,8 @@ func (m *Monitor) run(c config) error {
 	for _, s := range c.sources {
 		m.add(s)
 	}
-	if m.host.board != nil {
-		m.host.reader = read(m.host.board, m.host.take, m.host.failed)
+	if m.host.Source != nil {
+		m.reading = read(m.host.Source, m.host.Take, m.host.Failed)
 	}
 	m.wg.Go(m.loop)
 	if c.budget > 0 {

@@ -92,7 +92,7 @@ func (m *Monitor) settled(c *gc.Collection, pauses []gcwatch.Bucket) {
 	for _, b := range pauses {
 		m.tel.CyclePauses(c.Kind, b.Middle, b.Count)
 	}
-	m.hosts.tell(c)
+	m.hosts.Fill(c)
 	m.records.add(c)
 	m.tel.Collection(c)
 	if f, ok := c.PauseUtilization.Get(); ok {

@@ -32,7 +32,7 @@ func play(t testing.TB) *played {
 	p.store = newTraceStore(p.now, clock, p.slots)
 	p.timeline = p.store.timeline
 	p.resolver.longs.cut = p.now
-	p.resolver.pace.sleep = func(time.Duration) {}
+	p.resolver.pace.Sleep = func(time.Duration) {}
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -22,7 +23,7 @@ type resolver struct {
 	batch    []ended
 	evidence evidence
 	joiner   stall.Joiner
-	pace     pacer
+	pace     pacer.Pacer
 	longs    longs
 	known    []*long // of the batch; nil where nothing is
 	one      long    // of a window in one piece
@@ -44,18 +45,14 @@ type resolver struct {
 // deadline for.
 func (r *resolver) passed(now stall.Instant) stall.Instant {
 	m := r.m
-	t := m.timeline.Watermark()
-	if m.host.alive(now) {
-		t = min(t, m.host.log.Watermark())
-	}
-	return max(t, now.Add(-timeline.Deadline))
+	return max(min(m.timeline.Watermark(), m.host.Passed(now)), now.Add(-timeline.Deadline))
 }
 
 // resolve gives their shares to the windows that are due.
 func (r *resolver) resolve(now stall.Instant) {
-	before := r.pace.worked
+	before := r.pace.Worked
 	r.windows, r.followed = 0, 0
-	r.pace.begin()
+	r.pace.Begin()
 	passed := r.passed(now)
 	due := passed
 	r.drain(&r.m.pending, due)
@@ -65,9 +62,9 @@ func (r *resolver) resolve(now stall.Instant) {
 	}
 	r.drain(&r.m.watched, due)
 	r.longs.settle(r, now, passed)
-	r.pace.end()
+	r.pace.End()
 	if r.followed > 0 {
-		took := float64(r.pace.worked - before)
+		took := float64(r.pace.Worked - before)
 		r.m.exact.joined.Add(int64(took * float64(r.followed) / float64(r.windows)))
 	}
 }
@@ -109,7 +106,7 @@ func (r *resolver) resolveBatch() {
 	for i := range windows {
 		r.resolveOne(&windows[i], r.known[i])
 		if i%breatheEvery == 0 {
-			r.pace.breathe()
+			r.pace.Breathe()
 		}
 	}
 	clear(windows)

@@ -79,7 +79,7 @@ func (m *Monitor) stop(ctx context.Context) {
 	if m.watcher != nil {
 		m.exact.stop()
 		_ = m.watching.close() // these two have no error
-		_ = m.host.close()
+		_ = m.reading.close()
 	}
 	for _, a := range m.added {
 		if err := a.close(); err != nil {
@@ -91,7 +91,7 @@ func (m *Monitor) stop(ctx context.Context) {
 	m.last()
 	m.finishEvents(ctx)
 	m.finishCalls(ctx)
-	m.hosts.close()
+	m.hosts.Close()
 	m.exportLast(ctx)
 	m.finishErrors(ctx)
 	m.end = m.tel.Close()
@@ -101,9 +101,9 @@ func (m *Monitor) stop(ctx context.Context) {
 func (m *Monitor) last() {
 	now := m.clock.Now()
 	m.store.learnUnseen(now)
-	m.hosts.count(now, now)
+	m.hosts.Count(now, now)
 	late := now.Add(2 * timeline.Deadline)
-	m.timeline.Settle(late, m.hosts.passed(late), m.settled, m.tellUnknown)
+	m.timeline.Settle(late, m.hosts.Passed(late), m.settled, m.tellUnknown)
 	m.pending.close()
 	m.watched.close()
 	m.resolver.resolve(late)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -180,7 +181,7 @@ type streamReader struct {
 	s     *stream
 	buf   []byte // the rest of chunk
 	chunk []byte
-	pace  *pacer // counts the work between two waits
+	pace  *pacer.Pacer // counts the work between two waits
 }
 
 // Read blocks until there is the header or a whole generation, and returns io.EOF when the
@@ -191,9 +192,9 @@ func (r *streamReader) Read(p []byte) (int, error) {
 			r.s.discard(r.chunk)
 			r.chunk = nil
 		}
-		r.pace.end()
+		r.pace.End()
 		chunk, ok := <-r.s.ready
-		r.pace.begin()
+		r.pace.Begin()
 		if !ok {
 			return 0, io.EOF
 		}

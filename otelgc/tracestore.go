@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -67,7 +68,7 @@ func (b *traceStore) unseenUntil(t stall.Instant) {
 
 // learn takes in one generation. It returns the goroutines that need not be followed
 // further, and how many goroutines could not be.
-func (b *traceStore) learn(g *gotrace.Generation, pace *pacer) (unfollow []uint64, lost uint64) {
+func (b *traceStore) learn(g *gotrace.Generation, pace *pacer.Pacer) (unfollow []uint64, lost uint64) {
 	lost = b.spare.learn(g, pace)
 	b.mu.Lock()
 	defer b.mu.Unlock()

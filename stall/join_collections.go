@@ -10,22 +10,19 @@ import (
 func (j *Joiner) countCollections(w *Window, e *Evidence, s *Share) {
 	latest := Instant(math.MinInt64)
 	count := func(v *Interval) {
-		if v.Ref == 0 {
-			return
-		}
 		j.refs = append(j.refs, v.Ref)
 		if v.Start >= latest {
 			latest, s.LastCollection = v.Start, v.Ref
 		}
 	}
 	for _, i := range j.stops {
-		if v := &e.Process[i]; v.Cause == GCPause && delays(w, e.Track, j.part(v)) {
+		if v := &e.Process[i]; v.Ref != 0 && v.Cause == GCPause && delays(w, e.Track, j.part(v)) {
 			count(v)
 		}
 	}
 	j.scratch = j.own.overlaps(j.scratch[:0], j.sweep.extent)
 	for _, i := range j.scratch {
-		if v := &e.Own[i]; v.Cause.IsGC() {
+		if v := &e.Own[i]; v.Ref != 0 && v.Cause.IsGC() {
 			count(v)
 		}
 	}

@@ -108,14 +108,20 @@ func TestHeldIsBounded(t *testing.T) {
 // TestKeptIsBounded: what the trace has and nobody asks for is forgotten.
 func TestKeptIsBounded(t *testing.T) {
 	l := New(second)
-	for i := range stall.Instant(3 * keptTraced) {
-		at := second + i*ms
-		p := gc.Pause{Start: at, End: at + us, EndMax: at + us}
-		l.Traced(&source.Batch{
-			Epoch: uint64(i), Watermark: at + ms,
-			Intervals:   []stall.Interval{{Start: p.Start, End: p.End, Cause: stall.GCPause, Ref: 2}},
-			Collections: []gc.Collection{{Index: 2, End: gc.Known(at), Pauses: []gc.Pause{p}}},
-		})
+	const each = 32 // collections of a stretch
+	for epoch := range stall.Instant(3 * keptTraced / each) {
+		b := source.Batch{Epoch: uint64(epoch)}
+		for i := range stall.Instant(each) {
+			at := second + (epoch*each+i)*ms
+			p := gc.Pause{Start: at, End: at + us, EndMax: at + us}
+			b.Intervals = append(b.Intervals, stall.Interval{Start: p.Start, End: p.End, Cause: stall.GCPause, Ref: uint64(i) + 2})
+			b.Collections = append(b.Collections, gc.Collection{Index: uint64(i) + 2, End: gc.Known(at), Pauses: []gc.Pause{p}})
+			b.Watermark = at + ms
+		}
+		l.Traced(&b)
+	}
+	for epoch := range uint64(3 * keptStretches) {
+		l.Traced(&source.Batch{Epoch: 1e6 + epoch, Intervals: []stall.Interval{{Start: 100 * second, End: 100*second + us, Cause: stall.GCPause, Ref: 1}}})
 	}
 	if len(l.traced) > keptTraced || len(l.begins) > 2*keptBegins || len(l.stretches) > 2*keptStretches {
 		t.Errorf("%d collections, %d begins and %d stretches are kept", len(l.traced), len(l.begins), len(l.stretches))

@@ -1,12 +1,11 @@
-package otelgc
+package host
 
 import (
-	"cmp"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -26,39 +25,41 @@ const (
 	delayRest = 200
 )
 
-// hostSide says what the machine did to this process while it collected: by the
+// Side says what the machine did to this process while it collected: by the
 // kernel's counters, and by what the board tells of this process. It is the
 // loop's.
-type hostSide struct {
-	board   *hostSource
+type Side struct {
+	board   *Board
 	now     func() stall.Instant
 	process *hostcount.Process // nil where it cannot be read
 	history hostcount.History
 	delays  stall.Instant // when the run delay is read next
-	pace    pacer
+	pace    pacer.Pacer
 	usual   gc.Usual
 
 	intervals  []stall.Interval // scratch
 	cpu, pages []stall.Span
 }
 
-func newHostSide(board *hostSource, clock stall.Clock) *hostSide {
-	h := &hostSide{board: board, now: clock.Now, pace: newPacer(clock)}
+// NewSide returns what the counters say from now on, and what board does.
+func NewSide(board *Board, clock stall.Clock) *Side {
+	h := &Side{board: board, now: clock.Now, pace: pacer.New(clock)}
 	if p, err := hostcount.Open(os.DirFS("/"), os.Getpid()); err == nil {
 		h.process = p // without it collections do not say what was counted
 	}
 	return h
 }
 
-func (h *hostSide) close() {
+// Close frees what h holds.
+func (h *Side) Close() {
 	if h.process != nil {
 		h.process.Close()
 	}
 }
 
-// count reads the counters now and then, and soon after a collection; ended is
+// Count reads the counters now and then, and soon after a collection; ended is
 // when the newest did.
-func (h *hostSide) count(now, ended stall.Instant) {
+func (h *Side) Count(now, ended stall.Instant) {
 	if h.process == nil {
 		return
 	}
@@ -79,19 +80,19 @@ func (h *hostSide) count(now, ended stall.Instant) {
 
 // readDelays adds to r the run delay of all threads. It is dear, and so in pieces,
 // and not in every reading.
-func (h *hostSide) readDelays(r *hostcount.Reading) {
+func (h *Side) readDelays(r *hostcount.Reading) {
 	var sum time.Duration
-	before := h.pace.worked
-	h.pace.begin()
+	before := h.pace.Worked
+	h.pace.Begin()
 	threads, err := h.process.Threads(countThreads, func(tid string) {
 		if _, delay, err := h.process.Schedstat(tid); err == nil {
 			sum += delay
 		}
-		h.pace.breathe()
+		h.pace.Breathe()
 	})
-	h.pace.end()
+	h.pace.End()
 	r.End = h.now()
-	h.delays = r.End.Add(delayRest * (h.pace.worked - before))
+	h.delays = r.End.Add(delayRest * (h.pace.Worked - before))
 	switch {
 	case err != nil:
 	case threads > countThreads:
@@ -101,23 +102,20 @@ func (h *hostSide) readDelays(r *hostcount.Reading) {
 	}
 }
 
-// passed returns the instant up to which the board has told of this process, and
+// Passed returns the instant up to which the board has told of this process, and
 // its counters were read; a dead board, and counters that cannot be read, keep
 // nobody waiting.
-func (h *hostSide) passed(now stall.Instant) stall.Instant {
+func (h *Side) Passed(now stall.Instant) stall.Instant {
 	t := now
 	if last := h.history.Last(); now.Sub(last) < countEvery {
 		t = min(t, last)
 	}
-	if h.board.alive(now) {
-		t = min(t, h.board.log.Watermark())
-	}
-	return t
+	return min(t, h.board.Passed(now))
 }
 
-// tell fills in what the machine did to the process while it collected, and what
+// Fill fills in what the machine did to the process while it collected, and what
 // that made of the pauses.
-func (h *hostSide) tell(c *gc.Collection) {
+func (h *Side) Fill(c *gc.Collection) {
 	c.HostDuring = h.during(timeline.Extent(c), 0)
 	for i := range c.Pauses {
 		p := &c.Pauses[i]
@@ -128,20 +126,20 @@ func (h *hostSide) tell(c *gc.Collection) {
 
 // during returns what the machine did in s, which may lie off by slack. Time in
 // which a page was waited for and the machine was gone counts as the machine's.
-func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
+func (h *Side) during(s stall.Span, slack time.Duration) gc.HostDuring {
 	if s.Start == 0 || s.Empty() {
 		return gc.HostDuring{}
 	}
 	wide := stall.Span{Start: s.Start.Add(-slack), End: s.End.Add(slack)}
 	d := h.history.During(wide)
-	h.intervals = h.board.log.Intervals(h.intervals[:0], s)
+	h.intervals = h.board.Log.Intervals(h.intervals[:0], s)
 	h.cpu, h.pages = h.cpu[:0], h.pages[:0]
 	for i := range h.intervals {
 		v := &h.intervals[i]
 		off := v.Slack + slack
 		inside := stall.Span{Start: v.Start.Add(off), End: v.End.Add(-off)}.Clip(s)
 		switch {
-		case inside.Empty() || !v.Applies(h.board.target.place):
+		case inside.Empty() || !v.Applies(h.board.place):
 		case v.Cause == stall.HostFault:
 			h.pages = append(h.pages, inside)
 		case v.Cause == stall.HostUnknown && v.Scope != stall.ScopeTarget:
@@ -152,7 +150,7 @@ func (h *hostSide) during(s stall.Span, slack time.Duration) gc.HostDuring {
 	}
 	cpu := length(h.cpu)
 	pages := length(append(h.pages, h.cpu...)) - cpu // none is taken twice
-	watched := h.board.target.watched(wide)
+	watched := h.board.Watched.Coverage(wide) == 1
 	d.CPUWait, d.PageWait = certain(cpu, watched), certain(pages, watched)
 	return d
 }
@@ -168,12 +166,8 @@ func certain(taken time.Duration, watched bool) gc.Maybe[time.Duration] {
 
 // length returns how long spans are together, what they share once.
 func length(spans []stall.Span) (sum time.Duration) {
-	slices.SortFunc(spans, func(a, b stall.Span) int { return cmp.Compare(a.Start, b.Start) })
-	end := stall.Instant(0)
-	for _, s := range spans {
-		s.Start = max(s.Start, end)
+	for _, s := range stall.Union(spans) {
 		sum += s.Duration()
-		end = max(end, s.End)
 	}
 	return sum
 }

@@ -1,47 +1,51 @@
-package otelgc
+package host
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
 var compareMaybe = cmp.Exporter(func(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "Maybe[") })
 
-// newTestHostSide is a hostSide whose board told of this process up to upTo.
-func newTestHostSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interval) *hostSide {
+// newTestSide is a Side whose board told of this process up to upTo.
+func newTestSide(t *testing.T, at, upTo stall.Instant, told ...stall.Interval) *Side {
 	t.Helper()
-	board := newHostSource(nil, testClock(t))
-	board.log = stall.NewLog(stall.NoOrigin, 100, 10)
-	here := board.target.place
+	board := NewBoard(nil, board.Here(), testClock(t))
+	board.Log = stall.NewLog(stall.NoOrigin, 100, 10)
+	here := board.place
 	for _, v := range told {
 		v.Start, v.End = at+v.Start, at+v.End
 		if v.Scope == stall.ScopeTarget && v.Owner.PID == 0 {
 			v.Owner = stall.Owner{PID: here.PID, Created: here.Created}
 		}
-		board.log.Add(v)
+		board.Log.Add(v)
 	}
-	board.log.Advance(at + upTo)
+	board.Log.Advance(at + upTo)
 	watchedIn(board, at, stall.Span{End: upTo})
-	return &hostSide{board: board, now: testClock(t).Now}
+	return &Side{board: board, now: testClock(t).Now}
 }
 
 // watchedIn has the board say when this process was watched.
-func watchedIn(board *hostSource, at stall.Instant, spans ...stall.Span) {
-	here := board.target.place
+func watchedIn(board *Board, at stall.Instant, spans ...stall.Span) {
+	here := board.place
 	for _, s := range spans {
-		board.target.take(&stall.Interval{Start: at + s.Start, End: at + s.End, Scope: stall.ScopeTarget, Owner: stall.Owner{PID: here.PID, Created: here.Created}})
+		board.watch(&stall.Interval{Start: at + s.Start, End: at + s.End, Scope: stall.ScopeTarget, Owner: stall.Owner{PID: here.PID, Created: here.Created}})
 	}
 }
 
-func TestHostSide(t *testing.T) {
+func TestSide(t *testing.T) {
 	const at, us = stall.Instant(1_000_000_000), stall.Instant(1000)
 	target := func(from, to stall.Instant, c stall.Cause) stall.Interval {
 		return stall.Interval{Start: from * us, End: to * us, Cause: c, Origin: stall.TargetWatch, Scope: stall.ScopeTarget}
@@ -78,7 +82,7 @@ func TestHostSide(t *testing.T) {
 		{"it may be elsewhere", 80 * time.Microsecond, 900, []stall.Interval{target(150, 250, stall.HostPreempted)}, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := newTestHostSide(t, at, test.upTo*us, test.told...)
+			h := newTestSide(t, at, test.upTo*us, test.told...)
 			got := h.during(stall.Span{Start: at + 100*us, End: at + 400*us}, test.slack)
 			if got.CPUWait.Or(-1) != test.cpu || got.PageWait.Or(-1) != test.pages {
 				t.Errorf("without a CPU %v, without a page %v, want %v, %v", got.CPUWait.Or(-1), got.PageWait.Or(-1), test.cpu, test.pages)
@@ -87,9 +91,9 @@ func TestHostSide(t *testing.T) {
 	}
 }
 
-// TestHostSideOfTimeNobodyWatched: that nothing was taken is known only where
+// TestSideOfTimeNobodyWatched: that nothing was taken is known only where
 // somebody was sure of all the time; what was taken for certain always is.
-func TestHostSideOfTimeNobodyWatched(t *testing.T) {
+func TestSideOfTimeNobodyWatched(t *testing.T) {
 	const at, us = stall.Instant(1_000_000_000), stall.Instant(1000)
 	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from * us, End: to * us} }
 	gone := stall.Interval{Start: 200 * us, End: 250 * us, Cause: stall.HostSteal, Origin: stall.ProbeSpin, Scope: stall.ScopeMachine}
@@ -113,7 +117,7 @@ func TestHostSideOfTimeNobodyWatched(t *testing.T) {
 		{"a hole, and the machine was gone while a page was waited for", []stall.Span{span(50, 300), span(350, 500)}, 0, []stall.Interval{gone, page}, 50 * time.Microsecond, -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := newTestHostSide(t, at, 0, test.told...)
+			h := newTestSide(t, at, 0, test.told...)
 			watchedIn(h.board, at, test.watched...)
 			got := h.during(stall.Span{Start: at + 100*us, End: at + 400*us}, test.slack)
 			if got.CPUWait.Or(-1) != test.cpu || got.PageWait.Or(-1) != test.pages {
@@ -123,12 +127,11 @@ func TestHostSideOfTimeNobodyWatched(t *testing.T) {
 	}
 }
 
-// TestHostSideTells: a collection and its pauses keep what was counted and what
-// is certain, and a pause that is long for it is called so in the sentence of a
-// slow request.
-func TestHostSideTells(t *testing.T) {
+// TestSideTells: a collection and its pauses keep what was counted and what
+// is certain, and a pause that is long for it is called so.
+func TestSideFills(t *testing.T) {
 	const at, ms = stall.Instant(1_000_000_000), stall.Instant(1_000_000)
-	h := newTestHostSide(t, at, 10_000*ms, stall.Interval{
+	h := newTestSide(t, at, 10_000*ms, stall.Interval{
 		Start: 5001 * ms, End: 5009 * ms, Cause: stall.HostPreempted, Origin: stall.TargetWatch, Scope: stall.ScopeTarget,
 	})
 	for i := range stall.Instant(60) {
@@ -138,14 +141,12 @@ func TestHostSideTells(t *testing.T) {
 			Counts: hostcount.Counts{MajorFaults: uint64(i), Throttled: gc.Known(time.Duration(0)), Stolen: time.Duration(i) * 10 * time.Millisecond},
 		})
 	}
-	var r records
 	collect := func(index uint64, start, long stall.Instant) gc.Collection {
 		c := gc.Collection{
 			Index: index, Cycles: 1, Kind: gc.Background, Start: gc.Known(at + start - ms), End: gc.Known(at + start + long),
 			Pauses: []gc.Pause{{Start: at + start, End: at + start + long, EndMax: at + start + long}},
 		}
-		h.tell(&c)
-		r.add(&c)
+		h.Fill(&c)
 		return c
 	}
 	for i := range stall.Instant(20) {
@@ -161,19 +162,98 @@ func TestHostSideTells(t *testing.T) {
 			t.Errorf("during the %s (-want +got):\n%s", name, diff)
 		}
 	}
-	const want = "; collection 21 was slowed by stolen CPU: paused 10.0 ms, 10 times the usual for its work, 8.00 ms of it without a CPU"
-	if got := r.slowed(stall.Span{Start: at + 5005*ms, End: at + 6000*ms}); got != want {
-		t.Errorf("sentence of a request: got %q, want %q", got, want)
+	const want = "stolen CPU: paused 10.0 ms, 10 times the usual for its work, 8.00 ms of it without a CPU"
+	if got := c.Slowed(); got != want {
+		t.Errorf("what slowed it: got %q, want %q", got, want)
 	}
-	if got := r.slowed(stall.Span{Start: at + 100*ms, End: at + 4000*ms}); got != "" {
-		t.Errorf("sentence of a request that it did not pause: got %q, want none", got)
+}
+
+// TestPassed: a collection waits for the board and for the counters, but a dead writer,
+// and counters that cannot be read, keep nobody waiting.
+func TestPassed(t *testing.T) {
+	const ms = stall.Instant(1_000_000)
+	at := testClock(t).Now()
+	for _, test := range []struct {
+		name                string
+		open                bool
+		board, counted, now stall.Instant
+		want                stall.Instant
+	}{
+		{"the board has not told", true, 0, -1000 * ms, 200 * ms, 0},
+		{"the board has told", true, 150 * ms, -1000 * ms, 300 * ms, 150 * ms},
+		{"the board is gone", false, 150 * ms, -1000 * ms, 500 * ms, 500 * ms},
+		{"the board is late", true, 150 * ms, -1000 * ms, 4000 * ms, 4000 * ms},
+		{"counted before", false, 0, 100 * ms, 110 * ms, 100 * ms},
+		{"counted long ago", false, 0, 100 * ms, 100*ms + stall.Instant(countEvery), 100*ms + stall.Instant(countEvery)},
+		{"counted before the board told", true, 109 * ms, 100 * ms, 110 * ms, 100 * ms},
+	} {
+		h := newTestSide(t, at, 0)
+		h.board.open.Store(test.open)
+		h.board.Log.Advance(at + test.board)
+		h.history.Add(hostcount.Reading{Span: stall.Span{Start: at + test.counted, End: at + test.counted + 1}})
+		if got := h.Passed(at + test.now); got != at+test.want {
+			t.Errorf("%s: passed %d, want %d", test.name, got-at, test.want)
+		}
 	}
-	// Where in 100 ms the pause lay is not known, so the second request may have had none of it.
-	r.collections.ring[20].Pauses[0].Slack = time.Duration(50 * ms)
-	if got := r.slowed(stall.Span{Start: at + 4900*ms, End: at + 6000*ms}); got != want {
-		t.Errorf("sentence of a request that had it somewhere: got %q, want %q", got, want)
+}
+
+// TestCount: a collection has the counters read soon after it, but not so often
+// that they cost much; and the run delay, which is dear, more rarely.
+func TestCount(t *testing.T) {
+	root := fstest.MapFS{"proc/7/task/7/schedstat": {Data: []byte("100 200 3\n")}}
+	for name, text := range map[string]string{
+		"proc/7/stat":         "7 (a) R 1 2 3 4 5 6 7 8 90 10 11 12 13 14 15 16 17 18 19 4242 20 21\n",
+		"proc/7/cgroup":       "0::/\n",
+		"proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+	} {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	if got := r.slowed(stall.Span{Start: at + 5005*ms, End: at + 6000*ms}); got != "" {
-		t.Errorf("sentence of a request that may have had none of it: got %q, want none", got)
+	p, err := hostcount.Open(root, 7)
+	if err != nil {
+		t.Fatal(err)
 	}
+	const ms = stall.Instant(1_000_000)
+	at := 1000 * ms
+	h := &Side{now: func() stall.Instant { return at }, process: p, pace: pacer.New(testClock(t))}
+	defer h.Close()
+	for _, step := range []struct {
+		name      string
+		at, ended stall.Instant
+		counted   bool
+	}{
+		{"the first", 1000, 0, true},
+		{"none has ended", 1200, 0, false},
+		{"one has", 1200, 1150, true},
+		{"counted since", 1300, 1150, false},
+		{"too soon again", 1240, 1220, false},
+		{"soon again", 1255, 1220, true},
+		{"it may not be over", 1400, 1400, false},
+		{"long ago", 1505, 0, true},
+	} {
+		at = step.at * ms
+		before := h.history.Last()
+		if h.Count(at, step.ended*ms); (h.history.Last() != before) != step.counted {
+			t.Errorf("%s: counted at %d, want %v", step.name, h.history.Last()/ms, step.counted)
+		}
+	}
+	var r hostcount.Reading
+	if h.readDelays(&r); r.RunDelay.Or(0) != 200 || h.delays <= at {
+		t.Errorf("run delay %v, next at %d, want 200ns, and later than %d", r.RunDelay, h.delays, at)
+	}
+	for i := range countThreads {
+		root[fmt.Sprintf("proc/7/task/%d/schedstat", 100+i)] = &fstest.MapFile{Data: []byte("1 1 1\n")}
+	}
+	r = hostcount.Reading{}
+	if h.readDelays(&r); !r.RunDelay.IsZero() || h.delays != at.Add(manyEvery) {
+		t.Errorf("run delay of too many threads %v, next at %d, want none, and %d", r.RunDelay, h.delays, at.Add(manyEvery))
+	}
+}
+
+func testClock(t testing.TB) stall.Clock {
+	t.Helper()
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clock
 }

@@ -1,4 +1,5 @@
-package otelgc
+// Package pacer spreads work that comes in bursts.
+package pacer
 
 import (
 	"time"
@@ -20,40 +21,41 @@ const (
 	workShare = 4
 )
 
-// pacer spreads work that comes in bursts. Work of ten milliseconds in one piece
+// Pacer spreads work that comes in bursts. Work of ten milliseconds in one piece
 // would have a P for as long, and what wants it waits, since the runtime takes a
 // P away after ten: and nobody polls the network meanwhile, so requests of an
 // idle program would wait too. Yielding is not enough, as the runtime polls the
-// network only when nothing else is runnable. A nil pacer never rests.
-type pacer struct {
+// network only when nothing else is runnable. A nil Pacer never rests.
+type Pacer struct {
 	clock stall.Clock
-	sleep func(time.Duration) // time.Sleep but in tests
+	Sleep func(time.Duration) // time.Sleep but in tests
 
 	begun  stall.Instant // of the present piece of work
 	piece  time.Duration // how long it may be
-	worked time.Duration // in all
+	Worked time.Duration // in all
 }
 
-func newPacer(clock stall.Clock) pacer {
-	return pacer{clock: clock, sleep: time.Sleep, begun: clock.Now(), piece: leastWork}
+// New returns a pacer whose work begins now.
+func New(clock stall.Clock) Pacer {
+	return Pacer{clock: clock, Sleep: time.Sleep, begun: clock.Now(), piece: leastWork}
 }
 
-// begin starts to count work, after a wait.
-func (p *pacer) begin() {
+// Begin starts to count work, after a wait.
+func (p *Pacer) Begin() {
 	if p != nil {
 		p.begun = p.clock.Now()
 	}
 }
 
-// end stops to count work, before a wait.
-func (p *pacer) end() {
+// End stops to count work, before a wait.
+func (p *Pacer) End() {
 	if p != nil {
-		p.worked += p.clock.Now().Sub(p.begun)
+		p.Worked += p.clock.Now().Sub(p.begun)
 	}
 }
 
-// breathe rests if there was enough work. It is called often.
-func (p *pacer) breathe() {
+// Breathe rests if there was enough work. It is called often.
+func (p *Pacer) Breathe() {
 	if p == nil {
 		return
 	}
@@ -61,8 +63,8 @@ func (p *pacer) breathe() {
 	if now.Sub(p.begun) < p.piece {
 		return
 	}
-	p.worked += now.Sub(p.begun)
-	p.sleep(shortRest)
+	p.Worked += now.Sub(p.begun)
+	p.Sleep(shortRest)
 	p.begun = p.clock.Now()
 	p.piece = min(max(p.begun.Sub(now)/workShare, leastWork), longestWork)
 }

@@ -1,4 +1,4 @@
-package otelgc
+package host
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostcount"
 )
 
-// BenchmarkHostSide measures what a reading of the counters costs, and what the
+// BenchmarkSide measures what a reading of the counters costs, and what the
 // run delay of so many threads does.
-func BenchmarkHostSide(b *testing.B) {
+func BenchmarkSide(b *testing.B) {
 	clock := testClock(b)
-	newSide := func(b *testing.B) *hostSide {
-		h := newHostSide(newHostSource(nil, clock), clock)
-		b.Cleanup(h.close)
+	newSide := func(b *testing.B) *Side {
+		h := NewSide(NewBoard(nil, board.Here(), clock), clock)
+		b.Cleanup(h.Close)
 		if h.process == nil {
 			b.Skip("skipped: this process cannot be read")
 		}
@@ -47,7 +48,7 @@ func BenchmarkHostSide(b *testing.B) {
 			for b.Loop() {
 				h.readDelays(&r)
 			}
-			b.ReportMetric(float64(h.pace.worked)/float64(b.N), "work-ns/op")
+			b.ReportMetric(float64(h.pace.Worked)/float64(b.N), "work-ns/op")
 			b.ReportMetric(float64(r.Threads), "threads")
 		})
 	}

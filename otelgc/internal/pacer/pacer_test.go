@@ -1,4 +1,4 @@
-package otelgc
+package pacer
 
 import (
 	"testing"
@@ -14,22 +14,22 @@ func TestPacer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(clock)
+	p := New(clock)
 	rests := 0
-	p.sleep = func(d time.Duration) {
+	p.Sleep = func(d time.Duration) {
 		if d != shortRest {
 			t.Errorf("rest of %v, want %v", d, shortRest)
 		}
 		rests++
 	}
 	begin := clock.Now()
-	p.begin()
+	p.Begin()
 	for rests < 20 {
-		p.breathe()
+		p.Breathe()
 	}
-	p.end()
-	if all := clock.Now().Sub(begin); p.worked > all || p.worked < 20*leastWork {
-		t.Errorf("worked %v of %v, with 20 pieces of at least %v", p.worked, all, leastWork)
+	p.End()
+	if all := clock.Now().Sub(begin); p.Worked > all || p.Worked < 20*leastWork {
+		t.Errorf("worked %v of %v, with 20 pieces of at least %v", p.Worked, all, leastWork)
 	}
 }
 
@@ -39,10 +39,10 @@ func TestPacerPiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(clock)
-	p.sleep = func(time.Duration) { time.Sleep(workShare * longestWork) }
+	p := New(clock)
+	p.Sleep = func(time.Duration) { time.Sleep(workShare * longestWork) }
 	for p.piece == leastWork {
-		p.breathe()
+		p.Breathe()
 	}
 	if p.piece != longestWork {
 		t.Errorf("after a rest of at least %v: a piece of %v, want %v", workShare*longestWork, p.piece, longestWork)
