@@ -54,8 +54,8 @@ func TestCollectionsForCertain(t *testing.T) {
 // far as it is known.
 func TestGravest(t *testing.T) {
 	p := pausesOf{longest: 10, off: time.Second, list: []pause{
-		{Span: stall.Span{Start: 100, End: 110}, index: 1, kind: gc.FullBlocking},
-		{Span: stall.Span{Start: 200, End: 205}, index: 2, kind: gc.Background},
+		{Span: stall.Span{Start: 100, End: 110}, kind: gc.FullBlocking},
+		{Span: stall.Span{Start: 200, End: 205}, kind: gc.Background},
 	}}
 	for s, want := range map[stall.Span]gc.Kind{
 		{Start: 150, End: 300}: gc.Background, {Start: 109, End: 300}: gc.FullBlocking, {Start: 110, End: 200}: gc.NoKind,
@@ -63,9 +63,6 @@ func TestGravest(t *testing.T) {
 	} {
 		if got := p.gravest(s); got != want {
 			t.Errorf("%v: got %v, want %v", s, got, want)
-		}
-		if n, kind := p.collections(s); n != 0 || kind != gc.NoKind {
-			t.Errorf("%v: %d collections of kind %v are certain, want none", s, n, kind)
 		}
 	}
 }
