@@ -4,21 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
 )
 
 // BenchmarkLook compares one look of the spin loop with one of a loop that
 // calls time.Now, which is what a probe without assembly would do.
 func BenchmarkLook(b *testing.B) {
-	if err := tick.Usable("/"); err != nil {
+	if err := spin.Usable("/"); err != nil {
 		b.Skip(err)
 	}
 	// The cheapest of many short turns: the one that nobody interrupted.
 	const turn = 1000
-	spin, now := time.Hour, time.Hour
+	look, now := time.Hour, time.Hour
 	for b.Loop() {
 		t0 := time.Now()
-		tick.Spin(tick.Now(), 1<<62, turn)
+		spin.Spin(spin.Now(), 1<<62, turn)
 		t1 := time.Now()
 		last := t1
 		for range turn {
@@ -28,9 +28,9 @@ func BenchmarkLook(b *testing.B) {
 			}
 			last = t
 		}
-		spin, now = min(spin, t1.Sub(t0)), min(now, time.Since(t1))
+		look, now = min(look, t1.Sub(t0)), min(now, time.Since(t1))
 	}
-	b.ReportMetric(float64(spin.Nanoseconds())/turn, "ns/look")
+	b.ReportMetric(float64(look.Nanoseconds())/turn, "ns/look")
 	b.ReportMetric(float64(now.Nanoseconds())/turn, "time.Now-ns/look")
-	b.ReportMetric(float64(now)/float64(spin), "ratio")
+	b.ReportMetric(float64(now)/float64(look), "ratio")
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
 )
 
 // machine writes files below a new root.
@@ -42,7 +42,7 @@ func goodMachine() map[string]string {
 }
 
 func TestDegradesToPeriodicAndSaysWhy(t *testing.T) {
-	if !rawspin.Supported {
+	if !spin.Supported {
 		t.Skip("this build has no assembly for the machine")
 	}
 	for _, test := range []struct {
@@ -87,7 +87,7 @@ func TestSlowMachineRunsPeriodic(t *testing.T) {
 	}
 	defer p.Stop()
 	want := "clock source"
-	if !rawspin.Supported {
+	if !spin.Supported {
 		want = "this build has no"
 	}
 	if p.Mode() != Periodic || p.Obstacle() == nil || !strings.Contains(p.Obstacle().Error(), want) || !strings.Contains(p.Note(), "periodic") {

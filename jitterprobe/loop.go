@@ -4,16 +4,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
-	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
 // A loop looks for gaps on a thread, and writes them into a ring.
 type loop struct {
-	ring ring.Ring
+	ring spin.Ring
 	tid  int // of its thread, 0 if it has none of its own
 	// begin makes the loop look for the first time. Until then the kernel has some
 	// 100 ms to start its records of the thread: nothing else explains a gap.
@@ -25,7 +23,7 @@ type loop struct {
 
 	origin   stall.Origin
 	cpu      int
-	timeline *tick.Timeline // converts ticks; nil if the records hold instants
+	timeline *spin.Timeline // converts ticks; nil if the records hold instants
 	clock    stall.Clock
 	slack    time.Duration // of instants
 	blockLen uint64        // iterations of a block, 0 if the loop has none
@@ -54,11 +52,11 @@ func startLoop(mode Mode, cpu int, o Options) (*loop, error) {
 		l.blockLen = chunkLen
 		return l, l.run(func() { l.spin(threshold) })
 	}
-	t, err := rawspin.Start(cpu, threshold, ringLen)
+	t, err := spin.Start(cpu, threshold, ringLen)
 	if err != nil {
 		return nil, err
 	}
-	l.ring, l.tid, l.blockLen = t.Ring, t.ID(), rawspin.BlockLen
+	l.ring, l.tid, l.blockLen = t.Ring, t.ID(), spin.BlockLen
 	l.begin = t.Begin
 	l.halt = func() bool { return t.Halt(haltPatience) }
 	l.release = func() { _ = t.Release() } // nothing to be done about a failed munmap
@@ -70,7 +68,7 @@ const haltPatience = 5 * time.Second
 
 // run runs body on a goroutine, on a thread of its own if the loop has a CPU.
 func (l *loop) run(body func()) error {
-	l.ring = ring.New(new(ring.Control), make([]ring.Record, ringLen))
+	l.ring = spin.NewRing(new(spin.Control), make([]spin.Record, ringLen))
 	begun, done, ready := make(chan struct{}), make(chan struct{}), make(chan error)
 	l.begin = func() { close(begun) }
 	l.halt = func() bool {
@@ -96,15 +94,15 @@ func (l *loop) run(body func()) error {
 const firstAnchors = 5 * time.Millisecond
 
 // newTimeline returns a timeline that already knows the rate of the counter.
-func newTimeline(clock stall.Clock) *tick.Timeline {
-	t := tick.NewTimeline(clock)
-	t.Add(tick.TakeAnchor(clock))
+func newTimeline(clock stall.Clock) *spin.Timeline {
+	t := spin.NewTimeline(clock)
+	t.Add(spin.TakeAnchor(clock))
 	time.Sleep(firstAnchors)
-	t.Add(tick.TakeAnchor(clock))
+	t.Add(spin.TakeAnchor(clock))
 	return t
 }
 
-func thresholdTicks(d time.Duration, t *tick.Timeline) uint64 {
+func thresholdTicks(d time.Duration, t *spin.Timeline) uint64 {
 	return max(1, uint64(float64(d)/t.NanosPerTick()))
 }
 
@@ -116,19 +114,19 @@ const chunkLen = 200
 // spin is the loop of Runtime, in the state of a system call. It never reads the
 // counter anew between two chunks, so no time goes unseen.
 func (l *loop) spin(threshold uint64) {
-	r, prev, iters := l.ring, tick.Now(), uint64(0)
+	r, prev, iters := l.ring, spin.Now(), uint64(0)
 	atomic.StoreUint64(&r.First, prev)
 	for atomic.LoadUint64(&r.Stop) == 0 {
-		left, last, now, out := sysstate.Spin(prev, threshold, chunkLen)
+		left, last, now, out := spin.Syscall(prev, threshold, chunkLen)
 		whole := left == 0
 		if left == chunkLen { // the first look ended it: it began before the way out of the runtime
-			last |= ring.Runtime
+			last |= spin.Door
 		}
 		if !whole {
-			r.Push(ring.Record{From: last, To: now})
+			r.Push(spin.Record{From: last, To: now})
 		}
 		if out-now >= threshold {
-			r.Push(ring.Record{From: now | ring.Runtime, To: out})
+			r.Push(spin.Record{From: now | spin.Door, To: out})
 			iters++ // the read of out ended a gap
 			whole = false
 		}
@@ -166,9 +164,9 @@ const coarseThreshold = 2 * time.Millisecond
 func clockOffset(clock stall.Clock) (offset int64, width time.Duration) {
 	best := int64(1 << 62)
 	for range 16 {
-		before := sysstate.Nanotime()
+		before := spin.Nanotime()
 		at := clock.Now()
-		if w := sysstate.Nanotime() - before; w < best {
+		if w := spin.Nanotime() - before; w < best {
 			best, offset = w, int64(at)-before-w/2
 		}
 	}
@@ -177,22 +175,22 @@ func clockOffset(clock stall.Clock) (offset int64, width time.Duration) {
 
 func (w *waker) wake() {
 	r, iters := w.ring, uint64(0)
-	now := sysstate.Nanotime()
+	now := spin.Nanotime()
 	atomic.StoreUint64(&r.First, w.instant(now))
 	atomic.StoreUint64(&r.Last, w.instant(now))
 	deadline := now
 	for atomic.LoadUint64(&r.Stop) == 0 {
 		// What the last wake-up swallowed is not slept for again.
 		deadline += int64(period) * max(1, (now-deadline+int64(period)-1)/int64(period))
-		woken, out := sysstate.Sleep(deadline)
+		woken, out := spin.Sleep(deadline)
 		for woken < deadline { // a signal
-			woken, out = sysstate.Sleep(deadline)
+			woken, out = spin.Sleep(deadline)
 		}
 		if late := uint64(woken - deadline); late < w.threshold {
 			atomic.StoreUint64(&r.WholeTime, r.WholeTime+late)
 		}
 		w.push(deadline, woken, 0)
-		w.push(woken, out, ring.Runtime)
+		w.push(woken, out, spin.Door)
 		iters++
 		atomic.StoreUint64(&r.Iters, iters)
 		atomic.StoreUint64(&r.Last, w.instant(out))
@@ -202,7 +200,7 @@ func (w *waker) wake() {
 
 func (w *waker) push(from, to int64, flag uint64) {
 	if uint64(to-from) >= w.threshold {
-		w.ring.Push(ring.Record{From: w.instant(from) | flag, To: w.instant(to)})
+		w.ring.Push(spin.Record{From: w.instant(from) | flag, To: w.instant(to)})
 	}
 }
 
@@ -218,8 +216,8 @@ func (l *loop) looked() bool {
 	if l.timeline == nil {
 		return true
 	}
-	from := tick.Now()
-	for limit := from + thresholdTicks(freshLook, l.timeline); tick.Now() < limit; {
+	from := spin.Now()
+	for limit := from + thresholdTicks(freshLook, l.timeline); spin.Now() < limit; {
 		if atomic.LoadUint64(&l.ring.Last) > from {
 			return true
 		}
@@ -245,11 +243,11 @@ func (l *loop) collect(s *Snapshot, gaps []Gap) []Gap {
 	}
 	if l.timeline != nil {
 		// After the pulse: every tick in it lies before this anchor.
-		l.timeline.Add(tick.TakeAnchor(l.clock))
+		l.timeline.Add(spin.TakeAnchor(l.clock))
 	}
-	l.ring.Drain(p.Head, func(r ring.Record) {
+	l.ring.Drain(p.Head, func(r spin.Record) {
 		l.gaps++
-		from := r.From &^ ring.Runtime
+		from := r.From &^ spin.Door
 		if r.To <= from {
 			l.backward++
 			return
@@ -281,7 +279,7 @@ func (l *loop) collect(s *Snapshot, gaps []Gap) []Gap {
 
 // balance compares the iterations with the time that they must have taken. An
 // iteration either ended a gap, or cost what it does in a block without one.
-func (l *loop) balance(p *ring.Pulse, s *Snapshot) {
+func (l *loop) balance(p *spin.Pulse, s *Snapshot) {
 	if p.Whole == 0 || l.blockLen == 0 || p.Last <= p.First {
 		return
 	}

@@ -12,10 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
+
 	"github.com/otelgc/otelgc/internal/cgroup"
-	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
-	"github.com/otelgc/otelgc/jitterprobe/internal/sysstate"
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -53,16 +52,16 @@ func (s *Summary) degrade(obstacle error) {
 // sched_setaffinity(2) is forbidden, degrades too.
 func (s *Summary) startLoop(o Options) (*loop, error) {
 	if s.Mode != Periodic {
-		spin := o
-		spin.Threshold = cmp.Or(o.Threshold, DefaultThreshold)
-		l, err := startLoop(s.Mode, s.CPU, spin)
+		spinning := o
+		spinning.Threshold = cmp.Or(o.Threshold, DefaultThreshold)
+		l, err := startLoop(s.Mode, s.CPU, spinning)
 		if err == nil {
 			return l, nil
 		}
 		s.degrade(err)
 	}
 	o.Threshold = cmp.Or(o.Threshold, DefaultPeriodicThreshold)
-	if !sysstate.Supported {
+	if !spin.Supported {
 		s.CPU = -1 // an ordinary goroutine runs where it is put
 		o.Threshold = max(o.Threshold, coarseThreshold)
 		if s.Note != "" {
@@ -82,10 +81,10 @@ var ErrQuota = errors.New("cgroup quota")
 
 // obstacle returns what keeps mode from spinning, nil if nothing does.
 func obstacle(root string, mode Mode, cpus int, force bool) error {
-	if !rawspin.Supported { // nor is Runtime
+	if !spin.Supported { // nor is Runtime
 		return fmt.Errorf("this build has no %s mode (%s/%s)", mode, runtime.GOOS, runtime.GOARCH)
 	}
-	if err := tick.Usable(root); err != nil || force {
+	if err := spin.Usable(root); err != nil || force {
 		return err
 	}
 	if cpus == 1 {

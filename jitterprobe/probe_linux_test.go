@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/rawspin"
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
 // needSpin skips where a spinning mode cannot run at all.
 func needSpin(t *testing.T) {
 	t.Helper()
-	if !rawspin.Supported {
+	if !spin.Supported {
 		t.Skip("this build has no assembly for the machine")
 	}
-	if err := tick.Usable("/"); err != nil {
+	if err := spin.Usable("/"); err != nil {
 		t.Skipf("spinning needs a counter: %v", err)
 	}
 }

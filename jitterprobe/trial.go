@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -48,11 +49,11 @@ func Try(o Options, d time.Duration) (Trial, error) {
 		return Trial{}, err
 	}
 	var nanos float64 // per tick
-	usable := tick.Usable("/") == nil
+	usable := spin.Usable("/") == nil
 	if usable {
-		from := tick.TakeAnchor(o.Clock)
+		from := spin.TakeAnchor(o.Clock)
 		time.Sleep(calibrateFor)
-		nanos = between(from, tick.TakeAnchor(o.Clock))
+		nanos = between(from, spin.TakeAnchor(o.Clock))
 	}
 	p, err := Start(o)
 	if err != nil {
@@ -60,9 +61,9 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	}
 	awaitLook(p, 1)
 	before := readOwn(p.loop.tid)
-	from := tick.TakeAnchor(o.Clock)
+	from := spin.TakeAnchor(o.Clock)
 	time.Sleep(d)
-	to := tick.TakeAnchor(o.Clock)
+	to := spin.TakeAnchor(o.Clock)
 	after := readOwn(p.loop.tid)
 	awaitLook(p, to.At) // a probe that sleeps tells of the end when it wakes up
 
@@ -82,7 +83,7 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	return t, nil
 }
 
-func between(a, b tick.Anchor) float64 {
+func between(a, b spin.Anchor) float64 {
 	return float64(b.At.Sub(a.At)) / float64(max(1, b.Ticks-a.Ticks))
 }
 

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/otelgc/otelgc/jitterprobe/internal/spin"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
+	"golang.org/x/sys/unix"
 )
 
 // readOwn reads the counts of a thread of this process. It returns nil if they
@@ -82,9 +82,9 @@ func offset(here, there int, limit uint64) (bound uint64, ok bool, err error) {
 		if err != nil {
 			return
 		}
-		for end := tick.Now() + limit; tick.Now() < end; {
+		for end := spin.Now() + limit; spin.Now() < end; {
 			if ask.Load() == 1 {
-				answer.Store(tick.Now())
+				answer.Store(spin.Now())
 				ask.Store(0)
 			}
 		}
@@ -107,15 +107,15 @@ func offset(here, there int, limit uint64) (bound uint64, ok bool, err error) {
 // roundTrips asks until the other side has gone, and returns the least bound.
 func roundTrips(ask, answer *atomic.Uint64, limit uint64) uint64 {
 	best := ^uint64(0)
-	for end := tick.Now() + limit; tick.Now() < end; {
-		sent := tick.Now()
+	for end := spin.Now() + limit; spin.Now() < end; {
+		sent := spin.Now()
 		if !ask.CompareAndSwap(0, 1) {
 			return best
 		}
-		for ask.Load() == 1 && tick.Now() < end {
+		for ask.Load() == 1 && spin.Now() < end {
 			continue // the answer is some 100 ticks away
 		}
-		back := tick.Now()
+		back := spin.Now()
 		if ask.Load() != 0 {
 			return best
 		}

@@ -191,7 +191,7 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
 }
 
 // A spinning probe maps its records behind two pages of its own, all at once (package
-// rawspin of the probe).
+// spin of the probe).
 const (
 	records       = 1 << 16
 	beforeRecords = 2 * 4096

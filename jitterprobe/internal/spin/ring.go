@@ -1,15 +1,37 @@
-// Package ring is the queue between a spinning producer and the goroutine that
-// drains it: one producer, one consumer, no lock, nobody ever waits. What finds no
-// room is counted, not kept. The producer may be assembly on a thread that the Go
-// runtime does not know.
-package ring
+// Package spin is the loop of a probe: it reads the CPU's counter, and writes into a
+// queue when it was kept from doing so.
+//
+// The counter is RDTSC on amd64 (Intel SDM volume 3, 19.17) and CNTVCT_EL0 on arm64 (Arm
+// ARM D12.1); there is none elsewhere or with the build tag noasm. The kernel says
+// whether it can be trusted ([Usable]); that is not measured here. A [Timeline] relates it
+// to the shared clock.
+//
+// A [Thread] runs the loop on a thread that the Go runtime does not know: it comes from
+// clone(2) with all signals blocked, and runs nothing but assembly. It has no goroutine
+// and no P, so stop-the-world neither waits for it nor stops it, no SIGURG hits it, and
+// it sees what the machine does to its CPU and nothing else.
+//
+// [Syscall] and [Sleep] run in the state that a goroutine has during a system call. The
+// Go runtime then believes the thread to be in the kernel: a stop-the-world takes its P
+// and does not wait for it, and nobody signals it. What the runtime does to the goroutine
+// happens in exitsyscall: it waits there for the world to start again, and for a P. A
+// loop of assembly in the ordinary state would hang the garbage collector, and even one
+// that yields makes each stop-the-world of its service longer. They stand on
+// runtime.entersyscall, runtime.entersyscallblock and runtime.exitsyscall, which the
+// runtime keeps linkable for gVisor (see proc.go).
+//
+// A [Ring] is the queue between the loop and the goroutine that drains it: one producer,
+// one consumer, no lock, nobody ever waits. What finds no room is counted, not kept.
+//
+// On linux/arm64 the code builds; nobody has run it there so far.
+package spin
 
 import "sync/atomic"
 
-// Runtime marks, in Record.From, a gap across the way out of the Go runtime or
+// Door marks, in Record.From, a gap across the way out of the Go runtime or
 // back into it.
 // No counter reaches this bit: at 5 GHz it takes 58 years.
-const Runtime = 1 << 63
+const Door = 1 << 63
 
 // Record is a gap in counter ticks: the last read before it, the first after.
 type Record struct {
@@ -17,8 +39,8 @@ type Record struct {
 }
 
 // Control is what producer and consumer share. Each line of 64 bytes has one
-// writer, so that neither slows the other down. The assembly of package
-// rawspin knows the offsets and holds the compiler to them.
+// writer, so that neither slows the other down. The assembly
+// knows the offsets and holds the compiler to them.
 type Control struct {
 	// Written before the start, read by the producer. Stop by the consumer.
 	Go        uint64
@@ -59,8 +81,8 @@ type Ring struct {
 	records []Record
 }
 
-// New makes a ring over c and records, whose number is a power of two.
-func New(c *Control, records []Record) Ring {
+// NewRing makes a ring over c and records, whose number is a power of two.
+func NewRing(c *Control, records []Record) Ring {
 	c.Mask = uint64(len(records) - 1)
 	return Ring{c, records}
 }
@@ -69,7 +91,7 @@ func New(c *Control, records []Record) Ring {
 func (r Ring) Push(rec Record) {
 	head := atomic.LoadUint64(&r.Head)
 	if head-atomic.LoadUint64(&r.Tail) > r.Mask {
-		ticks := rec.To - rec.From&^Runtime
+		ticks := rec.To - rec.From&^Door
 		atomic.StoreUint64(&r.DropTicks, r.DropTicks+ticks)
 		atomic.StoreUint64(&r.DropMax, max(r.DropMax, ticks))
 		atomic.StoreUint64(&r.Drops, r.Drops+1)

@@ -1,6 +1,6 @@
 //go:build (amd64 || arm64) && !noasm
 
-package rawspin
+package spin
 
 import (
 	"fmt"
@@ -11,11 +11,10 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 )
 
-// Supported reports whether this build has the assembly.
+// Supported reports whether this build has the loops, on a thread and in the state of a
+// system call.
 const Supported = true
 
 // BlockLen is the number of iterations between two looks at the stop flag.
@@ -24,16 +23,16 @@ const BlockLen = 1024
 // The assembly has these offsets in it. An array of negative length does not
 // compile.
 var (
-	_ [unsafe.Offsetof(ring.Control{}.Records) - 32]byte
-	_ [unsafe.Offsetof(ring.Control{}.First) - 40]byte
-	_ [unsafe.Offsetof(ring.Control{}.Head) - 64]byte
-	_ [unsafe.Offsetof(ring.Control{}.DropMax) - 120]byte
-	_ [unsafe.Offsetof(ring.Control{}.Tail) - 128]byte
-	_ [unsafe.Offsetof(ring.Control{}.Stamps) - 136]byte
-	_ [168 - unsafe.Offsetof(ring.Control{}.Sleep)]byte
-	_ [unsafe.Offsetof(ring.Control{}.Tid) - 192]byte
-	_ [192 - unsafe.Offsetof(ring.Control{}.Tid)]byte
-	_ [16 - unsafe.Sizeof(ring.Record{})]byte
+	_ [unsafe.Offsetof(Control{}.Records) - 32]byte
+	_ [unsafe.Offsetof(Control{}.First) - 40]byte
+	_ [unsafe.Offsetof(Control{}.Head) - 64]byte
+	_ [unsafe.Offsetof(Control{}.DropMax) - 120]byte
+	_ [unsafe.Offsetof(Control{}.Tail) - 128]byte
+	_ [unsafe.Offsetof(Control{}.Stamps) - 136]byte
+	_ [168 - unsafe.Offsetof(Control{}.Sleep)]byte
+	_ [unsafe.Offsetof(Control{}.Tid) - 192]byte
+	_ [192 - unsafe.Offsetof(Control{}.Tid)]byte
+	_ [16 - unsafe.Sizeof(Record{})]byte
 )
 
 const (
@@ -47,11 +46,11 @@ const (
 // clone starts the loop on a new thread and returns its id, or -errno.
 //
 //go:noescape
-func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
+func clone(flags, stack uintptr, control *Control, childTid *uint32) (tid int64)
 
 // Thread is a running loop.
 type Thread struct {
-	ring.Ring
+	Ring
 	mem []byte
 	tid int
 }
@@ -59,18 +58,18 @@ type Thread struct {
 // Start starts the thread of the loop on cpu, which waits for Begin. Gaps of at
 // least threshold ticks go into a ring of n records, a power of two.
 func Start(cpu int, threshold uint64, n int) (*Thread, error) {
-	size := recordsAt + n*int(unsafe.Sizeof(ring.Record{}))
+	size := recordsAt + n*int(unsafe.Sizeof(Record{}))
 	mem, err := mapOn(cpu, size)
 	if err != nil {
 		return nil, fmt.Errorf("map ring of %d gaps: %w", n, err)
 	}
 	_ = unix.Mlock(mem) // best effort: RLIMIT_MEMLOCK may forbid it, and the pages are hot anyway
-	control := (*ring.Control)(unsafe.Pointer(&mem[0]))
-	records := unsafe.Slice((*ring.Record)(unsafe.Pointer(&mem[recordsAt])), n)
+	control := (*Control)(unsafe.Pointer(&mem[0]))
+	records := unsafe.Slice((*Record)(unsafe.Pointer(&mem[recordsAt])), n)
 	control.Threshold = threshold
 	control.Records = uint64(uintptr(unsafe.Pointer(&mem[recordsAt])))
 	control.Tid = 1
-	t := &Thread{Ring: ring.New(control, records), mem: mem}
+	t := &Thread{Ring: NewRing(control, records), mem: mem}
 	if err := t.start(); err != nil {
 		return nil, joinUnmap(err, mem)
 	}
@@ -160,4 +159,44 @@ func joinUnmap(err error, mem []byte) error {
 		return fmt.Errorf("%w (and unmap ring: %w)", err, e)
 	}
 	return err
+}
+
+// mapOn maps memory that is near to cpu: the kernel takes it from the NUMA node of
+// the thread that touches it first, and the probe would pay for each gap that it
+// writes to another one's.
+func mapOn(cpu, size int) (mem []byte, err error) {
+	errOn := onCPU(cpu, func() {
+		mem, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
+	})
+	if errOn != nil {
+		return nil, errOn
+	}
+	return mem, err
+}
+
+// onCPU calls f on a thread that runs on cpu meanwhile.
+func onCPU(cpu int, f func()) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		var only, before unix.CPUSet
+		only.Set(cpu)
+		if err := unix.SchedGetaffinity(0, &before); err != nil {
+			runtime.UnlockOSThread()
+			done <- fmt.Errorf("read affinity: %w", err)
+			return
+		}
+		if err := unix.SchedSetaffinity(0, &only); err != nil {
+			runtime.UnlockOSThread()
+			done <- fmt.Errorf("pin thread to CPU %d: %w", cpu, err)
+			return
+		}
+		f()
+		if unix.SchedSetaffinity(0, &before) == nil {
+			runtime.UnlockOSThread() // else the thread ends here, and does no harm
+		}
+		done <- nil
+	}()
+	return <-done
 }

@@ -1,17 +1,12 @@
 //go:build (amd64 || arm64) && !noasm
 
-package sysstate
+package spin
 
 import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/otelgc/otelgc/jitterprobe/internal/tick"
 )
-
-// Supported reports whether this build can do it.
-const Supported = true
 
 //go:linkname entersyscall runtime.entersyscall
 func entersyscall()
@@ -28,18 +23,18 @@ func nanotime() int64
 // Nanotime returns CLOCK_MONOTONIC of this process's time namespace.
 func Nanotime() int64 { return nanotime() }
 
-// Spin is [tick.Spin] in syscall state, and then a read of the counter as soon
+// Syscall is the loop that reads the counter up to n times in syscall state, and then a read of the counter as soon
 // as the runtime has let the goroutine go on: from now to out is the runtime's.
 //
 // Nothing between the two calls may grow the stack, or the runtime throws.
 //
 //go:nosplit
 //go:norace
-func Spin(prev, threshold, n uint64) (left, last, now, out uint64) {
+func Syscall(prev, threshold, n uint64) (left, last, now, out uint64) {
 	entersyscall()
-	left, last, now = tick.Spin(prev, threshold, n)
+	left, last, now = Spin(prev, threshold, n)
 	exitsyscall()
-	out = tick.Now()
+	out = Now()
 	return left, last, now, out
 }
 

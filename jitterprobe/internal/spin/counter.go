@@ -1,9 +1,9 @@
 //go:build (amd64 || arm64) && !noasm
 
-package tick
+package spin
 
-// Supported reports whether this build can read a counter at all.
-const Supported = true
+// hasCounter reports whether this build can read a counter at all.
+const hasCounter = true
 
 // Now reads the counter. The read is not ordered with the instructions around
 // it, which a detector of gaps does not need.

@@ -1,4 +1,4 @@
-package tick
+package spin
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ const (
 // every CPU. The error names what is missing. The files are read below root,
 // which is "/" but in tests.
 func Usable(root string) error {
-	if !Supported {
+	if !hasCounter {
 		return fmt.Errorf("cycle counter: %w in this build (%s, no assembly)", stall.ErrNotSupported, runtime.GOARCH)
 	}
 	source, err := os.ReadFile(filepath.Join(root, clocksourcePath))

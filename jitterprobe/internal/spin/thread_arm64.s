@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Not run on hardware so far. Offsets of ring.Control; thread_linux.go holds
+// Not run on hardware so far. Offsets of Control; thread_linux.go holds
 // the compiler to them.
 #define GO		0
 #define STOP		8
@@ -30,7 +30,7 @@
 #define SYS_CLOCK_GETTIME	113
 #define CLOCK_MONOTONIC	1
 
-// func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
+// func clone(flags, stack uintptr, control *Control, childTid *uint32) (tid int64)
 TEXT ·clone(SB), NOSPLIT, $0-40
 	MOVD	flags+0(FP), R0
 	MOVD	stack+8(FP), R1

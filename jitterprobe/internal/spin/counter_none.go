@@ -1,9 +1,9 @@
 //go:build !(amd64 || arm64) || noasm
 
-package tick
+package spin
 
-// Supported reports whether this build can read a counter at all.
-const Supported = false
+// hasCounter reports whether this build can read a counter at all.
+const hasCounter = false
 
 // Now returns 0: there is no counter.
 func Now() uint64 { return 0 }

@@ -1,4 +1,4 @@
-package ring
+package spin
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestFullRingKeepsTheOldestAndCountsTheRest(t *testing.T) {
-	r := New(new(Control), make([]Record, 16))
+	r := NewRing(new(Control), make([]Record, 16))
 	for i := range uint64(20) {
 		r.Push(Record{From: 100 * i, To: 100*i + i})
 	}
@@ -21,9 +21,9 @@ func TestFullRingKeepsTheOldestAndCountsTheRest(t *testing.T) {
 	if len(got) != 16 || got[0] != 0 || got[15] != 15 {
 		t.Errorf("records: got lengths %v, want 0 to 15", got)
 	}
-	r.Push(Record{From: Runtime | 5, To: 7})
+	r.Push(Record{From: Door | 5, To: 7})
 	got = nil
-	r.Drain(r.Pulse().Head, func(rec Record) { got = append(got, rec.To-rec.From&^Runtime) })
+	r.Drain(r.Pulse().Head, func(rec Record) { got = append(got, rec.To-rec.From&^Door) })
 	if diff := cmp.Diff([]uint64{2}, got); diff != "" {
 		t.Errorf("after a drain (-want +got):\n%s", diff)
 	}
@@ -32,7 +32,7 @@ func TestFullRingKeepsTheOldestAndCountsTheRest(t *testing.T) {
 // Every record is drained once, in order, or counted as dropped.
 func TestProducerAndConsumerRace(t *testing.T) {
 	const total = 200_000
-	r := New(new(Control), make([]Record, 64))
+	r := NewRing(new(Control), make([]Record, 64))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

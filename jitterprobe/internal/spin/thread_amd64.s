@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Offsets of ring.Control; thread_linux.go holds the compiler to them.
+// Offsets of Control; thread_linux.go holds the compiler to them.
 #define GO		0
 #define STOP		8
 #define THRESHOLD	16
@@ -29,7 +29,7 @@
 #define SYS_CLOCK_GETTIME	228
 #define CLOCK_MONOTONIC	1
 
-// func clone(flags, stack uintptr, control *ring.Control, childTid *uint32) (tid int64)
+// func clone(flags, stack uintptr, control *Control, childTid *uint32) (tid int64)
 TEXT ·clone(SB), NOSPLIT, $0-40
 	MOVQ	flags+0(FP), DI
 	MOVQ	stack+8(FP), SI

@@ -1,17 +1,16 @@
 //go:build !linux || !(amd64 || arm64) || noasm
 
-package rawspin
+package spin
 
 import (
 	"fmt"
 	"runtime"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Supported reports whether this build has the assembly.
+// Supported reports whether this build has the loops.
 const Supported = false
 
 // BlockLen is the number of iterations between two looks at the stop flag.
@@ -19,7 +18,7 @@ const BlockLen = 1024
 
 // Thread is a running loop. In this build there is none.
 type Thread struct {
-	ring.Ring
+	Ring
 }
 
 // Start returns [stall.ErrNotSupported].
@@ -38,3 +37,19 @@ func (t *Thread) Halt(time.Duration) bool { return true }
 
 // Release does nothing.
 func (t *Thread) Release() error { return nil }
+
+var start = time.Now()
+
+// Nanotime returns the time since the program began.
+func Nanotime() int64 { return int64(time.Since(start)) }
+
+// Syscall returns at once.
+func Syscall(prev, threshold, n uint64) (left, last, now, out uint64) { return 0, prev, prev, prev }
+
+// Sleep sleeps until deadline, of [Nanotime]. What the machine and what the runtime took
+// is not known apart.
+func Sleep(deadline int64) (woken, out int64) {
+	time.Sleep(time.Duration(deadline - Nanotime()))
+	now := Nanotime()
+	return now, now
+}

@@ -1,6 +1,6 @@
 //go:build (amd64 || arm64) && !noasm
 
-package rawspin
+package spin
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/otelgc/otelgc/jitterprobe/internal/ring"
 )
 
 // TestMemoryStaysUnderAThread gives up on a thread that does not end: its memory is
@@ -20,13 +18,13 @@ func TestMemoryStaysUnderAThread(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for _, ends := range []bool{false, true} {
-		mem, err := unix.Mmap(-1, 0, recordsAt+2*int(unsafe.Sizeof(ring.Record{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		mem, err := unix.Mmap(-1, 0, recordsAt+2*int(unsafe.Sizeof(Record{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 		if err != nil {
 			t.Fatal(err)
 		}
-		control := (*ring.Control)(unsafe.Pointer(&mem[0]))
-		records := unsafe.Slice((*ring.Record)(unsafe.Pointer(&mem[recordsAt])), 2)
-		thread := &Thread{Ring: ring.New(control, records), mem: mem, tid: 1<<22 + 1} // nobody
+		control := (*Control)(unsafe.Pointer(&mem[0]))
+		records := unsafe.Slice((*Record)(unsafe.Pointer(&mem[recordsAt])), 2)
+		thread := &Thread{Ring: NewRing(control, records), mem: mem, tid: 1<<22 + 1} // nobody
 		if !ends {
 			thread.tid, control.Tid = unix.Gettid(), 1
 		}

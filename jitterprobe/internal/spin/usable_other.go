@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tick
+package spin
 
 import (
 	"fmt"
