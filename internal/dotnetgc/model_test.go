@@ -51,7 +51,7 @@ func TestBlocking(t *testing.T) {
 		if diff := cmp.Diff(want, out.Collections[0].Collection, compareMaybe); diff != "" {
 			t.Errorf("collection (-want +got):\n%s", diff)
 		}
-		interval := stall.Interval{Start: s.at(1000), End: s.at(1015), Cause: stall.GCPause, Origin: stall.Dotnet}
+		interval := stall.Interval{Start: s.at(1000), End: s.at(1015), Cause: stall.GCPause, Origin: stall.Dotnet, Ref: 1}
 		if diff := cmp.Diff(interval, out.Stops[0].Interval()); diff != "" {
 			t.Errorf("interval (-want +got):\n%s", diff)
 		}
