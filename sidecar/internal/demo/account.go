@@ -34,7 +34,6 @@ type hello struct {
 	GOMAXPROCS int
 	ProbeMode  string // of the probe in the process
 	ProbeNote  string // why it is not the mode that was asked for
-	LiveHeap   uint64 // bytes, as built
 }
 
 // farewell is read after the load has settled.

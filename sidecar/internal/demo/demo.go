@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,8 +30,7 @@ const (
 
 // ParseInject returns the injection that s names.
 func ParseInject(s string) (Inject, error) {
-	switch i := Inject(s); i {
-	case InjectNone, InjectForcedGC, InjectSTW, InjectHog:
+	if i := Inject(s); slices.Contains([]Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog}, i) {
 		return i, nil
 	}
 	return "", fmt.Errorf("parse injection %q: want none, forced-gc, stw or cpu-hog", s)

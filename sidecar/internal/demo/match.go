@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -150,41 +149,32 @@ func (m *matcher) paused(s stall.Span) (sum time.Duration) {
 	return sum
 }
 
-// outsideGaps keeps what the probe outside of the service saw.
-type outsideGaps struct {
-	mu   sync.Mutex
-	list []stall.Span // of at least coincidence
-}
+// outsideGaps are those that the probe outside of the service saw, of at least
+// coincidence.
+type outsideGaps []stall.Span
 
 // coincidence is the shortest gap outside that can be behind one of reportedGap
 // inside.
 const coincidence = 20 * time.Microsecond
 
 func (o *outsideGaps) add(g jitterprobe.Gap) {
-	if g.Duration() < coincidence {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.list) < maxGaps {
-		o.list = append(o.list, stall.Span{Start: g.Start, End: g.End})
+	if g.Duration() >= coincidence && len(*o) < maxGaps {
+		*o = append(*o, g.Span())
 	}
 }
 
 // attribute counts which gaps of the probe in the service are the collector's,
 // and which fell together with a gap outside.
-func (o *outsideGaps) attribute(m *matcher) blame.Inside {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o outsideGaps) attribute(m *matcher) blame.Inside {
 	in := blame.Inside{Mode: m.account.hello.ProbeMode, Over50us: len(m.account.gaps)}
 	for i := range m.account.gaps {
 		gap := m.account.gaps[i].Span()
 		// Gaps of one CPU come in order and do not overlap each other.
-		k := sort.Search(len(o.list), func(k int) bool { return o.list[k].End > gap.Start })
+		k := sort.Search(len(o), func(k int) bool { return o[k].End > gap.Start })
 		switch {
 		case 2*m.paused(gap) >= gap.Duration():
 			in.GC++
-		case k < len(o.list) && o.list[k].Start < gap.End:
+		case k < len(o) && o[k].Start < gap.End:
 			in.Coincident++
 		default:
 			in.Other++

@@ -60,7 +60,7 @@ func (r *runner) setup(s jitterprobe.Summary) []blame.Line {
 	h := &r.account.hello
 	span := r.Schedule.Span()
 	return []blame.Line{
-		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, h.LiveHeap>>20)},
+		{Title: "service", Text: fmt.Sprintf("%s, GOMAXPROCS %d, live heap %d MiB", h.GoVersion, h.GOMAXPROCS, r.LiveHeap>>20)},
 		{Title: "injected", Text: r.injection()},
 		{Title: "load", Text: fmt.Sprintf("%s in %s, each at a time fixed in advance", textfmt.Many(len(r.Schedule), "request"), textfmt.Length(span))},
 		{Title: "machine", Text: r.sharing(s) + r.followed.coverage()},

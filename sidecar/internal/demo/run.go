@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -199,9 +198,8 @@ func (r *runner) drive(ctx context.Context) {
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	once  sync.Once
-	done  chan struct{}
-	err   error
+	done  chan struct{} // closed when it has ended
+	err   error         // how, after that
 }
 
 // startProcess starts a child, which is killed when ctx ends. Its standard output goes
@@ -235,12 +233,10 @@ func startProcess(ctx context.Context, role string, o childOptions, out io.Write
 	return p, nil
 }
 
-// end asks the child to end. It may be called again.
-func (p *process) end() { p.once.Do(func() { _ = p.stdin.Close() }) }
-
-// stop ends the child, by force after limit, and returns how it ended.
+// stop ends the child, by force after limit, and returns how it ended. It may be
+// called again.
 func (p *process) stop(limit time.Duration) error {
-	p.end()
+	_ = p.stdin.Close() // it may have ended, or be asked to, by now
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {

@@ -85,7 +85,7 @@ func (c *child) run(ctx context.Context) error {
 	go func() { served <- server.Serve(listener) }()
 	c.out.send(message{Hello: &hello{
 		Address: listener.Addr().String(), GoVersion: runtime.Version(), GOMAXPROCS: runtime.GOMAXPROCS(0),
-		ProbeMode: probe.Mode().String(), ProbeNote: probe.Note(), LiveHeap: c.LiveHeap,
+		ProbeMode: probe.Mode().String(), ProbeNote: probe.Note(),
 	}})
 	if err := c.out.flush(); err != nil {
 		return err
