@@ -30,10 +30,40 @@ func AllocationEventIDs() []uint32 { return []uint32{IDAllocationTick, idGCJoin}
 // a sample: what was allocated by all threads between two events is put down to
 // the thread that fired the second.
 type Allocation struct {
-	Thread   uint64 // 0: threads that are too many to be kept apart
-	Samples  uint64
-	SOH      gc.Bytes // small objects
-	LOH, POH gc.Bytes
+	Thread  uint64   `json:"thread"`         // 0: threads that are too many to be kept apart
+	Name    string   `json:"name,omitempty"` // of the thread, for who looks it up: the stream does not say
+	Samples uint64   `json:"samples"`
+	SOH     gc.Bytes `json:"soh"` // small objects
+	LOH     gc.Bytes `json:"loh"`
+	POH     gc.Bytes `json:"poh"`
+}
+
+// Bytes returns what the thread allocated in all.
+func (a *Allocation) Bytes() gc.Bytes { return a.SOH + a.LOH + a.POH }
+
+// compare orders those that allocated the most first.
+func compare(a, b Allocation) int {
+	return cmp.Or(cmp.Compare(b.Bytes(), a.Bytes()), cmp.Compare(a.Thread, b.Thread))
+}
+
+// Allocations is who allocated, by thread.
+type Allocations struct {
+	Sampled bool         `json:"sampled"` // always: none of it is a count
+	Samples uint64       `json:"samples"`
+	Bytes   gc.Bytes     `json:"bytes"`
+	Threads []Allocation `json:"threads"`          // the most first
+	Others  gc.Bytes     `json:"others,omitempty"` // that threads allocated which are not among Threads
+}
+
+// SumAllocations sums up what threads allocated. It sorts list.
+func SumAllocations(list []Allocation) *Allocations {
+	slices.SortFunc(list, compare)
+	d := &Allocations{Sampled: true, Threads: list}
+	for i := range list {
+		d.Samples += list[i].Samples
+		d.Bytes += list[i].Bytes()
+	}
+	return d
 }
 
 // Allocations returns what was allocated since the last call, by thread, the
@@ -44,13 +74,9 @@ func (m *Model) Allocations() []Allocation {
 		list = append(list, *a)
 	}
 	clear(m.allocations)
-	slices.SortFunc(list, func(a, b Allocation) int {
-		return cmp.Or(cmp.Compare(b.total(), a.total()), cmp.Compare(a.Thread, b.Thread))
-	})
+	slices.SortFunc(list, compare)
 	return list
 }
-
-func (a *Allocation) total() gc.Bytes { return a.SOH + a.LOH + a.POH }
 
 // allocationTick reads AllocationTick: u32 AllocationAmount; from V1 on u32
 // AllocationKind, u16 ClrInstanceID; from V2 on u64 AllocationAmount64; and

@@ -32,7 +32,7 @@ func TestAzmcpAllocations(t *testing.T) {
 	sum := a.Others
 	named := 0
 	for i := range a.Threads {
-		sum += a.Threads[i].bytes()
+		sum += a.Threads[i].Bytes()
 		if a.Threads[i].Name != "" {
 			named++
 		}

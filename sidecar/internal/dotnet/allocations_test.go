@@ -14,8 +14,8 @@ import (
 
 func TestAllocations(t *testing.T) {
 	a := allocations{on: true}
-	if got := a.summary(); !got.Sampled || got.Samples != 0 || got.String() != "no event came" {
-		t.Errorf("of none: got %+v, %q", got, got)
+	if got := a.summary(); !got.Sampled || got.Samples != 0 || allocators(got) != "no event came" {
+		t.Errorf("of none: got %+v, %q", got, allocators(got))
 	}
 	a.add([]dotnetgc.Allocation{{Thread: 7, Samples: 2, SOH: 200, LOH: 50}, {Thread: 0, Samples: 1, SOH: 9}})
 	a.add([]dotnetgc.Allocation{{Thread: 7, Samples: 1, POH: 41}, {Thread: 8, Samples: 1, SOH: 700}})
@@ -28,8 +28,8 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.name(proc, 42)
-	want := &Allocations{
-		Sampled: true, Samples: 5, Bytes: 1000, Others: 9, Threads: []Allocator{
+	want := &dotnetgc.Allocations{
+		Sampled: true, Samples: 5, Bytes: 1000, Others: 9, Threads: []dotnetgc.Allocation{
 			{Thread: 8, Samples: 1, SOH: 700},
 			{Thread: 7, Name: ".NET TP Worker", Samples: 3, SOH: 200, LOH: 50, POH: 41},
 		},
@@ -37,7 +37,7 @@ func TestAllocations(t *testing.T) {
 	if diff := cmp.Diff(want, a.summary()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
-	if got, want := a.summary().String(), "about 0.0 MB by 5 events, 70% by thread 8, 29% by thread 7 .NET TP Worker"; got != want {
+	if got, want := allocators(a.summary()), "about 0.0 MB by 5 events, 70% by thread 8, 29% by thread 7 .NET TP Worker"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := (&allocations{}).summary(); got != nil {

@@ -3,7 +3,6 @@ package dotnet
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,7 @@ type Summary struct {
 	GCThreadsLeft   int        `json:"gc_threads_left,omitempty"`
 	GCThreadsPartly bool       `json:"gc_threads_partly,omitempty"`
 
-	Allocations *Allocations `json:"allocations,omitempty"` // nil if nobody asked
+	Allocations *dotnetgc.Allocations `json:"allocations,omitempty"` // nil if nobody asked
 
 	Unexported *otelenv.Unexported `json:"not_exported,omitempty"` // of its telemetry
 
@@ -196,41 +195,17 @@ const (
 // costOfAllocations is what a user should know who asked for them.
 const costOfAllocations = "one event about every 100 kB that the process allocates, with the CPU time that it takes there"
 
-// Allocations is who allocated, by the runtime's AllocationTick: a sample. What
-// all threads allocated between two events is put down to the thread that fired
-// the second. Sizes are bytes.
-type Allocations struct {
-	Sampled bool        `json:"sampled"` // always: none of it is a count
-	Samples uint64      `json:"samples"`
-	Bytes   uint64      `json:"bytes"`
-	Threads []Allocator `json:"threads"` // the most first
-	// Others is what threads allocated that are not named.
-	Others uint64 `json:"others,omitempty"`
-}
-
-// Allocator is one thread.
-type Allocator struct {
-	Thread  uint64 `json:"thread"`         // its number for itself
-	Name    string `json:"name,omitempty"` // the last that was seen
-	Samples uint64 `json:"samples"`
-	SOH     uint64 `json:"soh"` // small objects
-	LOH     uint64 `json:"loh"`
-	POH     uint64 `json:"poh"`
-}
-
-func (a *Allocator) bytes() uint64 { return a.SOH + a.LOH + a.POH }
-
 // allocations sums up what the sessions with one process say. The zero value is
 // off.
 type allocations struct {
 	on       bool
-	byThread map[uint64]*Allocator
-	others   Allocator // of threads over the limit
+	byThread map[uint64]*dotnetgc.Allocation
+	others   dotnetgc.Allocation // of threads over the limit
 }
 
 func (a *allocations) add(list []dotnetgc.Allocation) {
 	if a.byThread == nil && len(list) > 0 {
-		a.byThread = make(map[uint64]*Allocator)
+		a.byThread = make(map[uint64]*dotnetgc.Allocation)
 	}
 	for i := range list {
 		v := &list[i]
@@ -239,47 +214,46 @@ func (a *allocations) add(list []dotnetgc.Allocation) {
 		case v.Thread == 0 || to == nil && len(a.byThread) >= maxAllocators:
 			to = &a.others
 		case to == nil:
-			to = &Allocator{Thread: v.Thread}
+			to = &dotnetgc.Allocation{Thread: v.Thread}
 			a.byThread[v.Thread] = to
 		}
 		to.Samples += v.Samples
-		to.SOH += uint64(v.SOH)
-		to.LOH += uint64(v.LOH)
-		to.POH += uint64(v.POH)
+		to.SOH += v.SOH
+		to.LOH += v.LOH
+		to.POH += v.POH
 	}
 }
 
 // summary returns what was added, nil if nobody asked.
-func (a *allocations) summary() *Allocations {
+func (a *allocations) summary() *dotnetgc.Allocations {
 	if !a.on {
 		return nil
 	}
-	s := &Allocations{Sampled: true, Samples: a.others.Samples, Bytes: a.others.bytes(), Others: a.others.bytes(), Threads: []Allocator{}}
+	list := make([]dotnetgc.Allocation, 0, len(a.byThread))
 	for _, v := range a.byThread {
-		s.Samples += v.Samples
-		s.Bytes += v.bytes()
-		s.Threads = append(s.Threads, *v)
+		list = append(list, *v)
 	}
-	slices.SortFunc(s.Threads, func(x, y Allocator) int {
-		return cmp.Or(cmp.Compare(y.bytes(), x.bytes()), cmp.Compare(x.Thread, y.Thread))
-	})
-	for len(s.Threads) > maxToldAllocators {
-		last := len(s.Threads) - 1
-		s.Others += s.Threads[last].bytes()
-		s.Threads = s.Threads[:last]
+	s := dotnetgc.SumAllocations(list)
+	s.Samples += a.others.Samples
+	s.Bytes += a.others.Bytes()
+	s.Others = a.others.Bytes()
+	told := min(maxToldAllocators, len(list))
+	for i := range list[told:] {
+		s.Others += list[told+i].Bytes()
 	}
+	s.Threads = list[:told]
 	return s
 }
 
-// String says it in one line.
-func (s *Allocations) String() string {
+// allocators says in one line who allocated.
+func allocators(s *dotnetgc.Allocations) string {
 	if s.Samples == 0 {
 		return "no event came"
 	}
 	words := []string{fmt.Sprintf("about %.1f MB by %d events", float64(s.Bytes)/1e6, s.Samples)}
 	for i := range s.Threads[:min(3, len(s.Threads))] {
 		t := &s.Threads[i]
-		share := 100 * float64(t.bytes()) / float64(max(1, s.Bytes))
+		share := 100 * float64(t.Bytes()) / float64(max(1, s.Bytes))
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%.0f%% by thread %d %s", share, t.Thread, t.Name)))
 	}
 	return strings.Join(words, ", ")
@@ -357,7 +331,7 @@ func (p *process) sayEnd() {
 		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds))
 	}
 	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
-		facts = append(facts, "allocated_sampled", s.Allocations.String())
+		facts = append(facts, "allocated_sampled", allocators(s.Allocations))
 	}
 	if slowed := s.Slowed.String(); slowed != "" {
 		facts = append(facts, "slowed_by_the_machine", slowed)

@@ -122,7 +122,9 @@ func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	b.take()
 	slices.SortStableFunc(b.Collections, func(x, y Collection) int { return cmp.Compare(x.Index, y.Index) })
 	slices.SortStableFunc(b.Suspensions, func(x, y recording.Suspension) int { return cmp.Compare(x.Start, y.Start) })
-	b.Allocations = allocationsOf(b.model.Allocations())
+	if list := b.model.Allocations(); len(list) > 0 {
+		b.Allocations = dotnetgc.SumAllocations(list)
+	}
 	b.sayStats(stats, b.model.Stats())
 	if b.clock == monotonicHz && (b.Source.OS == "" || b.Source.OS == "Linux") {
 		b.Source.Clock = clockMonotonic
@@ -185,40 +187,4 @@ func text16(b []byte) (text string, rest []byte) {
 		}
 	}
 	return string(utf16.Decode(units)), b
-}
-
-// Allocations is who allocated, by the AllocationTick events of a verbose
-// file: a sample. What all threads allocated between two events is put down to
-// the thread that fired the second.
-type Allocations struct {
-	Sampled bool        `json:"sampled"` // always
-	Samples uint64      `json:"samples"`
-	Bytes   gc.Bytes    `json:"bytes"`
-	Threads []Allocator `json:"threads"` // the most first; 0 is all that are too many
-}
-
-// Allocator is one thread.
-type Allocator struct {
-	Thread  uint64   `json:"thread"`
-	Samples uint64   `json:"samples"`
-	SOH     gc.Bytes `json:"soh"` // small objects
-	LOH     gc.Bytes `json:"loh"`
-	POH     gc.Bytes `json:"poh"`
-}
-
-func (a *Allocator) bytes() gc.Bytes { return a.SOH + a.LOH + a.POH }
-
-// allocationsOf sums up what threads allocated, nil if the file does not say.
-func allocationsOf(list []dotnetgc.Allocation) *Allocations {
-	if len(list) == 0 {
-		return nil
-	}
-	d := &Allocations{Sampled: true}
-	for _, a := range list {
-		t := Allocator{a.Thread, a.Samples, a.SOH, a.LOH, a.POH}
-		d.Samples += t.Samples
-		d.Bytes += t.bytes()
-		d.Threads = append(d.Threads, t)
-	}
-	return d
 }

@@ -93,7 +93,7 @@ func TestAllocations(t *testing.T) {
 	}
 	sum := gc.Bytes(0)
 	for i := range a.Threads {
-		sum += a.Threads[i].bytes()
+		sum += a.Threads[i].Bytes()
 	}
 	if sum != a.Bytes || a.Threads[0].Thread != 24521 {
 		t.Errorf("%d bytes, the threads have %d: %+v", a.Bytes, sum, a.Threads)

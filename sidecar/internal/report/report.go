@@ -14,6 +14,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -41,7 +42,7 @@ type Report struct {
 	Suspensions []recording.Suspension `json:"suspensions"` // stops that were not for garbage collection, by Start
 	Incomplete  []Hole                 `json:"incomplete"`
 	Summary     *Summary               `json:"summary,omitempty"`     // of a recording there is one for each process: Experiment.Summaries
-	Allocations *Allocations           `json:"allocations,omitempty"` // of a verbose .NET file
+	Allocations *dotnetgc.Allocations  `json:"allocations,omitempty"` // of a verbose .NET file
 	Experiment  *Experiment            `json:"experiment,omitempty"`  // of a recording
 
 	left   left

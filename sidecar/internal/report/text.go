@@ -235,7 +235,7 @@ func (r *Report) printAllocations(w *textfmt.Page) {
 		if t.Thread == 0 {
 			name = "others"
 		}
-		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, share(t.bytes(), d.Bytes).Or(0))
+		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, share(t.Bytes(), d.Bytes).Or(0))
 	}
 	w.Table(&g)
 	if more := len(d.Threads) - shownAllocators; more > 0 {
