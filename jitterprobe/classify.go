@@ -9,8 +9,8 @@ import (
 )
 
 // classifier looks for evidence of the causes of gaps. It belongs to the drain
-// goroutine, and asks in batches: what happened is on record, and the probe's
-// thread is not asked at all.
+// goroutine, and works in batches: what happened is on record, so the probe's
+// thread is never asked.
 type classifier struct {
 	throttled throttled
 	realtime  realtime
@@ -24,7 +24,7 @@ type classifier struct {
 	limits    []Limit
 }
 
-// candidate is what a classifier has to know of the probe.
+// candidate is the probe whose gaps are classified.
 type candidate struct {
 	mode Mode
 	cpu  int
@@ -113,7 +113,7 @@ func (c *classifier) mayBeThrottled(g *Gap) bool {
 
 // A probe of mode Runtime leaves the Go runtime and comes back to it once in
 // 2 us. A gap across either door is the runtime's: a goroutine that leaves while
-// the world is being stopped hands its P over and wakes who waits for it, and
+// the world is being stopped hands its P over and wakes the waiting thread, and
 // one that comes back waits for the world to start. Without any stop, too: sysmon
 // takes the P of a goroutine that has made nothing but system calls for 10 ms,
 // thousands of times a second, and the goroutine looks for another one. But the
@@ -302,7 +302,7 @@ func (g *Gap) stopped(d time.Duration, a *kernel.Account) {
 	g.Scope = stall.ScopeProcess
 }
 
-// interrupted tells interrupts from the hypervisor. All records are complete.
+// interrupted separates interrupts from the hypervisor. All records are complete.
 func (g *Gap) interrupted(a *kernel.Account) {
 	rest := max(0, g.Duration()-a.Preempted-a.Blocked-a.Fault-a.Interrupt)
 	switch {

@@ -70,8 +70,8 @@ func onThread(cpu int, f func(tid int, err error)) {
 	f(unix.Gettid(), err)
 }
 
-// signals are those that a thread of this process can do without: whoever sends
-// one to the process reaches another thread. SIGURG the runtime sends to a
+// signals are those that a thread of this process can do without: one that is sent to
+// the process reaches another thread. SIGURG the runtime sends to a
 // goroutine that has run for 10 ms, SIGPROF to one that used so much CPU time.
 // Here a handler could only make gaps, 10 us each, that look like the machine's.
 var signals = [...]unix.Signal{

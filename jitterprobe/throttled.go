@@ -185,8 +185,8 @@ type realtime struct {
 type share struct{ period, rest time.Duration }
 
 // fairServer is the share of threads without real-time priority since Linux 6.12,
-// whatever the limit is (dl_server, kernel/sched/deadline.c). Who may write to
-// debugfs can change it; there it is not found.
+// whatever the limit is (dl_server, kernel/sched/deadline.c). Root can change it
+// in debugfs; such a share is not found.
 var fairServer = share{period: time.Second, rest: 50 * time.Millisecond}
 
 func newRealtime(root string, tid int) realtime {

@@ -65,7 +65,7 @@ func Try(o Options, d time.Duration) (Trial, error) {
 	time.Sleep(d)
 	to := spin.TakeAnchor(o.Clock)
 	after := readOwn(p.loop.tid)
-	awaitLook(p, to.At) // a probe that sleeps tells of the end when it wakes up
+	awaitLook(p, to.At) // a probe that sleeps has seen the end when it wakes up
 
 	t := Trial{Summary: p.Stop(), Span: to.At.Sub(from.At), Limits: p.Limits()}
 	t.Seen = seenOf(&t.Snapshot, stall.Span{Start: from.At, End: to.At})

@@ -7,7 +7,7 @@
 // time namespace, of the boot that the header names.
 //
 //	offset  size  what
-//	0       256   who writes: magic, version, sizes, boot id, writer, probe
+//	0       256   header: magic, version, sizes, boot id, writer, probe
 //	512      64   how far: records written, watermark, drops
 //	4096    64*n  the ring of n records, record i at slot i mod n
 //

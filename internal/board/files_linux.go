@@ -13,7 +13,7 @@ import (
 
 const (
 	fileMode = 0o644
-	lockMode = 0o600 // who may open it may lock it, and keep the writer out
+	lockMode = 0o600 // a process that may open it may lock it, and keep the writer out
 )
 
 // files are what a writer has open: the board, the lock that makes it the only
@@ -108,7 +108,7 @@ func (d *dir) takeLock(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One that an earlier version made is open to all; who may not change it goes on.
+	// One that an earlier version made is open to all. If this fails, that one stays as it is.
 	_ = lock.Chmod(lockMode)
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {

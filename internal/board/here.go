@@ -38,12 +38,12 @@ func ownCgroups(root fs.FS) (ids []uint64) {
 	return ids
 }
 
-// createdField is the number of the field in /proc/PID/stat that tells two
-// processes of one PID apart (proc_pid_stat(5), starttime).
+// createdField is the field in /proc/PID/stat in which two processes of one PID
+// differ (proc_pid_stat(5), starttime).
 const createdField = 22
 
 // processCreated returns the creation time of this process in clock ticks
-// since boot, 0 where that cannot be told.
+// since boot, 0 where that is not known.
 func processCreated() uint64 {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

@@ -144,7 +144,7 @@ func (w *Writer) publish(h header) error {
 	return w.files.publish()
 }
 
-// Append adds v, a stall of the machine or what [Watched] tells. Readers see it
+// Append adds v, a stall of the machine or a span that was [Watched]. Readers see it
 // from the next Advance on. When the ring is full the oldest record goes. An
 // error says that v was not taken; of a file that cannot be written it comes
 // only when no more records can be held.
@@ -208,7 +208,7 @@ func (w *Writer) writeLive() error {
 	return err
 }
 
-// Close tells the readers, takes the file away and gives up the lock. Readers
+// Close marks the board as closed, takes the file away and gives up the lock. Readers
 // that have the file open can still read it.
 func (w *Writer) Close() error {
 	w.mu.Lock()

@@ -35,7 +35,7 @@ const (
 	MaxName = 64
 	// MaxPending is how many gaps wait for the next flush, and maxPendingBytes how
 	// many bytes of other records; more are dropped and counted. A quarter of the
-	// bytes are for one target, so that one which tells without end leaves room for
+	// bytes are for one target, so that one with endless events leaves room for
 	// the others.
 	MaxPending       = 1 << 16
 	maxPendingBytes  = 16 << 20

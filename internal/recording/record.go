@@ -78,7 +78,7 @@ type Target struct {
 	Unwatched string `json:"unwatched,omitempty"`
 }
 
-// UnknownRuntime is the Runtime of a process of which nobody could tell.
+// UnknownRuntime is the Runtime of a process whose runtime was not recognized.
 const UnknownRuntime = "unknown"
 
 // FactBuild is a fact that may be there beside RuntimeFacts: what a Go program was
@@ -133,7 +133,7 @@ type Status struct {
 }
 
 // Host is what the machine did to the threads of a process since somebody
-// watched. How the times are told apart is in package hostwatch.
+// watched. Package hostwatch says how it separates the times.
 type Host struct {
 	PID int `json:"pid"`
 	// Followed says that every switch of the threads was followed. Else what
@@ -150,7 +150,7 @@ type Host struct {
 	Throttled gc.Maybe[time.Duration] `json:"throttled,omitzero"`
 	Stolen    time.Duration           `json:"stolen"` // of all CPUs
 	// How long somebody waited: on the machine, for a CPU, for memory and for
-	// disks; and in the process's own cgroup where cgroup v2 tells of it.
+	// disks; and in the process's own cgroup where cgroup v2 has it.
 	Pressure       time.Duration                `json:"pressure"`
 	PressureMemory time.Duration                `json:"pressure_memory"`
 	PressureIO     time.Duration                `json:"pressure_io"`

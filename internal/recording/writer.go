@@ -91,7 +91,7 @@ func (w *Writer) Add(r Record) {
 	}
 }
 
-// takeGaps makes frames of the gaps that wait. A probe is told of before its first.
+// takeGaps makes frames of the gaps that wait. The record of a probe precedes its first gap.
 func (w *Writer) takeGaps() {
 	w.pending = appendGapFrames(w.pending, w.gaps)
 	w.records += uint64(len(w.gaps))
@@ -234,7 +234,7 @@ func begun(w *Writer, path string) (*Writer, error) {
 }
 
 // syncDir puts the file's name on the disk. Not every file system can do that for
-// a directory, and none that cannot is told of: the recording goes on.
+// a directory; the recording goes on without.
 func syncDir(path string) {
 	if dir, err := os.Open(path); err == nil {
 		_ = dir.Sync()

@@ -88,7 +88,7 @@ func (a *Account) take(p *span, v *View, from stall.Instant) {
 	}
 }
 
-// name says who had the CPU in the longest preemption of a gap from a moment on.
+// name takes the thread that had the CPU in the longest preemption of a gap from a moment on.
 func (a *Account) name(v *View, from stall.Instant) {
 	var out stall.Span
 	for _, p := range v.parts {
@@ -158,5 +158,5 @@ func longest(parts []span) (name string) {
 	return name
 }
 
-// maxNamed bounds the interrupts of one gap that are told apart.
+// maxNamed bounds the interrupts of one gap that are summed by name.
 const maxNamed = 64

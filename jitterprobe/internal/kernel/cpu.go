@@ -205,7 +205,7 @@ func whyOf(state uint64) kind {
 	return blocked
 }
 
-// ran returns who had the CPU for the longest time in s.
+// ran returns the thread that had the CPU for the longest time in s.
 func (c *cpu) ran(s stall.Span) (who turn, longest time.Duration) {
 	end := s.End
 	for i := c.before(end) - 1; i >= 0 && end > s.Start; i-- {

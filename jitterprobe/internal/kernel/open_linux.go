@@ -62,8 +62,8 @@ func (v *View) openThread(tid int) error {
 	return nil
 }
 
-// openCPU says of both what is missing: whoever mends the one wants to know of the
-// other.
+// openCPU opens the ring of a CPU. It returns both errors if both rights are missing:
+// to mend one alone does not help.
 func (v *View) openCPU(n int) (noTracefs, noPoints error) {
 	r, noPoints := perf.OpenCPU(n, cpuPages)
 	fs, noTracefs := tracefs.Open("/")
@@ -213,8 +213,8 @@ func Slept() (time.Duration, bool) {
 	return 0, false // this thread is being interrupted all the time
 }
 
-// read reads a clock. The Go runtime is not told of a system call that never
-// blocks: it would wake its monitor, which takes longer than the call.
+// read reads a clock. It hides the system call, which never blocks, from the Go
+// runtime: the runtime would wake its monitor, which takes longer than the call.
 func read(clock uintptr, t *unix.Timespec) bool {
 	_, _, errno := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(t)), 0)
 	return errno == 0

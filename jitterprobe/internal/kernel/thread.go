@@ -78,8 +78,8 @@ func (h *history) add(s span) {
 // maxBlind bounds the spans of lost records; the last one grows beyond it.
 const maxBlind = 64
 
-// lose keeps that records of a span are missing. What is told late, of before the
-// last such span, is one with it.
+// lose notes that records of a span are missing. A span that begins before the end of
+// the last one is merged with it.
 func (h *history) lose(from, to stall.Instant) {
 	if n := len(h.blind); n > 0 && (from <= h.blind[n-1].End || n == maxBlind) {
 		last := &h.blind[n-1]
@@ -137,7 +137,7 @@ type thread struct {
 
 	home  int32         // the CPU that it is pinned to
 	moved stall.Instant // since when it is on another, else zero
-	away  []stall.Span  // that are over, and not told to the history of the CPU
+	away  []stall.Span  // that are over, and not yet in the history of the CPU
 
 	out     perf.Record   // that has no return yet
 	faulted stall.Instant // begin of a fault that has not ended, else zero
@@ -159,8 +159,8 @@ func (t *thread) take(r *perf.Record) {
 	t.last = max(t.last, r.At)
 }
 
-// locate takes in on which CPU the thread was. Of a move the record may be lost: so
-// every other tells of it, too.
+// locate takes in on which CPU the thread was. The record of a move may be
+// lost, but every later record has the new CPU, too.
 func (t *thread) locate(r *perf.Record) {
 	switch {
 	case r.CPU != t.home && t.moved == 0:

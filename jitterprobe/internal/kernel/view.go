@@ -4,8 +4,8 @@
 // rings while it happens; they are taken out in batches.
 //
 // It never says that nothing happened where records were lost: an [Account]
-// tells whether it is complete. It names no cause either: what a gap is called is
-// decided by package jitterprobe. The fields of the tracepoints are those of the
+// reports whether it is complete. It names no cause either: package jitterprobe
+// classifies a gap. The fields of the tracepoints are those of the
 // kernel's include/trace/events.
 package kernel
 
@@ -22,8 +22,8 @@ type ring interface {
 	Close() error
 }
 
-// View is what the kernel tells of a thread and of its CPU. It is for one
-// goroutine. The zero View is told nothing.
+// View holds the kernel's records of a thread and of its CPU. It is for one
+// goroutine. The zero View has none.
 type View struct {
 	clock  stall.Clock
 	thread thread
@@ -36,7 +36,7 @@ type View struct {
 // Rights says what could not be opened, and why.
 type Rights struct {
 	Thread error // switches and faults of the thread
-	// Interrupts of the CPU, and who else runs on it, need both.
+	// Interrupts of the CPU, and the names of other threads on it, need both.
 	Tracefs error // the numbers of the tracepoints
 	CPU     error // the tracepoints
 }

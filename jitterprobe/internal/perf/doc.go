@@ -1,4 +1,4 @@
-// Package perf reads what the kernel tells of a thread or of a CPU through
+// Package perf reads the kernel's records of a thread or of a CPU through
 // perf_event_open(2): context switches, page faults and tracepoints, each with
 // its time on CLOCK_MONOTONIC, written by the kernel into a ring that this
 // process maps. What happens costs the thread it happens to a few hundred

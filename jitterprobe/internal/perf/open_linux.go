@@ -26,7 +26,7 @@ const (
 	MajorFaults = unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ // ends, and needed one
 )
 
-// OpenThread opens a ring that tells of each context switch of a thread of this
+// OpenThread opens a ring that holds each context switch of a thread of this
 // process, wherever it runs. It needs no rights where perf_event_paranoid is 2
 // or less, unless a seccomp profile forbids perf_event_open.
 func OpenThread(tid, pages int) (*Ring, error) {
@@ -72,8 +72,8 @@ func open(tid, cpu, pages int, first uint64) (*Ring, error) {
 const leastPages = 8
 
 // asMany maps a ring of as many pages as wanted, a power of two, or of half as
-// many, and so on: a user may lock so much memory, whoever else has some of it.
-// A smaller ring overflows sooner, which it tells.
+// many, and so on: all processes of a user share a limit on locked memory.
+// A smaller ring overflows sooner, and reports that.
 func asMany(pages int, mapped func(pages int) ([]byte, error)) (mem []byte, err error) {
 	for ; pages >= leastPages; pages /= 2 {
 		if mem, err = mapped(pages); !errors.Is(err, unix.EPERM) {

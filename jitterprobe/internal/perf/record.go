@@ -7,7 +7,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Kind says what a record tells.
+// Kind says what a record is about.
 type Kind uint8
 
 const (

@@ -14,7 +14,7 @@ type area struct {
 }
 
 // nearlyFull is how little room makes it likely that records are being lost: the
-// kernel tells of them only with the next one that fits.
+// kernel reports lost records only with the next one that fits.
 const nearlyFull = 1 << 10
 
 // Read hands what is new to f, in the order it was written, which is that of

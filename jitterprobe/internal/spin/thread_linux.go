@@ -110,7 +110,7 @@ func (t *Thread) pin(cpu int) error {
 	if err := unix.SchedSetaffinity(t.tid, &set); err != nil {
 		return fmt.Errorf("pin probe thread to CPU %d: %w", cpu, err)
 	}
-	// The name is for people who look with ps; nothing depends on it.
+	// The name is for ps; nothing depends on it.
 	_ = os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", t.tid), []byte("otelgc-probe"), 0)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Usable returns [stall.ErrNotSupported]: only Linux tells whether the counter
+// Usable returns [stall.ErrNotSupported]: only Linux says whether the counter
 // can be trusted.
 func Usable(string) error {
 	return fmt.Errorf("cycle counter: %w on %s", stall.ErrNotSupported, runtime.GOOS)
