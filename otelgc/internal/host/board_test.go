@@ -47,7 +47,7 @@ func TestWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Advance(at+10_000, 0, 0)
-	h.readOnce(t)
+	readOnce(t, h)
 
 	all := stall.Span{Start: 0, End: at + 20_000}
 	want := []stall.Span{{Start: at + 1000, End: at + 3000}, {Start: at + 5000, End: at + 6000}}
@@ -62,7 +62,7 @@ func TestWatched(t *testing.T) {
 	}
 	late := at + 8000 + stall.Instant(2*watchLag)
 	w.Advance(late, 0, 0)
-	h.readOnce(t)
+	readOnce(t, h)
 	if got := h.Log.Watermark(); got != late {
 		t.Errorf("watermark with a watch that has ended: got %d, want the board's, %d", got-at, late-at)
 	}
@@ -77,7 +77,7 @@ func newTestBoard(path string, clock stall.Clock) *Board {
 }
 
 // readOnce takes in what is new on the board.
-func (h *Board) readOnce(t *testing.T) {
+func readOnce(t *testing.T, h *Board) {
 	t.Helper()
 	if b, err := h.Source.Next(t.Context()); err == nil {
 		h.Take(&b)
@@ -103,7 +103,7 @@ func TestBoardInADirectoryOfOthers(t *testing.T) {
 	var said []string
 	h.Fail = func(err error) { said = append(said, err.Error()) }
 	for range 10 {
-		h.readOnce(t)
+		readOnce(t, h)
 	}
 	want := "open board: foreign board: not only its owner may write directory " + dir + " (mode 0777): chmod go-w"
 	if len(said) != 1 || said[0] != want || h.Open() {
@@ -118,7 +118,7 @@ func TestBoardIsReadOnce(t *testing.T) {
 	clock := testClock(t)
 	h := newTestBoard(path, clock)
 	h.Fail = func(err error) { t.Errorf("said: %v", err) }
-	h.readOnce(t) // not there yet: the ordinary case
+	readOnce(t, h) // not there yet: the ordinary case
 	w, err := board.Create(board.WriterOptions{Paths: []string{path}, Source: stall.ProbePeriodic})
 	if err != nil {
 		t.Skipf("skipped: no board here: %v", err)
@@ -129,12 +129,12 @@ func TestBoardIsReadOnce(t *testing.T) {
 	}
 	w.Advance(at+2000, 0, 0)
 	for range 3 {
-		h.readOnce(t)
+		readOnce(t, h)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h.readOnce(t)
+	readOnce(t, h)
 	all := stall.Span{Start: 0, End: at.Add(time.Hour)}
 	got := h.Log.Intervals(nil, all)
 	if len(got) != 1 {

@@ -142,6 +142,14 @@ notice 8 420 300
 want 7 cycle
 want 8 exact 300
 `},
+	{"an end that may be of one, which by counting is another's", `
+trace 1 2 100-110 190-210
+trace 1 3 300-310 390-410
+notice 7 200 1
+notice 9 480 500
+want 7 exact 100
+want 9 cycle
+`},
 	{"the trace lacks one, and the count is not believed", `
 trace 1 2 100-110 190-210
 trace 1 3 500-510 590-610
