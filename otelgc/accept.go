@@ -32,7 +32,7 @@ func (m *Monitor) AcceptArrivals(srv *http.Server) {
 	if m == nil {
 		return
 	}
-	m.accepting.Store(true)
+	m.requests.accepting.Store(true)
 	fresh := freshConns{of: make(map[net.Conn]*fresh)}
 	ownContext, ownState := srv.ConnContext, srv.ConnState
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -100,7 +100,7 @@ func (l *freshConns) spend(c net.Conn) {
 // acceptedAt returns when the connection of a request whose handler started at
 // start was accepted, if the request is its first, or zero.
 func (m *Monitor) acceptedAt(r *http.Request, start stall.Instant) stall.Instant {
-	if !m.accepting.Load() {
+	if !m.requests.accepting.Load() {
 		return 0
 	}
 	f, ok := r.Context().Value(freshKey{}).(*fresh)

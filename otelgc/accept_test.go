@@ -87,7 +87,7 @@ func TestFreshConns(t *testing.T) {
 		t.Errorf("%d connections are kept that are over", len(l.of))
 	}
 	m := &Monitor{}
-	m.accepting.Store(true)
+	m.requests.accepting.Store(true)
 	start := stall.Instant(100e9)
 	for accepted, want := range map[stall.Instant]stall.Instant{
 		start - 1: start - 1, start.Add(-maxArrivalAge): start.Add(-maxArrivalAge), start.Add(-maxArrivalAge) - 1: 0,

@@ -40,7 +40,7 @@ func (m *Monitor) Begin(ctx context.Context) Window {
 	if m.exact.marking() {
 		return m.beginMarked(span)
 	}
-	return Window{w: window{&m.outside, m.now(), span}}
+	return Window{w: window{&m.windows.outside, m.now.instant(), span}}
 }
 
 func (m *Monitor) beginMarked(span trace.Span) (w Window) {
@@ -66,6 +66,6 @@ func (w *Window) End() {
 // is to be called before End.
 func (w *Window) SetRoute(name string) {
 	if h := w.w.ref; h != nil {
-		w.w.ref = h.on(h.m.routes.id(name))
+		w.w.ref = h.on(h.m.requests.routes.id(name))
 	}
 }

@@ -27,9 +27,9 @@ func TestBoundedAtAnyRate(t *testing.T) {
 			for i := range stall.Instant(seconds) {
 				at := (i + 1) * second
 				for k := range stall.Instant(rate) {
-					p.pending.push(ended{start: at + k, end: at + k + 1, held: at + k, slot: noSlot})
+					p.windows.pending.push(ended{start: at + k, end: at + k + 1, held: at + k, slot: noSlot})
 				}
-				lost += p.pending.lost()
+				lost += p.windows.pending.lost()
 				if !hung.exact {
 					p.learnGeneration(&gotrace.Generation{Span: stall.Span{Start: at, End: at + second}}, nil)
 				}
@@ -42,8 +42,8 @@ func TestBoundedAtAnyRate(t *testing.T) {
 				checkBounds(t, p)
 			}
 			if hung.cycle || hung.exact {
-				if lost == 0 || uint64(told)+lost+p.pending.came()-p.pending.went() != seconds*rate {
-					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.pending.came()-p.pending.went(), seconds*rate)
+				if lost == 0 || uint64(told)+lost+p.windows.pending.came()-p.windows.pending.went() != seconds*rate {
+					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.windows.pending.came()-p.windows.pending.went(), seconds*rate)
 				}
 			} else if lost != 0 || told != seconds*rate {
 				t.Errorf("%d windows told and %d lost, want all %d told", told, lost, seconds*rate)
@@ -69,7 +69,7 @@ func TestBoundedAtAnyRate(t *testing.T) {
 
 func checkBounds(t *testing.T, p *played) {
 	t.Helper()
-	if n := len(p.pending.live) + len(p.pending.spare); n > maxBlocks+spareBlocks {
+	if n := len(p.windows.pending.live) + len(p.windows.pending.spare); n > maxBlocks+spareBlocks {
 		t.Fatalf("%d blocks of windows that wait, want at most %d", n, maxBlocks+spareBlocks)
 	}
 	if n := len(p.store.live); n > keptGenerations {
@@ -88,9 +88,9 @@ func TestLongsAreForgotten(t *testing.T) {
 		w := p.open(p.now + 1)
 		p.learnUnseen(p.now.Add(cutSeldom))
 		p.see(p.now.Add(cutSeldom))
-		p.slots.claim(w.slot, w.held)
+		p.windows.slots.claim(w.slot, w.held)
 		if i%2 == 0 {
-			p.slots.give(w.slot, p.now)
+			p.windows.slots.give(w.slot, p.now)
 		}
 	}
 	for range 3 {

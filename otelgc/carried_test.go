@@ -40,7 +40,7 @@ func TestFollowedUntilOver(t *testing.T) {
 	p.end(long, 3*second+5000)
 	p.end(again, 2*second+5000)
 	reused := openWindow{slot: again.slot, held: 3*second + 1000, start: 3*second + 1000}
-	p.slots.publish(reused)
+	p.windows.slots.publish(reused)
 
 	p.learnGeneration(generation(1, begun(short, 7), begun(long, 8), begun(again, 9)), nil)
 	follows("first generation", 8, 9)

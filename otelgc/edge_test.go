@@ -36,7 +36,7 @@ func TestOneStopAtTheEdgeOfASlice(t *testing.T) {
 		p.timeline.Cycle.Add(stall.Interval{
 			Start: slice - 20*ms, End: slice - 19*ms, Slack: 30 * time.Millisecond, Cause: c.of,
 		})
-		p.pending.push(ended{start: slice - 500*ms, end: slice + 500*ms, slot: noSlot})
+		p.windows.pending.push(ended{start: slice - 500*ms, end: slice + 500*ms, slot: noSlot})
 		p.store.learnUnseen(slice)
 		p.trace(&gotrace.Generation{Span: stall.Span{Start: slice, End: slice + second}, Stops: c.exact})
 		p.see(slice + 2*second)

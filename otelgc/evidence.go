@@ -27,9 +27,9 @@ func (e *evidence) gather(all stall.Span) {
 	m := e.m
 	m.store.setProcessors(runtime.GOMAXPROCS(0))
 	m.timeline.Read(&e.stops, all)
-	e.hosts = m.host.Log.Intervals(e.hosts[:0], all)
+	e.hosts = m.machine.board.Log.Intervals(e.hosts[:0], all)
 	e.host.Set(e.hosts)
-	e.targetSeen = m.host.Watched.Seen(e.targetSeen[:0], all)
+	e.targetSeen = m.machine.board.Watched.Seen(e.targetSeen[:0], all)
 }
 
 // of returns the evidence about a window, or a piece of one, which had a slot

@@ -203,7 +203,7 @@ func TestGenerationIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), host: host.NewBoard(nil, board.Here(), clock)}
+	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), machine: machine{board: host.NewBoard(nil, board.Here(), clock)}}
 	m.timeline = m.store.timeline
 	r := resolver{m: m}
 	later := now.Add(time.Hour)
@@ -224,10 +224,10 @@ func TestHungSourcesHangNobody(t *testing.T) {
 // a window.
 func TestTargetSeen(t *testing.T) {
 	p := play(t)
-	p.host.Watched.Begin(second + 1000)
-	p.host.Watched.Advance(second + 2000)
-	p.host.Watched.Begin(second + 5000)
-	p.host.Watched.Advance(second + 6000)
+	p.machine.board.Watched.Begin(second + 1000)
+	p.machine.board.Watched.Advance(second + 2000)
+	p.machine.board.Watched.Begin(second + 5000)
+	p.machine.board.Watched.Advance(second + 6000)
 	e := evidence{m: p.Monitor}
 	e.gather(stall.Span{Start: second, End: 2 * second})
 	window := stall.Window{Start: second + 1200, End: second + 5500}

@@ -63,12 +63,12 @@ func TestHangingErrorHandler(t *testing.T) {
 	})
 	m := startTest(t, WithExactBudget(0))
 	t.Cleanup(func() { close(goOn) })
-	m.host.Fail(errors.New("first"))
+	m.machine.board.Fail(errors.New("first"))
 	if got := (<-in).Error(); got != "otelgc: first" {
 		t.Errorf("the handler was told %q", got)
 	}
 	for range 2 * operatorRoom {
-		m.host.Fail(errors.New("more"))
+		m.machine.board.Fail(errors.New("more"))
 	}
 	if err := m.Shutdown(context.Background()); err != nil {
 		t.Errorf("Shutdown: %v", err)

@@ -22,7 +22,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 	path, w := newTestBoard(t)
 	var got shares
 	m := startTest(t, WithExactBudget(1), WithOnWindow(got.add), WithBoard(path))
-	until(t, "the board to be read", m.host.Open)
+	until(t, "the board to be read", m.machine.board.Open)
 	s := serve(t, m, func() {
 		for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
 			garbage(10)
@@ -134,7 +134,7 @@ func TestPausesWithoutACPU(t *testing.T) {
 	path, w := newTestBoard(t)
 	m := startTest(t, WithExactBudget(1), WithBoard(path))
 	watchThis(t, m, w)
-	until(t, "the board to be read", m.host.Open)
+	until(t, "the board to be read", m.machine.board.Open)
 	collect := func(is func(*gc.Collection) bool) func() bool {
 		return func() bool {
 			garbage(10_000)

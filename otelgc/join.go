@@ -33,8 +33,8 @@ func (w *window) context(ctx context.Context) context.Context {
 	if slot == noSlot || ctx == nil { // nil is let through in a slice as it is outside
 		return ctx
 	}
-	turn := m.slots.turn[slot].Load()
-	if stall.Instant(m.slots.opened[slot].held.Load()) != w.start {
+	turn := m.windows.slots.turn[slot].Load()
+	if stall.Instant(m.windows.slots.opened[slot].held.Load()) != w.start {
 		return ctx // another has the slot by now
 	}
 	return context.WithValue(ctx, joinKey{}, &joinPoint{m, slot, turn})
@@ -80,7 +80,7 @@ func Join(ctx context.Context) (leave func()) {
 			return
 		}
 		if !p.m.exact.marking() {
-			p.m.slots.leave(p.slot)
+			p.m.windows.slots.leave(p.slot)
 			return
 		}
 		trace.Log(context.Background(), gotrace.WindowLeave.Key(p.slot), "")
@@ -100,7 +100,7 @@ func (p *joinPoint) join(mark func(key string)) bool {
 }
 
 // open reports whether the window has not ended.
-func (p *joinPoint) open() bool { return p.m.slots.turn[p.slot].Load() == p.turn }
+func (p *joinPoint) open() bool { return p.m.windows.slots.turn[p.slot].Load() == p.turn }
 
 // taken returns from when on a goroutine counts that joins a window, of which the
 // piece s is settled: from its start, if it began in that piece and has done nothing

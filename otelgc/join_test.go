@@ -161,7 +161,7 @@ func TestLeaveTwice(t *testing.T) {
 	m.exact.active.Store(false)
 	leave()
 	leave()
-	if got := m.slots.opened[slot].leftUnmarked.Load(); got != 1 {
+	if got := m.windows.slots.opened[slot].leftUnmarked.Load(); got != 1 {
 		t.Errorf("left %d times, want once", got)
 	}
 }
@@ -171,13 +171,13 @@ func TestLeaveTwice(t *testing.T) {
 func TestJoinTooLate(t *testing.T) {
 	p := play(t)
 	w := p.open(second)
-	at := &joinPoint{p.Monitor, w.slot, p.slots.turn[w.slot].Load()}
+	at := &joinPoint{p.Monitor, w.slot, p.windows.slots.turn[w.slot].Load()}
 	for _, over := range []bool{false, true} {
 		var marks []string
 		joined := at.join(func(key string) {
 			if over && len(marks) == 0 {
 				p.end(w, 2*second)
-				p.slots.publish(openWindow{slot: w.slot, held: 3 * second, start: 3 * second})
+				p.windows.slots.publish(openWindow{slot: w.slot, held: 3 * second, start: 3 * second})
 			}
 			marks = append(marks, key)
 		})

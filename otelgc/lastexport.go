@@ -21,8 +21,8 @@ const lastExport = time.Second
 // callbacks end with the monitor, and the provider's own last export finds none.
 // What goes wrong is the provider's to tell, which exports once more when it ends.
 func (m *Monitor) exportLast(ctx context.Context) {
-	e, ok := m.meters.(exporter)
-	if !ok && m.global {
+	e, ok := m.meters.MeterProvider.(exporter)
+	if !ok && m.meters.global {
 		// Until the program sets the global provider, that is a stand-in, which exports
 		// nothing and hands its instruments on to the one that is set.
 		e, ok = otel.GetMeterProvider().(exporter)

@@ -151,7 +151,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	var got shares
 	m := startTest(t, WithExactBudget(0), WithOnWindow(got.add), WithBoard(path))
-	until(t, "the board to be read", m.host.Open)
+	until(t, "the board to be read", m.machine.board.Open)
 	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		start := m.clock.Now()
 		time.Sleep(3 * time.Millisecond)
@@ -171,7 +171,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 		from := m.clock.Now()
 		until(t, "the board to tell", func() bool {
 			w.Advance(m.clock.Now(), 0, 0)
-			return m.host.Log.Watermark() >= from
+			return m.machine.board.Log.Watermark() >= from
 		})
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		until(t, "the window to be resolved", func() bool {

@@ -54,7 +54,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 	if due.Sub(l.cut) < cutSeldom && !l.m.store.unsettled(due) {
 		return
 	}
-	l.open = l.m.slots.open(l.open[:0], due)
+	l.open = l.m.windows.slots.open(l.open[:0], due)
 	at := due
 	if len(l.open) > 0 {
 		r.evidence.gather(stall.Span{Start: l.begin(due), End: due})

@@ -199,8 +199,8 @@ func TestStreamWithoutASlot(t *testing.T) {
 	}
 	end := stall.Instant(pauses+3) * second
 	p.learnUnseen(end)
-	p.pending.push(ended{start: second + 500, end: end - second, held: second + 500, slot: noSlot})
-	p.pending.push(ended{start: end - 2*second, end: end - second, held: end - 2*second, slot: noSlot})
+	p.windows.pending.push(ended{start: second + 500, end: end - second, held: second + 500, slot: noSlot})
+	p.windows.pending.push(ended{start: end - 2*second, end: end - second, held: end - 2*second, slot: noSlot})
 	p.see(end)
 	if len(p.got) != 2 {
 		t.Fatalf("%d windows, want 2", len(p.got))

@@ -3,6 +3,7 @@ package otelgc
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -10,81 +11,105 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// loop settles collections and windows, and tells of the sources.
-func (m *Monitor) loop() {
+// loop does the work of a monitor in turns, of which others may wait for one.
+type loop struct {
+	*turns
+	kicked  chan struct{}
+	lately  atomic.Int64 // Instant of the last turn
+	waiting atomic.Int32 // calls of Flush that wait
+	quit    chan struct{}
+	ended   sync.WaitGroup
+}
+
+func newLoop() *loop {
+	return &loop{turns: newTurns(), kicked: make(chan struct{}, 1), quit: make(chan struct{})}
+}
+
+// start takes one turn after the other until stop is called.
+func (l *loop) start(turn func()) { l.ended.Go(func() { l.run(turn) }) }
+
+func (l *loop) run(turn func()) {
 	every := resolveEvery
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
-		case <-m.quit:
+		case <-l.quit:
 			return
 		case <-tick.C:
-		case <-m.kicked:
+		case <-l.kicked:
 		}
-		m.turn(m.clock.Now())
-		m.turns.end()
-		if now := m.pace(); now != every {
+		turn()
+		l.end()
+		if now := l.pace(); now != every {
 			every = now
 			tick.Reset(every)
 		}
 	}
 }
 
-// pace is how often there is a turn at least: more often while somebody waits for
-// what comes by itself.
-func (m *Monitor) pace() time.Duration {
-	if m.waiting.Load() > 0 {
+// stop ends the loop, and returns when it has ended.
+func (l *loop) stop() {
+	close(l.quit)
+	l.ended.Wait()
+}
+
+// pace is how often there is a turn at least: more often while a caller waits for what
+// comes by itself.
+func (l *loop) pace() time.Duration {
+	if l.waiting.Load() > 0 {
 		return resolveEvery / 4
 	}
 	return resolveEvery
 }
 
-// turned waits for one whole turn of the loop.
-func (m *Monitor) turned(ctx context.Context) error {
+// kick begins a turn at once.
+func (l *loop) kick() {
+	select {
+	case l.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// turned waits for one whole turn.
+func (l *loop) turned(ctx context.Context) error {
 	for range 2 { // one under way may be past what is meant
-		over := m.turns.over()
-		m.kick()
-		if err := m.wait(ctx, over); err != nil {
+		over := l.over()
+		l.kick()
+		if err := l.wait(ctx, over); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wait waits for a turn of the loop to be over, or for the loop to be.
-func (m *Monitor) wait(ctx context.Context, over <-chan struct{}) error {
+// wait waits for a turn to be over, or for the loop to be.
+func (l *loop) wait(ctx context.Context, over <-chan struct{}) error {
 	select {
 	case <-over:
 		return nil
-	case <-m.quit:
+	case <-l.quit:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// turn does what is due. It runs on one goroutine at a time.
-func (m *Monitor) turn(now stall.Instant) {
-	m.lately.Store(int64(now))
+// turn settles collections and windows that are due, and reports on the sources.
+func (m *Monitor) turn() { m.turnAt(m.clock.Now()) }
+
+func (m *Monitor) turnAt(now stall.Instant) {
+	m.loop.lately.Store(int64(now))
 	if m.exact.finished() {
 		m.store.learnUnseen(now)
 	}
-	m.hosts.Count(now, m.timeline.Newest())
-	m.timeline.Settle(now, m.hosts.Passed(now), m.settled, m.tellUnknown)
+	m.machine.side.Count(now, m.timeline.Newest())
+	m.timeline.Settle(now, m.machine.side.Passed(now), m.settled, m.tellUnknown)
 	m.resolver.resolve(now)
 	m.status.tell(now)
 }
 
-// kick has the loop look at once.
-func (m *Monitor) kick() {
-	select {
-	case m.kicked <- struct{}{}:
-	default:
-	}
-}
-
-func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.wall.Load()) }
+func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.status.wall.Load()) }
 
 // learnGeneration takes in a second of exact tracing. It runs on the decoder's
 // goroutine.
@@ -97,7 +122,7 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []ui
 		}
 	}
 	m.tellLost(&g.Lost)
-	m.kick()
+	m.loop.kick()
 	return unfollow
 }
 

@@ -28,7 +28,7 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		arrival := m.arrivalOf(r, w.start)
 		w.span = trace.SpanFromContext(r.Context())
 		w.mark(arrival)
-		if m.joinable && w.ref.slot != noSlot {
+		if m.requests.joinable && w.ref.slot != noSlot {
 			inner := r.WithContext(w.context(r.Context()))
 			defer passBack(r, inner)
 			r = inner
@@ -49,9 +49,9 @@ func passBack(outer, inner *http.Request) {
 // its first request is noted though a header says it better.
 func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant {
 	accepted := m.acceptedAt(r, start)
-	at, fault := m.arrival.of(r.Header, start, m.wallOffset())
+	at, fault := m.requests.arrival.of(r.Header, start, m.wallOffset())
 	if fault != noFault {
-		m.ignored[fault].Add(1)
+		m.requests.ignored[fault].Add(1)
 	}
 	return cmp.Or(at, accepted)
 }

@@ -84,7 +84,7 @@ func TestMiddlewareDoesNotAllocate(t *testing.T) {
 	rec, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	req.Header.Set("X-Arrival", "1")
 	for range 8 * blockCells {
-		m.pending.push(ended{})
+		m.windows.pending.push(ended{})
 	}
 	flush(t, m) // their memory is there for the next
 	if got := testing.AllocsPerRun(1000, func() { h.ServeHTTP(rec, req) }); got >= 1 {

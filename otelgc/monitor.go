@@ -32,58 +32,82 @@ var started atomic.Bool
 // Monitor watches this process. All methods may be called from any goroutine,
 // and on a nil Monitor, which watches nothing.
 type Monitor struct {
-	clock     stall.Clock
-	base      time.Time     // has a monotonic reading
-	epoch     stall.Instant // of base
-	tel       *telemetry.Telemetry
-	meters    metric.MeterProvider
-	global    bool // meters is the global one, or its stand-in
-	arrival   arrivalHeader
-	ignored   [arrivalFaults]atomic.Uint64 // arrivals
-	accepting atomic.Bool                  // a server tells of its connections, see AcceptArrivals
-	pause     pauseHook
-	joinable  bool // requests have their windows in their contexts
-	onWindow  func(*stall.Window, *stall.Share)
-	place     *stall.Place
-	first     uint64  // index of the last collection before Start
-	kind      gc.Kind // of every collection of this process
-
-	watcher  *gcwatch.Watcher
-	watching *reader
-	batches  *turns // of the watcher
-	atStart  gcwatch.Totals
-	timeline *timeline.Timeline
+	clock    stall.Clock
+	now      fastClock
+	tel      *telemetry.Telemetry
+	meters   meters
+	place    *stall.Place
+	kind     gc.Kind // of every collection of this process
+	cycles   cycles
 	store    *traceStore
 	exact    *exact
-	host     *host.Board
-	reading  *reader // of the board
-	hosts    *host.Side
+	timeline *timeline.Timeline // of the stops that cycles and exact see
+	machine  machine
 	added    []*added // by WithSource
-	records  records
-
-	outside  windowRef // of windows without a slot
-	slots    *slots
-	pending  pending     // windows of requests
-	watched  pending     // windows of others, see Resolve
-	flushNow atomic.Bool // resolve watched with what is known
-	route    func(*http.Request) string
-	routes   routes
-	slow     slowRequests
-	unmarked atomic.Uint64 // windows without a slot
+	windows  windows
+	requests requests
 	resolver resolver
+	records  records
+	pause    pauseHook
 	status   statusTeller
 	operator *telemetry.Outbox // is told of errors
 	panics   *panics
-	wall     atomic.Int64 // offset of wall time, ns
+	loop     *loop
+	once     sync.Once
+	end      error
+}
 
-	kicked  chan struct{}
-	turns   *turns       // of the loop
-	lately  atomic.Int64 // Instant of the last of them
-	waiting atomic.Int32 // who wait in Flush
-	quit    chan struct{}
-	wg      sync.WaitGroup
-	once    sync.Once
-	end     error
+// fastClock is the clock for the path of a request: without a copy of [stall.Clock],
+// which is an eighth of what a reading costs.
+type fastClock struct {
+	base  time.Time     // has a monotonic reading
+	epoch stall.Instant // of base
+}
+
+func (c *fastClock) instant() stall.Instant { return c.epoch.Add(time.Since(c.base)) }
+
+// meters is the provider of meters of the program.
+type meters struct {
+	metric.MeterProvider
+	global bool // it is the global one, or its stand-in
+}
+
+// windows are the windows that are open, or have ended and wait for their shares.
+type windows struct {
+	slots    *slots
+	outside  windowRef     // of windows without a slot
+	unmarked atomic.Uint64 // windows without a slot, though they were to be followed
+	pending  pending       // of requests
+	watched  pending       // of others, see Resolve
+	flushNow atomic.Bool   // resolve watched with what is known
+}
+
+// requests is what is asked of requests, and about them.
+type requests struct {
+	arrival   arrivalHeader
+	ignored   [arrivalFaults]atomic.Uint64 // arrivals
+	accepting atomic.Bool                  // a server says when it accepts, see AcceptArrivals
+	joinable  bool                         // requests have their windows in their contexts
+	route     func(*http.Request) string
+	routes    routes
+	slow      slowRequests
+	onWindow  func(*stall.Window, *stall.Share)
+}
+
+// cycles are the collections as the runtime counts them.
+type cycles struct {
+	watcher  *gcwatch.Watcher
+	watching *reader
+	batches  *turns
+	atStart  gcwatch.Totals
+	first    uint64 // index of the last collection before Start
+}
+
+// machine is what the machine does to this process.
+type machine struct {
+	board   *host.Board
+	reading *reader // of the board
+	side    *host.Side
 }
 
 // Start begins to watch this process. A second monitor in one process is
@@ -148,33 +172,32 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 	now := clock.Now()
 	m := &Monitor{
 		clock: clock, tel: tel, panics: panics,
-		arrival: c.arrival, pause: c.pause, joinable: c.joinable, onWindow: c.onWindow,
-		route: c.route, slow: c.slow,
-		place:  board.Here(),
-		kind:   gcwatch.KindOf(os.Getenv("GODEBUG")),
-		exact:  newExact(clock, c.budget),
-		kicked: make(chan struct{}, 1),
-		turns:  newTurns(), batches: newTurns(),
-		quit: make(chan struct{}),
+		requests: requests{arrival: c.arrival, joinable: c.joinable, onWindow: c.onWindow, route: c.route, slow: c.slow},
+		meters:   meters{c.meters, c.global},
+		place:    board.Here(),
+		kind:     gcwatch.KindOf(os.Getenv("GODEBUG")),
+		cycles:   cycles{batches: newTurns()},
+		exact:    newExact(clock, c.budget),
+		pause:    c.pause,
+		loop:     newLoop(),
 	}
 	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
-	m.outside = windowRef{m: m, slot: noSlot}
-	m.slots = newSlots(m)
-	m.store = newTraceStore(now, clock, m.slots)
-	m.meters, m.global = c.meters, c.global
-	m.base = time.Now()
-	m.epoch, _ = clock.At(m.base)
+	m.windows.outside = windowRef{m: m, slot: noSlot}
+	m.windows.slots = newSlots(m)
+	m.store = newTraceStore(now, clock, m.windows.slots)
+	m.now.base = time.Now()
+	m.now.epoch, _ = clock.At(m.now.base)
 	m.timeline = m.store.timeline
-	m.host = host.NewBoard(c.boards, m.place, clock)
-	m.hosts = host.NewSide(m.host, clock)
-	m.watched.asks = true
+	m.machine.board = host.NewBoard(c.boards, m.place, clock)
+	m.machine.side = host.NewSide(m.machine.board, clock)
+	m.windows.watched.asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, pacer.New(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since, m.status.every = m, now, statusEvery
-	m.wall.Store(int64(clock.Wall().Offset))
+	m.status.wall.Store(int64(clock.Wall().Offset))
 	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n) }
 	m.exact.report, m.exact.fail = lost, m.tellOperator
-	m.host.Overrun, m.host.Fail = func(n uint64) { lost("gap", "board_overrun", n) }, m.tellOperator
+	m.machine.board.Overrun, m.machine.board.Fail = func(n uint64) { lost("gap", "board_overrun", n) }, m.tellOperator
 	m.exact.learn = m
 	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }
 	return m
@@ -188,14 +211,14 @@ func (m *Monitor) run(c config) error {
 		return errors.Join(err, m.end)
 	}
 	m.pause.start(m.panics)
-	m.slow.start(m.panics)
+	m.requests.slow.start(m.panics)
 	for _, s := range c.sources {
 		m.add(s)
 	}
-	if m.host.Source != nil {
-		m.reading = read(m.host.Source, m.host.Take, m.host.Failed)
+	if m.machine.board.Source != nil {
+		m.machine.reading = read(m.machine.board.Source, m.machine.board.Take, m.machine.board.Failed)
 	}
-	m.wg.Go(m.loop)
+	m.loop.start(m.turn)
 	if c.budget > 0 {
 		go m.exact.run()
 	} else {

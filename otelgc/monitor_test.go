@@ -43,7 +43,7 @@ func TestCollectionsMatchTheRuntime(t *testing.T) {
 				settle(t, m)
 				after = cyclesTotal()
 			}
-			before = m.first
+			before = m.cycles.first
 			if got, want := m.Session().Collections(), after-before; got != want {
 				t.Errorf("Session: %d collections, the runtime counts %d", got, want)
 			}

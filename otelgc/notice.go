@@ -24,14 +24,14 @@ func (m *Monitor) watch() error {
 	if err != nil {
 		return err
 	}
-	m.watcher = watcher
+	m.cycles.watcher = watcher
 	totals := &watcher.Observations().Totals
-	m.atStart, m.first = *totals, totals.Cycles
+	m.cycles.atStart, m.cycles.first = *totals, totals.Cycles
 	m.timeline.Cycle.Advance(b.Watermark)
 	m.totals(totals)
-	m.watching = read(watcher, func(b *source.Batch) {
+	m.cycles.watching = read(watcher, func(b *source.Batch) {
 		m.learnCycles(b, watcher.Observations())
-		m.batches.end()
+		m.cycles.batches.end()
 	}, func(error) bool { return false }) // it has none
 	return nil
 }
@@ -39,11 +39,11 @@ func (m *Monitor) watch() error {
 // flushCycles waits until all collections that have ended by now are known.
 func (m *Monitor) flushCycles(ctx context.Context) error {
 	for range 2 { // a batch under way may have been read before
-		over := m.batches.over()
-		m.watcher.Flush()
+		over := m.cycles.batches.over()
+		m.cycles.watcher.Flush()
 		select {
 		case <-over:
-		case <-m.watching.done:
+		case <-m.cycles.watching.done:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -63,7 +63,7 @@ func (m *Monitor) learnCycles(b *source.Batch, o *gcwatch.Observations) {
 		m.tel.Suspends(o.Kind, h.Middle, h.Count)
 	}
 	m.totals(&o.Totals)
-	m.kick()
+	m.loop.kick()
 }
 
 // totals replaces what the observable counters read.
@@ -77,8 +77,8 @@ func (m *Monitor) totals(t *gcwatch.Totals) {
 	})
 	m.records.mu.Lock()
 	defer m.records.mu.Unlock()
-	m.records.sum.AllocatedBytes = t.AllocatedBytes - m.atStart.AllocatedBytes
-	m.records.sum.GCCPU = t.CPU.GC - m.atStart.CPU.GC
+	m.records.sum.AllocatedBytes = t.AllocatedBytes - m.cycles.atStart.AllocatedBytes
+	m.records.sum.GCCPU = t.CPU.GC - m.cycles.atStart.CPU.GC
 }
 
 func known(d time.Duration) gc.Maybe[time.Duration] { return gc.Known(d) }
@@ -92,7 +92,7 @@ func (m *Monitor) settled(c *gc.Collection, pauses []gcwatch.Bucket) {
 	for _, b := range pauses {
 		m.tel.CyclePauses(c.Kind, b.Middle, b.Count)
 	}
-	m.hosts.Fill(c)
+	m.machine.side.Fill(c)
 	m.records.add(c)
 	m.tel.Collection(c)
 	if f, ok := c.PauseUtilization.Get(); ok {

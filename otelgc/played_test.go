@@ -29,7 +29,7 @@ func play(t testing.TB) *played {
 	p.Monitor = newMonitor(config{onWindow: func(w *stall.Window, s *stall.Share) {
 		p.got = append(p.got, resolved{*w, *s})
 	}}, clock, tel, new(panics))
-	p.store = newTraceStore(p.now, clock, p.slots)
+	p.store = newTraceStore(p.now, clock, p.windows.slots)
 	p.timeline = p.store.timeline
 	p.resolver.longs.cut = p.now
 	p.resolver.pace.Sleep = func(time.Duration) {}
@@ -39,19 +39,19 @@ func play(t testing.TB) *played {
 // open opens a window at t.
 func (p *played) open(start stall.Instant) openWindow {
 	p.t.Helper()
-	w := openWindow{slot: p.slots.take(), held: start, start: start}
+	w := openWindow{slot: p.windows.slots.take(), held: start, start: start}
 	if w.slot == noSlot {
 		p.t.Fatal("no slot is left")
 	}
-	p.slots.publish(w)
+	p.windows.slots.publish(w)
 	return w
 }
 
 // end ends it and leaves it to be resolved.
 func (p *played) end(w openWindow, end stall.Instant) {
-	p.slots.claim(w.slot, w.held)
-	p.slots.give(w.slot, end)
-	p.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
+	p.windows.slots.claim(w.slot, w.held)
+	p.windows.slots.give(w.slot, end)
+	p.windows.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
 }
 
 // trace has a generation seen, a little after its end.

@@ -111,7 +111,7 @@ func (m *Monitor) Collections(after uint64) (list []gc.Collection, dropped uint6
 			list = append(list, c.Clone())
 		}
 	}
-	if from := max(after, m.first); oldest > from+1 {
+	if from := max(after, m.cycles.first); oldest > from+1 {
 		dropped = oldest - from - 1
 	}
 	return list, dropped

@@ -45,7 +45,7 @@ type resolver struct {
 // deadline for.
 func (r *resolver) passed(now stall.Instant) stall.Instant {
 	m := r.m
-	return max(min(m.timeline.Watermark(), m.host.Passed(now)), now.Add(-timeline.Deadline))
+	return max(min(m.timeline.Watermark(), m.machine.board.Passed(now)), now.Add(-timeline.Deadline))
 }
 
 // resolve gives their shares to the windows that are due.
@@ -55,12 +55,12 @@ func (r *resolver) resolve(now stall.Instant) {
 	r.pace.Begin()
 	passed := r.passed(now)
 	due := passed
-	r.drain(&r.m.pending, due)
+	r.drain(&r.m.windows.pending, due)
 	r.slowest.Store(int64(r.lengths.nearlyAll()))
-	if r.m.flushNow.Swap(false) {
+	if r.m.windows.flushNow.Swap(false) {
 		due = now.Add(timeline.Deadline)
 	}
-	r.drain(&r.m.watched, due)
+	r.drain(&r.m.windows.watched, due)
 	r.longs.settle(r, now, passed)
 	r.pace.End()
 	if r.followed > 0 {
@@ -173,13 +173,13 @@ func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 	}
 	q := telemetry.Request{
 		Share: s, Collections: s.Collections, Kind: m.kind,
-		Span: e.span.context(), Route: m.routes.name(e.route),
+		Span: e.span.context(), Route: m.requests.routes.name(e.route),
 	}
 	m.tel.Request(&q)
-	if m.slow.is(s) {
+	if m.requests.slow.is(s) {
 		m.tellSlow(&q, w)
 	}
-	if m.onWindow != nil {
-		m.panics.safely("on_window", "the function of WithOnWindow", func() { m.onWindow(w, s) })
+	if m.requests.onWindow != nil {
+		m.panics.safely("on_window", "the function of WithOnWindow", func() { m.requests.onWindow(w, s) })
 	}
 }

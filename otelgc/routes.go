@@ -120,10 +120,10 @@ func WithRoute(f func(r *http.Request) string) Option {
 
 // routeOf returns the route of r, none without a namer.
 func (m *Monitor) routeOf(r *http.Request) (route routeID) {
-	if m.route == nil {
+	if m.requests.route == nil {
 		return noRoute
 	}
-	m.panics.safely("route", "the function of WithRoute", func() { route = m.routes.id(template(m.route(r))) })
+	m.panics.safely("route", "the function of WithRoute", func() { route = m.requests.routes.id(template(m.requests.route(r))) })
 	return route
 }
 

@@ -18,31 +18,33 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	if err := m.flushCycles(ctx); err != nil {
 		return err
 	}
-	m.waiting.Add(1)
-	defer m.waiting.Add(-1)
+	m.loop.waiting.Add(1)
+	defer m.loop.waiting.Add(-1)
 	came := m.came()
-	if err := m.turned(ctx); err != nil {
+	if err := m.loop.turned(ctx); err != nil {
 		return err
 	}
 	// The time is the loop's: who calls may be in a bubble, with a time of its own.
-	now := stall.Instant(m.lately.Load())
+	now := stall.Instant(m.loop.lately.Load())
 	for !m.took(came) || m.timeline.Waiting(now) {
-		if err := m.wait(ctx, m.turns.over()); err != nil || isClosed(m.quit) {
+		if err := m.loop.wait(ctx, m.loop.over()); err != nil || isClosed(m.loop.quit) {
 			return err
 		}
 	}
 	// A batch that is taken is resolved when the loop is through its turn.
-	return m.turned(ctx)
+	return m.loop.turned(ctx)
 }
 
 // arrivals are how many windows ever came to each queue.
 type arrivals struct{ pending, watched uint64 }
 
-func (m *Monitor) came() arrivals { return arrivals{m.pending.came(), m.watched.came()} }
+func (m *Monitor) came() arrivals {
+	return arrivals{m.windows.pending.came(), m.windows.watched.came()}
+}
 
 // took reports whether the windows that had come by then are taken.
 func (m *Monitor) took(by arrivals) bool {
-	return m.pending.went() >= by.pending && m.watched.went() >= by.watched
+	return m.windows.pending.went() >= by.pending && m.windows.watched.went() >= by.watched
 }
 
 // Shutdown stops watching. It ends a slice that is being traced, resolves what
@@ -76,22 +78,21 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 
 // stop ends everything, sources first.
 func (m *Monitor) stop(ctx context.Context) {
-	if m.watcher != nil {
+	if m.cycles.watcher != nil {
 		m.exact.stop()
-		_ = m.watching.close() // these two have no error
-		_ = m.reading.close()
+		_ = m.cycles.watching.close() // these two have no error
+		_ = m.machine.reading.close()
 	}
 	for _, a := range m.added {
 		if err := a.close(); err != nil {
 			m.tellOperator(fmt.Errorf("close source: %w", err))
 		}
 	}
-	close(m.quit)
-	m.wg.Wait()
+	m.loop.stop()
 	m.last()
 	m.finishEvents(ctx)
 	m.finishCalls(ctx)
-	m.hosts.Close()
+	m.machine.side.Close()
 	m.exportLast(ctx)
 	m.finishErrors(ctx)
 	m.end = m.tel.Close()
@@ -101,11 +102,11 @@ func (m *Monitor) stop(ctx context.Context) {
 func (m *Monitor) last() {
 	now := m.clock.Now()
 	m.store.learnUnseen(now)
-	m.hosts.Count(now, now)
+	m.machine.side.Count(now, now)
 	late := now.Add(2 * timeline.Deadline)
-	m.timeline.Settle(late, m.hosts.Passed(late), m.settled, m.tellUnknown)
-	m.pending.close()
-	m.watched.close()
+	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.tellUnknown)
+	m.windows.pending.close()
+	m.windows.watched.close()
 	m.resolver.resolve(late)
 	m.tel.Flush()
 	m.status.next = 0
@@ -154,5 +155,5 @@ func (m *Monitor) finishCalls(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
 	defer cancel()
 	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx))
-	m.tel.Dropped("slow_request", "shutdown", m.slow.stop(ctx))
+	m.tel.Dropped("slow_request", "shutdown", m.requests.slow.stop(ctx))
 }

@@ -101,7 +101,7 @@ func TestReclaim(t *testing.T) {
 		t.Fatal("the first window has no slot")
 	}
 	later := m.clock.Now().Add(2 * longHeld)
-	if n := m.slots.reclaim(later); n != 0 {
+	if n := m.windows.slots.reclaim(later); n != 0 {
 		t.Errorf("reclaimed %d slots though there are plenty", n)
 	}
 	var marks []entry.Mark
@@ -111,10 +111,10 @@ func TestReclaim(t *testing.T) {
 	if w := m.Begin(context.Background()); w.w.ref.slot != noSlot {
 		t.Error("a slot too many")
 	}
-	if n := m.slots.reclaim(m.clock.Now()); n != 0 {
+	if n := m.windows.slots.reclaim(m.clock.Now()); n != 0 {
 		t.Errorf("reclaimed %d slots of young windows", n)
 	}
-	if n := m.slots.reclaim(later); n != slotCount {
+	if n := m.windows.slots.reclaim(later); n != slotCount {
 		t.Errorf("reclaimed %d slots, want all %d", n, slotCount)
 	}
 	for _, k := range marks {
@@ -123,13 +123,13 @@ func TestReclaim(t *testing.T) {
 	old.End()
 	seen := make(map[int16]bool)
 	for range slotCount {
-		slot := m.slots.take()
+		slot := m.windows.slots.take()
 		if slot == noSlot || seen[slot] {
 			t.Fatalf("slot %d was given twice", slot)
 		}
 		seen[slot] = true
 	}
 	for slot := range seen {
-		m.slots.give(slot, m.now())
+		m.windows.slots.give(slot, m.now.instant())
 	}
 }

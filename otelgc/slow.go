@@ -68,7 +68,7 @@ func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 		source = stall.GoTrace
 	}
 	m.tel.Slow(q, w, source, sentence)
-	if m.slow.started() && !m.slow.offer(q, sentence) {
+	if m.requests.slow.started() && !m.requests.slow.offer(q, sentence) {
 		m.tel.Dropped("slow_request", "rate_limit", 1)
 	}
 }

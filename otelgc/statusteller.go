@@ -2,6 +2,7 @@ package otelgc
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -22,6 +23,7 @@ type statusTeller struct {
 	since, next stall.Instant
 	told        [stall.NumOrigins]stall.Instant // watermarks
 	spans       []stall.Span
+	wall        atomic.Int64          // offset of wall time, ns
 	said        stall.Instant         // when a disagreement was put in words last
 	unsaid      timeline.Disagreement // since
 }
@@ -32,7 +34,7 @@ func (t *statusTeller) tell(now stall.Instant) {
 	}
 	m := t.m
 	wall := m.clock.Wall()
-	m.wall.Store(int64(wall.Offset))
+	m.status.wall.Store(int64(wall.Offset))
 	m.tellDropped()
 	m.tel.Tick(now)
 	t.source(now, wall, m.timeline.Cycle)
@@ -89,13 +91,13 @@ func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
 // losses counts what was lost since the last time.
 func (t *statusTeller) losses() {
 	m := t.m
-	m.tel.Dropped("window", "queue_full", m.pending.lost())
-	m.tel.Dropped("window", "span_queue_full", m.watched.lost())
-	m.tel.Dropped("arrival", "several", m.ignored[notOne].Swap(0))
-	m.tel.Dropped("arrival", "parse", m.ignored[notParsed].Swap(0))
-	m.tel.Dropped("arrival", "out_of_range", m.ignored[notPlausible].Swap(0))
-	m.tel.Dropped("window", "slot_reclaimed", m.slots.reclaim(m.clock.Now()))
-	m.tel.Dropped("window", "not_followed", m.unmarked.Swap(0))
+	m.tel.Dropped("window", "queue_full", m.windows.pending.lost())
+	m.tel.Dropped("window", "span_queue_full", m.windows.watched.lost())
+	m.tel.Dropped("arrival", "several", m.requests.ignored[notOne].Swap(0))
+	m.tel.Dropped("arrival", "parse", m.requests.ignored[notParsed].Swap(0))
+	m.tel.Dropped("arrival", "out_of_range", m.requests.ignored[notPlausible].Swap(0))
+	m.tel.Dropped("window", "slot_reclaimed", m.windows.slots.reclaim(m.clock.Now()))
+	m.tel.Dropped("window", "not_followed", m.windows.unmarked.Swap(0))
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
 	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))
 	m.tel.Dropped("child", "limit", m.store.takeOverflow())

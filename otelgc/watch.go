@@ -21,36 +21,36 @@ func (m keeper) Mark(start stall.Instant) entry.Mark {
 	if !m.exact.marking() {
 		return entry.Mark{}
 	}
-	slot := m.slots.take()
+	slot := m.windows.slots.take()
 	if slot == noSlot {
-		m.unmarked.Add(1)
+		m.windows.unmarked.Add(1)
 		return entry.Mark{}
 	}
-	k := entry.Mark{At: m.now(), Slot: slot, OK: true}
+	k := entry.Mark{At: m.now.instant(), Slot: slot, OK: true}
 	if start > k.At || start < k.At.Add(-maxArrivalAge) {
 		start = k.At
 	}
-	m.slots.publish(openWindow{slot: slot, held: k.At, start: start})
-	trace.Log(context.Background(), m.slots.begin[slot], "")
+	m.windows.slots.publish(openWindow{slot: slot, held: k.At, start: start})
+	trace.Log(context.Background(), m.windows.slots.begin[slot], "")
 	return k
 }
 
-func (m keeper) Release(k entry.Mark) { m.release(k, m.now()) }
+func (m keeper) Release(k entry.Mark) { m.release(k, m.now.instant()) }
 
 // release reports whether the mark was still in force.
 func (m keeper) release(k entry.Mark, at stall.Instant) bool {
-	if !k.OK || !m.slots.claim(k.Slot, k.At) {
+	if !k.OK || !m.windows.slots.claim(k.Slot, k.At) {
 		return false
 	}
 	if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.slots.over[k.Slot], "")
+		trace.Log(context.Background(), m.windows.slots.over[k.Slot], "")
 	}
-	m.slots.give(k.Slot, at)
+	m.windows.slots.give(k.Slot, at)
 	return true
 }
 
 func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
-	now := m.now()
+	now := m.now.instant()
 	inForce := m.release(k, now)
 	if now <= 0 {
 		return false // the caller's time is another one, see elsewhere
@@ -64,14 +64,14 @@ func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *
 	if inForce {
 		e.slot = k.Slot
 	}
-	return m.watched.push(e)
+	return m.windows.watched.push(e)
 }
 
 func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }
 
 func (m keeper) ResolveNow(ctx context.Context) error {
-	m.flushNow.Store(true)
-	return m.turned(ctx)
+	m.windows.flushNow.Store(true)
+	return m.loop.turned(ctx)
 }
 
 func (m keeper) Instant(t time.Time) stall.Instant {

@@ -3,7 +3,6 @@ package otelgc
 import (
 	"context"
 	"runtime/trace"
-	"time"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
@@ -33,25 +32,21 @@ func (h *windowRef) on(route routeID) *windowRef {
 		return h
 	}
 	if h.slot == noSlot {
-		return h.m.routes.ref(h.m, route)
+		return h.m.requests.routes.ref(h.m, route)
 	}
 	return &windowRef{h.m, h.slot, route}
 }
 
 // begin opens the window. Who has more to say of it does so before it is marked.
 func (w *window) begin(m *Monitor) {
-	w.ref = &m.outside
+	w.ref = &m.windows.outside
 	if m.exact.marking() {
-		if slot := m.slots.take(); slot != noSlot {
-			w.ref = &m.slots.refs[slot]
+		if slot := m.windows.slots.take(); slot != noSlot {
+			w.ref = &m.windows.slots.refs[slot]
 		}
 	}
-	w.start = m.now()
+	w.start = m.now.instant()
 }
-
-// now is the clock's Now for the path of a request: without a copy of the clock,
-// which is an eighth of what a reading costs.
-func (m *Monitor) now() stall.Instant { return m.epoch.Add(time.Since(m.base)) }
 
 // mark says in the trace on which goroutine the window is, if it has a slot. The
 // marks lie inside the window, and a slot is held for longer than its window: so a
@@ -59,8 +54,8 @@ func (m *Monitor) now() stall.Instant { return m.epoch.Add(time.Since(m.base)) }
 func (w *window) mark(arrival stall.Instant) {
 	m, slot := w.ref.m, w.ref.slot
 	if slot != noSlot {
-		m.slots.publish(openWindow{slot: slot, held: w.start, start: w.start, arrival: arrival})
-		trace.Log(context.Background(), m.slots.begin[slot], "")
+		m.windows.slots.publish(openWindow{slot: slot, held: w.start, start: w.start, arrival: arrival})
+		trace.Log(context.Background(), m.windows.slots.begin[slot], "")
 	}
 }
 
@@ -74,10 +69,10 @@ func (w *window) end(h *windowRef, arrival stall.Instant) {
 		return
 	}
 	name := askName(w.span)
-	if b, i := m.pending.reserve(); b != nil { // nearly always
+	if b, i := m.windows.pending.reserve(); b != nil { // nearly always
 		c := &b.cells[i]
 		c.fill(w.start, arrival, w.start, name.spanIDs)
-		c.publish(m.now(), tagOf(noSlot, h.route, name.flags))
+		c.publish(m.now.instant(), tagOf(noSlot, h.route, name.flags))
 	}
 }
 
@@ -87,7 +82,7 @@ func (w *window) endMarked(h *windowRef, arrival stall.Instant) {
 	m, slot, name := h.m, h.slot, askName(w.span)
 	marking, held := m.exact.marking(), w.start
 	mark := marking && m.exact.shared()
-	if !m.slots.claim(slot, held) {
+	if !m.windows.slots.claim(slot, held) {
 		slot = noSlot // it never had one, or another window has it by now
 		if marking {
 			// A window older than the slice finds its goroutine by its end.
@@ -96,7 +91,7 @@ func (w *window) endMarked(h *windowRef, arrival stall.Instant) {
 		}
 	}
 	if mark && slot != noSlot {
-		trace.Log(context.Background(), m.slots.end[slot], "")
+		trace.Log(context.Background(), m.windows.slots.end[slot], "")
 	}
 	w.close(h, slot, arrival, held, name)
 }
@@ -104,10 +99,10 @@ func (w *window) endMarked(h *windowRef, arrival stall.Instant) {
 // endAnywhere closes the window from any goroutine.
 func (w *window) endAnywhere(h *windowRef) {
 	m, slot, name := h.m, h.slot, askName(w.span)
-	if !m.slots.claim(slot, w.start) {
+	if !m.windows.slots.claim(slot, w.start) {
 		slot = noSlot
 	} else if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.slots.over[slot], "")
+		trace.Log(context.Background(), m.windows.slots.over[slot], "")
 	}
 	w.close(h, slot, 0, w.start, name)
 }
@@ -115,10 +110,10 @@ func (w *window) endAnywhere(h *windowRef) {
 // close gives the slot back, which is claimed, and queues the window.
 func (w *window) close(h *windowRef, slot int16, arrival, held stall.Instant, name spanName) {
 	m := h.m
-	b, i := m.pending.reserve()
-	end := m.now()
+	b, i := m.windows.pending.reserve()
+	end := m.now.instant()
 	if slot != noSlot {
-		m.slots.give(slot, end)
+		m.windows.slots.give(slot, end)
 	}
 	if b != nil {
 		c := &b.cells[i]
@@ -130,10 +125,10 @@ func (w *window) close(h *windowRef, slot int16, arrival, held stall.Instant, na
 // lateSlot takes a slot for the end of a window alone, and returns since when it
 // has it: start if there is none.
 func (m *Monitor) lateSlot(start stall.Instant) (slot int16, held stall.Instant) {
-	if slot = m.slots.take(); slot == noSlot {
-		m.unmarked.Add(1)
+	if slot = m.windows.slots.take(); slot == noSlot {
+		m.windows.unmarked.Add(1)
 		return noSlot, start
 	}
-	m.slots.turn[slot].Add(1)
-	return slot, m.now()
+	m.windows.slots.turn[slot].Add(1)
+	return slot, m.now.instant()
 }

@@ -29,7 +29,7 @@ func BenchmarkWindowElsewhere(b *testing.B) {
 		pinTo(b, 1)
 		var taken []ended
 		for range ask {
-			taken = m.pending.take(taken[:0], math.MaxInt64, rounds)
+			taken = m.windows.pending.take(taken[:0], math.MaxInt64, rounds)
 			done <- true
 		}
 	}()

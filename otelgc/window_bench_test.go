@@ -63,7 +63,7 @@ func measure(b *testing.B, one, rest func()) {
 func BenchmarkWindow(b *testing.B) {
 	b.Run("clock", func(b *testing.B) {
 		m := startBench(b, WithExactBudget(0))
-		measure(b, func() { _, _ = m.now(), m.now() }, func() {})
+		measure(b, func() { _, _ = m.now.instant(), m.now.instant() }, func() {})
 	})
 	for _, c := range []struct {
 		name   string
