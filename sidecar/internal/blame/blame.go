@@ -1,4 +1,4 @@
-// Package blame says who had the time of the slow requests: it orders requests
+// Package blame attributes the time of the slow requests: it orders requests
 // into disjoint bands of latency, sums their shares per band and fidelity, and
 // says the result as a table, as JSON and in sentences.
 //
@@ -20,7 +20,7 @@ import (
 
 // Report is a run of the demo, ready to be printed.
 type Report struct {
-	Setup     []Line // what ran, and who shared what
+	Setup     []Line // what ran, and what shared the CPUs
 	Judgement Judgement
 	Requests  int // answered
 	Errors    int // not answered, or not sent in time
@@ -148,7 +148,7 @@ func bandOf(i, n int) Band {
 	return AboveP999
 }
 
-// Case is one request and who had its time.
+// Case is one request and where its time went.
 type Case struct {
 	Arrival stall.Instant
 	Latency time.Duration

@@ -142,7 +142,7 @@ type part struct {
 	d    time.Duration
 }
 
-// parts returns who had something of s.
+// parts returns the owners that have a part of s.
 func parts(s *stall.Share, generator time.Duration) (list []part) {
 	if generator > 0 {
 		list = append(list, part{"generator", generator})

@@ -78,7 +78,7 @@ func (r *Report) printLatency(w *textfmt.Page) {
 	}
 }
 
-// shares returns the table of bands: who had the time of each row. If it gets wider
+// shares returns the table of bands, with the owners of the time of each row. If it gets wider
 // than so many columns, those that have little in every row share one; what was unseen
 // never does.
 func (j *Judgement) shares(columns int) *textfmt.Table {
@@ -217,7 +217,7 @@ func (r *Report) printSlowest(w *textfmt.Page) {
 	}
 }
 
-// describe lists who had the time, the most first.
+// describe lists the owners of the time, the most first.
 func (c *Case) describe() string {
 	list := parts(&c.Share, c.Generator)
 	slices.SortStableFunc(list, func(a, b part) int { return cmp.Compare(b.d, a.d) })

@@ -82,7 +82,7 @@ func (p *party) of(t *Tally) (sum time.Duration) {
 // nobody reports whether the time of p is that of which it is not known whose it is.
 func (p *party) nobody() bool { return p.top == "un-" }
 
-// name says who it is in a sentence about s.
+// name returns its name in a sentence about s.
 func (p *party) name(s *stall.Share) string {
 	if p.top+p.head == "host" {
 		return p.says + machineMost(s)
@@ -113,7 +113,8 @@ func (t *slow) had(p *party) string {
 	return bound(t.Of(p.of(&t.Tally)), t.loose(p) > 0 && t.cycle.Share.Uncertain == 0)
 }
 
-// leaders returns the two who had the most time, unseen apart; nil for nobody.
+// leaders returns the two parties that had the most time, unseen apart; nil if there is
+// none.
 func (t *slow) leaders() (first, second *party) {
 	var most, next time.Duration
 	for i := range parties {
@@ -131,9 +132,9 @@ func (t *slow) leaders() (first, second *party) {
 	return first, second
 }
 
-// doubt says why p need not have had more time than everybody else but ahead, who is
-// before it (nil for nobody): time of which a bound only is known may be another's,
-// and so may what was unseen or is uncertain. It is empty if there is none.
+// doubt says why p need not have had more time than all parties but ahead, the one before
+// it (nil for none). Of some time only an upper bound is known, and time that was unseen or
+// is uncertain may be another's. It is empty if there is no doubt.
 func (t *slow) doubt(p, ahead *party) string {
 	if p == nil {
 		return ""
@@ -147,7 +148,7 @@ func (t *slow) doubt(p, ahead *party) string {
 		is = "is uncertain"
 	}
 	if p.nobody() {
-		open -= p.of(&t.Tally) // that is who is named
+		open -= p.of(&t.Tally) // that is the party that is named
 	}
 	switch {
 	case !t.leads(p, ahead, 0):
@@ -176,7 +177,7 @@ func (t *slow) leads(p, ahead *party, open time.Duration) bool {
 	return true
 }
 
-// perhaps is the word before who is named in doubt.
+// perhaps returns the word before the name of a party that is in doubt.
 func perhaps(doubt string) string {
 	if doubt == "" {
 		return ""
@@ -233,8 +234,8 @@ func (r *Report) collector() string {
 }
 
 // reached says how many requests the collector cost time, of those that were
-// watched exactly: of the others the pauses that are certain alone are known, and not
-// who marked or swept for it.
+// watched exactly. Of the others only the pauses that are certain are known, not what
+// they marked and swept.
 func (j *Judgement) reached() string {
 	all, exact, slow, slowExact := j.sum(ToP50), j.sum(ToP50, stall.Exact), j.sum(tail), j.sum(tail, stall.Exact)
 	of := func(t *Tally) string { return percent(ratio(t.Affected, t.Requests)) }
@@ -362,7 +363,7 @@ func sharesAbove(all []Matter) string {
 }
 
 // queued says how much of the slow requests' queue lies in collections, beside
-// what chance would give: who arrives when does not depend on the collector.
+// what chance would give: when requests arrive does not depend on the collector.
 func (j *Judgement) queued() string {
 	slow, all := j.sum(tail, stall.Exact), j.sum(ToP50, stall.Exact)
 	queue := slow.Share.Charged[stall.Queue]

@@ -1,6 +1,6 @@
 // Package gaps says what a probe has seen, as a table and as JSON: all gaps
 // counted, the longest of them one by one. Why there was a gap is the probe's own
-// word; nothing is judged here.
+// classification; it is only printed here.
 package gaps
 
 import (
@@ -212,7 +212,7 @@ func (r *Report) printHead(w *textfmt.Page) {
 }
 
 // counted is what the counts and the histogram are of: a probe that wakes up
-// counts each wake-up that a gap swallowed, or who reads them would take one long
+// counts each wake-up that a gap swallowed. Otherwise readers would take one long
 // gap for one late wake-up.
 func (r *Report) counted() string {
 	if r.Mode == jitterprobe.Periodic {

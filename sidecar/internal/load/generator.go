@@ -219,8 +219,8 @@ func (a *Answer) Back() stall.Instant {
 	return a.Receipt
 }
 
-// connection is one keep-alive connection that carries one request at a time: who
-// has it free sends, and its own goroutine reads the answers. It is not an
+// connection is one keep-alive connection that carries one request at a time. The
+// dispatcher takes a free one and sends; its own goroutine reads the answers. It is not an
 // http.Client: that one runs two goroutines per connection, and a third would hand it
 // each request, whose own waiting for a CPU would be counted as the service's.
 type connection struct {
@@ -229,7 +229,7 @@ type connection struct {
 	socket  *stamped // what is read of conn
 	read    *bufio.Reader
 
-	free  stall.Instant // since when it is, for who takes it
+	free  stall.Instant // since when it is
 	asked chan int      // which request was sent, or that there will be none
 }
 
@@ -280,7 +280,7 @@ func (c *connection) answer() error {
 	return nil
 }
 
-// hangUp ends the connection; who reads gets an error.
+// hangUp ends the connection; its reader gets an error.
 func (c *connection) hangUp() {
 	if c.conn != nil {
 		_ = c.conn.Close() // nothing is left to be written

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -141,25 +142,27 @@ func (c *Gaps) longFrom() time.Duration { return max(longGapFrom, c.floor) }
 // exactSlack is the largest slack of a pause whose place is known.
 const exactSlack = time.Microsecond
 
-// settle sets the long gaps against the pauses, which are sorted by Start. Inside says
-// that they are of the process that the probe runs in.
+// settle sets the long gaps against the pauses. Inside says that they are of the process
+// that the probe runs in.
 func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) {
-	log := logOf(pauses)
 	c.pauses, c.Long = len(pauses), uint64(len(c.long))
 	var paused time.Duration
+	var spans, reach []stall.Span // where pauses are, and where they may be
 	wide := false
 	for i := range pauses {
-		paused += pauses[i].Duration()
-		wide = wide || pauses[i].Slack > exactSlack
+		p := &pauses[i]
+		paused += p.Duration()
+		spans = append(spans, p.Span())
+		reach = append(reach, stall.Span{Start: p.Start.Add(-p.Slack), End: p.End.Add(p.Slack)})
+		wide = wide || p.Slack > exactSlack
 	}
+	spans, reach = stall.Union(spans), stall.Union(reach)
 	slices.SortFunc(c.long, func(a, b longGap) int { return cmp.Compare(a.Start, b.Start) })
-	var near []stall.Interval // pauses that the gap may meet, under their slack
 	for _, g := range c.long {
-		near = log.Intervals(near[:0], g.Span)
-		if slices.ContainsFunc(near, func(p stall.Interval) bool { return !p.Span().Clip(g.Span).Empty() }) {
+		if meets(spans, g.Span) {
 			c.Overlapping++
 		}
-		if inside && g.runtime && len(near) > 0 {
+		if inside && g.runtime && meets(reach, g.Span) {
 			c.gc++
 		}
 		if d := results.Duration(); d > 0 {
@@ -171,4 +174,10 @@ func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) 
 	if inside && c.Long > 0 {
 		c.GC, c.AtMost = share(c.gc, c.Long), wide
 	}
+}
+
+// meets reports whether s overlaps a span of list, which are sorted and disjoint.
+func meets(list []stall.Span, s stall.Span) bool {
+	i := sort.Search(len(list), func(i int) bool { return list[i].End > s.Start })
+	return i < len(list) && list[i].Start < s.End
 }

@@ -76,8 +76,8 @@ type Experiment struct {
 	unrecorded, skipped uint64
 }
 
-// Watched is how a target was watched behind the warm-up, as far as who watched
-// it says so. A process that records itself is watched as long as it runs.
+// Watched is how a target was watched behind the warm-up, as far as its watcher
+// says so. A process that records itself is watched as long as it runs.
 type Watched struct {
 	Until  stall.Instant `json:"until"` // all before it was seen, or counts as unseen
 	Unseen time.Duration `json:"unseen"`
@@ -305,8 +305,8 @@ func (b *experimentBuilder) learnHost(v *recording.Host) {
 		if i = len(b.Hosts); i == maxTargets {
 			return
 		}
-		// What was before is no part of it: the sums are those since somebody
-		// watched, who may have begun before the recording or in its warm-up.
+		// The sums began when somebody started to watch, which may have been before
+		// the recording or in its warm-up: what was before is subtracted.
 		b.Hosts = append(b.Hosts, &Host{Host: recording.Host{PID: v.PID}, first: *v})
 	}
 	h := b.Hosts[i]
@@ -402,7 +402,7 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	b.missing(b.skipped, "record", "of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more")
 	damage := b.close(err, "the recording is cut off, by a crash or a full disk, or it goes on still")
 	b.Report.Experiment = b.Experiment
-	b.judge(b.Report, o.Kinds)
+	b.check(b.Report, o.Kinds)
 	return damage
 }
 

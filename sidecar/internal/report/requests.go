@@ -60,7 +60,13 @@ func (l *requestLog) settle(r *Report) []request {
 	if len(l.done) == 0 {
 		return nil
 	}
-	pauses := logOf(r.pausesOf(0))
+	list := r.pausesOf(0)
+	slices.SortFunc(list, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	pauses := stall.NewLog(stall.GoTrace, len(list), 1)
+	for _, p := range list {
+		p.Slack = 0 // a clock's tick is nothing to a request
+		pauses.Add(p)
+	}
 	byGoroutine := func(g uint64, at stall.Instant, h uint64, bt stall.Instant) int {
 		return cmp.Or(cmp.Compare(g, h), cmp.Compare(at, bt))
 	}
@@ -80,9 +86,6 @@ func (l *requestLog) settle(r *Report) []request {
 			e.Own = append(e.Own, stall.Interval{Start: l.ranges[k].Start, End: l.ranges[k].End, Cause: stall.GCAssist})
 		}
 		e.Process = pauses.Intervals(e.Process[:0], q.Span)
-		for k := range e.Process {
-			e.Process[k].Slack = 0
-		}
 		joiner.Join(&stall.Window{Start: q.Start, End: q.End}, &e, &share)
 		q.gc, q.collections = share.GC(), share.Collections
 	}

@@ -178,8 +178,8 @@ func (r *Report) PausesOf(kind gc.Kind) Spread {
 	return spreadOf(list)
 }
 
-// pausesOf returns the pauses of a target, of all for 0, by Start. Their Ref is the
-// number of the collection in the file, from 1.
+// pausesOf returns the pauses of a target, of all for 0. Their Ref is the number of the
+// collection in the file, from 1.
 func (r *Report) pausesOf(target int) (list []stall.Interval) {
 	for i := range r.Collections {
 		if target != 0 && r.Collections[i].Target != target {
@@ -189,24 +189,14 @@ func (r *Report) pausesOf(target int) (list []stall.Interval) {
 			list = append(list, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Ref: uint64(i + 1)})
 		}
 	}
-	slices.SortFunc(list, func(a, b stall.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	return list
-}
-
-// logOf returns a log that holds all of list, which is sorted by Start.
-func logOf(list []stall.Interval) *stall.Log {
-	l := stall.NewLog(stall.NoOrigin, len(list), 1)
-	for _, v := range list {
-		l.Add(v)
-	}
-	return l
 }
 
 // reason sums up the suspensions of one reason.
 type reason struct {
 	name string
 	Spread
-	callers []string // who stopped the world, the most frequent first
+	callers []string // functions that stopped the world, the most frequent first
 }
 
 // reasons sums up the stops that were not for garbage collection, those that

@@ -220,7 +220,7 @@ func (r *Report) printHeap(w *textfmt.Page) {
 	}
 }
 
-// printAllocations writes who allocated the most.
+// printAllocations writes which threads allocated the most.
 func (r *Report) printAllocations(w *textfmt.Page) {
 	d := r.Allocations
 	if d == nil {

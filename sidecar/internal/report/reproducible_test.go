@@ -65,7 +65,7 @@ func TestNotReproducible(t *testing.T) {
 			r, x := *whole, *whole.Experiment
 			x.Targets, r.Experiment = []recording.Target{goTarget()}, &x
 			tt.change(&r, &x)
-			x.judge(&r, tt.claim)
+			x.check(&r, tt.claim)
 			if got := x.NotReproducible; len(got) != 1 || !strings.Contains(got[0], tt.want) {
 				t.Errorf("not reproducible: %q, want only %q", got, tt.want)
 			}
@@ -80,7 +80,7 @@ func TestCutInWarmup(t *testing.T) {
 	x := *whole.Experiment
 	x.NotReproducible, x.Targets = nil, []recording.Target{goTarget()}
 	x.Start, x.ended, x.unrecorded, x.Failed = x.End, false, 7, []string{"clocksource"}
-	x.judge(whole, nil)
+	x.check(whole, nil)
 	want := []string{
 		"the recording lasts 1m10s, the warm-up 1m0s: no results are left",
 		"the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first 1m10s is missing",

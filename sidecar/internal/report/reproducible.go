@@ -14,14 +14,14 @@ import (
 // from the beginning on: as long as it takes to find it and to open a session.
 const lateTarget = 5 * time.Second
 
-// judge finds why the results cannot be had again, or cannot be believed.
-func (x *Experiment) judge(r *Report, claimed []gc.Kind) {
-	x.judgeLines()
+// check finds why the results cannot be had again, or cannot be believed.
+func (x *Experiment) check(r *Report, claimed []gc.Kind) {
+	x.checkLines()
 	lasts := r.Source.Duration().Round(time.Second)
 	if x.Empty() {
 		x.not("the recording lasts %v, the warm-up %v: no results are left", lasts, x.Warmup)
 	} else {
-		x.judgeResults(r, claimed)
+		x.checkResults(r, claimed)
 	}
 	if !x.ended {
 		x.not("the recording has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first %v is missing", lasts)
@@ -54,17 +54,17 @@ func (x *Experiment) notIf(n uint64, noun, format string, args ...any) {
 	}
 }
 
-// judgeResults asks of what is left behind the warm-up.
-func (x *Experiment) judgeResults(r *Report, claimed []gc.Kind) {
+// checkResults checks what is left behind the warm-up.
+func (x *Experiment) checkResults(r *Report, claimed []gc.Kind) {
 	for i := range x.Targets {
 		t := &x.Targets[i]
 		// What a new process does first is no result.
 		if late := t.At.Sub(x.made.At); x.Warmup > 0 && late > lateTarget {
 			x.not("process %d was first seen %v after the beginning: its own warm-up of %v ends within the results", t.PID, late.Round(time.Second), x.Warmup)
 		}
-		x.judgeWatched(t)
+		x.checkWatched(t)
 		if t.Unwatched == "" {
-			x.judgePauses(t, r.only(t.ID), claimed)
+			x.checkPauses(t, r.only(t.ID), claimed)
 		}
 	}
 	if !slices.ContainsFunc(x.Probes, func(p *Probe) bool { return p.Gaps.Observed > 0 }) {
@@ -72,8 +72,8 @@ func (x *Experiment) judgeResults(r *Report, claimed []gc.Kind) {
 	}
 }
 
-// judgeLines asks for the lines that name what ran, and where.
-func (x *Experiment) judgeLines() {
+// checkLines checks that the lines are there which name what ran, and where.
+func (x *Experiment) checkLines() {
 	for _, line := range []struct{ name, value, mend string }{
 		{"machine", x.Machine, ""},
 		{"os", x.OS, ""},
@@ -108,9 +108,9 @@ func (x *Experiment) judgeLines() {
 	}
 }
 
-// judgeWatched asks for a process that was watched all the time: of a pause that
-// nobody saw the results know nothing, and it may have been the longest.
-func (x *Experiment) judgeWatched(t *recording.Target) {
+// checkWatched checks that t was watched all the time. The results lack a pause that
+// nobody saw, and it may have been the longest.
+func (x *Experiment) checkWatched(t *recording.Target) {
 	w := x.Watched[t.ID]
 	if w == nil {
 		if fromOutside(t) {
@@ -127,8 +127,8 @@ func (x *Experiment) judgeWatched(t *recording.Target) {
 	}
 }
 
-// judgePauses asks for enough pauses of each kind.
-func (x *Experiment) judgePauses(t *recording.Target, r *Report, claimed []gc.Kind) {
+// checkPauses checks that there are enough pauses of each kind.
+func (x *Experiment) checkPauses(t *recording.Target, r *Report, claimed []gc.Kind) {
 	any := false
 	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
 		s := r.PausesOf(kind)
