@@ -92,12 +92,12 @@ var CollectionFields = []Field[gc.Collection]{
 		n, ok := p.HostDuring.MajorFaults.Get()
 		return Int64(n), ok
 	}),
-	pause(AttrPauseHostPrefix+"run_delay", "as otelgc.host_during.run_delay for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.RunDelay })),
-	pause(AttrPauseHostPrefix+"throttled", "as otelgc.host_during.throttled for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.Throttled })),
-	pause(AttrPauseHostPrefix+"stolen", "as otelgc.host_during.stolen for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.Stolen })),
-	pause(AttrPauseHostPrefix+"over", "as otelgc.host_during.over for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.Over })),
-	pause(AttrPauseHostPrefix+"cpu_wait", "as otelgc.host_during.cpu_wait for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.CPUWait })),
-	pause(AttrPauseHostPrefix+"page_wait", "as otelgc.host_during.page_wait for each pause, in ns", nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return p.HostDuring.PageWait })),
+	pauseHost("run_delay", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.RunDelay }),
+	pauseHost("throttled", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.Throttled }),
+	pauseHost("stolen", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.Stolen }),
+	pauseHost("over", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.Over }),
+	pauseHost("cpu_wait", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.CPUWait }),
+	pauseHost("page_wait", func(h *gc.HostDuring) gc.Maybe[time.Duration] { return h.PageWait }),
 }
 
 // AppendCollection appends the attributes of c, with its first [MaxPauses] pauses.
@@ -133,6 +133,12 @@ func nanoseconds(of func(*gc.Pause) gc.Maybe[time.Duration]) func(*gc.Pause) (in
 		d, ok := of(p).Get()
 		return int64(d), ok
 	}
+}
+
+// pauseHost is a field with what the machine did during each pause.
+func pauseHost(name string, of func(*gc.HostDuring) gc.Maybe[time.Duration]) Field[gc.Collection] {
+	return pause(AttrPauseHostPrefix+name, "as otelgc.host_during."+name+" for each pause, in ns",
+		nanoseconds(func(p *gc.Pause) gc.Maybe[time.Duration] { return of(&p.HostDuring) }))
 }
 
 // sent returns the pauses of c that its event has.

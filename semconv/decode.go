@@ -111,14 +111,9 @@ func instantOf(a Attributes, key string) stall.Instant {
 
 func (r *Record) decodeGap(a Attributes) error {
 	c, err := stall.ParseCause(a.Text(AttrCause))
-	if err != nil {
+	var scope stall.Scope
+	if err != nil || scope.UnmarshalText([]byte(a.Text(AttrScope))) != nil {
 		return ErrCause
-	}
-	scope := stall.ScopeProcess
-	for name := a.Text(AttrScope); scope.String() != name; scope++ {
-		if scope == stall.NumScopes {
-			return ErrCause
-		}
 	}
 	if err := r.decodeExtent(a, c, scope); err != nil {
 		return err
@@ -138,12 +133,7 @@ func (r *Record) decodeGap(a Attributes) error {
 
 func (r *Record) decodePauses(a Attributes) error {
 	index, _ := a.Int(AttrGCIndex)
-	kind := a.Text(AttrGCKind)
-	for k := gc.NoKind + 1; k < gc.NumKinds; k++ {
-		if k.String() == kind {
-			r.Kind = k
-		}
-	}
+	_ = r.Kind.UnmarshalText([]byte(a.Text(AttrGCKind))) // an unknown one stays NoKind
 	starts, ok1 := a.Ints(AttrPauseStart, MaxListed)
 	ends, ok2 := a.Ints(AttrPauseEnd, MaxListed)
 	slacks, ok3 := a.Ints(AttrPauseSlack, MaxListed)

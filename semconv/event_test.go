@@ -195,6 +195,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a stop of two hours":              {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(2 * time.Hour)}, ErrTime},
 		"a gap of no cause":                {EventGap, attrs{AttrScope: "cpu"}, ErrCause},
 		"a gap of no scope":                {EventGap, attrs{AttrCause: "host.irq", AttrScope: "here"}, ErrCause},
+		"a gap of a scope past the list":   {EventGap, attrs{AttrCause: "host.irq", AttrScope: stall.NumScopes.String()}, ErrCause},
 		"pauses without ends":              {EventCollection, attrs{AttrPauseStart: []int64{1}}, ErrTime},
 		"too many pauses":                  {EventCollection, attrs{AttrPauseStart: make([]int64, MaxListed+1), AttrPauseEnd: make([]int64, MaxListed+1)}, ErrTime},
 		"a status without wall time":       {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2)}, ErrTime},

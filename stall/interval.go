@@ -35,7 +35,7 @@ func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Scope) UnmarshalText(name []byte) error {
 	i := slices.Index(scopeNames[:], string(name))
 	if i < 0 {
-		return fmt.Errorf("parse scope %q: not in the closed list", name)
+		return fmt.Errorf("parse scope %q: not in the closed list", string(name)) // a copy, so that name need not escape
 	}
 	*s = Scope(i)
 	return nil

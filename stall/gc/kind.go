@@ -37,7 +37,7 @@ func (k *Kind) UnmarshalText(name []byte) error { return parseName(k, "kind", ki
 func parseName[T ~uint8](v *T, what string, names []string, name []byte) error {
 	i := slices.Index(names, string(name))
 	if i < 0 {
-		return fmt.Errorf("parse %s %q: not known", what, name)
+		return fmt.Errorf("parse %s %q: not known", what, string(name)) // a copy, so that name need not escape
 	}
 	*v = T(i)
 	return nil
