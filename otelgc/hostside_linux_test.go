@@ -75,7 +75,11 @@ func TestRunningAndLeftAlone(t *testing.T) {
 func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.Duration) {
 	t.Helper()
 	here := m.place
-	watch, err := hostwatch.New(hostwatch.Options{PID: os.Getpid()})
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := hostwatch.New(hostwatch.Options{PID: os.Getpid(), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

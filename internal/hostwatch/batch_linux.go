@@ -60,7 +60,7 @@ func (w *Watch) due() (slow bool, limit int) {
 		w.slow = now
 	}
 	if w.scheduler == nil && (slow || w.asked) {
-		limit = w.o.MaxThreads
+		limit = maxThreads
 	}
 	return slow, limit
 }
@@ -192,7 +192,7 @@ func (w *Watch) follow() {
 // to it can take seconds on a busy machine, and that the process was throttled
 // then is no reason of an interval that came later.
 func (w *Watch) count() error {
-	first, err := w.process.Read(w.o.Clock.Now, w.o.MaxThreads)
+	first, err := w.process.Read(w.o.Clock.Now, maxThreads)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (w *Watch) begin() (err error) {
 // states returns what /proc says that each thread does.
 func (w *Watch) states() (map[int32]state, error) {
 	states := map[int32]state{}
-	threads, err := w.process.Threads(w.o.MaxThreads, func(tid string) {
+	threads, err := w.process.Threads(maxThreads, func(tid string) {
 		id, err := strconv.ParseInt(tid, 10, 32)
 		if err != nil {
 			return

@@ -75,7 +75,7 @@ func TestThrottledOfEightCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Watch{o: Options{Clock: clock, MaxThreads: 10}, process: p}
+	w := &Watch{o: Options{Clock: clock}, process: p}
 	if err := w.count(); err != nil {
 		t.Fatal(err)
 	}

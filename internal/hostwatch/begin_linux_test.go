@@ -35,8 +35,7 @@ func still(t *testing.T, pid int, root fs.FS) *Watch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{PID: pid, Clock: clock, MaxThreads: 1000, Threshold: DefaultThreshold}
-	w := &Watch{o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold)}
+	w := &Watch{o: Options{PID: pid, Clock: clock}, process: p, timeline: newTimeline(maxThreads, threshold)}
 	if w.follow(); w.scheduler == nil {
 		t.Skipf("the scheduler cannot be followed here: %v", w.why)
 	}

@@ -21,8 +21,8 @@ func BenchmarkBatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	w := &Watch{
-		o:       Options{PID: os.Getppid(), Clock: clock, MaxThreads: 100, Threshold: DefaultThreshold},
-		process: p, timeline: newTimeline(100, DefaultThreshold),
+		o:       Options{PID: os.Getppid(), Clock: clock},
+		process: p, timeline: newTimeline(maxThreads, threshold),
 	}
 	if w.follow(); w.scheduler == nil {
 		b.Skipf("the scheduler cannot be followed here: %v", w.why)

@@ -224,9 +224,19 @@ func (l *log) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
+func clock(t *testing.T) stall.Clock {
+	t.Helper()
+	c, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func start(t *testing.T, o Options, l *log) *followed {
 	t.Helper()
 	l.more = make(chan struct{}, 1)
+	o.Clock = clock(t)
 	w, err := New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -9,11 +9,18 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // follow says whether this process may follow the scheduler.
 func follow() {
-	w, err := New(Options{PID: os.Getpid()})
+	c, err := stall.NewClock()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w, err := New(Options{PID: os.Getpid(), Clock: c})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,10 +11,13 @@ import (
 // ErrTarget says that the process to watch is not there, or that it has ended.
 var ErrTarget = hostcount.ErrProcess
 
-// Limits and defaults.
 const (
-	DefaultThreshold  = 10 * time.Microsecond
-	DefaultMaxThreads = 4096
+	// threshold is the shortest wait of a thread for a CPU that counts. Shorter
+	// ones count in Totals.RunDelay only.
+	threshold = 10 * time.Microsecond
+	// maxThreads bounds the threads that are followed. With more of them nothing
+	// is covered.
+	maxThreads = 4096
 	// batchEvery is the time between two batches of a process that switches
 	// often, restEvery of any other.
 	batchEvery = 100 * time.Millisecond
@@ -31,17 +34,10 @@ const (
 	maxPieces = 512
 )
 
-// Options configure a Watch. PID must be set.
+// Options configure a Watch. PID and Clock must be set.
 type Options struct {
-	PID int
-	// Clock is the clock of the intervals. The zero Clock means a new one.
-	Clock stall.Clock
-	// Threshold is the shortest wait for a CPU that counts, of a thread; zero
-	// is DefaultThreshold. Shorter ones count in Totals.RunDelay only.
-	Threshold time.Duration
-	// MaxThreads bounds the threads that are followed; zero is
-	// DefaultMaxThreads. With more of them nothing is covered.
-	MaxThreads int
+	PID   int
+	Clock stall.Clock // of the intervals
 	// CountersOnly leaves the scheduler alone even where it may be followed.
 	CountersOnly bool
 }

@@ -71,32 +71,15 @@ type Watch struct {
 
 var _ source.Source = (*Watch)(nil)
 
-// New watches a process until Close, or until it ends. The error is [ErrTarget], or
-// of the options. That the scheduler cannot be followed is no error, see
+// New watches a process until Close, or until it ends. The error is [ErrTarget]. That the scheduler cannot be followed is no error, see
 // [Watch.Exact].
 func New(o Options) (*Watch, error) {
-	if o.Threshold == 0 {
-		o.Threshold = DefaultThreshold
-	}
-	if o.MaxThreads == 0 {
-		o.MaxThreads = DefaultMaxThreads
-	}
-	if o.Threshold < 0 || o.MaxThreads < 0 {
-		return nil, fmt.Errorf("watch process %d: threshold %v, at most %d threads", o.PID, o.Threshold, o.MaxThreads)
-	}
-	if o.Clock == (stall.Clock{}) {
-		clock, err := stall.NewClock()
-		if err != nil {
-			return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
-		}
-		o.Clock = clock
-	}
 	p, err := hostcount.Open(os.DirFS("/"), o.PID)
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d: %w", o.PID, err)
 	}
 	w := &Watch{
-		o: o, process: p, timeline: newTimeline(o.MaxThreads, o.Threshold),
+		o: o, process: p, timeline: newTimeline(maxThreads, threshold),
 		ask: make(chan chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	w.follow()
@@ -122,10 +105,6 @@ func (w *Watch) Totals() Totals {
 	defer w.mu.Unlock()
 	return w.totals
 }
-
-// Done is closed when the watch has ended: it was stopped, or the process is
-// no more.
-func (w *Watch) Done() <-chan struct{} { return w.done }
 
 // Next waits until the machine has been looked at again, four to ten times a second.
 // Time of which it is not known whether the machine held the process up is unseen. The

@@ -162,7 +162,7 @@ func TestTargetThatEnds(t *testing.T) {
 	}
 	_ = cmd.Wait() // killed
 	select {
-	case <-w.Done():
+	case <-w.done:
 	case <-time.After(3 * time.Minute):
 		t.Fatal("the watch of a process that has ended goes on")
 	}

@@ -34,9 +34,6 @@ func (w *Watch) Totals() Totals { return Totals{} }
 // During returns nothing.
 func (w *Watch) During(stall.Span) gc.HostDuring { return gc.HostDuring{} }
 
-// Done returns nil, which never yields.
-func (w *Watch) Done() <-chan struct{} { return nil }
-
 // Next returns io.EOF.
 func (w *Watch) Next(context.Context) (source.Batch, error) { return source.Batch{}, io.EOF }
 

@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/semconv"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelgc/otelgc/semconv"
 )
 
 func sorted(keys map[string]bool) []string { return slices.Sorted(maps.Keys(keys)) }

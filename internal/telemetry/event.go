@@ -237,18 +237,11 @@ func (t *Telemetry) Status(s semconv.Status) {
 		s.Unseen = stall.Union(slices.Concat(s.Unseen, unsent))
 	}
 	s.Dropped += loss.Count
-	s.DroppedTime += loss.Duration
+	s.DroppedTime += loss.Time
 	origin, since := s.Origin, s.Since
 	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Origin: s.Origin}
 	t.emit(record{
 		kind: k, Record: t.newRecord(s.Wall, v, keyValues(semconv.AppendStatus(nil, &s))),
 		lost: func() { t.events.renew(origin, since) },
 	})
-}
-
-// Loss returns what was kept back of the events of source since New, by the limit of
-// events.
-func (t *Telemetry) Loss(source stall.Origin) Loss {
-	_, loss := t.events.state(source)
-	return loss
 }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the generated page")
@@ -117,4 +118,11 @@ func golden(t *testing.T, name, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got), go test -update writes it anew:\n%s", path, diff)
 	}
+}
+
+// Loss returns what was kept back of the events of an origin since New, by the limit
+// of events.
+func (t *Telemetry) Loss(s stall.Origin) source.Loss {
+	_, loss := t.events.state(s)
+	return loss
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // rank orders events by how late they go when there are too many.
@@ -65,12 +66,6 @@ func (h *eventHeap) Pop() any {
 	return last
 }
 
-// Loss is what was seen and did not become an event.
-type Loss struct {
-	Count    uint64
-	Duration time.Duration
-}
-
 // rateLimiter holds the events of a second. It keeps at most limit of them, the
 // ones that matter most; the longest gap of each origin is always among them.
 type rateLimiter struct {
@@ -82,8 +77,8 @@ type rateLimiter struct {
 	queue   eventHeap     // the least important first
 	spare   eventHeap     // the memory of the second before
 	longest [stall.NumOrigins]longestGap
-	losses  [stall.NumOrigins]Loss
-	over    uint64 // events over the limit that take has not returned yet
+	losses  [stall.NumOrigins]source.Loss // what was seen and did not become an event
+	over    uint64                        // events over the limit that take has not returned yet
 	unsent  unsent
 }
 
@@ -162,7 +157,7 @@ func (r *rateLimiter) trim() {
 func (r *rateLimiter) lose(e *event) {
 	l := &r.losses[e.origin()]
 	l.Count++
-	l.Duration += e.stalled
+	l.Time += e.stalled
 	for _, stop := range e.stops {
 		r.unsent.add(e.origin(), stop)
 	}
@@ -216,7 +211,7 @@ func (r *rateLimiter) take() (events []event, over uint64) {
 
 // state returns the earliest start of what is held of s, zero for nothing, and
 // what of s was lost.
-func (r *rateLimiter) state(s stall.Origin) (earliest stall.Instant, loss Loss) {
+func (r *rateLimiter) state(s stall.Origin) (earliest stall.Instant, loss source.Loss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	see := func(e *event) {

@@ -12,6 +12,7 @@ import (
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // gapAt returns a gap of d that starts at the given microsecond.
@@ -90,11 +91,11 @@ func TestRateLimit(t *testing.T) {
 	if diff := cmp.Diff(want, lengths(r.nextSecond())); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	wantLoss := Loss{Count: 7, Duration: 750*time.Microsecond + 11*time.Millisecond}
+	wantLoss := source.Loss{Count: 7, Time: 750*time.Microsecond + 11*time.Millisecond}
 	if got := r.Loss(stall.ProbeSpin); got != wantLoss {
 		t.Errorf("loss of the probe: got %v, want %v", got, wantLoss)
 	}
-	if got := r.Loss(stall.GoTrace); got != (Loss{}) {
+	if got := r.Loss(stall.GoTrace); got != (source.Loss{}) {
 		t.Errorf("loss of the trace: got %v, want none", got)
 	}
 	wantDropped := []string{"[error.type=rate_limit otelgc.item=event] = 7"}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // TestRequestTimeSums: the owners' time sums to the requests' time.
@@ -187,7 +188,7 @@ func TestSlowIsNoStall(t *testing.T) {
 	if got, want := w.AsInt64(), int64(8_000_000); got != want {
 		t.Errorf("watermark: got %d, want %d", got, want)
 	}
-	if got := r.Loss(stall.GoTrace); got != (Loss{}) {
+	if got := r.Loss(stall.GoTrace); got != (source.Loss{}) {
 		t.Errorf("loss of gotrace: got %v, want none", got)
 	}
 	if got := len(r.nextSecond()); got != 2 {

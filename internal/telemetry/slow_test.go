@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // TestSlowKeptBack: a slow request is no stall, so that no source has lost
@@ -15,10 +16,10 @@ func TestSlowKeptBack(t *testing.T) {
 		s := stall.Share{Total: d}
 		r.Slow(&Request{Share: &s}, &stall.Window{Start: 1, End: stall.Instant(1).Add(d)}, stall.GCWatch, "slow")
 	}
-	if got := r.Loss(stall.GCWatch); got != (Loss{}) {
+	if got := r.Loss(stall.GCWatch); got != (source.Loss{}) {
 		t.Errorf("gcwatch lost %+v, want nothing", got)
 	}
-	if got, want := r.Loss(stall.NoOrigin), (Loss{Count: 1, Duration: 5 * time.Millisecond}); got != want {
+	if got, want := r.Loss(stall.NoOrigin), (source.Loss{Count: 1, Time: 5 * time.Millisecond}); got != want {
 		t.Errorf("of no source %+v are lost, want %+v", got, want)
 	}
 }
