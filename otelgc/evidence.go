@@ -33,8 +33,8 @@ func (e *evidence) gather(all stall.Span) {
 }
 
 // of returns the evidence about a window, or a piece of one, which had a slot
-// from when it was held to until. By is who carried it up to the piece, and is
-// brought up to date. It is valid until the next call.
+// from when it was held to until. By has the goroutines that carried it up to the
+// piece, and is brought up to date. It is valid until the next call.
 func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) *stall.Evidence {
 	extent := w.Extent()
 	e.one.Process = e.stops.In(extent)

@@ -74,8 +74,8 @@ func Join(ctx context.Context) (leave func()) {
 	var left atomic.Bool
 	return func() {
 		// The slot may be another window's by now: that one is not left by
-		// a goroutine that never joined it. Nor does who leaves twice leave for
-		// another child.
+		// a goroutine that never joined it. And a second call leaves for
+		// no other child.
 		if left.Swap(true) || !p.open() {
 			return
 		}
@@ -87,9 +87,9 @@ func Join(ctx context.Context) (leave func()) {
 	}
 }
 
-// join marks the calling goroutine. It reports false if the window had ended by then:
-// who lost his CPU on the way may have joined another one, which has the slot by now,
-// and leaves that at once.
+// join marks the calling goroutine. It reports false if the window had ended by then.
+// The goroutine may have lost its CPU on the way, and joined another window that has
+// the slot by now: it leaves that one at once.
 func (p *joinPoint) join(mark func(key string)) bool {
 	mark(gotrace.WindowJoin.Key(p.slot))
 	if p.open() {

@@ -123,7 +123,7 @@ func (l *longs) take(e *ended) *long {
 	}
 	delete(l.of, e.slot)
 	if known.start != e.start || known.arrival != e.arrival || known.upTo > e.end {
-		return nil // who keeps the times himself says otherwise by now
+		return nil // its caller, who keeps the times, has changed them
 	}
 	return known
 }

@@ -104,7 +104,7 @@ func (m *Monitor) turnAt(now stall.Instant) {
 		m.store.learnUnseen(now)
 	}
 	m.machine.side.Count(now, m.timeline.Newest())
-	m.timeline.Settle(now, m.machine.side.Passed(now), m.settled, m.tellUnknown)
+	m.timeline.Settle(now, m.machine.side.Passed(now), m.settled, m.reportUnknown)
 	m.resolver.resolve(now)
 	m.status.tell(now)
 }
@@ -118,7 +118,7 @@ func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []ui
 	m.tel.Dropped("track", "limit", lost)
 	for i := range g.Stops {
 		if s := &g.Stops[i]; !s.GC {
-			m.tellSuspended(Suspension{Interval: stopOf(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
+			m.reportStop(Suspension{Interval: stopOf(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
 		}
 	}
 	m.tellLost(&g.Lost)

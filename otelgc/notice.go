@@ -103,9 +103,9 @@ func (m *Monitor) settled(c *gc.Collection, pauses []gcwatch.Bucket) {
 	}
 }
 
-// tellDropped counts what nobody was told of, since it waited for too long. The next
-// status calls its time unseen.
-func (m *Monitor) tellDropped() {
+// reportLost counts collections and suspensions that waited for too long. The next
+// status calls their time unseen.
+func (m *Monitor) reportLost() {
 	collections, suspensions := m.timeline.Lost()
 	for item, lost := range map[string]timeline.Lost{"collection": collections, "suspension": suspensions} {
 		if lost.Count > 0 {

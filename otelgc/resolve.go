@@ -164,8 +164,8 @@ func (e *ended) window(place *stall.Place) stall.Window {
 	return stall.Window{Start: e.start, End: e.end, Arrival: e.arrival, Receipt: e.receipt, Place: place}
 }
 
-// conclude tells of a window whose share is known: to who asked for it, or as a
-// request.
+// conclude reports a window whose share is known: to the caller that asked for it, or
+// as a request.
 func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
 	if e.tell != nil {
 		m.panics.safely("window", "a function of Monitor.Resolve", func() { e.tell(w, s) })

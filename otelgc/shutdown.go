@@ -24,7 +24,7 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	if err := m.loop.turned(ctx); err != nil {
 		return err
 	}
-	// The time is the loop's: who calls may be in a bubble, with a time of its own.
+	// The time is the loop's: the caller may be in a bubble, with a time of its own.
 	now := stall.Instant(m.loop.lately.Load())
 	for !m.took(came) || m.timeline.Waiting(now) {
 		if err := m.loop.wait(ctx, m.loop.over()); err != nil || isClosed(m.loop.quit) {
@@ -104,7 +104,7 @@ func (m *Monitor) last() {
 	m.store.learnUnseen(now)
 	m.machine.side.Count(now, now)
 	late := now.Add(2 * timeline.Deadline)
-	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.tellUnknown)
+	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.reportUnknown)
 	m.windows.pending.close()
 	m.windows.watched.close()
 	m.resolver.resolve(late)
@@ -125,7 +125,7 @@ func (m *Monitor) finishEvents(ctx context.Context) {
 	m.tel.Finish(enough)
 }
 
-// finishErrors does the same for the handler of errors, when nothing is told any more.
+// finishErrors does the same for the handler of errors, when nothing is reported any more.
 func (m *Monitor) finishErrors(ctx context.Context) {
 	enough, cancel := timeToFinish(ctx, 0)
 	defer cancel()
@@ -133,8 +133,8 @@ func (m *Monitor) finishErrors(ctx context.Context) {
 }
 
 // timeToFinish returns a context that ends with ctx, or before its deadline by what
-// the rest of a shutdown may take; but after callPatience at the soonest. Nobody waits
-// any longer for who finishes after ctx, and a logger that is well needs less.
+// the rest of a shutdown may take; but after callPatience at the soonest. What
+// finishes after ctx is not waited for any longer, and a healthy logger needs less.
 func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, context.CancelFunc) {
 	early, stop := context.WithCancel(ctx)
 	if end, ok := ctx.Deadline(); ok {

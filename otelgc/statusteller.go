@@ -21,7 +21,7 @@ type statusTeller struct {
 	m           *Monitor
 	every       time.Duration // statusEvery but in tests
 	since, next stall.Instant
-	told        [stall.NumOrigins]stall.Instant // watermarks
+	reported    [stall.NumOrigins]stall.Instant // watermarks
 	spans       []stall.Span
 	wall        atomic.Int64          // offset of wall time, ns
 	said        stall.Instant         // when a disagreement was put in words last
@@ -35,7 +35,7 @@ func (t *statusTeller) tell(now stall.Instant) {
 	m := t.m
 	wall := m.clock.Wall()
 	m.status.wall.Store(int64(wall.Offset))
-	m.tellDropped()
+	m.reportLost()
 	m.tel.Tick(now)
 	t.source(now, wall, m.timeline.Cycle)
 	t.source(now, wall, m.timeline.Exact)
@@ -46,13 +46,13 @@ func (t *statusTeller) tell(now stall.Instant) {
 	t.since, t.next = now, now.Add(t.every)
 }
 
-// source tells of one of the runtime's sources. The spans that it names are
+// source sends the status of one of the runtime's sources. The spans that it names are
 // those before its watermark: what is after it is not unseen yet.
 func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall.Log) {
 	// What was said stands: where a pause seems to lie before, it is by its slack.
-	before := t.told[l.Origin()]
+	before := t.reported[l.Origin()]
 	watermark := max(before, min(now, l.Watermark(), t.m.timeline.Settled()))
-	t.told[l.Origin()] = watermark
+	t.reported[l.Origin()] = watermark
 	// Spans reach back over the deadline, so that a status that was lost is made good
 	// by the next; and to where the last one left off, however long that was ago.
 	from := t.since.Add(-timeline.Deadline)

@@ -20,8 +20,8 @@ type Suspension struct {
 	Fidelity stall.Fidelity
 }
 
-// tellSuspended tells of a stop whose fidelity is known.
-func (m *Monitor) tellSuspended(s Suspension) {
+// reportStop reports a suspension whose fidelity is known.
+func (m *Monitor) reportStop(s Suspension) {
 	if s.Reason == "" {
 		s.Reason = "unknown"
 	}
@@ -39,9 +39,9 @@ func callerOf(s *gotrace.Stop) string {
 	return s.Caller
 }
 
-// tellUnknown tells of a stop of which nobody knows the reason.
-func (m *Monitor) tellUnknown(v stall.Interval) {
-	m.tellSuspended(Suspension{Interval: v, Fidelity: stall.Cycle})
+// reportUnknown reports a suspension without its reason.
+func (m *Monitor) reportUnknown(v stall.Interval) {
+	m.reportStop(Suspension{Interval: v, Fidelity: stall.Cycle})
 }
 
 // Suspensions returns the stops of the world since Start that were not for

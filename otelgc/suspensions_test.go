@@ -14,7 +14,7 @@ func TestSuspensions(t *testing.T) {
 	const more = 10
 	for i := range stall.Instant(kept + more) {
 		at := second + i*1000
-		p.tellUnknown(stall.Interval{Start: at, End: at + 500, Cause: stall.RuntimeSuspension})
+		p.reportUnknown(stall.Interval{Start: at, End: at + 500, Cause: stall.RuntimeSuspension})
 	}
 	list, dropped := p.Suspensions(3)
 	if len(list) != kept || dropped != more-3 || list[0].Index != more+1 || list[0].Start != second+more*1000 {

@@ -103,7 +103,7 @@ func (b *traceBatch) end(c *gotrace.Cycle) {
 	b.batch.Collections = append(b.batch.Collections, x)
 }
 
-// stopOf returns a stop as the others than who made it had it.
+// stopOf returns a stop as it was for all goroutines but the one that made it.
 func stopOf(s *gotrace.Stop) stall.Interval {
 	return stall.Interval{Start: s.Start, End: s.Over(), Slack: traceTick, Cause: stopCause(s.GC), Origin: stall.GoTrace}
 }

@@ -1,5 +1,5 @@
-// Package host has what the machine does to this process: the gaps that the board
-// tells of, and the kernel's counters.
+// Package host has what the machine does to this process: the gaps on the board, and
+// the kernel's counters.
 package host
 
 import (
@@ -18,7 +18,7 @@ const (
 	logIntervals = 8192
 	logUnseen    = 1024
 	// watchLag bounds how long windows wait for the watch of this process, which
-	// tells the board a little later than the probe does. One that is silent for
+	// writes to the board a little later than the probe does. One that is silent for
 	// longer has ended, or lost sight.
 	watchLag = time.Second
 )
@@ -57,7 +57,7 @@ func NewBoard(paths []string, place *stall.Place, clock stall.Clock) *Board {
 // Open reports whether the board was read when it was looked at last.
 func (b *Board) Open() bool { return b.open.Load() }
 
-// Passed returns the instant up to which the board has told, now if its writer is late
+// Passed returns the instant up to which the board has everything, now if its writer is late
 // by more than the deadline.
 func (b *Board) Passed(now stall.Instant) stall.Instant {
 	if at := b.Log.Watermark(); b.Open() && now.Sub(at) < timeline.Deadline {

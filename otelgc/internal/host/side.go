@@ -26,7 +26,7 @@ const (
 )
 
 // Side says what the machine did to this process while it collected: by the
-// kernel's counters, and by what the board tells of this process. It is the
+// kernel's counters, and by what the board has of this process. It is the
 // loop's.
 type Side struct {
 	board   *Board
@@ -102,7 +102,7 @@ func (h *Side) readDelays(r *hostcount.Reading) {
 	}
 }
 
-// Passed returns the instant up to which the board has told of this process, and
+// Passed returns the instant up to which the board has everything of this process, and
 // its counters were read; a dead board, and counters that cannot be read, keep
 // nobody waiting.
 func (h *Side) Passed(now stall.Instant) stall.Instant {

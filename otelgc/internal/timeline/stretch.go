@@ -171,7 +171,7 @@ func slackOfEnd(c *gc.Collection) stall.Instant {
 	return stall.Instant(min(c.Pauses[len(c.Pauses)-1].Slack, time.Millisecond))
 }
 
-// unindexed tells a number of the timeline's from an index of the runtime's.
+// unindexed marks a number of the timeline's that is no index of the runtime's.
 const unindexed = 1 << 63
 
 // Number returns the index of a collection that an earlier answer had another number
