@@ -129,12 +129,12 @@ func (d *decoder) dropOpenCycle(g *Generation) {
 }
 
 // triggerOf reads the trigger off the stack of EvGCBegin.
-func triggerOf(stack []Frame) gc.Trigger {
+func triggerOf(stack []string) gc.Trigger {
 	if len(stack) == 0 {
 		return gc.TriggerUnknown
 	}
 	for _, f := range stack {
-		switch f.Function {
+		switch f {
 		case "runtime.GC":
 			return gc.TriggerForced
 		case "runtime.forcegchelper":

@@ -46,9 +46,9 @@ type decoder struct {
 	pairs       []pair
 	pairsFull   bool                // merging them makes no room any more
 	texts       [cachedTexts]string // by string id, see decoder.text
-	frameBuf    []Frame
-	asked       map[uint64][]Frame // by stack id, see decoder.frames
-	collects    map[uint64]bool    // by stack id, see decoder.waitsToCollect
+	frameBuf    []string
+	asked       map[uint64][]string // by stack id, see decoder.frames
+	collects    map[uint64]bool     // by stack id, see decoder.waitsToCollect
 	heap, goals series
 
 	// To put what is reported in order.

@@ -37,7 +37,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", tracking: o.MarkPrefix != "" && !o.NoTracks, rest: o.Breathe,
 		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
 		standIns: make(map[uint64]followed), standNext: make(map[uint64]followed), thinned: make(map[uint64]uint32),
-		asked: make(map[uint64][]Frame), collects: make(map[uint64]bool),
+		asked: make(map[uint64][]string), collects: make(map[uint64]bool),
 	}
 	d.names.limit = d.limits.Names
 	s := &Reader{src: newSource(), decoder: d}

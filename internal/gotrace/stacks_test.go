@@ -15,7 +15,7 @@ func deep(id int) string {
 }
 
 // TestStacksTakeBoundedMemory: a stop is six bytes, and may name a stack of 128
-// frames that take 40 bytes each. One that many stops name is there once, and
+// frames that take 16 bytes each. One that many stops name is there once, and
 // all together are bounded.
 func TestStacksTakeBoundedMemory(t *testing.T) {
 	const stops = 100

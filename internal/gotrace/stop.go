@@ -25,7 +25,7 @@ type Stop struct {
 	// that Caller called, such as runtime.ReadMemStats. Empty if the stack is
 	// not known.
 	Caller, Entry string
-	Stack         []Frame // innermost first; valid as long as the Generation
+	Stack         []string // functions, innermost first; valid as long as the Generation
 }
 
 // Over returns when the stop was over for others than who made it, as far as is

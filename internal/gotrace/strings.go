@@ -153,24 +153,14 @@ func (n *names) intern(b []byte) string {
 	return s
 }
 
-// Frame is one call of a stack.
-type Frame struct {
-	Function string // such as "runtime.mallocgc"
-	File     string
-	Line     int
-}
-
-// call is a frame as the trace has it: function and file are numbers of strings.
-type call struct{ function, file, line uint64 }
-
-// callAt reads the four numbers of a frame, and returns where the next begins.
-func callAt(data []byte, i int) (call, int) {
-	var c call
-	_, i = uvarint(data, i) // pc
-	c.function, i = uvarint(data, i)
-	c.file, i = uvarint(data, i)
-	c.line, i = uvarint(data, i)
-	return c, i
+// functionAt reads the four numbers of a frame (pc, function, file, line), and
+// returns the function and where the next frame begins.
+func functionAt(data []byte, i int) (function uint64, next int) {
+	_, i = uvarint(data, i)
+	function, i = uvarint(data, i)
+	_, i = uvarint(data, i)
+	_, i = uvarint(data, i)
+	return function, i
 }
 
 // skipStack jumps over the frames of a stack: their number, and four numbers
@@ -197,11 +187,11 @@ func skipStack(data []byte, i int) (int, error) {
 	return i, nil
 }
 
-// frames returns the stack of an id, innermost call first; nil if the
+// frames returns the functions of the stack of an id, innermost call first; nil if the
 // generation does not hold it. Only the few stacks that somebody asks for are
 // ever decoded, and each of them once. The result is valid as long as the
 // Generation.
-func (d *decoder) frames(id uint64) []Frame {
+func (d *decoder) frames(id uint64) []string {
 	if stack, ok := d.asked[id]; ok {
 		return stack
 	}
@@ -218,11 +208,11 @@ func (d *decoder) frames(id uint64) []Frame {
 		return nil
 	}
 	for range n {
-		var c call
-		if c, i = callAt(data, i); i > len(d.stacks.data) {
+		var function uint64
+		if function, i = functionAt(data, i); i > len(d.stacks.data) {
 			break // a number longer than any
 		}
-		d.frameBuf = append(d.frameBuf, Frame{d.text(c.function), d.text(c.file), int(c.line)})
+		d.frameBuf = append(d.frameBuf, d.text(function))
 	}
 	d.asked[id] = d.frameBuf[start:len(d.frameBuf):len(d.frameBuf)]
 	return d.asked[id]
@@ -238,11 +228,11 @@ func (d *decoder) calls(id uint64, functions []string) bool {
 	data = data[:cap(data)]
 	n, i := uvarint(data, i)
 	for range n {
-		var c call
-		if c, i = callAt(data, i); i > len(d.stacks.data) {
+		var function uint64
+		if function, i = functionAt(data, i); i > len(d.stacks.data) {
 			break // a number longer than any
 		}
-		name := d.bytes(c.function)
+		name := d.bytes(function)
 		if slices.ContainsFunc(functions, func(f string) bool { return f == string(name) }) {
 			return true
 		}
@@ -256,12 +246,12 @@ const runtimePackage = "runtime."
 
 // callerOf returns the innermost function outside package runtime and the
 // runtime's function that it called; without one, the outermost function.
-func callerOf(stack []Frame) (caller, entry string) {
+func callerOf(stack []string) (caller, entry string) {
 	for _, f := range stack {
-		if !strings.HasPrefix(f.Function, runtimePackage) {
-			return f.Function, entry
+		if !strings.HasPrefix(f, runtimePackage) {
+			return f, entry
 		}
-		entry = f.Function
+		entry = f
 	}
 	return entry, ""
 }
