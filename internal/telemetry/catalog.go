@@ -1,10 +1,10 @@
 package telemetry
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Instrument is the kind of an instrument, by its name in the OpenTelemetry
@@ -56,14 +56,6 @@ var (
 		semconv.MetricHeapBefore, Histogram, "By", []string{semconv.AttrGCKind, semconv.AttrGCTrigger, semconv.AttrEstimated},
 		"Heap when a collection began, one sample per collection.",
 	}
-	lastIndex      = lastMetric("index", "{collection}", "Number")
-	lastPromoted   = lastMetric("promoted", "By", "Bytes that survived")
-	lastBefore     = lastMetric("heap.before", "By", "Heap at the start")
-	lastAfter      = lastMetric("heap.after", "By", "Heap at the end")
-	lastFragBefore = lastMetric("fragmentation.before", "By", "Fragmentation at the start")
-	lastFragAfter  = lastMetric("fragmentation.after", "By", "Fragmentation at the end")
-	lastPause      = lastMetric("pause", "s", "Sum of the pauses")
-
 	pauseUtilization = Metric{
 		semconv.MetricPauseUtilization, Gauge, "1", []string{semconv.AttrWindow},
 		"Share of wall time paused for garbage collection. For an interval take the rate of the pause time.",
@@ -89,6 +81,31 @@ var (
 		"Anything that was not kept, by what and why.",
 	}
 )
+
+// lastMetrics are the gauges of the last collection of each kind, and what they
+// say of it: nil if it is not known.
+var lastMetrics = []struct {
+	Metric
+	of func(*gc.Collection) any
+}{
+	{lastMetric("index", "{collection}", "Number"), func(c *gc.Collection) any {
+		if c.Index == 0 {
+			return nil
+		}
+		return semconv.Int64(c.Index)
+	}},
+	{lastMetric("promoted", "By", "Bytes that survived"), func(c *gc.Collection) any { return semconv.Known(c.Promoted) }},
+	{lastMetric("heap.before", "By", "Heap at the start"), func(c *gc.Collection) any { return semconv.Known(c.HeapBefore) }},
+	{lastMetric("heap.after", "By", "Heap at the end"), func(c *gc.Collection) any { return semconv.Known(c.HeapAfter) }},
+	{lastMetric("fragmentation.before", "By", "Fragmentation at the start"), func(c *gc.Collection) any { return semconv.Known(c.FragmentationBefore) }},
+	{lastMetric("fragmentation.after", "By", "Fragmentation at the end"), func(c *gc.Collection) any { return semconv.Known(c.FragmentationAfter) }},
+	{lastMetric("pause", "s", "Sum of the pauses"), func(c *gc.Collection) any {
+		if len(c.Pauses) == 0 {
+			return nil
+		}
+		return c.PauseTotal().Seconds()
+	}},
+}
 
 func lastMetric(name, unit, meaning string) Metric {
 	return Metric{semconv.MetricLastPrefix + name, ObservableGauge, unit, []string{semconv.AttrGCKind}, meaning + ", of the last collection of its kind."}
@@ -163,20 +180,6 @@ var (
 		"The heap fragmentation, as observed during the latest garbage collection.",
 	}
 )
-
-// Metrics returns the metrics of the package, sorted by name.
-func Metrics() []Metric {
-	all := []Metric{
-		pauseDuration, pauseTime, suspendDuration, promotedSize, heapBefore,
-		lastIndex, lastPromoted, lastBefore, lastAfter, lastFragBefore, lastFragAfter, lastPause,
-		pauseUtilization, suspensionDuration, gapDuration, observedTime, coverage, droppedItems,
-		requestStall, requestTime, requestStallTime, requestCount,
-		goPause, goCycles, goCPUTime, goAllocated,
-		dotnetPause, dotnetCollections, dotnetAllocated, dotnetPauseTime, dotnetHeapSize, dotnetFragmentation,
-	}
-	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}
 
 // bounds are the explicit bucket bounds of every histogram of durations, in
 // seconds. A View changes them.

@@ -3,10 +3,10 @@ package telemetry
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/semconv"
@@ -100,4 +100,15 @@ func TestCatalogAttributes(t *testing.T) {
 	if diff := cmp.Diff(sorted(used), sorted(described)); diff != "" {
 		t.Errorf("attributes (-used +described):\n%s", diff)
 	}
+}
+
+// Metrics returns the metrics that the package makes, by name.
+func Metrics() []Metric {
+	m := &maker{meter: Options{}.withDefaults().Meter}
+	new(collections).make(m, &Options{GoMetrics: true})
+	new(collections).make(m, &Options{DotnetMetrics: true})
+	new(stalls).make(m)
+	new(requests).make(m)
+	slices.SortFunc(m.made, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(m.made, func(a, b Metric) bool { return a.Name == b.Name })
 }

@@ -189,20 +189,9 @@ func (i *collections) keep(c *gc.Collection) {
 // observeLast makes the gauges of the last collections. One callback reads one
 // record whole, so that the gauges are never of two collections.
 func (i *collections) observeLast(m *maker) {
-	index, pause := m.observable(lastIndex), m.observable(lastPause)
-	sizes := []struct {
-		observable
-		of func(*gc.Collection) gc.Maybe[gc.Bytes]
-	}{
-		{m.observable(lastPromoted), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.Promoted }},
-		{m.observable(lastBefore), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.HeapBefore }},
-		{m.observable(lastAfter), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.HeapAfter }},
-		{m.observable(lastFragBefore), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.FragmentationBefore }},
-		{m.observable(lastFragAfter), func(c *gc.Collection) gc.Maybe[gc.Bytes] { return c.FragmentationAfter }},
-	}
-	all := []observable{index, pause}
-	for _, s := range sizes {
-		all = append(all, s.observable)
+	gauges := make([]observable, len(lastMetrics))
+	for n := range gauges {
+		gauges[n] = m.observable(lastMetrics[n].Metric)
 	}
 	var of [gc.NumKinds]metric.ObserveOption
 	for kind := range of {
@@ -216,17 +205,11 @@ func (i *collections) observeLast(m *maker) {
 			if c.Cycles == 0 {
 				continue
 			}
-			if c.Index > 0 {
-				index.observe(o, semconv.Int64(c.Index), of[kind])
-			}
-			for _, s := range sizes {
-				s.observe(o, semconv.Known(s.of(c)), of[kind])
-			}
-			if len(c.Pauses) > 0 {
-				pause.observe(o, c.PauseTotal().Seconds(), of[kind])
+			for n := range gauges {
+				gauges[n].observe(o, lastMetrics[n].of(c), of[kind])
 			}
 		}
-	}, all...)
+	})
 }
 
 func (i *collections) observeHeap(m *maker) {
@@ -239,7 +222,7 @@ func (i *collections) observeHeap(m *maker) {
 			size.observe(o, semconv.Known(g.SizeAfter), of)
 			fragmentation.observe(o, semconv.Known(g.FragmentationAfter), of)
 		}
-	}, size, fragmentation)
+	})
 }
 
 // CyclePauses records count pauses for collections of kind that the runtime
@@ -317,5 +300,5 @@ func (i *collections) observeTotals(m *maker) {
 			cpu.observe(o, semconv.Known(*c.of), c.ObserveOption)
 		}
 		allocated.observe(o, semconv.Known(i.totals.Allocated))
-	}, cpu, allocated)
+	})
 }

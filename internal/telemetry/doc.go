@@ -1,9 +1,9 @@
 // Package telemetry is the one place that turns collections, suspensions, gaps
 // and the state of the sources into OpenTelemetry instruments and events.
 //
-// Every instrument is made from a [Metric] of the catalog, and every attribute
-// of an event is listed in it, so docs/telemetry.md, which is generated from
-// the catalog, cannot drift from what goes out.
+// Every instrument is made from a [Metric] of the catalog, and every attribute of an
+// event from a field of semconv. docs/telemetry.md is generated from what is made, so
+// it cannot drift from what goes out.
 //
 // Events are held for up to a second and go out in [Telemetry.Tick], which the
 // owner calls: so that the longest gap of each second is known, and so that

@@ -23,6 +23,9 @@ type maker struct {
 	// attribute filters of views.
 	lost func(panicked any)
 	errs []error
+	made []Metric // docs/telemetry.md lists them
+	// asked are the observable instruments that no callback observes yet.
+	asked []metric.Observable
 	// observed are the instruments whose callbacks New registers.
 	observed []observation
 }
@@ -32,23 +35,23 @@ type observation struct {
 	observe     metric.Callback
 }
 
+// check notes that d was made, or why not.
 func (m *maker) check(d Metric, err error) {
+	m.made = append(m.made, d)
 	if err != nil {
 		m.errs = append(m.errs, fmt.Errorf("make instrument %s: %w", d.Name, err))
 	}
 }
 
-// observe has f called when values are asked for.
-func (m *maker) observe(f func(metric.Observer), instruments ...observable) {
-	o := observation{observe: func(_ context.Context, to metric.Observer) error {
+// observe has f called when values of the observables are asked for that were made
+// since the last call.
+func (m *maker) observe(f func(metric.Observer)) {
+	m.observed = append(m.observed, observation{m.asked, func(_ context.Context, to metric.Observer) error {
 		defer survive(m.lost)
 		f(to)
 		return nil
-	}}
-	for _, i := range instruments {
-		o.instruments = append(o.instruments, i.Observable)
-	}
-	m.observed = append(m.observed, o)
+	}})
+	m.asked = nil
 }
 
 // register registers what is observed.
@@ -128,10 +131,7 @@ func integer(v float64) int64 {
 }
 
 // observable is an instrument whose values are asked for.
-type observable struct {
-	metric.Observable
-	value func(o metric.Observer, v any, options []metric.ObserveOption)
-}
+type observable func(o metric.Observer, v any, options []metric.ObserveOption)
 
 func (m *maker) observable(d Metric) (i observable) {
 	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning)
@@ -146,9 +146,10 @@ func (m *maker) observable(d Metric) (i observable) {
 		default:
 			of, err = m.meter.Int64ObservableGauge(d.Name, unit, meaning)
 		}
-		i = observable{of, func(o metric.Observer, v any, options []metric.ObserveOption) {
+		m.asked = append(m.asked, of)
+		i = func(o metric.Observer, v any, options []metric.ObserveOption) {
 			o.ObserveInt64(of, v.(int64), options...)
-		}}
+		}
 	} else {
 		var of metric.Float64Observable
 		if d.Instrument == ObservableCounter {
@@ -156,9 +157,10 @@ func (m *maker) observable(d Metric) (i observable) {
 		} else {
 			of, err = m.meter.Float64ObservableGauge(d.Name, unit, meaning)
 		}
-		i = observable{of, func(o metric.Observer, v any, options []metric.ObserveOption) {
+		m.asked = append(m.asked, of)
+		i = func(o metric.Observer, v any, options []metric.ObserveOption) {
 			o.ObserveFloat64(of, v.(float64), options...)
-		}}
+		}
 	}
 	m.check(d, err)
 	return i
@@ -167,7 +169,7 @@ func (m *maker) observable(d Metric) (i observable) {
 // observe observes v, an int64 or float64 as the unit has it. Nil is not known.
 func (i observable) observe(o metric.Observer, v any, options ...metric.ObserveOption) {
 	if v != nil {
-		i.value(o, v, options)
+		i(o, v, options)
 	}
 }
 

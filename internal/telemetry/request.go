@@ -118,7 +118,7 @@ func (r *requests) make(m *maker) {
 				}
 			}
 		})
-	}, total, owned, count)
+	})
 }
 
 // each yields the sums that hold a request, in the same order every time.
