@@ -69,10 +69,11 @@ func (t *tape) advance(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	if now.Head > t.Slots {
 		first = max(first, now.Head-t.Slots)
 	}
-	all, lost, err := t.records(dst, first, now.Head)
+	all, err := t.records(dst, first, now.Head)
 	if err != nil {
 		return dst, Status{}, err
 	}
+	lost := now.Head - first - uint64(len(all)-len(dst))
 	if t.read {
 		lost += first - t.next
 	} else if first > 0 {
@@ -93,45 +94,37 @@ func (t *tape) advance(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	return all, s, nil
 }
 
-// records appends the records first to head-1, and counts those that are gone.
-func (t *tape) records(dst []stall.Interval, first, head uint64) ([]stall.Interval, uint64, error) {
-	lost := uint64(0)
+// records appends the records first to head-1, but for those that are gone: the writer
+// has come round to them, or they are damaged.
+func (t *tape) records(dst []stall.Interval, first, head uint64) ([]stall.Interval, error) {
 	for i := first; i < head; {
 		slot := i & (t.Slots - 1)
 		n := min(head-i, chunk, t.Slots-slot)
-		b := t.buf[:n*recordSize]
 		at := recordsAt + int64(slot)*recordSize
-		if err := t.pread(b, at); err != nil {
-			return dst, 0, err
+		if err := t.pread(t.buf[:n*recordSize], at); err != nil {
+			return dst, err
 		}
 		for k := range n {
-			v, ok, err := t.record(b[k*recordSize:(k+1)*recordSize], i+k, at+int64(k)*recordSize)
+			b, at := t.buf[k*recordSize:(k+1)*recordSize], at+int64(k)*recordSize
+			if !sealed(b) {
+				if whole, err := t.await(b, at); err != nil {
+					return dst, err
+				} else if !whole {
+					continue
+				}
+			}
+			if le.Uint64(b) != i+k+1 {
+				continue
+			}
+			v, err := decodeRecord(b)
 			if err != nil {
-				return dst, 0, err
+				return dst, fmt.Errorf("%w: record at offset %d: %w", ErrForeign, at, err)
 			}
-			if ok {
-				dst = append(dst, v)
-			} else {
-				lost++
-			}
+			dst = append(dst, v)
 		}
 		i += n
 	}
-	return dst, lost, nil
-}
-
-// record decodes b, and reads it again while it is being written. It reports
-// false if the record is gone: the writer has come round to it, or it is damaged.
-func (t *tape) record(b []byte, i uint64, at int64) (stall.Interval, bool, error) {
-	whole, err := t.whole(b, at)
-	if err != nil || !whole || le.Uint64(b) != i+1 {
-		return stall.Interval{}, false, err
-	}
-	v, err := decodeRecord(b)
-	if err != nil {
-		err = fmt.Errorf("%w: record at offset %d: %w", ErrForeign, at, err)
-	}
-	return v, true, err
+	return dst, nil
 }
 
 func (t *tape) readLive() (l live, err error) {
@@ -139,7 +132,7 @@ func (t *tape) readLive() (l live, err error) {
 	if err := t.pread(b, liveAt); err != nil {
 		return l, err
 	}
-	whole, err := t.whole(b, liveAt)
+	whole, err := t.await(b, liveAt)
 	if err != nil {
 		return l, err
 	}
@@ -153,9 +146,9 @@ func (t *tape) readLive() (l live, err error) {
 	return l, err
 }
 
-// whole reads the block b again while it is being written. It reports false if there
+// await reads the block b again while it is being written. It reports false if there
 // have been enough pauses in this read.
-func (t *tape) whole(b []byte, at int64) (bool, error) {
+func (t *tape) await(b []byte, at int64) (bool, error) {
 	for !sealed(b) {
 		if t.left == 0 {
 			return false, nil
