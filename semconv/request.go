@@ -187,11 +187,15 @@ func (s *Sums) Add(share *stall.Share, collections int, kind gc.Kind, watched bo
 	h := &sum.Hits[overlapIndex(collections)][kind]
 	h.Requests++
 	h.Time = plus(h.Time, share.Total)
-	for c, d := range share.Charged {
-		sum.Owned[c] = plus(sum.Owned[c], d)
+	for c, d := range &share.Charged { // of a pointer: the array is not copied
+		if d != 0 { // few causes charge one request
+			sum.Owned[c] = plus(sum.Owned[c], d)
+		}
 	}
 	for o := App; o < NumOwners; o++ {
-		sum.Owned[o] = plus(sum.Owned[o], *o.Part(share))
+		if d := *o.Part(share); d != 0 {
+			sum.Owned[o] = plus(sum.Owned[o], d)
+		}
 	}
 }
 
