@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -22,7 +23,7 @@ func ranges(goroutine uint64, n int) (list []gotrace.Range) {
 // known, rather than that the time was its own. Others are followed.
 func TestTooManyRanges(t *testing.T) {
 	const busy, child, quiet = 7, 8, 9
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	g := &gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{
@@ -61,7 +62,7 @@ func TestTooManyRanges(t *testing.T) {
 // TestLostRangesAreUnseen: the decoder says that there were more.
 func TestLostRangesAreUnseen(t *testing.T) {
 	for _, lost := range []gotrace.Lost{{Ranges: 1}, {Workers: 1}} {
-		b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+		b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Lost: lost}, nil)
 		b.learn(&gotrace.Generation{Span: stall.Span{Start: 2 * second, End: 3 * second}}, nil)
 		got := b.timeline.Exact.Seen(nil, stall.Span{End: 4 * second})

@@ -20,7 +20,7 @@ import (
 // would end as a window of its own. go vet finds copies. The zero Window is over.
 type Window struct {
 	_ noCopy
-	w window // over if it has no ref
+	w openWindow // over if it has no ref
 }
 
 // noCopy has go vet find copies (cmd/vet, copylocks). It takes no memory.
@@ -40,7 +40,7 @@ func (m *Monitor) Begin(ctx context.Context) Window {
 	if m.exact.marking() {
 		return m.beginMarked(span)
 	}
-	return Window{w: window{&m.windows.outside, m.now.instant(), span}}
+	return Window{w: openWindow{&m.windows.outside, m.now.instant(), span}}
 }
 
 func (m *Monitor) beginMarked(span trace.Span) (w Window) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -13,23 +14,23 @@ import (
 // many streams as there are slots, no memory grows with time: windows over the
 // limit are counted, and those that are kept are told after the deadline.
 func TestBoundedAtAnyRate(t *testing.T) {
-	const seconds, rate = 6, maxPending / 2 // more in the time of a deadline than may wait
+	const seconds, rate = 6, window.MaxWaiting / 2 // more in the time of a deadline than may wait
 	for name, hung := range map[string]struct{ cycle, exact bool }{
 		"none": {}, "the watcher": {cycle: true}, "the trace": {exact: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := play(t)
-			var streams []openWindow
-			for range slotCount {
+			var streams []window.Open
+			for range window.SlotCount {
 				streams = append(streams, p.open(p.now+500))
 			}
 			told, lost := 0, uint64(0)
 			for i := range stall.Instant(seconds) {
 				at := (i + 1) * second
 				for k := range stall.Instant(rate) {
-					p.windows.pending.push(ended{start: at + k, end: at + k + 1, held: at + k, slot: noSlot})
+					p.windows.pending.Push(window.Ended{Start: at + k, End: at + k + 1, Held: at + k, Slot: window.NoSlot})
 				}
-				lost += p.windows.pending.lost()
+				lost += p.windows.pending.Lost()
 				if !hung.exact {
 					p.learnGeneration(&gotrace.Generation{Span: stall.Span{Start: at, End: at + second}}, nil)
 				}
@@ -42,8 +43,8 @@ func TestBoundedAtAnyRate(t *testing.T) {
 				checkBounds(t, p)
 			}
 			if hung.cycle || hung.exact {
-				if lost == 0 || uint64(told)+lost+p.windows.pending.came()-p.windows.pending.went() != seconds*rate {
-					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.windows.pending.came()-p.windows.pending.went(), seconds*rate)
+				if lost == 0 || uint64(told)+lost+p.windows.pending.Came()-p.windows.pending.Went() != seconds*rate {
+					t.Errorf("%d windows told, %d lost and %d waiting, want %d in all", told, lost, p.windows.pending.Came()-p.windows.pending.Went(), seconds*rate)
 				}
 			} else if lost != 0 || told != seconds*rate {
 				t.Errorf("%d windows told and %d lost, want all %d told", told, lost, seconds*rate)
@@ -69,14 +70,14 @@ func TestBoundedAtAnyRate(t *testing.T) {
 
 func checkBounds(t *testing.T, p *played) {
 	t.Helper()
-	if n := len(p.windows.pending.live) + len(p.windows.pending.spare); n > maxBlocks+spareBlocks {
-		t.Fatalf("%d blocks of windows that wait, want at most %d", n, maxBlocks+spareBlocks)
+	if n := p.windows.pending.Came() - p.windows.pending.Went(); n > window.MaxWaiting {
+		t.Fatalf("%d windows wait, want at most %d", n, window.MaxWaiting)
 	}
 	if n := len(p.store.live); n > keptGenerations {
 		t.Fatalf("%d generations are kept, want at most %d", n, keptGenerations)
 	}
-	if n := len(p.resolver.longs.of); n > slotCount {
-		t.Fatalf("%d windows are settled in part, want at most %d", n, slotCount)
+	if n := len(p.resolver.longs.of); n > window.SlotCount {
+		t.Fatalf("%d windows are settled in part, want at most %d", n, window.SlotCount)
 	}
 }
 
@@ -88,9 +89,9 @@ func TestLongsAreForgotten(t *testing.T) {
 		w := p.open(p.now + 1)
 		p.learnUnseen(p.now.Add(cutSeldom))
 		p.see(p.now.Add(cutSeldom))
-		p.windows.slots.claim(w.slot, w.held)
+		p.windows.slots.Claim(w.Slot, w.Held)
 		if i%2 == 0 {
-			p.windows.slots.give(w.slot, p.now)
+			p.windows.slots.Give(w.Slot, p.now)
 		}
 	}
 	for range 3 {
@@ -113,10 +114,10 @@ func TestSlowResolver(t *testing.T) {
 			gotrace.NewTrack(7, running(at, at+second)),
 		}}
 		if i == 0 {
-			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}}
+			g.Marks = []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.Slot, gotrace.WindowBegin)}}
 		}
 		if i == 2*keptGenerations-1 {
-			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.slot, gotrace.WindowEnd)}}
+			g.Marks = []gotrace.Mark{{At: at + 100, Goroutine: 7, Key: key(w.Slot, gotrace.WindowEnd)}}
 		}
 		p.learnGeneration(g, nil)
 	}

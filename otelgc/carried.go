@@ -56,7 +56,7 @@ func (b *traceStore) carry(marks []mark, end stall.Instant) {
 // over reports whether the window that left a mark at a time had ended by
 // another: there is no mark of that in the trace, unless others read it.
 func (b *traceStore) over(slot int16, marked, by stall.Instant) bool {
-	ended, ok := b.slots.endedBy(slot, marked, b.error)
+	ended, ok := b.slots.EndedBy(slot, marked, b.error)
 	return ok && ended <= by
 }
 
@@ -125,9 +125,9 @@ func (b *traceStore) less(id uint64) {
 // unless one has left unseen.
 func (b *traceStore) keepOpen() {
 	for slot, h := range b.holders {
-		if !b.slots.stillOpen(slot, h.since.Add(b.error)) {
+		if !b.slots.StillOpen(slot, h.since.Add(b.error)) {
 			b.dropAll(slot)
-		} else if !b.slots.childrenKnown(slot) {
+		} else if !b.slots.ChildrenKnown(slot) {
 			b.dropChildren(h)
 		}
 	}

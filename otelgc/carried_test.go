@@ -10,6 +10,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/otelgc/internal/pacer"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -21,8 +22,8 @@ func TestFollowedUntilOver(t *testing.T) {
 	generation := func(i stall.Instant, marks ...gotrace.Mark) *gotrace.Generation {
 		return &gotrace.Generation{Span: stall.Span{Start: i * second, End: (i + 1) * second}, Marks: marks}
 	}
-	begun := func(w openWindow, g uint64) gotrace.Mark {
-		return gotrace.Mark{At: w.start + 100, Goroutine: g, Key: gotrace.WindowBegin.Key(w.slot)}
+	begun := func(w window.Open, g uint64) gotrace.Mark {
+		return gotrace.Mark{At: w.Start + 100, Goroutine: g, Key: gotrace.WindowBegin.Key(w.Slot)}
 	}
 	follows := func(when string, want ...uint64) {
 		t.Helper()
@@ -39,8 +40,8 @@ func TestFollowedUntilOver(t *testing.T) {
 	p.end(short, second+1000)
 	p.end(long, 3*second+5000)
 	p.end(again, 2*second+5000)
-	reused := openWindow{slot: again.slot, held: 3*second + 1000, start: 3*second + 1000}
-	p.windows.slots.publish(reused)
+	reused := window.Open{Slot: again.Slot, Held: 3*second + 1000, Start: 3*second + 1000}
+	p.windows.slots.Publish(reused)
 
 	p.learnGeneration(generation(1, begun(short, 7), begun(long, 8), begun(again, 9)), nil)
 	follows("first generation", 8, 9)
@@ -114,7 +115,7 @@ func TestChildrenThatNeverLeaveAreBounded(t *testing.T) {
 	}{{"their ends are traced", true, 0}, {"their ends are not", false, maxChildren}} {
 		p := play(t)
 		w := p.open(second + 500)
-		join := gotrace.WindowJoin.Key(w.slot)
+		join := gotrace.WindowJoin.Key(w.Slot)
 		for i := range stall.Instant(10 * maxChildren) {
 			at := (i + 1) * second
 			child := gotrace.NewTrack(uint64(1000+i), inState(at+600, at+900, stall.StateRunning))
@@ -128,7 +129,7 @@ func TestChildrenThatNeverLeaveAreBounded(t *testing.T) {
 		if n := len(p.store.carrying); n != c.want {
 			t.Errorf("%s: %d goroutines are followed, want %d", c.name, n, c.want)
 		}
-		if n := len(p.store.holders[w.slot].children); n != c.want {
+		if n := len(p.store.holders[w.Slot].children); n != c.want {
 			t.Errorf("%s: the window has %d children, want %d", c.name, n, c.want)
 		}
 	}

@@ -86,7 +86,7 @@ func (by *carrier) bury(c *generation) {
 }
 
 func (b *traceStore) loseChildren(slot int16, at stall.Instant, by *carrier) {
-	if b.slots.childrenKnown(slot) {
+	if b.slots.ChildrenKnown(slot) {
 		return
 	}
 	for i := range by.children {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -30,7 +31,7 @@ func TestChildStepsIn(t *testing.T) {
 	const (
 		run, wait, parked = stall.StateRunning, stall.StateRunnable, stall.StateParked
 	)
-	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: 1000, End: 10_000},
 		Marks: []gotrace.Mark{
@@ -110,7 +111,7 @@ func TestChildIsTakenFromItsStart(t *testing.T) {
 			[]gotrace.TrackSpan{inState(3500, 3900, wait), inState(3900, 4600, run), inState(4600, 5900, wait), inState(5900, 7000, run)},
 			[]string{"3500-3900"}},
 	} {
-		b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+		b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 		child := statesOf(2, c.child...)
 		child.Created = c.name != "it is known from then on"
 		b.learn(&gotrace.Generation{
@@ -157,7 +158,7 @@ func TestChildUnknown(t *testing.T) {
 		{"it ends in the next one", [2][]gotrace.Track{
 			{statesOf(2, inState(1000, 10_000, run))}, {ended(statesOf(2, inState(10_000, 12_000, run)))}}, []string{"3000-5000", "12000-18000"}},
 	} {
-		b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+		b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 		marks := []gotrace.Mark{slot0(2000, 1, gotrace.WindowBegin), slot0(5000, 2, gotrace.WindowJoin)}
 		for i, s := range gens {
 			own := statesOf(1, inState(10_000, 18_000, parked), inState(18_000, 20_000, run))
@@ -185,7 +186,7 @@ func TestCarriers(t *testing.T) {
 	mark := func(g uint64, m gotrace.WindowMark, slot int16) gotrace.Mark {
 		return gotrace.Mark{Goroutine: g, Key: m.Key(slot)}
 	}
-	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 	for i, step := range []struct {
 		mark gotrace.Mark
 		want map[uint64]int

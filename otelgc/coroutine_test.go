@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,7 +16,7 @@ import (
 // that it made, while it stood in for the window's goroutine are the window's;
 // what it did for another is not.
 func TestCoroutinesStandIn(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	at := func(us stall.Instant) stall.Instant { return second + 1000*us }
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},

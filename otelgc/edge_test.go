@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -36,7 +37,7 @@ func TestOneStopAtTheEdgeOfASlice(t *testing.T) {
 		p.timeline.Cycle.Add(stall.Interval{
 			Start: slice - 20*ms, End: slice - 19*ms, Slack: 30 * time.Millisecond, Cause: c.of,
 		})
-		p.windows.pending.push(ended{start: slice - 500*ms, end: slice + 500*ms, slot: noSlot})
+		p.windows.pending.Push(window.Ended{Start: slice - 500*ms, End: slice + 500*ms, Slot: window.NoSlot})
 		p.store.learnUnseen(slice)
 		p.trace(&gotrace.Generation{Span: stall.Span{Start: slice, End: slice + second}, Stops: c.exact})
 		p.see(slice + 2*second)

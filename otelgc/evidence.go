@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -42,7 +43,7 @@ func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) 
 	e.one.Seen = e.stops.Seen(extent)
 	e.one.TargetSeen = timeline.Near(e.targetSeen, extent)
 	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
-	if slot != noSlot {
+	if slot != window.NoSlot {
 		e.m.store.follow(&e.one, w, slot, had, by)
 	}
 	if extent.Start < e.stops.ExactFloor {

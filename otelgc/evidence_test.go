@@ -10,6 +10,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/host"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -35,7 +36,7 @@ func followed(b *traceStore, w stall.Window, slot int16, held stall.Instant) sta
 // TestFollowAcrossGenerations: a window's states and ranges come from every
 // generation that it lies in.
 func TestFollowAcrossGenerations(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
 		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},
@@ -79,7 +80,7 @@ func TestFollowAcrossGenerations(t *testing.T) {
 // TestFollowTellsWindowsOfOneSlotApart: a slot is used again and again, on other
 // goroutines, and a window older than the slice has it only at its very end.
 func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	at := func(us stall.Instant) stall.Instant { return second + us*1000 }
 	b.learn(&gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
@@ -116,7 +117,7 @@ func TestFollowTellsWindowsOfOneSlotApart(t *testing.T) {
 // TestFollowForgetsOldGenerations: an older part of a long window is unseen, and
 // no memory grows.
 func TestFollowForgetsOldGenerations(t *testing.T) {
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	const generations = 3 * keptGenerations
 	for i := range stall.Instant(generations) {
 		start, end := (i+1)*second, (i+2)*second
@@ -154,7 +155,7 @@ func TestUnfollow(t *testing.T) {
 		{"older than the slice", []gotrace.Mark{mark0(1, 7, gotrace.WindowEnd, 0)}, 1},
 		{"a mark of somebody else", []gotrace.Mark{mark0(1, 7, gotrace.WindowBegin, 0), {At: 2, Goroutine: 7, Key: gotrace.WindowMarks + "other1"}}, 0},
 	} {
-		b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+		b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 		unfollow, _ := b.learn(&gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}, Marks: c.marks, Tracks: tracks}, nil)
 		if len(unfollow) != c.want {
 			t.Errorf("%s: %d goroutines are let go, want %d", c.name, len(unfollow), c.want)
@@ -203,7 +204,7 @@ func TestGenerationIsBounded(t *testing.T) {
 func TestHungSourcesHangNobody(t *testing.T) {
 	clock := testClock(t)
 	now := clock.Now()
-	m := &Monitor{clock: clock, store: newTraceStore(now, clock, newSlots(nil)), machine: machine{board: host.NewBoard(nil, board.Here(), clock)}}
+	m := &Monitor{clock: clock, store: newTraceStore(now, clock, window.NewSlots()), machine: machine{board: host.NewBoard(nil, board.Here(), clock)}}
 	m.timeline = m.store.timeline
 	r := resolver{m: m}
 	later := now.Add(time.Hour)
@@ -230,9 +231,9 @@ func TestTargetSeen(t *testing.T) {
 	p.machine.board.Watched.Advance(second + 6000)
 	e := evidence{m: p.Monitor}
 	e.gather(stall.Span{Start: second, End: 2 * second})
-	window := stall.Window{Start: second + 1200, End: second + 5500}
+	w := stall.Window{Start: second + 1200, End: second + 5500}
 	want := []stall.Span{{Start: second + 1000, End: second + 2000}, {Start: second + 5000, End: second + 6000}}
-	if diff := cmp.Diff(want, e.of(&window, noSlot, stall.Span{}, new(carrier)).TargetSeen); diff != "" {
+	if diff := cmp.Diff(want, e.of(&w, window.NoSlot, stall.Span{}, new(carrier)).TargetSeen); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
 }

@@ -160,7 +160,7 @@ func (b *traceStore) follow(e *stall.Evidence, w *stall.Window, slot int16, had 
 		}
 		e.Own = c.appendSelfStops(e.Own, by.goroutine, s)
 	}
-	if n, ok := b.slots.leftUnmarked(slot, had.Start); ok {
+	if n, ok := b.slots.LeftUnmarked(slot, had.Start); ok {
 		by.overflow.quiet = n
 	}
 	b.followChildren(e, slot, stall.Span{Start: max(had.Start, w.Start), End: w.End}, by)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -18,7 +19,7 @@ func TestParkedByTheRuntime(t *testing.T) {
 			Reason:    "preempted", GCWait: forGC, Held: !forGC,
 		}
 	}
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	b.learn(&gotrace.Generation{
 		Span:  stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{mark0(second, 7, gotrace.WindowBegin, 3)},

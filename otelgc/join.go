@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,13 +29,13 @@ func (w *Window) Context(ctx context.Context) context.Context {
 	return w.w.context(ctx)
 }
 
-func (w *window) context(ctx context.Context) context.Context {
+func (w *openWindow) context(ctx context.Context) context.Context {
 	m, slot := w.ref.m, w.ref.slot
-	if slot == noSlot || ctx == nil { // nil is let through in a slice as it is outside
+	if slot == window.NoSlot || ctx == nil { // nil is let through in a slice as it is outside
 		return ctx
 	}
-	turn := m.windows.slots.turn[slot].Load()
-	if stall.Instant(m.windows.slots.opened[slot].held.Load()) != w.start {
+	turn := m.windows.slots.Turn(slot)
+	if m.windows.slots.Held(slot) != w.start {
 		return ctx // another has the slot by now
 	}
 	return context.WithValue(ctx, joinKey{}, &joinPoint{m, slot, turn})
@@ -80,7 +81,7 @@ func Join(ctx context.Context) (leave func()) {
 			return
 		}
 		if !p.m.exact.marking() {
-			p.m.windows.slots.leave(p.slot)
+			p.m.windows.slots.Leave(p.slot)
 			return
 		}
 		trace.Log(context.Background(), gotrace.WindowLeave.Key(p.slot), "")
@@ -100,7 +101,7 @@ func (p *joinPoint) join(mark func(key string)) bool {
 }
 
 // open reports whether the window has not ended.
-func (p *joinPoint) open() bool { return p.m.windows.slots.turn[p.slot].Load() == p.turn }
+func (p *joinPoint) open() bool { return p.m.windows.slots.Turn(p.slot) == p.turn }
 
 // taken returns from when on a goroutine counts that joins a window, of which the
 // piece s is settled: from its start, if it began in that piece and has done nothing

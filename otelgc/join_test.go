@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 )
 
 // TestJoin: the time of a window that waits for a child that joined is the
@@ -161,7 +162,7 @@ func TestLeaveTwice(t *testing.T) {
 	m.exact.active.Store(false)
 	leave()
 	leave()
-	if got := m.windows.slots.opened[slot].leftUnmarked.Load(); got != 1 {
+	if got, _ := m.windows.slots.LeftUnmarked(slot, w.w.start); got != 1 {
 		t.Errorf("left %d times, want once", got)
 	}
 }
@@ -171,19 +172,19 @@ func TestLeaveTwice(t *testing.T) {
 func TestJoinTooLate(t *testing.T) {
 	p := play(t)
 	w := p.open(second)
-	at := &joinPoint{p.Monitor, w.slot, p.windows.slots.turn[w.slot].Load()}
+	at := &joinPoint{p.Monitor, w.Slot, p.windows.slots.Turn(w.Slot)}
 	for _, over := range []bool{false, true} {
 		var marks []string
 		joined := at.join(func(key string) {
 			if over && len(marks) == 0 {
 				p.end(w, 2*second)
-				p.windows.slots.publish(openWindow{slot: w.slot, held: 3 * second, start: 3 * second})
+				p.windows.slots.Publish(window.Open{Slot: w.Slot, Held: 3 * second, Start: 3 * second})
 			}
 			marks = append(marks, key)
 		})
-		want := []string{gotrace.WindowJoin.Key(w.slot)}
+		want := []string{gotrace.WindowJoin.Key(w.Slot)}
 		if over {
-			want = append(want, gotrace.WindowLeave.Key(w.slot))
+			want = append(want, gotrace.WindowLeave.Key(w.Slot))
 		}
 		if diff := cmp.Diff(want, marks); diff != "" || joined == over {
 			t.Errorf("over %v: joined %v, marks (-want +got):\n%s", over, joined, diff)

@@ -7,6 +7,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -32,10 +33,10 @@ func FuzzLearn(f *testing.F) {
 			t.Fatal(err)
 		}
 		p := play(t)
-		open := []openWindow{p.open(second), p.open(second)}
+		open := []window.Open{p.open(second), p.open(second)}
 		want := make(map[stall.Instant]int) // windows by their ends
 		end := func(at stall.Instant) {
-			at = max(at, open[0].start)
+			at = max(at, open[0].Start)
 			p.end(open[0], at)
 			want[at]++
 			open = append(open[1:], p.open(at))

@@ -3,6 +3,7 @@ package otelgc
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // long is what is known of a window that lasts, up to the last cut.
 type long struct {
-	openWindow
+	window.Open
 	upTo  stall.Instant
 	by    carrier
 	share stall.Share
@@ -39,7 +40,7 @@ type longs struct {
 	cut  stall.Instant
 	made stall.Instant // when the cut was; 0 when everything before it is given back
 	came arrivals      // by then
-	open []openWindow
+	open []window.Open
 }
 
 // settle makes a cut if it is time for one. The windows that ended by due have
@@ -54,7 +55,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 	if due.Sub(l.cut) < cutSeldom && !l.m.store.unsettled(due) {
 		return
 	}
-	l.open = l.m.windows.slots.open(l.open[:0], due)
+	l.open = l.m.windows.slots.AppendOpen(l.open[:0], due)
 	at := due
 	if len(l.open) > 0 {
 		r.evidence.gather(stall.Span{Start: l.begin(due), End: due})
@@ -63,7 +64,7 @@ func (l *longs) settle(r *resolver, now, due stall.Instant) {
 		}
 	}
 	for _, w := range l.open {
-		if w.start < at {
+		if w.Start < at {
 			l.piece(r, w, at, now)
 			r.pace.Breathe()
 		}
@@ -78,51 +79,47 @@ func (l *longs) begin(due stall.Instant) stall.Instant {
 		if known := l.known(w); known != nil {
 			first = min(first, known.upTo)
 		} else {
-			extent := w.window(nil).Extent()
+			extent := w.Window(nil).Extent()
 			first = min(first, extent.Start)
 		}
 	}
 	return first
 }
 
-func (w openWindow) window(p *stall.Place) *stall.Window {
-	return &stall.Window{Start: w.start, Arrival: w.arrival, Place: p}
-}
-
-func (l *longs) known(w openWindow) *long {
-	if known := l.of[w.slot]; known != nil && known.held == w.held {
+func (l *longs) known(w window.Open) *long {
+	if known := l.of[w.Slot]; known != nil && known.Held == w.Held {
 		return known
 	}
 	return nil
 }
 
 // piece settles a window up to at. Its marks are those up to now.
-func (l *longs) piece(r *resolver, w openWindow, at, now stall.Instant) {
-	p := w.window(l.m.place)
+func (l *longs) piece(r *resolver, w window.Open, at, now stall.Instant) {
+	p := w.Window(l.m.place)
 	known := l.known(w)
 	if known == nil {
-		known = &long{openWindow: w}
-		l.of[w.slot] = known
+		known = &long{Open: w}
+		l.of[w.Slot] = known
 	} else {
 		p.Start, p.Arrival = known.upTo, 0
 	}
 	p.End = at
-	r.join(p, w.slot, stall.Span{Start: w.held, End: now}, known)
+	r.join(p, w.Slot, stall.Span{Start: w.Held, End: now}, known)
 	known.upTo = at
 }
 
 // take returns what is known of a window that has ended, nil if it is settled in
 // one piece.
-func (l *longs) take(e *ended) *long {
-	if e.slot == noSlot {
+func (l *longs) take(e *window.Ended) *long {
+	if e.Slot == window.NoSlot {
 		return nil
 	}
-	known := l.of[e.slot]
-	if known == nil || known.held != e.held {
+	known := l.of[e.Slot]
+	if known == nil || known.Held != e.Held {
 		return nil
 	}
-	delete(l.of, e.slot)
-	if known.start != e.start || known.arrival != e.arrival || known.upTo > e.end {
+	delete(l.of, e.Slot)
+	if known.Start != e.Start || known.Arrival != e.Arrival || known.upTo > e.End {
 		return nil // its caller, who keeps the times, has changed them
 	}
 	return known

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -38,8 +39,8 @@ func TestStreamOfAnHour(t *testing.T) {
 		}
 		if i == 0 {
 			g.Marks = []gotrace.Mark{
-				{At: at + 600, Goroutine: own, Key: key(stream.slot, gotrace.WindowBegin)},
-				{At: at + 900, Goroutine: child, Key: key(stream.slot, gotrace.WindowJoin)},
+				{At: at + 600, Goroutine: own, Key: key(stream.Slot, gotrace.WindowBegin)},
+				{At: at + 900, Goroutine: child, Key: key(stream.Slot, gotrace.WindowJoin)},
 			}
 		}
 		p.trace(g)
@@ -82,7 +83,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	for i := range stall.Instant(3) {
 		p.trace(&gotrace.Generation{
 			Span:   stall.Span{Start: (i + 1) * second, End: (i + 2) * second},
-			Marks:  []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}},
+			Marks:  []gotrace.Mark{{At: second + 600, Goroutine: 7, Key: key(w.Slot, gotrace.WindowBegin)}},
 			Tracks: []gotrace.Track{gotrace.NewTrack(7, running((i+1)*second, (i+2)*second))},
 		})
 	}
@@ -113,7 +114,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 func TestPiecesAreTheWhole(t *testing.T) {
 	for seed := range uint64(100) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		p, whole := play(t), newTraceStore(second, stall.Clock{}, newSlots(nil))
+		p, whole := play(t), newTraceStore(second, stall.Clock{}, window.NewSlots())
 		whole.error = p.store.error
 		const seconds = 6
 		start := second + stall.Instant(rnd.Int64N(1e9))
@@ -132,7 +133,7 @@ func TestPiecesAreTheWhole(t *testing.T) {
 			t.Fatalf("seed %d: %d windows, want 1", seed, len(p.got))
 		}
 		window := stall.Window{Start: start, End: end, Place: p.place}
-		e := followed(whole, window, w.slot, w.held)
+		e := followed(whole, window, w.Slot, w.Held)
 		e.Seen = whole.timeline.Exact.Seen(nil, window.Extent())
 		e.Process = whole.timeline.Exact.Intervals(nil, window.Extent())
 		var want stall.Share
@@ -148,11 +149,11 @@ func TestPiecesAreTheWhole(t *testing.T) {
 }
 
 // randomGeneration has states, stops, assists and joins anywhere.
-func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, first bool) *gotrace.Generation {
+func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w window.Open, first bool) *gotrace.Generation {
 	g := &gotrace.Generation{Span: stall.Span{Start: start, End: end}}
 	at := func() stall.Instant { return start + stall.Instant(rnd.Int64N(int64(end-start))) }
 	if first {
-		g.Marks = append(g.Marks, gotrace.Mark{At: w.start + 100, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)})
+		g.Marks = append(g.Marks, gotrace.Mark{At: w.Start + 100, Goroutine: 7, Key: key(w.Slot, gotrace.WindowBegin)})
 	}
 	for _, id := range []uint64{7, 8} {
 		var spans []gotrace.TrackSpan
@@ -166,8 +167,8 @@ func randomGeneration(rnd *rand.Rand, start, end stall.Instant, w openWindow, fi
 		g.Ranges = append(g.Ranges, gotrace.Range{Span: stall.Span{Start: from, End: min(end, from+stall.Instant(rnd.Int64N(1e8)))}, Goroutine: id})
 	}
 	if rnd.IntN(2) == 0 {
-		if t := at(); t > w.start+200 {
-			g.Marks = append(g.Marks, gotrace.Mark{At: t, Goroutine: 8, Key: key(w.slot, []gotrace.WindowMark{gotrace.WindowJoin, gotrace.WindowLeave}[rnd.IntN(2)])})
+		if t := at(); t > w.Start+200 {
+			g.Marks = append(g.Marks, gotrace.Mark{At: t, Goroutine: 8, Key: key(w.Slot, []gotrace.WindowMark{gotrace.WindowJoin, gotrace.WindowLeave}[rnd.IntN(2)])})
 		}
 	}
 	// One stop lies near the end, where the cut is.
@@ -199,8 +200,8 @@ func TestStreamWithoutASlot(t *testing.T) {
 	}
 	end := stall.Instant(pauses+3) * second
 	p.learnUnseen(end)
-	p.windows.pending.push(ended{start: second + 500, end: end - second, held: second + 500, slot: noSlot})
-	p.windows.pending.push(ended{start: end - 2*second, end: end - second, held: end - 2*second, slot: noSlot})
+	p.windows.pending.Push(window.Ended{Start: second + 500, End: end - second, Held: second + 500, Slot: window.NoSlot})
+	p.windows.pending.Push(window.Ended{Start: end - 2*second, End: end - second, Held: end - 2*second, Slot: window.NoSlot})
 	p.see(end)
 	if len(p.got) != 2 {
 		t.Fatalf("%d windows, want 2", len(p.got))

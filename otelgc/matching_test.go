@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
@@ -54,7 +55,7 @@ func noticedCycle(index uint64, end stall.Instant, sum time.Duration) gc.Collect
 const second = stall.Instant(time.Second)
 
 func newTestTimeline() (*traceStore, *timeline.Timeline) {
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	return b, b.timeline
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -23,12 +24,12 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		var w window
+		var w openWindow
 		w.begin(m)
 		arrival := m.arrivalOf(r, w.start)
 		w.span = trace.SpanFromContext(r.Context())
 		w.mark(arrival)
-		if m.requests.joinable && w.ref.slot != noSlot {
+		if m.requests.joinable && w.ref.slot != window.NoSlot {
 			inner := r.WithContext(w.context(r.Context()))
 			defer passBack(r, inner)
 			r = inner
@@ -57,6 +58,6 @@ func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant 
 }
 
 // served ends the window of a request, whose route is known by now.
-func (m *Monitor) served(w *window, r *http.Request, arrival stall.Instant) {
+func (m *Monitor) served(w *openWindow, r *http.Request, arrival stall.Instant) {
 	w.end(w.ref.on(m.routeOf(r)), arrival)
 }

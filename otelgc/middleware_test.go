@@ -3,6 +3,7 @@ package otelgc
 import (
 	"bufio"
 	"context"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -83,8 +84,8 @@ func TestMiddlewareDoesNotAllocate(t *testing.T) {
 	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	rec, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	req.Header.Set("X-Arrival", "1")
-	for range 8 * blockCells {
-		m.windows.pending.push(ended{})
+	for range 8 * window.BlockCells {
+		m.windows.pending.Push(window.Ended{})
 	}
 	flush(t, m) // their memory is there for the next
 	if got := testing.AllocsPerRun(1000, func() { h.ServeHTTP(rec, req) }); got >= 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/otelgc/otelgc/otelgc/internal/host"
 	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -74,12 +75,13 @@ type meters struct {
 
 // windows are the windows that are open, or have ended and wait for their shares.
 type windows struct {
-	slots    *slots
-	outside  windowRef     // of windows without a slot
-	unmarked atomic.Uint64 // windows without a slot, though they were to be followed
-	pending  pending       // of requests
-	watched  pending       // of others, see Resolve
-	flushNow atomic.Bool   // resolve watched with what is known
+	slots    *window.Slots
+	refs     *[window.SlotCount]windowRef // of windows with a slot, by that
+	outside  windowRef                    // of windows without one
+	unmarked atomic.Uint64                // windows without a slot, though they were to be followed
+	pending  window.Queue                 // of requests
+	watched  window.Queue                 // of others, see Resolve
+	flushNow atomic.Bool                  // resolve watched with what is known
 }
 
 // requests is what is asked of requests, and about them.
@@ -182,15 +184,19 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *p
 		loop:     newLoop(),
 	}
 	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
-	m.windows.outside = windowRef{m: m, slot: noSlot}
-	m.windows.slots = newSlots(m)
+	m.windows.outside = windowRef{m: m, slot: window.NoSlot}
+	m.windows.refs = new([window.SlotCount]windowRef)
+	for i := range m.windows.refs {
+		m.windows.refs[i] = windowRef{m: m, slot: int16(i)}
+	}
+	m.windows.slots = window.NewSlots()
 	m.store = newTraceStore(now, clock, m.windows.slots)
 	m.now.base = time.Now()
 	m.now.epoch, _ = clock.At(m.now.base)
 	m.timeline = m.store.timeline
 	m.machine.board = host.NewBoard(c.boards, m.place, clock)
 	m.machine.side = host.NewSide(m.machine.board, clock)
-	m.windows.watched.asks = true
+	m.windows.watched.Asks = true
 	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, pacer.New(clock)
 	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
 	m.status.m, m.status.since, m.status.every = m, now, statusEvery

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -31,7 +32,7 @@ func TestOverflow(t *testing.T) {
 		marks = append(marks, slot0(7000, 1000+g, gotrace.WindowLeave))
 	}
 	marks = append(marks, slot0(8000, 2000, gotrace.WindowLeave)) // that joined unseen
-	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 	span := stall.Span{Start: 1, End: 10_000}
 	b.learn(&gotrace.Generation{
 		Span: span, Marks: marks, Tracks: tracks,
@@ -164,8 +165,8 @@ func TestLostLeaveFirst(t *testing.T) {
 		{"in the same piece", 1, []stall.Span{{Start: 1000, End: 40_000}}},
 		{"of an overflow", maxChildren + 1, []stall.Span{{Start: 1000, End: 12_000}, {Start: 12_000, End: 40_000}}},
 	} {
-		slots := newSlots(nil)
-		slots.leave(0) // nobody knows whose child
+		slots := window.NewSlots()
+		slots.Leave(0) // nobody knows whose child
 		b := newTraceStore(1, stall.Clock{}, slots)
 		room := maxChildren
 		if len(c.pieces) == 1 {
@@ -233,15 +234,15 @@ func TestQuietLeave(t *testing.T) {
 // TestQuietLeaveIsTheWindows: what is told of a slot that another window has by now
 // is none of it.
 func TestQuietLeaveIsTheWindows(t *testing.T) {
-	s := newSlots(nil)
-	slot := s.take()
-	s.publish(openWindow{slot: slot, held: 7, start: 7})
-	s.leave(slot)
-	if n, ok := s.leftUnmarked(slot, 7); n != 1 || !ok {
+	s := window.NewSlots()
+	slot := s.Take()
+	s.Publish(window.Open{Slot: slot, Held: 7, Start: 7})
+	s.Leave(slot)
+	if n, ok := s.LeftUnmarked(slot, 7); n != 1 || !ok {
 		t.Errorf("left unmarked: %d %v, want the window's 1", n, ok)
 	}
-	s.claim(slot, 7)
-	if _, ok := s.leftUnmarked(slot, 7); ok {
+	s.Claim(slot, 7)
+	if _, ok := s.LeftUnmarked(slot, 7); ok {
 		t.Error("the slot is nobody's, and a child of the window's left")
 	}
 }

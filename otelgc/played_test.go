@@ -7,6 +7,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/race"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -37,21 +38,21 @@ func play(t testing.TB) *played {
 }
 
 // open opens a window at t.
-func (p *played) open(start stall.Instant) openWindow {
+func (p *played) open(start stall.Instant) window.Open {
 	p.t.Helper()
-	w := openWindow{slot: p.windows.slots.take(), held: start, start: start}
-	if w.slot == noSlot {
+	w := window.Open{Slot: p.windows.slots.Take(), Held: start, Start: start}
+	if w.Slot == window.NoSlot {
 		p.t.Fatal("no slot is left")
 	}
-	p.windows.slots.publish(w)
+	p.windows.slots.Publish(w)
 	return w
 }
 
 // end ends it and leaves it to be resolved.
-func (p *played) end(w openWindow, end stall.Instant) {
-	p.windows.slots.claim(w.slot, w.held)
-	p.windows.slots.give(w.slot, end)
-	p.windows.pending.push(ended{start: w.start, end: end, held: w.held, slot: w.slot})
+func (p *played) end(w window.Open, end stall.Instant) {
+	p.windows.slots.Claim(w.Slot, w.Held)
+	p.windows.slots.Give(w.Slot, end)
+	p.windows.pending.Push(window.Ended{Start: w.Start, End: end, Held: w.Held, Slot: w.Slot})
 }
 
 // trace has a generation seen, a little after its end.

@@ -8,6 +8,7 @@ import (
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -20,7 +21,7 @@ const (
 // resolver gives windows their shares when the sources have passed them.
 type resolver struct {
 	m        *Monitor
-	batch    []ended
+	batch    []window.Ended
 	evidence evidence
 	joiner   stall.Joiner
 	pace     pacer.Pacer
@@ -70,9 +71,9 @@ func (r *resolver) resolve(now stall.Instant) {
 }
 
 // drain resolves the windows of a queue that ended by due.
-func (r *resolver) drain(p *pending, due stall.Instant) {
+func (r *resolver) drain(p *window.Queue, due stall.Instant) {
 	for {
-		r.batch = p.take(r.batch[:0], due, batchSize)
+		r.batch = p.Take(r.batch[:0], due, batchSize)
 		if len(r.batch) == 0 {
 			return
 		}
@@ -88,9 +89,9 @@ func (r *resolver) resolveBatch() {
 	if len(windows) == 0 {
 		return
 	}
-	all := stall.Span{Start: windows[0].start, End: windows[0].end}
+	all := stall.Span{Start: windows[0].Start, End: windows[0].End}
 	for i := range windows {
-		w := windows[i].window(nil)
+		w := windows[i].Window(nil)
 		extent := w.Extent()
 		known := r.longs.take(&windows[i])
 		if known != nil {
@@ -98,7 +99,7 @@ func (r *resolver) resolveBatch() {
 		}
 		r.known = append(r.known, known)
 		all.Start, all.End = min(all.Start, extent.Start), max(all.End, extent.End)
-		if windows[i].tell == nil {
+		if windows[i].Tell == nil {
 			r.lengths.note(w.End.Sub(w.Start))
 		}
 	}
@@ -116,8 +117,8 @@ func (r *resolver) resolveBatch() {
 
 // elsewhere reports, and counts, that a window began or ended by another clock: the
 // program is in a bubble of testing/synctest then, where it is the year 2000.
-func (r *resolver) elsewhere(e ended) bool {
-	if e.start > 0 && e.start <= e.end {
+func (r *resolver) elsewhere(e window.Ended) bool {
+	if e.Start > 0 && e.Start <= e.End {
 		return false
 	}
 	r.foreign.Add(1)
@@ -125,14 +126,14 @@ func (r *resolver) elsewhere(e ended) bool {
 }
 
 // resolveOne settles a window, or what is left of one that lasted.
-func (r *resolver) resolveOne(e *ended, known *long) {
-	if r.windows++; e.slot != noSlot {
+func (r *resolver) resolveOne(e *window.Ended, known *long) {
+	if r.windows++; e.Slot != window.NoSlot {
 		r.followed++
 	}
-	w := e.window(r.m.place)
+	w := e.Window(r.m.place)
 	rest := w
 	if known == nil {
-		if e.start < r.evidence.stops.Floor {
+		if e.Start < r.evidence.stops.Floor {
 			r.forgotten.Add(1)
 		}
 		known = &r.one
@@ -140,7 +141,7 @@ func (r *resolver) resolveOne(e *ended, known *long) {
 	} else {
 		rest.Start, rest.Arrival = known.upTo, 0
 	}
-	r.join(&rest, e.slot, stall.Span{Start: e.held, End: e.end}, known)
+	r.join(&rest, e.Slot, stall.Span{Start: e.Held, End: e.End}, known)
 	s := &known.share
 	if s.GC() > 0 {
 		s.Collections = max(1, s.Collections)
@@ -160,20 +161,16 @@ func (r *resolver) join(w *stall.Window, slot int16, had stall.Span, known *long
 	r.joiner.Extend(w, found, &known.share)
 }
 
-func (e *ended) window(place *stall.Place) stall.Window {
-	return stall.Window{Start: e.start, End: e.end, Arrival: e.arrival, Receipt: e.receipt, Place: place}
-}
-
 // conclude reports a window whose share is known: to the caller that asked for it, or
 // as a request.
-func (m *Monitor) conclude(e *ended, w *stall.Window, s *stall.Share) {
-	if e.tell != nil {
-		m.panics.safely("window", "a function of Monitor.Resolve", func() { e.tell(w, s) })
+func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share) {
+	if e.Tell != nil {
+		m.panics.safely("window", "a function of Monitor.Resolve", func() { e.Tell(w, s) })
 		return
 	}
 	q := telemetry.Request{
 		Share: s, Collections: s.Collections, Kind: m.kind,
-		Span: e.span.context(), Route: m.requests.routes.name(e.route),
+		Span: e.Span.Context(), Route: m.requests.routes.name(e.Route),
 	}
 	m.tel.Request(&q)
 	if m.requests.slow.is(s) {

@@ -8,14 +8,11 @@ import (
 	"sync/atomic"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 )
 
-// routeID stands for the name of a route in a window that waits: so the queue
-// holds no memory of the program's, which a name may be a small part of.
-type routeID uint16
-
 const (
-	noRoute routeID = iota
+	noRoute window.Route = iota
 	otherRoute
 	firstRoute
 )
@@ -34,13 +31,13 @@ type routes struct {
 
 // routeTable is never changed.
 type routeTable struct {
-	ids   map[string]routeID
+	ids   map[string]window.Route
 	names []string // from firstRoute on
 }
 
 // id returns what stands for name: otherRoute if there are too many, or it is too
 // long.
-func (r *routes) id(name string) routeID {
+func (r *routes) id(name string) window.Route {
 	if name == "" {
 		return noRoute
 	}
@@ -56,7 +53,7 @@ func (r *routes) id(name string) routeID {
 	return r.add(name)
 }
 
-func (r *routes) add(name string) routeID {
+func (r *routes) add(name string) window.Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var now routeTable
@@ -69,11 +66,11 @@ func (r *routes) add(name string) routeID {
 	if len(now.names) >= maxRouteNames {
 		return otherRoute
 	}
-	name, id := strings.Clone(name), firstRoute+routeID(len(now.names))
+	name, id := strings.Clone(name), firstRoute+window.Route(len(now.names))
 	valid := strings.ToValidUTF8(name, "\uFFFD") // or else no exporter sends it
 	now.ids = maps.Clone(now.ids)
 	if now.ids == nil {
-		now.ids = map[string]routeID{telemetry.OtherRoute: otherRoute}
+		now.ids = map[string]window.Route{telemetry.OtherRoute: otherRoute}
 	}
 	now.ids[name] = id
 	now.names = append(now.names[:len(now.names):len(now.names)], valid)
@@ -82,7 +79,7 @@ func (r *routes) add(name string) routeID {
 }
 
 // name returns the name that id stands for.
-func (r *routes) name(id routeID) string {
+func (r *routes) name(id window.Route) string {
 	switch id {
 	case noRoute:
 		return ""
@@ -93,10 +90,10 @@ func (r *routes) name(id routeID) string {
 }
 
 // ref returns where windows of a route lie that have no slot.
-func (r *routes) ref(m *Monitor, id routeID) *windowRef {
+func (r *routes) ref(m *Monitor, id window.Route) *windowRef {
 	h := r.refs[id].Load()
 	if h == nil {
-		h = &windowRef{m, noSlot, id}
+		h = &windowRef{m, window.NoSlot, id}
 		r.refs[id].Store(h)
 	}
 	return h
@@ -119,7 +116,7 @@ func WithRoute(f func(r *http.Request) string) Option {
 }
 
 // routeOf returns the route of r, none without a namer.
-func (m *Monitor) routeOf(r *http.Request) (route routeID) {
+func (m *Monitor) routeOf(r *http.Request) (route window.Route) {
 	if m.requests.route == nil {
 		return noRoute
 	}

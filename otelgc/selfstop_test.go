@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
 // TestTooManyMade: of who stopped the world more often than can be kept nothing
 // is known, rather than that it ran all the while; others are followed.
 func TestTooManyMade(t *testing.T) {
-	b := newTraceStore(1, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(1, stall.Clock{}, window.NewSlots())
 	g := &gotrace.Generation{
 		Span:  stall.Span{Start: second, End: 2 * second},
 		Marks: []gotrace.Mark{mark0(second+1, 7, gotrace.WindowBegin, 3), mark0(second+2, 8, gotrace.WindowBegin, 4)},

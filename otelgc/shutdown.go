@@ -39,12 +39,12 @@ func (m *Monitor) Flush(ctx context.Context) error {
 type arrivals struct{ pending, watched uint64 }
 
 func (m *Monitor) came() arrivals {
-	return arrivals{m.windows.pending.came(), m.windows.watched.came()}
+	return arrivals{m.windows.pending.Came(), m.windows.watched.Came()}
 }
 
 // took reports whether the windows that had come by then are taken.
 func (m *Monitor) took(by arrivals) bool {
-	return m.windows.pending.went() >= by.pending && m.windows.watched.went() >= by.watched
+	return m.windows.pending.Went() >= by.pending && m.windows.watched.Went() >= by.watched
 }
 
 // Shutdown stops watching. It ends a slice that is being traced, resolves what
@@ -105,8 +105,8 @@ func (m *Monitor) last() {
 	m.machine.side.Count(now, now)
 	late := now.Add(2 * timeline.Deadline)
 	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.reportUnknown)
-	m.windows.pending.close()
-	m.windows.watched.close()
+	m.windows.pending.Close()
+	m.windows.watched.Close()
 	m.resolver.resolve(late)
 	m.tel.Flush()
 	m.status.next = 0

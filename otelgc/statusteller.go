@@ -91,12 +91,12 @@ func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
 // losses counts what was lost since the last time.
 func (t *statusTeller) losses() {
 	m := t.m
-	m.tel.Dropped("window", "queue_full", m.windows.pending.lost())
-	m.tel.Dropped("window", "span_queue_full", m.windows.watched.lost())
+	m.tel.Dropped("window", "queue_full", m.windows.pending.Lost())
+	m.tel.Dropped("window", "span_queue_full", m.windows.watched.Lost())
 	m.tel.Dropped("arrival", "several", m.requests.ignored[notOne].Swap(0))
 	m.tel.Dropped("arrival", "parse", m.requests.ignored[notParsed].Swap(0))
 	m.tel.Dropped("arrival", "out_of_range", m.requests.ignored[notPlausible].Swap(0))
-	m.tel.Dropped("window", "slot_reclaimed", m.windows.slots.reclaim(m.clock.Now()))
+	m.tel.Dropped("window", "slot_reclaimed", m.windows.slots.Reclaim(m.clock.Now()))
 	m.tel.Dropped("window", "not_followed", m.windows.unmarked.Swap(0))
 	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
 	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))

@@ -32,8 +32,8 @@ func TestStorm(t *testing.T) {
 				g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: at, End: at + every/2}})
 			}
 			w := p.open(g.Start + 10*every)
-			end := w.start + 100*every
-			g.Marks = []gotrace.Mark{{At: w.start + 1, Goroutine: 7, Key: key(w.slot, gotrace.WindowBegin)}}
+			end := w.Start + 100*every
+			g.Marks = []gotrace.Mark{{At: w.Start + 1, Goroutine: 7, Key: key(w.Slot, gotrace.WindowBegin)}}
 			g.Tracks = []gotrace.Track{gotrace.NewTrack(7, inState(g.Start, g.End, stall.StateRunnable))}
 			p.end(w, end)
 			p.store.learn(&g, nil)

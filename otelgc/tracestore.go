@@ -8,6 +8,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,22 +16,22 @@ import (
 // resolved with it.
 type traceStore struct {
 	timeline *timeline.Timeline // takes the stops and collections
-	slots    *slots
+	slots    *window.Slots
 	error    time.Duration // of the trace's clock against ours
 
 	mu         sync.Mutex
-	live       []*generation     // that windows are not settled with, oldest first
-	spare      *generation       // of the decoder's goroutine
-	blank      *generation       // memory for another
-	oneP       bool              // GOMAXPROCS is 1
-	carrying   map[uint64]int    // goroutines with open windows, and how many
-	holders    map[int16]*holder // by slot: who carries its window
-	last       [slotCount]int32  // by slot: place of its last mark, of carry
+	live       []*generation           // that windows are not settled with, oldest first
+	spare      *generation             // of the decoder's goroutine
+	blank      *generation             // memory for another
+	oneP       bool                    // GOMAXPROCS is 1
+	carrying   map[uint64]int          // goroutines with open windows, and how many
+	holders    map[int16]*holder       // by slot: who carries its window
+	last       [window.SlotCount]int32 // by slot: place of its last mark, of carry
 	stops      traceBatch
 	overflowed uint64 // children that did not count, not yet told
 }
 
-func newTraceStore(start stall.Instant, clock stall.Clock, slots *slots) *traceStore {
+func newTraceStore(start stall.Instant, clock stall.Clock, slots *window.Slots) *traceStore {
 	b := &traceStore{
 		error:    traceTick + clock.Error(),
 		timeline: timeline.New(start),

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -13,7 +14,7 @@ func TestParkedAcrossGenerations(t *testing.T) {
 	parked := func(start, end stall.Instant) gotrace.TrackSpan {
 		return gotrace.TrackSpan{StateSpan: stall.StateSpan{Start: start, End: end, State: stall.StateParked}, Reason: "sleep"}
 	}
-	b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+	b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 	b.learn(&gotrace.Generation{
 		Span:   stall.Span{Start: second, End: 2 * second},
 		Marks:  []gotrace.Mark{mark0(second+100, 7, gotrace.WindowBegin, 3)},

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -33,7 +34,7 @@ func TestUnpolledNetwork(t *testing.T) {
 		"before arrival": {1, parked("network"), worker(gotrace.Fractional, second+500, second+900), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newTraceStore(second, stall.Clock{}, newSlots(nil))
+			b := newTraceStore(second, stall.Clock{}, window.NewSlots())
 			b.setProcessors(test.processors)
 			b.learn(&gotrace.Generation{
 				Span:    stall.Span{Start: second, End: 2 * second},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -21,8 +22,8 @@ func (m keeper) Mark(start stall.Instant) entry.Mark {
 	if !m.exact.marking() {
 		return entry.Mark{}
 	}
-	slot := m.windows.slots.take()
-	if slot == noSlot {
+	slot := m.windows.slots.Take()
+	if slot == window.NoSlot {
 		m.windows.unmarked.Add(1)
 		return entry.Mark{}
 	}
@@ -30,8 +31,8 @@ func (m keeper) Mark(start stall.Instant) entry.Mark {
 	if start > k.At || start < k.At.Add(-maxArrivalAge) {
 		start = k.At
 	}
-	m.windows.slots.publish(openWindow{slot: slot, held: k.At, start: start})
-	trace.Log(context.Background(), m.windows.slots.begin[slot], "")
+	m.windows.slots.Publish(window.Open{Slot: slot, Held: k.At, Start: start})
+	trace.Log(context.Background(), m.windows.slots.Begin[slot], "")
 	return k
 }
 
@@ -39,13 +40,13 @@ func (m keeper) Release(k entry.Mark) { m.release(k, m.now.instant()) }
 
 // release reports whether the mark was still in force.
 func (m keeper) release(k entry.Mark, at stall.Instant) bool {
-	if !k.OK || !m.windows.slots.claim(k.Slot, k.At) {
+	if !k.OK || !m.windows.slots.Claim(k.Slot, k.At) {
 		return false
 	}
 	if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.windows.slots.over[k.Slot], "")
+		trace.Log(context.Background(), m.windows.slots.Over[k.Slot], "")
 	}
-	m.windows.slots.give(k.Slot, at)
+	m.windows.slots.Give(k.Slot, at)
 	return true
 }
 
@@ -56,15 +57,15 @@ func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *
 		return false // the caller's time is another one, see elsewhere
 	}
 	start := clamp(w.Start, 1, now)
-	e := ended{
-		start: start, end: clamp(w.End, start, now),
-		arrival: clamp(w.Arrival, 0, now), receipt: clamp(w.Receipt, 0, now),
-		held: k.At, slot: noSlot, tell: tell,
+	e := window.Ended{
+		Start: start, End: clamp(w.End, start, now),
+		Arrival: clamp(w.Arrival, 0, now), Receipt: clamp(w.Receipt, 0, now),
+		Held: k.At, Slot: window.NoSlot, Tell: tell,
 	}
 	if inForce {
-		e.slot = k.Slot
+		e.Slot = k.Slot
 	}
-	return m.windows.watched.push(e)
+	return m.windows.watched.Push(e)
 }
 
 func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }

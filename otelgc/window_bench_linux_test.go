@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 )
 
 // BenchmarkWindowElsewhere measures Begin and End where the cells of the queue were
@@ -27,9 +28,9 @@ func BenchmarkWindowElsewhere(b *testing.B) {
 	defer close(ask)
 	go func() {
 		pinTo(b, 1)
-		var taken []ended
+		var taken []window.Ended
 		for range ask {
-			taken = m.windows.pending.take(taken[:0], math.MaxInt64, rounds)
+			taken = m.windows.pending.Take(taken[:0], math.MaxInt64, rounds)
 			done <- true
 		}
 	}()
