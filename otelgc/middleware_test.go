@@ -3,13 +3,14 @@ package otelgc
 import (
 	"bufio"
 	"context"
-	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"runtime/trace"
 	"testing"
+
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 )
 
 // TestMiddlewareTouchesNothing: the handler gets the very ResponseWriter, with

@@ -1,6 +1,10 @@
 package otelgc
 
 import (
+	"cmp"
+	"slices"
+	"sort"
+
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
@@ -52,4 +56,138 @@ func causeOf(k gotrace.RangeKind) stall.Cause {
 		return stall.GCSweep
 	}
 	return stall.GCAssist
+}
+
+// assist is an assist or a sweep as it is kept, of which there are many.
+type assist struct {
+	start stall.Instant
+	rest  uint64 // nanoseconds, and below them whether it swept
+}
+
+func newAssist(r *gotrace.Range) assist {
+	return assist{r.Start, uint64(max(r.Duration(), 0))<<1 | uint64(r.Kind&1)}
+}
+
+func (e assist) end() stall.Instant { return e.start + stall.Instant(e.rest>>1) }
+
+func (e assist) interval() stall.Interval {
+	return own(e.start, e.end(), causeOf(gotrace.RangeKind(e.rest&1)))
+}
+
+const (
+	// maxAssists bounds the assists and sweeps that a generation keeps, 16 bytes
+	// each.
+	maxAssists = 3 << 16
+	// maxOfOne is how many of one goroutine are kept before those of all others
+	// are.
+	maxOfOne = maxAssists / 4
+)
+
+// learnRanges keeps the ranges of goroutines that are followed, and of who stands
+// in for them. Where there is no room for all of one's, nothing is known of it in
+// this generation; it returns how many those are.
+func (c *generation) learnRanges(g *gotrace.Generation) (lost uint64) {
+	total := c.countRanges(g)
+	c.assists = slices.Grow(c.assists[:0], min(total, maxAssists))
+	for _, many := range [...]bool{false, true} {
+		for i := range c.tracks {
+			switch t := &c.tracks[i]; {
+			case t.count == 0 || t.lost || (t.count > maxOfOne) != many:
+			case len(c.assists)+t.count > maxAssists:
+				c.lose(i)
+				lost++
+			default:
+				from := len(c.assists)
+				c.assists = c.assists[:from+t.count]
+				t.assists = c.assists[from : from : from+t.count]
+			}
+		}
+	}
+	for i := range g.Ranges {
+		r := &g.Ranges[i]
+		for _, at := range c.whose(g.Turns, r.Goroutine, r.Start) {
+			if t := &c.tracks[at]; !t.lost {
+				t.assists = append(t.assists, newAssist(r))
+			}
+		}
+	}
+	return lost
+}
+
+// countRanges notes how many there are of each goroutine that is followed.
+func (c *generation) countRanges(g *gotrace.Generation) (total int) {
+	for i := range g.Ranges {
+		for _, at := range c.whose(g.Turns, g.Ranges[i].Goroutine, g.Ranges[i].Start) {
+			c.tracks[at].count++
+			total++
+		}
+	}
+	return total
+}
+
+// deepest is how many assists and sweeps of one goroutine may be within each
+// other.
+const deepest = 4
+
+// assistsOf returns the assists and sweeps of a goroutine that may reach into s.
+func (c *generation) assistsOf(goroutine uint64, s stall.Span) []assist {
+	i, ok := c.trackOf(goroutine)
+	if !ok {
+		return nil
+	}
+	list := c.tracks[i].assists
+	starts := func(t stall.Instant) int {
+		return sort.Search(len(list), func(i int) bool { return list[i].start >= t })
+	}
+	from, to := max(starts(s.Start)-deepest, 0), starts(s.End)
+	for from < to && list[from].end() <= s.Start {
+		from++
+	}
+	return list[from:max(from, to)]
+}
+
+// selfStop is a stop of the world that a goroutine made which is followed. It
+// runs all the while, and is the only one whom the stop delays nevertheless.
+type selfStop struct {
+	goroutine uint64
+	stall.Span
+	cause stall.Cause
+}
+
+// maxMade bounds the stops that a generation keeps of those who made them.
+const maxMade = 1 << 13
+
+// learnSelfStops keeps the stops that goroutines made which are followed. Of who made
+// more than there is room for nothing is known in this generation; it returns how
+// many those are.
+func (c *generation) learnSelfStops(g *gotrace.Generation) (lost uint64) {
+	c.made = c.made[:0]
+	for i := range g.Stops {
+		s := &g.Stops[i]
+		for _, at := range c.whose(g.Turns, s.Goroutine, s.Start) {
+			switch {
+			case c.tracks[at].lost:
+			case len(c.made) < maxMade:
+				c.made = append(c.made, selfStop{c.tracks[at].goroutine, stall.Span{Start: s.Start, End: s.Over()}, stopCause(s.GC)})
+			default:
+				c.lose(at)
+				lost++
+			}
+		}
+	}
+	slices.SortStableFunc(c.made, func(a, b selfStop) int { return cmp.Compare(a.goroutine, b.goroutine) })
+	return lost
+}
+
+// appendSelfStops adds the stops within s that a goroutine made.
+func (c *generation) appendSelfStops(to []stall.Interval, goroutine uint64, s stall.Span) []stall.Interval {
+	i, _ := slices.BinarySearchFunc(c.made, s.Start, func(m selfStop, t stall.Instant) int {
+		return cmp.Or(cmp.Compare(m.goroutine, goroutine), cmp.Compare(m.End, t))
+	})
+	for ; i < len(c.made) && c.made[i].goroutine == goroutine && c.made[i].Start < s.End; i++ {
+		if v := c.made[i].Clip(s); !v.Empty() {
+			to = append(to, own(v.Start, v.End, c.made[i].cause))
+		}
+	}
+	return to
 }

@@ -1,6 +1,8 @@
 package otelgc
 
 import (
+	"math/bits"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -179,4 +181,248 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share) {
 	if m.requests.onWindow != nil {
 		m.panics.safely("on_window", "the function of WithOnWindow", func() { m.requests.onWindow(w, s) })
 	}
+}
+
+// evidence collects what the sources said about a batch of windows, and cuts it
+// to one window at a time. Its memory is used again.
+type evidence struct {
+	m *Monitor
+
+	stops      timeline.Stops // of the whole batch, as the rest
+	host       timeline.Intervals
+	hosts      []stall.Interval // memory of host
+	targetSeen []stall.Span
+
+	one stall.Evidence // of one window
+}
+
+// gather reads the logs once for all windows of a batch.
+func (e *evidence) gather(all stall.Span) {
+	m := e.m
+	m.store.setProcessors(runtime.GOMAXPROCS(0))
+	m.timeline.Read(&e.stops, all)
+	e.hosts = m.machine.board.Log.Intervals(e.hosts[:0], all)
+	e.host.Set(e.hosts)
+	e.targetSeen = m.machine.board.Watched.Seen(e.targetSeen[:0], all)
+}
+
+// of returns the evidence about a window, or a piece of one, which had a slot
+// from when it was held to until. By has the goroutines that carried it up to the
+// piece, and is brought up to date. It is valid until the next call.
+func (e *evidence) of(w *stall.Window, slot int16, had stall.Span, by *carrier) *stall.Evidence {
+	extent := w.Extent()
+	e.one.Process = e.stops.In(extent)
+	e.one.Host = e.host.Near(extent)
+	e.one.Seen = e.stops.Seen(extent)
+	e.one.TargetSeen = timeline.Near(e.targetSeen, extent)
+	e.one.Track, e.one.Own = e.one.Track[:0], e.one.Own[:0]
+	if slot != window.NoSlot {
+		e.m.store.follow(&e.one, w, slot, had, by)
+	}
+	if extent.Start < e.stops.ExactFloor {
+		e.forget(e.stops.ExactFloor)
+	}
+	for i := range e.one.Own {
+		if v := &e.one.Own[i]; v.Cause.IsGC() {
+			v.Ref = e.stops.Collection(v.Start)
+		}
+	}
+	return &e.one
+}
+
+// forget takes off what is known of the goroutine before t. Which stops there were is
+// forgotten, and a wait may have been for one of them.
+func (e *evidence) forget(t stall.Instant) {
+	own, track := e.one.Own[:0], e.one.Track[:0]
+	for _, v := range e.one.Own {
+		if v.Start = max(v.Start, t); v.Start < v.End {
+			own = append(own, v)
+		}
+	}
+	for _, v := range e.one.Track {
+		if v.Start = max(v.Start, t); v.Start < v.End {
+			track = append(track, v)
+		}
+	}
+	e.one.Own, e.one.Track = own, track
+}
+
+// settling is how long after a stop it is not known yet whether a goroutine slept
+// through it, see [stall.Joiner], and more.
+const settling = 100 * time.Microsecond
+
+// quiet returns the last instant up to t at which nothing that stalls the whole
+// process or the machine may be going on, or just over: a window that is cut
+// there loses no certainty.
+func (e *evidence) quiet(t stall.Instant) stall.Instant {
+	for _, near := range []func(stall.Span) []stall.Interval{e.stops.All, e.host.Near, e.stops.All} {
+		list := near(stall.Span{Start: t.Add(-settling), End: t + 1})
+		for i := range slices.Backward(list) {
+			v := &list[i]
+			if from, to := v.Start.Add(-v.Slack), v.End.Add(v.Slack); from < t && t < to.Add(settling) {
+				t = from
+			}
+		}
+	}
+	return t
+}
+
+// lengths counts windows by the bit length of their duration, halved now and then,
+// so that slices can be longer than nearly all windows.
+type lengths [64]uint64
+
+// note counts a window that took d.
+func (l *lengths) note(d time.Duration) {
+	i := bits.Len64(uint64(max(d, 0)))
+	l[i]++
+	if l[i] > 1<<20 {
+		for k := range l {
+			l[k] /= 2
+		}
+	}
+}
+
+// nearlyAll returns what 99.9 % of the windows take, at most twice too much.
+func (l *lengths) nearlyAll() time.Duration {
+	var sum, total uint64
+	for _, n := range l {
+		total += n
+	}
+	for i, n := range l {
+		sum += n
+		if sum*1000 >= total*999 {
+			return time.Duration(uint64(1)<<i - 1)
+		}
+	}
+	return 0
+}
+
+const (
+	// cutEvery is how often what lasts is settled while a slice is traced: as
+	// often as there is a generation to be given back.
+	cutEvery = time.Second
+	// cutSeldom is how often it is between slices, where there is little to say
+	// of a window, and the logs hold it for long.
+	cutSeldom = 5 * time.Second
+	// cutLate is when a cut is made though it costs certainty.
+	cutLate = 2 * cutEvery
+)
+
+// long is what is known of a window that lasts, up to the last cut.
+type long struct {
+	window.Open
+	upTo  stall.Instant
+	by    carrier
+	share stall.Share
+}
+
+// longs settles windows that last, piece by piece, so that nothing has to be
+// kept of their past: memory for a stream of hours is that for one of seconds.
+//
+// A cut is made at an instant that all sources have passed. The windows that are
+// open then are settled up to it; those that have ended since are in the queues,
+// and need the generations before the cut until they are resolved: when the sources
+// have passed the instant at which the cut was made, and the queues have given up
+// what had come by then.
+type longs struct {
+	m    *Monitor
+	of   map[int16]*long
+	cut  stall.Instant
+	made stall.Instant // when the cut was; 0 when everything before it is given back
+	came arrivals      // by then
+	open []window.Open
+}
+
+// settle makes a cut if it is time for one. The windows that ended by due have
+// been resolved.
+func (l *longs) settle(r *resolver, now, due stall.Instant) {
+	if l.made != 0 && due > l.made && l.m.took(l.came) {
+		l.giveBack()
+	}
+	if l.made != 0 || due.Sub(l.cut) < cutEvery {
+		return
+	}
+	if due.Sub(l.cut) < cutSeldom && !l.m.store.unsettled(due) {
+		return
+	}
+	l.open = l.m.windows.slots.AppendOpen(l.open[:0], due)
+	at := due
+	if len(l.open) > 0 {
+		r.evidence.gather(stall.Span{Start: l.begin(due), End: due})
+		if at = r.evidence.quiet(due); at <= l.cut || due.Sub(at) > cutLate {
+			at = due
+		}
+	}
+	for _, w := range l.open {
+		if w.Start < at {
+			l.piece(r, w, at, now)
+			r.pace.Breathe()
+		}
+	}
+	l.cut, l.made, l.came = at, now, l.m.came()
+}
+
+// begin returns where the first piece begins.
+func (l *longs) begin(due stall.Instant) stall.Instant {
+	first := due
+	for _, w := range l.open {
+		if known := l.known(w); known != nil {
+			first = min(first, known.upTo)
+		} else {
+			extent := w.Window(nil).Extent()
+			first = min(first, extent.Start)
+		}
+	}
+	return first
+}
+
+func (l *longs) known(w window.Open) *long {
+	if known := l.of[w.Slot]; known != nil && known.Held == w.Held {
+		return known
+	}
+	return nil
+}
+
+// piece settles a window up to at. Its marks are those up to now.
+func (l *longs) piece(r *resolver, w window.Open, at, now stall.Instant) {
+	p := w.Window(l.m.place)
+	known := l.known(w)
+	if known == nil {
+		known = &long{Open: w}
+		l.of[w.Slot] = known
+	} else {
+		p.Start, p.Arrival = known.upTo, 0
+	}
+	p.End = at
+	r.join(p, w.Slot, stall.Span{Start: w.Held, End: now}, known)
+	known.upTo = at
+}
+
+// take returns what is known of a window that has ended, nil if it is settled in
+// one piece.
+func (l *longs) take(e *window.Ended) *long {
+	if e.Slot == window.NoSlot {
+		return nil
+	}
+	known := l.of[e.Slot]
+	if known == nil || known.Held != e.Held {
+		return nil
+	}
+	delete(l.of, e.Slot)
+	if known.Start != e.Start || known.Arrival != e.Arrival || known.upTo > e.End {
+		return nil // its caller, who keeps the times, has changed them
+	}
+	return known
+}
+
+// giveBack gives up what is before the cut. Of the windows that were not open at
+// the cut, all that were taken have been resolved.
+func (l *longs) giveBack() {
+	l.m.store.settled(l.cut)
+	for slot, known := range l.of {
+		if known.upTo < l.cut {
+			delete(l.of, slot)
+		}
+	}
+	l.made = 0
 }

@@ -1,6 +1,7 @@
 package otelgc
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // traceStore holds what exact fidelity found, until windows and collections have been
@@ -135,4 +138,264 @@ func (b *traceStore) unsettled(t stall.Instant) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live) > 0 && b.live[0].span.End <= t
+}
+
+// keptGenerations is how many generations, about a second each, are kept at most for
+// what is not settled. The resolver gives them back when all windows in them
+// are, after a second or two; what it is later than that with is unseen.
+const keptGenerations = 8
+
+const (
+	// maxStates bounds the states that a generation keeps, in bytes: 100,000 requests
+	// a second that change state six times each.
+	maxStates = 2 << 20
+	// maxTrack is how many states of one goroutine are kept before those of all
+	// others are, so that one that does nothing but yield cannot crowd them out.
+	maxTrack = 1 << 17
+)
+
+// generation is what one generation of the trace says of goroutines: a copy, in memory that is
+// used again.
+type generation struct {
+	span    stall.Span
+	marks   slotMarks
+	tracks  []track      // by goroutine
+	states  stateLog     // the memory of tracks
+	assists []assist     // and of what their goroutines did for the collector
+	made    []selfStop   // stops of the world by goroutines that are followed
+	workers []stall.Span // when a worker above idle priority held a P: merged
+	found   []int        // of whose
+}
+
+// learn copies what g says of goroutines. It returns of how many goroutines
+// something was too much to keep: their windows are unseen.
+func (c *generation) learn(g *gotrace.Generation, pace *pacer.Pacer) (lost uint64) {
+	c.span = g.Span
+	c.marks.learn(g.Marks)
+	pace.Breathe()
+	lost = c.learnTracks(g.Tracks, pace)
+	pace.Breathe()
+	lost += c.learnRanges(g)
+	pace.Breathe()
+	lost += c.learnSelfStops(g)
+	c.learnWorkers(g.Workers)
+	return lost
+}
+
+// learnTracks copies the states, those of goroutines with very many last, for as
+// long as there is room.
+func (c *generation) learnTracks(tracks []gotrace.Track, pace *pacer.Pacer) (lost uint64) {
+	total := 0
+	for i := range tracks {
+		total += tracks[i].Most
+	}
+	c.states.clear(total, len(tracks))
+	c.tracks = slices.Grow(c.tracks[:0], len(tracks))
+	for _, long := range [...]bool{false, true} {
+		for i := range tracks {
+			if t := &tracks[i]; (t.Most > maxTrack) == long && !c.learnTrack(t) {
+				lost++
+			}
+			pace.Breathe()
+		}
+	}
+	slices.SortFunc(c.tracks, func(a, b track) int { return cmp.Compare(a.goroutine, b.goroutine) })
+	return lost
+}
+
+// learnTrack reports whether there was room for a goroutine's states.
+func (c *generation) learnTrack(t *gotrace.Track) bool {
+	kept, ok := c.states.put(t)
+	c.tracks = append(c.tracks, kept)
+	return ok
+}
+
+// lose forgets a goroutine of which something is missing: what is left of it
+// would be taken for the whole.
+func (c *generation) lose(i int) {
+	c.tracks[i] = track{goroutine: c.tracks[i].goroutine, ended: c.tracks[i].ended, lost: true}
+}
+
+// endOf returns when a goroutine ended, if it did: by the end of the generation where
+// nobody knows it better.
+func (c *generation) endOf(goroutine uint64) (stall.Instant, bool) {
+	i, ok := c.trackOf(goroutine)
+	switch {
+	case !ok || !c.tracks[i].ended:
+		return 0, false
+	case c.tracks[i].lost:
+		return c.span.End, true
+	}
+	return c.tracks[i].until, true
+}
+
+func (c *generation) trackOf(goroutine uint64) (int, bool) {
+	return slices.BinarySearchFunc(c.tracks, goroutine, func(t track, id uint64) int {
+		return cmp.Compare(t.goroutine, id)
+	})
+}
+
+// learnWorkers merges the turns of workers, sorted by Start, into the spans in
+// which at least one held a P.
+func (c *generation) learnWorkers(workers []gotrace.Worker) {
+	c.workers = c.workers[:0]
+	for i := range workers {
+		w := &workers[i]
+		if w.Kind == gotrace.Idle {
+			continue
+		}
+		if n := len(c.workers); n > 0 && w.Start <= c.workers[n-1].End {
+			c.workers[n-1].End = max(c.workers[n-1].End, w.End)
+			continue
+		}
+		c.workers = append(c.workers, w.Span)
+	}
+}
+
+// traceTick is the resolution of the trace's clock: an event may be stamped up to
+// that much before it was.
+const traceTick = 64
+
+// track begins a walk over the states of a goroutine that reach into s.
+func (c *generation) track(goroutine uint64, s stall.Span) cursor {
+	i, ok := c.trackOf(goroutine)
+	if !ok {
+		return cursor{}
+	}
+	return c.tracks[i].in(s)
+}
+
+// nested is how many goroutines that are followed a coroutine stands in for at
+// once: one that pulls from it, and one that pulls from that one, and so on.
+const nested = 4
+
+// whose returns the places of the tracks that have what a goroutine did at a time:
+// its own, and those of the goroutines that it stood in for as a coroutine. The
+// list is valid until the next call.
+func (c *generation) whose(turns []gotrace.Turn, goroutine uint64, at stall.Instant) []int {
+	c.found = c.found[:0]
+	if i, ok := c.trackOf(goroutine); ok {
+		c.found = append(c.found, i)
+	}
+	if len(turns) == 0 {
+		return c.found
+	}
+	end, _ := slices.BinarySearchFunc(turns, at+1, func(t gotrace.Turn, at stall.Instant) int {
+		return cmp.Or(cmp.Compare(t.Coroutine, goroutine), cmp.Compare(t.Start, at))
+	})
+	for _, t := range turns[max(end-nested, 0):end] {
+		if t.Coroutine != goroutine || at > t.End {
+			continue
+		}
+		if i, ok := c.trackOf(t.For); ok {
+			c.found = append(c.found, i)
+		}
+	}
+	return c.found
+}
+
+// maxPauses bounds the stops of one collection: mark termination may be retried.
+const maxPauses = 4096
+
+// traceBatch makes batches of what the trace has of stops and collections. An epoch is
+// a contiguous stretch of the trace. In it a collection's Ref is 1 if it is the one
+// that is under way at the begin, and then counts on with each that begins.
+type traceBatch struct {
+	batch  source.Batch
+	seen   stall.Instant // the end of what was watched, or known to be unseen
+	ref    uint64        // of the collection that began last
+	ended  bool          // it has
+	pauses []gc.Pause    // of it so far
+	broken bool          // the next generation begins an epoch
+}
+
+func (b *traceBatch) begin() {
+	b.batch.Unseen, b.batch.Intervals, b.batch.Collections = b.batch.Unseen[:0], b.batch.Intervals[:0], b.batch.Collections[:0]
+}
+
+// unseenUntil says that nobody watched from what was seen last to t. It reports whether
+// that is any time.
+func (b *traceBatch) unseenUntil(t stall.Instant) bool {
+	if t <= b.seen {
+		return false
+	}
+	b.batch.Unseen = append(b.batch.Unseen, stall.Span{Start: b.seen, End: t})
+	b.seen, b.batch.Watermark, b.broken = t, t, true
+	return true
+}
+
+// learn adds what a generation says. One that lost something is as good as unseen, but
+// what it did show stays.
+func (b *traceBatch) learn(g *gotrace.Generation) {
+	if b.broken || g.Lost.Stops > 0 {
+		b.batch.Epoch++
+		b.ref, b.ended, b.pauses = 1, false, b.pauses[:0]
+	}
+	b.broken = g.Lost.Stops > 0
+	cycles := g.Cycles
+	for i := range g.Stops {
+		s := &g.Stops[i]
+		for len(cycles) > 0 && cycles[0].End < s.Start {
+			b.end(&cycles[0])
+			cycles = cycles[1:]
+		}
+		b.stop(s)
+	}
+	for i := range cycles {
+		b.end(&cycles[i])
+	}
+	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
+		b.batch.Unseen = append(b.batch.Unseen, g.Span)
+	}
+	b.seen = max(b.seen, g.End)
+	b.batch.Watermark = b.seen
+}
+
+// stop adds a stop of the world. Each collection begins with the one that terminates
+// the sweep of the collection before.
+func (b *traceBatch) stop(s *gotrace.Stop) {
+	v := stopOf(s)
+	if s.GC {
+		if b.ended || s.Phase == gc.SweepTermination {
+			b.ref, b.ended, b.pauses = b.ref+1, false, b.pauses[:0]
+		}
+		if len(b.pauses) == maxPauses {
+			b.pauses = b.pauses[:0]
+		}
+		v.Ref = b.ref
+		b.pauses = append(b.pauses, gc.Pause{Start: v.Start, End: v.End, EndMax: s.End, Phase: s.Phase, Slack: traceTick})
+	}
+	b.batch.Intervals = append(b.batch.Intervals, v)
+}
+
+// end adds a collection: the last of its stops is the one in which it ended.
+func (b *traceBatch) end(c *gotrace.Cycle) {
+	b.ended = true
+	n := len(b.pauses)
+	if c.Partial || n == 0 {
+		b.pauses = b.pauses[:0]
+		return
+	}
+	x := gc.Collection{
+		Index: b.ref, Cycles: 1, Pauses: slices.Clone(b.pauses),
+		Start: gc.Known(c.Begin), End: gc.Known(c.End), Trigger: c.Trigger, TriggerSite: c.TriggerSite,
+		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter,
+		Fidelity: stall.Exact, Origin: stall.GoTrace,
+	}
+	if c.BeginUnknown || n < 2 || b.pauses[0].Phase != gc.SweepTermination || b.pauses[n-1].Phase != gc.MarkTermination {
+		x.Incomplete = "the trace lacks a part of it"
+	}
+	b.batch.Collections = append(b.batch.Collections, x)
+}
+
+// stopOf returns a stop as it was for all goroutines but the one that made it.
+func stopOf(s *gotrace.Stop) stall.Interval {
+	return stall.Interval{Start: s.Start, End: s.Over(), Slack: traceTick, Cause: stopCause(s.GC), Origin: stall.GoTrace}
+}
+
+func stopCause(gc bool) stall.Cause {
+	if gc {
+		return stall.GCPause
+	}
+	return stall.RuntimeSuspension
 }

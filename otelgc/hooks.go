@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 const (
@@ -106,4 +107,84 @@ func (q *slowRequest) log(to *slog.Logger) {
 		}
 	}
 	to.LogAttrs(context.Background(), slog.LevelWarn, "slow request: "+q.sentence, attrs...)
+}
+
+const (
+	hookEvery = 100 * time.Millisecond
+	hookQueue = 16
+)
+
+// pauseHook calls the user's function for collections that paused for long.
+type pauseHook struct {
+	asyncCall[gc.Collection]
+	threshold time.Duration
+	call      func(gc.Collection)
+	last      time.Time
+}
+
+func (h *pauseHook) start(p *panics) {
+	if h.call != nil {
+		h.asyncCall.start(hookQueue, func(c gc.Collection) {
+			p.safely("on_pause", "the function of WithOnPause", func() { h.call(c) })
+		})
+	}
+}
+
+// offer reports false if a call was due and could not be made.
+func (h *pauseHook) offer(c *gc.Collection) bool {
+	if h.call == nil || c.PauseTotal() < h.threshold {
+		return true
+	}
+	now := time.Now()
+	if now.Sub(h.last) < hookEvery {
+		return false
+	}
+	h.last = now
+	return h.asyncCall.offer(c.Clone())
+}
+
+// asyncCall hands values to the user's own code, a hook or a logger, on a goroutine of
+// its own: one that is slow, or hangs, delays nothing but itself. The zero value
+// takes nothing.
+type asyncCall[T any] struct {
+	queue chan T
+	done  chan struct{} // closed when all calls have returned
+}
+
+// start begins to call f, which does not panic, with what is offered; as many as room
+// wait for it.
+func (a *asyncCall[T]) start(room int, f func(T)) {
+	a.queue, a.done = make(chan T, room), make(chan struct{})
+	go func() {
+		defer close(a.done)
+		for v := range a.queue {
+			f(v)
+		}
+	}()
+}
+
+func (a *asyncCall[T]) started() bool { return a.queue != nil }
+
+// offer reports false if there was no room for v.
+func (a *asyncCall[T]) offer(v T) bool {
+	select {
+	case a.queue <- v:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the goroutine after what is queued, waits for that until ctx ends, and
+// returns how many have not begun by then. Nothing is offered from then on.
+func (a *asyncCall[T]) stop(ctx context.Context) (left uint64) {
+	if !a.started() {
+		return 0
+	}
+	close(a.queue)
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	}
+	return uint64(len(a.queue))
 }
