@@ -82,6 +82,9 @@ func record(t *testing.T, procs int) *run {
 	}
 	defer shutdown(t, m)
 	tee := startTee(m)
+	// A tee that joins a slice begins with its next generation: it does not get the
+	// windows before that whole.
+	<-tee.began
 	for followed := false; !followed; time.Sleep(time.Millisecond) {
 		w := m.Begin(t.Context()) // it never ends, and is none
 		followed = w.Context(t.Context()) != t.Context()
@@ -127,18 +130,25 @@ func shutdown(t *testing.T, m *otelgc.Monitor) {
 
 // tee takes what the monitor decodes, from the handler that serves it.
 type tee struct {
-	answer *httptest.ResponseRecorder
+	*httptest.ResponseRecorder
+	first  sync.Once
+	began  chan struct{} // closed when there is something
 	cancel func()
 	done   chan struct{}
 }
 
+func (w *tee) Write(b []byte) (int, error) {
+	w.first.Do(func() { close(w.began) })
+	return w.ResponseRecorder.Write(b)
+}
+
 func startTee(m *otelgc.Monitor) *tee {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &tee{httptest.NewRecorder(), cancel, make(chan struct{})}
+	w := &tee{ResponseRecorder: httptest.NewRecorder(), began: make(chan struct{}), cancel: cancel, done: make(chan struct{})}
 	ask := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?seconds=300", nil)
 	go func() {
 		defer close(w.done)
-		m.TraceHandler().ServeHTTP(w.answer, ask)
+		m.TraceHandler().ServeHTTP(w, ask)
 	}()
 	return w
 }
@@ -146,5 +156,5 @@ func startTee(m *otelgc.Monitor) *tee {
 func (w *tee) stop() []byte {
 	w.cancel()
 	<-w.done
-	return bytes.Clone(w.answer.Body.Bytes())
+	return bytes.Clone(w.Body.Bytes())
 }
