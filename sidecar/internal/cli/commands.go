@@ -162,8 +162,8 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 			return wrongArgument{err}
 		}
 		report, err := demo.Run(e.ctx, o)
-		if e.ctx.Err() != nil && errors.Is(err, context.Cause(e.ctx)) {
-			return errors.New("interrupted")
+		if stopped := e.ctx.Err(); stopped != nil && (errors.Is(err, context.Cause(e.ctx)) || errors.Is(err, stopped)) {
+			return errors.New("interrupted") // package exec returns Err, not its cause
 		}
 		if err != nil {
 			return err
