@@ -146,7 +146,7 @@ func (m *memory) crowded() { m.lost.events[errRoom.Error()]++ }
 // maps, which are at worst half empty.
 const (
 	stallBytes  = 64 // of stall.Log, an interval
-	pauseBytes  = 40
+	pauseBytes  = 48
 	cgroupBytes = 16                                   // an id, in a list that may have twice the room
 	statusBytes = int(unsafe.Sizeof(semconv.Status{})) // without its cgroups
 	spanOfBytes = 16                                   // a stall.Span

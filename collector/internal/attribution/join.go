@@ -92,8 +92,7 @@ func (w *writer) join(v *view, windows []window) {
 				o.kind = j.pauses.gravest(win.Extent())
 			}
 		} else if s.GC() > 0 {
-			s.Collections = max(1, s.Collections) // an event may not say which it was
-			o.kind = j.pauses.gravest(win.Extent())
+			s.Collections, o.kind = j.pauses.collections(win.Extent())
 		}
 		w.conclude(win, &o)
 		return true

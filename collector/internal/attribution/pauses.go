@@ -33,6 +33,7 @@ type pause struct {
 	stall.Span
 	most  stall.Instant // up to where it may have lasted
 	slack time.Duration
+	index int64
 	kind  gc.Kind
 }
 
@@ -67,7 +68,7 @@ func (p *pauses) note(e *event) {
 // pause returns the stop of a stall of a collection.
 func (e *event) pause(i int) pause {
 	v := &e.Intervals[i]
-	q := pause{v.Span(), v.End, v.Slack, e.Kind}
+	q := pause{v.Span(), v.End, v.Slack, int64(v.Ref), e.Kind}
 	if i < len(e.EndMax) {
 		q.most = e.EndMax[i]
 	}
@@ -151,20 +152,28 @@ type pausesOf struct {
 	off     time.Duration // how far the clock of the spans may be off
 }
 
-// gravest returns the gravest kind of the collections that stopped the process in s.
-// Only what is certain to lie in s counts, if there is any.
-func (p *pausesOf) gravest(s stall.Span) gc.Kind {
-	var certain, nominal gc.Kind
+// collections returns how many collections stopped the process in s for certain, and
+// the gravest kind of them: those whose pauses a join can charge.
+func (p *pausesOf) collections(s stall.Span) (n int, kind gc.Kind) {
+	last := int64(-1)
 	for _, q := range p.near(s) {
 		v := stall.Interval{Start: q.Start, End: q.End, Slack: q.slack + p.off}
-		if !v.Certain(s).Empty() {
-			certain = max(certain, q.kind)
-		}
-		if !q.Clip(s).Empty() {
-			nominal = max(nominal, q.kind)
+		if !v.Certain(s).Empty() && (q.index == 0 || q.index != last) {
+			n, last, kind = n+1, q.index, max(kind, q.kind)
 		}
 	}
-	return cmp.Or(certain, nominal)
+	return n, kind
+}
+
+// gravest returns the gravest kind of the collections that stopped the process in s,
+// as far as is known, of which somebody else knows that there were some.
+func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
+	for _, q := range p.near(s) {
+		if !q.Clip(s).Empty() {
+			kind = max(kind, q.kind)
+		}
+	}
+	return kind
 }
 
 // doubts appends to dst what may have been of a stop or not, after its end: nothing of

@@ -54,8 +54,8 @@ func TestCollectionsForCertain(t *testing.T) {
 // far as it is known.
 func TestGravest(t *testing.T) {
 	p := pausesOf{longest: 10, off: time.Second, list: []pause{
-		{Span: stall.Span{Start: 100, End: 110}, kind: gc.FullBlocking},
-		{Span: stall.Span{Start: 200, End: 205}, kind: gc.Background},
+		{Span: stall.Span{Start: 100, End: 110}, index: 1, kind: gc.FullBlocking},
+		{Span: stall.Span{Start: 200, End: 205}, index: 2, kind: gc.Background},
 	}}
 	for s, want := range map[stall.Span]gc.Kind{
 		{Start: 150, End: 300}: gc.Background, {Start: 109, End: 300}: gc.FullBlocking, {Start: 110, End: 200}: gc.NoKind,
@@ -63,6 +63,9 @@ func TestGravest(t *testing.T) {
 	} {
 		if got := p.gravest(s); got != want {
 			t.Errorf("%v: got %v, want %v", s, got, want)
+		}
+		if n, kind := p.collections(s); n != 0 || kind != gc.NoKind {
+			t.Errorf("%v: %d collections of kind %v are certain, want none", s, n, kind)
 		}
 	}
 }
@@ -101,6 +104,65 @@ func TestPauseThatMayLastLonger(t *testing.T) {
 		x.want[semconv.AttrCoverage] = 1
 		if diff := cmp.Diff(x.want, floats(c.spans[0].Attributes()), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestCollectionsCounted: events without an index count one collection each, and the kind
+// of a request that counted its own collections is the gravest of all that may have
+// stopped it.
+func TestCollectionsCounted(t *testing.T) {
+	type collection struct {
+		kind              gc.Kind
+		index             int64 // 0: the event has none
+		start, end, slack int64
+	}
+	for name, x := range map[string]struct {
+		collections []collection
+		brought     string // the overlap that the span brought
+		want, kind  string
+	}{
+		"none has an index": {
+			[]collection{{gc.Background, 0, 2 * ms, 3 * ms, 0}, {gc.Background, 0, 5 * ms, 6 * ms, 0}}, "", "several_collections", "background",
+		},
+		"one has an index": {
+			[]collection{{gc.Background, 7, 2 * ms, 3 * ms, 0}, {gc.FullBlocking, 0, 5 * ms, 6 * ms, 0}}, "", "several_collections", "full_blocking",
+		},
+		"two of one start": {
+			[]collection{{gc.Background, 1, 2 * ms, 5 * ms, 0}, {gc.FullBlocking, 2, 2 * ms, 6 * ms, 0}}, "", "one_collection", "background",
+		},
+		"the span has a count, and the gravest is uncertain": {
+			[]collection{{gc.Background, 1, 2 * ms, 3 * ms, 0}, {gc.FullBlocking, 2, 9 * ms, 12 * ms, 5 * ms}}, "one_collection", "one_collection", "full_blocking",
+		},
+	} {
+		s, a, c := newSender(), New(Config{}), new(catcher)
+		a.Learn(s.status(stall.GCWatch, 99*sec))
+		for _, v := range x.collections {
+			ld := s.collectionOf(v.kind, stall.GCWatch, v.index, 100*sec+v.start, 100*sec+v.end, v.slack)
+			if v.index == 0 {
+				attributes(ld).Remove(semconv.AttrGCIndex)
+			}
+			a.Learn(ld)
+		}
+		a.Learn(s.status(stall.GCWatch, 101*sec))
+		td := s.span(100*sec, 100*sec+10*ms)
+		if x.brought != "" {
+			m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
+			m.PutStr(semconv.AttrFidelity, "exact")
+			m.PutStr(semconv.AttrGCOverlap, x.brought)
+			m.PutDouble(semconv.AttrStallPrefix+"gc.pause", 1e-3)
+			m.PutDouble(semconv.AttrStallPrefix+"app_or_host", 9e-3)
+		}
+		a.Hold(td, c.sink(), start)
+		a.Flush()
+		if got := text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
+			t.Errorf("%s: overlap %s, want %s", name, got, x.want)
+		}
+		all := a.series(start.Add(time.Second))
+		if !slices.ContainsFunc(all, func(of string) bool {
+			return strings.HasPrefix(of, "otelgc.requests ") && strings.Contains(of, semconv.AttrGCKind+":"+x.kind+" ")
+		}) {
+			t.Errorf("%s: no request of kind %s in %q", name, x.kind, all)
 		}
 	}
 }
