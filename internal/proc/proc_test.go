@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -101,6 +102,21 @@ func TestCPUs(t *testing.T) {
 				t.Errorf("got %d, %v, want %d", got, err, test.want)
 			}
 		})
+	}
+}
+
+// TestParseStatOfYears: the time of a process is that of all its threads. On 256 CPUs it
+// is 2^31 clock ticks after a day.
+func TestParseStatOfYears(t *testing.T) {
+	const user, system = 50 * 365 * 24 * 3600 * 100, 365 * 24 * 3600 * 100
+	text := fmt.Sprintf("7 (shop) S 1 7 7 0 -1 0 0 0 0 0 %d %d 0 0 20 0 900 0 4711 0", uint64(user), uint64(system))
+	got, err := ParseStat([]byte(text))
+	if want := 51 * 365 * 24 * time.Hour; err != nil || got.CPU != want {
+		t.Errorf("got %v of CPU time, %v, want %v", got.CPU, err, want)
+	}
+	text = fmt.Sprintf("7 (shop) S 1 7 7 0 -1 0 0 0 0 0 %d %d 0 0 20 0 900 0 4711 0", uint64(1<<62), uint64(1<<62))
+	if got, err := ParseStat([]byte(text)); err != nil || got.CPU < 292*365*24*time.Hour {
+		t.Errorf("got %v of CPU time, %v, want the most that there is", got.CPU, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,14 +15,14 @@ import (
 // every architecture that Go has.
 const Tick = time.Second / 100
 
-// Stat is what /proc/PID/stat says of a process, or that of a task of it of a thread
+// Stat is what /proc/PID/stat says of a process, or /proc/PID/task/TID/stat of a thread
 // (proc_pid_stat(5)).
 type Stat struct {
 	ID          int
 	Name        string // of the program, at most 15 bytes; it may hold anything
 	State       string // such as R, running or runnable
 	MajorFaults uint64
-	CPU         time.Duration // user and system time, in steps of Tick
+	CPU         time.Duration // user and system time, in steps of Tick, at most 292 years
 	Threads     uint64
 	Created     uint64 // clock ticks since the boot
 	// LastCPU is where it ran last, Priority its real-time priority and Policy the
@@ -48,16 +49,16 @@ func ParseStat(text []byte) (s Stat, err error) {
 		err = errors.Join(err, e)
 		return n
 	}
-	const whole, most = 1 << 63, 1 << 31
+	const maxInt, maxCount = 1 << 31, 1 << 62
 	s = Stat{
-		ID: int(number(text[:open], most)), Name: strings.TrimSpace(string(text[open+1 : end])), State: string(f[0]),
-		MajorFaults: number(f[12-first], whole),
-		CPU:         time.Duration(number(f[14-first], most)+number(f[15-first], most)) * Tick,
-		Threads:     number(f[20-first], whole),
-		Created:     number(f[22-first], whole),
+		ID: int(number(text[:open], maxInt)), Name: strings.TrimSpace(string(text[open+1 : end])), State: string(f[0]),
+		MajorFaults: number(f[12-first], maxCount),
+		CPU:         time.Duration(min(number(f[14-first], maxCount)+number(f[15-first], maxCount), uint64(math.MaxInt64/Tick))) * Tick,
+		Threads:     number(f[20-first], maxCount),
+		Created:     number(f[22-first], maxCount),
 	}
 	if len(f) > 41-first {
-		s.LastCPU, s.Priority, s.Policy = int(number(f[39-first], most)), int(number(f[40-first], most)), int(number(f[41-first], most))
+		s.LastCPU, s.Priority, s.Policy = int(number(f[39-first], maxInt)), int(number(f[40-first], maxInt)), int(number(f[41-first], maxInt))
 	}
 	return s, err
 }
