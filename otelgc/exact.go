@@ -24,8 +24,7 @@ const (
 )
 
 // exact traces this process in slices, and rests in between as the governor
-// says. What goes on within a slice is in slice.go, who else wants a say in
-// when there is one in holds.go.
+// says. The other readers of the trace are in sharing.go.
 type exact struct {
 	clock  stall.Clock
 	budget float64

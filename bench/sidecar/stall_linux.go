@@ -75,9 +75,9 @@ func (b *dotnet) holding(ctx context.Context, pid int, all []*dotnetService) (he
 	return held, 100 * (after - before).Seconds() / time.Since(begin).Seconds(), err
 }
 
-// measureStall stops readers for a while, and measures how long the service takes to
-// answer meanwhile: with the sidecar as it is, and with a reader of a flood of events
-// that overflows the runtime's buffer.
+// measureStall stops a reader for a while, and measures how long the service takes to
+// answer meanwhile. It does so with the sidecar as it is, and with a reader that asks
+// for a flood of events, which fills the runtime's buffer.
 func (b *dotnet) measureStall(ctx context.Context) error {
 	return b.withService(ctx, []string{smallGen0}, func(s *dotnetService) error {
 		var saw watched

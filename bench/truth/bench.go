@@ -94,7 +94,7 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 // run calls f while a monitor that follows windows watches this program, with the
 // heap and the GOGC of the class. It returns what the monitor dropped.
 func (b *bench) run(ctx context.Context, take func(*stall.Window, *stall.Share), f func()) (dropped string, err error) {
-	runtime.GC() // what was before
+	runtime.GC() // frees the heap of the run before
 	defer debug.SetGCPercent(debug.SetGCPercent(b.class.percent))
 	live := heap(b.class.live)
 	defer runtime.KeepAlive(live)

@@ -77,7 +77,7 @@ func (t *tape) advance(dst []stall.Interval) ([]stall.Interval, Status, error) {
 	if t.read {
 		lost += first - t.next
 	} else if first > 0 {
-		t.Since = 0 // what was overwritten before the first read is no loss, but nobody has seen it
+		t.Since = 0 // the records before were overwritten unread: they are unseen, and no loss
 	}
 	if t.Since == 0 {
 		t.Since = now.Watermark

@@ -31,7 +31,7 @@ func AllocationEventIDs() []uint32 { return []uint32{IDAllocationTick, idGCJoin}
 // the thread that fired the second.
 type Allocation struct {
 	Thread  uint64   `json:"thread"`         // 0: threads that are too many to be kept apart
-	Name    string   `json:"name,omitempty"` // of the thread, for who looks it up: the stream does not say
+	Name    string   `json:"name,omitempty"` // of the thread: a caller may fill it in, the stream does not say it
 	Samples uint64   `json:"samples"`
 	SOH     gc.Bytes `json:"soh"` // small objects
 	LOH     gc.Bytes `json:"loh"`
@@ -46,13 +46,13 @@ func compare(a, b Allocation) int {
 	return cmp.Or(cmp.Compare(b.Bytes(), a.Bytes()), cmp.Compare(a.Thread, b.Thread))
 }
 
-// Allocations is who allocated, by thread.
+// Allocations is what a program allocated, by thread.
 type Allocations struct {
 	Sampled bool         `json:"sampled"` // always: none of it is a count
 	Samples uint64       `json:"samples"`
 	Bytes   gc.Bytes     `json:"bytes"`
 	Threads []Allocation `json:"threads"`          // the most first
-	Others  gc.Bytes     `json:"others,omitempty"` // that threads allocated which are not among Threads
+	Others  gc.Bytes     `json:"others,omitempty"` // what threads allocated that are not in Threads
 }
 
 // SumAllocations sums up what threads allocated. It sorts list.

@@ -83,7 +83,7 @@ func Built(info *debug.BuildInfo) *Program {
 }
 
 // buildSettings are those of a build that change how a program runs, or name what
-// it was built of. Others, such as -ldflags, may hold what is nobody's business.
+// it was built of. Others, such as -ldflags, may hold secrets.
 var buildSettings = []string{
 	"GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "CGO_ENABLED", "-buildmode", "-compiler",
 	"-race", "-msan", "-asan", "-pgo", "vcs.revision", "vcs.modified",

@@ -133,8 +133,8 @@ func (m moment) instant(c *clock) stall.Instant {
 }
 
 // until returns the span from m to end. Each generation relates ticks to the
-// clock by a snapshot of its own: what crosses two may seem to end before it
-// began.
+// clock by a snapshot of its own. So a span that crosses two of them may seem to end
+// before it began.
 func (m moment) until(end ticks, c *clock) stall.Span {
 	start := m.instant(c)
 	return stall.Span{Start: start, End: max(start, c.instant(end))}

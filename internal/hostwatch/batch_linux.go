@@ -204,16 +204,15 @@ func (w *Watch) count() error {
 	return nil
 }
 
-// begin takes stock of the threads, anew after events were lost. An event is
-// newer than what /proc says of its thread only if it came after the first of
-// them was looked at: what was held of the time before is nobody's business, and
-// may lack what followed.
+// begin reads the states of the threads from /proc, again after events were lost. An
+// event counts only if it came after the first thread was read: an older one may be
+// older than what /proc says, and the events after it may be lost.
 func (w *Watch) begin() (err error) {
 	if w.scheduler == nil {
 		w.mark = w.o.Clock.Now()
 		return nil
 	}
-	// What is lost from now on the next batch hears of, and begins again.
+	// The next batch counts what is lost from now on, and reads the states again.
 	if w.dropped, err = w.scheduler.lost(); err != nil {
 		return err
 	}

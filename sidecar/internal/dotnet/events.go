@@ -26,7 +26,7 @@ type events struct {
 	connect func(context.Context) (*dotnetipc.Client, error)
 	gone    func(failure error) bool // whether the process has ended, after a failure
 	resume  bool                     // it may wait for us at its start
-	sampled bool                     // who allocates is asked for
+	sampled bool                     // a sample of the allocations is asked for
 	group   string                   // with whom it shares the budget
 	budget  *budget
 
@@ -42,7 +42,8 @@ type events struct {
 	again   time.Time     // when it begins
 	cover   coverage
 	waiting waiting
-	over    bool
+	threads int  // of which the reader of the events keeps what they allocated
+	over    bool // Next has nothing more to say
 	batch   source.Batch
 	seen    observations
 }
@@ -94,6 +95,8 @@ func (e *events) Next(ctx context.Context) (source.Batch, error) {
 	switch {
 	case e.over:
 		return e.batch, io.EOF
+	case ctx.Err() != nil:
+		return e.batch, ctx.Err()
 	case e.view != nil:
 		e.look()
 	case e.broke != nil:
@@ -103,7 +106,7 @@ func (e *events) Next(ctx context.Context) (source.Batch, error) {
 	case e.rest(ctx):
 		e.broke = e.session(ctx)
 	}
-	return e.known(), ctx.Err()
+	return e.known(), nil
 }
 
 // reset prepares for the next batch.
@@ -132,8 +135,8 @@ func (e *events) known() source.Batch {
 	return e.batch
 }
 
-// retry returns why the session has ended, and plans the next; nil if the process is gone, or the source
-// was closed.
+// retry returns why the session has ended, and plans the next one. It returns nil if
+// there is no next one: the process is gone, or the source was closed.
 func (e *events) retry(ctx context.Context) error {
 	e.last, e.broke = e.broke, nil
 	greedy := errors.Is(e.last, errDetached)
@@ -241,7 +244,7 @@ func appendUnseen(list []stall.Span, s stall.Span) []stall.Span {
 }
 
 // status returns the watermark at now, and the spans before it that were not
-// seen and not told of yet.
+// seen and are in no batch so far.
 func (c *coverage) status(now stall.Instant) (stall.Instant, []stall.Span) {
 	if !c.watching && c.first != 0 {
 		c.miss(stall.Span{Start: c.mark, End: now})
@@ -266,7 +269,7 @@ const maxWaiting = 64
 
 // waiting knows the collections of which a stop was seen and whose record is
 // not there yet: that of a background collection comes at its end. The pauses
-// are told with the record, so the watermark may not pass the first of them.
+// come with the record, so the watermark may not pass the first of them.
 type waiting struct {
 	since   map[uint64]stall.Instant // start of the first stop, by index
 	pending stall.Instant            // start of a stop that is not over, 0 for none

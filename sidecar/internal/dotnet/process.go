@@ -136,6 +136,7 @@ func (p *process) take(ctx context.Context, b *source.Batch, o *observations) {
 		p.collection(c)
 	}
 	p.allocations.add(o.allocations)
+	p.threads = len(p.allocations.byThread)
 	p.summary.Lost += b.Lost.Count
 	p.output.lost(o.lost)
 	p.output.overLimit(itemRecord, o.givenUp)

@@ -249,10 +249,7 @@ func (v *view) failed(err error) error {
 // pay takes the work, and what was decoded since the last call, from the share of
 // the stream, with the memory that it holds now. It returns why the stream must end.
 func (v *view) pay(work time.Duration) error {
-	held := 0
-	if v.sampled {
-		held = maxAllocators * allocatorBytes
-	}
+	held := v.threads * allocatorBytes
 	if v.reader != nil {
 		steps := v.reader.Steps()
 		work += time.Duration(steps-v.steps) * stepWork
