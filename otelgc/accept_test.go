@@ -42,7 +42,7 @@ func TestAcceptArrivals(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	reconnect := s.Client().Transport.(*http.Transport).CloseIdleConnections
-	begin := m.clock.Now()
+	begin := m.here.clock.Now()
 	ask("/measured", "")
 	ask("/measured", "")
 	reconnect()

@@ -92,7 +92,7 @@ func TestRouteOfAWindow(t *testing.T) {
 			if budget > 0 {
 				waitMarking(t, m)
 			}
-			left := m.windows.slots.Left()
+			left := m.windows.Slots.Left()
 			w := m.Begin(t.Context())
 			w.SetRoute("first")
 			w.SetRoute("second")
@@ -102,7 +102,7 @@ func TestRouteOfAWindow(t *testing.T) {
 			if got := metrics.by(t, semconv.MetricRequests, semconv.AttrRoute); got["second"] != 1 || len(got) != 1 {
 				t.Errorf("requests by route %v, want one of the second", got)
 			}
-			if n := m.windows.slots.Left(); n != left {
+			if n := m.windows.Slots.Left(); n != left {
 				t.Errorf("%d slots are left, want %d", n, left)
 			}
 		})

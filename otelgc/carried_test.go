@@ -9,72 +9,33 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
-	"github.com/otelgc/otelgc/otelgc/internal/pacer"
-	"github.com/otelgc/otelgc/otelgc/internal/window"
-	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/otelgc/internal/exact"
 )
-
-// TestFollowedUntilOver: no mark says that a window has ended. Its goroutine is
-// followed until the trace has passed the end, though by then the decoder may be
-// behind and the slot another window's.
-func TestFollowedUntilOver(t *testing.T) {
-	p := play(t)
-	generation := func(i stall.Instant, marks ...gotrace.Mark) *gotrace.Generation {
-		return &gotrace.Generation{Span: stall.Span{Start: i * second, End: (i + 1) * second}, Marks: marks}
-	}
-	begun := func(w window.Open, g uint64) gotrace.Mark {
-		return gotrace.Mark{At: w.Start + 100, Goroutine: g, Key: gotrace.WindowBegin.Key(w.Slot)}
-	}
-	follows := func(when string, want ...uint64) {
-		t.Helper()
-		for _, g := range want {
-			if p.store.carrying[g] != 1 {
-				t.Errorf("%s: goroutine %d carries %d windows, want 1", when, g, p.store.carrying[g])
-			}
-		}
-		if len(p.store.carrying) != len(want) || len(p.store.holders) != len(want) {
-			t.Errorf("%s: %v carry windows of %d slots, want %v", when, p.store.carrying, len(p.store.holders), want)
-		}
-	}
-	short, long, again := p.open(second+500), p.open(second+600), p.open(second+700)
-	p.end(short, second+1000)
-	p.end(long, 3*second+5000)
-	p.end(again, 2*second+5000)
-	reused := window.Open{Slot: again.Slot, Held: 3*second + 1000, Start: 3*second + 1000}
-	p.windows.slots.Publish(reused)
-
-	p.learnGeneration(generation(1, begun(short, 7), begun(long, 8), begun(again, 9)), nil)
-	follows("first generation", 8, 9)
-	p.learnGeneration(generation(2), nil)
-	follows("second", 8, 9) // of the second it is known only that it ended before another had the slot
-	p.learnGeneration(generation(3, begun(reused, 10)), nil)
-	follows("third", 10)
-}
 
 // spy counts the marks that the decoder finds.
 type spy struct {
-	learner
+	exact.Observer
 	begins, ends atomic.Int64
 }
 
-func (s *spy) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
-	for _, m := range appendMarks(nil, g.Marks) {
-		if m.kind == gotrace.WindowBegin {
+func (s *spy) Generation(g *gotrace.Generation) {
+	for i := range g.Marks {
+		switch kind, _, ok := gotrace.ParseWindowMark(g.Marks[i].Key); {
+		case ok && kind == gotrace.WindowBegin:
 			s.begins.Add(1)
-		} else {
+		case ok:
 			s.ends.Add(1)
 		}
 	}
-	return s.learner.learnGeneration(g, pace)
+	s.Observer.Generation(g)
 }
 
-// TestEndsAreMarkedForOthers: who reads the trace with us learns of the ends by
-// marks. Without him there are none, but for a window that is older than its
-// slice.
+// TestEndsAreMarkedForOthers: another reader of the trace learns of the ends by marks.
+// Without one there are none, but for a window that is older than its slice.
 func TestEndsAreMarkedForOthers(t *testing.T) {
 	skipIfTraced(t)
 	var s spy
-	m := startTest(t, WithExactBudget(1), seam(func(x *exact) { s.learner, x.learn = x.learn, &s }))
+	m := startTest(t, WithExactBudget(1), seam(func(m *Monitor) { s.Observer, m.exact.Observer = m.exact.Observer, &s }))
 	waitMarking(t, m)
 	work := func() {
 		waitMarking(t, m)
@@ -99,38 +60,7 @@ func TestEndsAreMarkedForOthers(t *testing.T) {
 	until(t, "ends", func() bool { work(); return s.ends.Load() > before+100 })
 	cancel()
 	<-done
-	if m.exact.shared() {
+	if m.exact.Shared() {
 		t.Error("the ends are marked for a reader who is gone")
-	}
-}
-
-// TestChildrenThatNeverLeaveAreBounded: a child that ends without a word is followed
-// no longer, and of those whose end nobody traced a window carries no more than count
-// in it, however long it lasts.
-func TestChildrenThatNeverLeaveAreBounded(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		ended bool
-		want  int
-	}{{"their ends are traced", true, 0}, {"their ends are not", false, maxChildren}} {
-		p := play(t)
-		w := p.open(second + 500)
-		join := gotrace.WindowJoin.Key(w.Slot)
-		for i := range stall.Instant(10 * maxChildren) {
-			at := (i + 1) * second
-			child := gotrace.NewTrack(uint64(1000+i), inState(at+600, at+900, stall.StateRunning))
-			child.Ended = c.ended
-			p.learnGeneration(&gotrace.Generation{
-				Span:   stall.Span{Start: at, End: at + second},
-				Marks:  []gotrace.Mark{{At: at + 700, Goroutine: child.Goroutine, Key: join}},
-				Tracks: []gotrace.Track{child},
-			}, nil)
-		}
-		if n := len(p.store.carrying); n != c.want {
-			t.Errorf("%s: %d goroutines are followed, want %d", c.name, n, c.want)
-		}
-		if n := len(p.store.holders[w.Slot].children); n != c.want {
-			t.Errorf("%s: the window has %d children, want %d", c.name, n, c.want)
-		}
 	}
 }

@@ -57,7 +57,7 @@ func faults() map[string]*fault {
 	})
 	version.forEver = true
 	version.spoil(func(p []byte) []byte {
-		if bytes.HasPrefix(p, traceMagic) {
+		if bytes.HasPrefix(p, []byte("go 1.")) {
 			return bytes.Replace(p, []byte("go 1.26"), []byte("go 1.99"), 1)
 		}
 		for i := range p {
@@ -67,8 +67,8 @@ func faults() map[string]*fault {
 	})
 	// A generation of which nothing is written: the writer takes no empty one.
 	var within bool
-	lost.seam = func(x *exact) {
-		x.tracer.start = func(w io.Writer) error { return trace.Start(&skipping{w, lost, &within}) }
+	lost.seam = func(m *Monitor) {
+		m.exact.Runtime.Start = func(w io.Writer) error { return trace.Start(&skipping{w, lost, &within}) }
 	}
 	return map[string]*fault{
 		"the tracer is taken by others": taken, "the decoder fails": broken,
@@ -121,7 +121,7 @@ func testFallback(t *testing.T, f *fault) {
 		t.Helper()
 		before := of[f].Load()
 		until(t, what, func() bool {
-			if f == stall.Exact && m.exact.marking() {
+			if f == stall.Exact && m.exact.Marking() {
 				time.Sleep(20 * time.Millisecond) // of windows
 				turnover(t, m)
 			}
@@ -141,7 +141,7 @@ func testFallback(t *testing.T, f *fault) {
 		t.Error("the watcher sees nothing either")
 	}
 	if f.forEver {
-		until(t, "exact fidelity to end", m.exact.finished)
+		until(t, "exact fidelity to end", m.exact.Finished)
 		more("windows after the end of exact fidelity", stall.Cycle)
 	} else {
 		f.on.Store(false)
@@ -153,7 +153,7 @@ func testFallback(t *testing.T, f *fault) {
 	stop()
 	shutdown(t, m)
 	if f.forEver {
-		m.status.source(m.clock.Now().Add(coverageOver), m.clock.Wall(), m.timeline.Exact)
+		m.status.source(m.here.clock.Now().Add(coverageOver), m.here.clock.Wall(), m.timeline.Exact)
 		if c := coverage(t, r, stall.GoTrace); c != 0 {
 			t.Errorf("the metric says %v when nothing was watched for as long as it looks back, want 0", c)
 		}

@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/otelgc/internal/pacer"
+	"github.com/otelgc/otelgc/otelgc/internal/exact"
 )
 
 // flooded counts the generations with more changes of state than there is room
 // for, all of goroutines that nobody follows but for a few.
 type flooded struct {
-	learner
+	exact.Observer
 	limit int
 	whole atomic.Int64 // those whose tracks are there all the same
 }
 
-func (f *flooded) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
+func (f *flooded) Generation(g *gotrace.Generation) {
 	if g.Events > int64(2*f.limit) && g.Lost.Transitions == 0 && len(g.Tracks) > 0 {
 		f.whole.Add(1)
 	}
-	return f.learner.learnGeneration(g, pace)
+	f.Observer.Generation(g)
 }
 
 // TestFloodOfYields: a program that yields all the time, as runtime.GC does while
@@ -30,9 +30,9 @@ func (f *flooded) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []ui
 func TestFloodOfYields(t *testing.T) {
 	skipIfTraced(t)
 	f := flooded{limit: 1 << 14}
-	m := startTest(t, WithExactBudget(1), seam(func(x *exact) {
-		x.limits.Transitions = f.limit
-		f.learner, x.learn = x.learn, &f
+	m := startTest(t, WithExactBudget(1), seam(func(m *Monitor) {
+		m.exact.Limits.Transitions = f.limit
+		f.Observer, m.exact.Observer = m.exact.Observer, &f
 	}))
 	waitMarking(t, m)
 	var over atomic.Bool

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/noleak"
+	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -42,6 +43,28 @@ func startTest(t *testing.T, opts ...Option) *Monitor {
 	}
 	t.Cleanup(func() { shutdown(t, m) })
 	return m
+}
+
+const second = stall.Instant(time.Second)
+
+func testClock(t testing.TB) stall.Clock {
+	t.Helper()
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clock
+}
+
+// idleMonitor returns a monitor that has not begun.
+func idleMonitor(t testing.TB) *Monitor {
+	t.Helper()
+	clock := testClock(t)
+	tel, err := telemetry.New(telemetry.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newMonitor(config{}, clock, tel, newOperator())
 }
 
 func shutdown(t *testing.T, m *Monitor) {
@@ -155,7 +178,7 @@ func collectAlways() (stop func()) {
 // waitMarking returns once windows are being followed.
 func waitMarking(t *testing.T, m *Monitor) {
 	t.Helper()
-	until(t, "a slice to begin", m.exact.marking)
+	until(t, "a slice to begin", m.exact.Marking)
 }
 
 // until waits for something to come true, however long the machine takes.
@@ -171,9 +194,9 @@ func until(t *testing.T, what string, is func() bool) {
 // untilSeen waits until a generation that ends after now is decoded.
 func untilSeen(t *testing.T, m *Monitor) {
 	t.Helper()
-	from := m.clock.Now()
+	from := m.here.clock.Now()
 	turnover(t, m)
 	until(t, "a generation to be decoded", func() bool {
-		return m.timeline.Exact.Coverage(stall.Span{Start: from, End: m.clock.Now()}) > 0
+		return m.timeline.Exact.Coverage(stall.Span{Start: from, End: m.here.clock.Now()}) > 0
 	})
 }

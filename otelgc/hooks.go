@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -48,18 +49,38 @@ type slowRequest struct {
 
 func (r *slowRequests) is(s *stall.Share) bool { return r.on && s.Total >= r.least }
 
-func (r *slowRequests) start(p *panics) {
+func (r *slowRequests) start(o *operator) {
 	if !r.on || r.logger == nil {
 		return
 	}
 	r.burst, r.filled = maxBurst, time.Now()
 	r.asyncCall.start(slowQueue, func(q slowRequest) {
-		p.safely("slow_request", "the logger of WithSlowRequest", func() { q.log(r.logger) })
+		o.safely("slow_request", "the logger of WithSlowRequest", func() { q.log(r.logger) })
 	})
 }
 
-// tellSlow explains a slow request.
-func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
+// conclude reports a window whose share is known: to the caller that asked for it, or
+// as a request.
+func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share) {
+	if e.Tell != nil {
+		m.operator.safely("window", "a function of Monitor.Resolve", func() { e.Tell(w, s) })
+		return
+	}
+	q := telemetry.Request{
+		Share: s, Collections: s.Collections, Kind: m.cycles.kind,
+		Span: e.Span.Context(), Route: m.requests.routes.name(e.Route),
+	}
+	m.tel.Request(&q)
+	if m.hooks.slow.is(s) {
+		m.explainSlow(&q, w)
+	}
+	if m.hooks.onWindow != nil {
+		m.operator.safely("on_window", "the function of WithOnWindow", func() { m.hooks.onWindow(w, s) })
+	}
+}
+
+// explainSlow explains a slow request.
+func (m *Monitor) explainSlow(q *telemetry.Request, w *stall.Window) {
 	sentence := q.Share.Explain()
 	if q.Share.Charged[stall.GCPause] > 0 {
 		sentence += m.records.slowed(w.Extent())
@@ -69,7 +90,7 @@ func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 		source = stall.GoTrace
 	}
 	m.tel.Slow(q, w, source, sentence)
-	if m.requests.slow.started() && !m.requests.slow.offer(q, sentence) {
+	if m.hooks.slow.started() && !m.hooks.slow.offer(q, sentence) {
 		m.tel.Dropped("slow_request", "rate_limit", 1)
 	}
 }
@@ -78,7 +99,7 @@ func (m *Monitor) tellSlow(q *telemetry.Request, w *stall.Window) {
 // so a second's worth comes at one instant.
 const maxBurst = 10
 
-// offer reports false if the sentence is over the rate or nobody logs it.
+// offer reports false if the sentence is over the rate, or there is no room for it.
 func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
 	now := time.Now()
 	r.burst = min(maxBurst, r.burst+float64(now.Sub(r.filled))/float64(slowEvery))
@@ -122,10 +143,10 @@ type pauseHook struct {
 	last      time.Time
 }
 
-func (h *pauseHook) start(p *panics) {
+func (h *pauseHook) start(o *operator) {
 	if h.call != nil {
 		h.asyncCall.start(hookQueue, func(c gc.Collection) {
-			p.safely("on_pause", "the function of WithOnPause", func() { h.call(c) })
+			o.safely("on_pause", "the function of WithOnPause", func() { h.call(c) })
 		})
 	}
 }

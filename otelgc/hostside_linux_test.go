@@ -30,7 +30,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 	})
 	waitMarking(t, m)
 	sum := func() (all stall.Share) {
-		w.Advance(m.clock.Now(), 0, 0)
+		w.Advance(m.here.clock.Now(), 0, 0)
 		settle(t, m)
 		got.mu.Lock()
 		defer got.mu.Unlock()
@@ -74,7 +74,7 @@ func TestRunningAndLeftAlone(t *testing.T) {
 // covered.
 func watchThis(t *testing.T, m *Monitor, w *board.Writer) (covered func() time.Duration) {
 	t.Helper()
-	here := m.place
+	here := m.here.place
 	clock, err := stall.NewClock()
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
-	"github.com/otelgc/otelgc/stall"
 )
 
 type joinKey struct{}
@@ -20,8 +19,8 @@ type joinPoint struct {
 }
 
 // Context returns a context with which goroutines that work for the window can
-// join it, by [Join]. Outside of a slice of exact tracing it is ctx itself, as
-// nobody could follow them.
+// join it, by [Join]. Outside of a slice of exact tracing it is ctx itself: they
+// could not be followed.
 func (w *Window) Context(ctx context.Context) context.Context {
 	if w.w.ref == nil {
 		return ctx
@@ -34,8 +33,8 @@ func (w *openWindow) context(ctx context.Context) context.Context {
 	if slot == window.NoSlot || ctx == nil { // nil is let through in a slice as it is outside
 		return ctx
 	}
-	turn := m.windows.slots.Turn(slot)
-	if m.windows.slots.Held(slot) != w.start {
+	turn := m.windows.Slots.Turn(slot)
+	if m.windows.Slots.Held(slot) != w.start {
 		return ctx // another has the slot by now
 	}
 	return context.WithValue(ctx, joinKey{}, &joinPoint{m, slot, turn})
@@ -53,10 +52,9 @@ func (w *openWindow) context(ctx context.Context) context.Context {
 // While the window's own goroutine is parked, what stalls a joined one is
 // charged to the window in its place; of several that joined, to the first that
 // is not parked itself. The first 64 count (of a window that lasts, those of each
-// second or so); what the window waits while there are more, and none of the 64
-// explains, is unseen, and so is what it waits while nobody knows what a joined
-// one does. One that ends without leave has left; a second call of leave does
-// nothing. Without Join only the window's own goroutine is followed, and its
+// second or so). While there are more, what the window waits is unseen where none of
+// the 64 explains it; so it is while it is not known what a joined one does. One that
+// ends without leave has left; a second call of leave does nothing. Without Join only the window's own goroutine is followed, and its
 // waiting for others is the program's own doing. A goroutine that began in the
 // window counts from its start if it has not been parked before Join, so that
 // what it waits for its first CPU is seen: call Join first. A window that is
@@ -66,7 +64,7 @@ func Join(ctx context.Context) (leave func()) {
 		return func() {}
 	}
 	p, ok := ctx.Value(joinKey{}).(*joinPoint)
-	if !ok || !p.m.exact.marking() || !p.open() {
+	if !ok || !p.m.exact.Marking() || !p.open() {
 		return func() {}
 	}
 	if !p.join(func(key string) { trace.Log(context.Background(), key, "") }) {
@@ -80,8 +78,8 @@ func Join(ctx context.Context) (leave func()) {
 		if left.Swap(true) || !p.open() {
 			return
 		}
-		if !p.m.exact.marking() {
-			p.m.windows.slots.Leave(p.slot)
+		if !p.m.exact.Marking() {
+			p.m.windows.Slots.Leave(p.slot)
 			return
 		}
 		trace.Log(context.Background(), gotrace.WindowLeave.Key(p.slot), "")
@@ -101,32 +99,4 @@ func (p *joinPoint) join(mark func(key string)) bool {
 }
 
 // open reports whether the window has not ended.
-func (p *joinPoint) open() bool { return p.m.windows.slots.Turn(p.slot) == p.turn }
-
-// taken returns from when on a goroutine counts that joins a window, of which the
-// piece s is settled: from its start, if it began in that piece and has done nothing
-// since but want a CPU and run. The window waits for it all that time, and where
-// CPUs are scarce it waits longest before it can say so. One that parked in between,
-// or joined before, was at somebody else's work.
-func (c *generation) taken(j mark, s stall.Span) stall.Instant {
-	i, ok := c.trackOf(j.goroutine)
-	if !ok || !c.tracks[i].created || c.tracks[i].lost || len(c.tracks[i].index) == 0 {
-		return j.at
-	}
-	born := c.tracks[i].index[0].at
-	if born < s.Start || born >= j.at || c.marks.joined[j.goroutine] < j.at || c.tracks[i].parks(stall.Span{Start: born, End: j.at}) {
-		return j.at
-	}
-	return born
-}
-
-// parks reports whether the goroutine was parked in s, or nobody knows.
-func (t track) parks(s stall.Span) bool {
-	at := s.Start
-	for w := t.in(s); w.next(); at = w.end {
-		if w.state.state == stall.StateParked || w.start > at {
-			return true
-		}
-	}
-	return at < s.End
-}
+func (p *joinPoint) open() bool { return p.m.windows.Slots.Turn(p.slot) == p.turn }

@@ -150,41 +150,49 @@ func computeBeside(ctx context.Context, opened time.Time) {
 	<-done
 }
 
-// TestLeaveTwice: who leaves twice has left once, or another child would be taken to
+// TestLeaveTwice: a second leave does nothing. Otherwise another child would be taken to
 // have left.
 func TestLeaveTwice(t *testing.T) {
-	m := startTest(t, WithExactBudget(0))
-	m.exact.active.Store(true) // as in a slice, without a trace
+	skipIfTraced(t)
+	m := startTest(t, WithExactBudget(1))
+	waitMarking(t, m)
 	w := m.Begin(context.Background())
 	defer w.End()
 	slot := w.w.ref.slot
 	leave := Join(w.Context(context.Background()))
-	m.exact.active.Store(false)
+	resume, err := m.PauseExact(t.Context()) // or else the trace has its mark
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resume()
 	leave()
 	leave()
-	if got, _ := m.windows.slots.LeftUnmarked(slot, w.w.start); got != 1 {
+	if got, _ := m.windows.Slots.LeftUnmarked(slot, w.w.start); got != 1 {
 		t.Errorf("left %d times, want once", got)
 	}
 }
 
-// TestJoinTooLate: a goroutine that finds its window open, and has lost its CPU when it
-// marks itself, has joined whoever has the slot by then. It leaves at once.
+// TestJoinTooLate: a goroutine that finds its window open, and loses its CPU before it
+// marks itself, joins the window that has the slot by then. It leaves at once.
 func TestJoinTooLate(t *testing.T) {
-	p := play(t)
-	w := p.open(second)
-	at := &joinPoint{p.Monitor, w.Slot, p.windows.slots.Turn(w.Slot)}
+	m := idleMonitor(t)
+	slots := m.windows.Slots
+	slot := slots.Take()
+	slots.Publish(window.Open{Slot: slot, Held: second, Start: second})
+	at := &joinPoint{m, slot, slots.Turn(slot)}
 	for _, over := range []bool{false, true} {
 		var marks []string
 		joined := at.join(func(key string) {
 			if over && len(marks) == 0 {
-				p.end(w, 2*second)
-				p.windows.slots.Publish(window.Open{Slot: w.Slot, Held: 3 * second, Start: 3 * second})
+				slots.Claim(slot, second)
+				slots.Give(slot, 2*second)
+				slots.Publish(window.Open{Slot: slot, Held: 3 * second, Start: 3 * second})
 			}
 			marks = append(marks, key)
 		})
-		want := []string{gotrace.WindowJoin.Key(w.Slot)}
+		want := []string{gotrace.WindowJoin.Key(slot)}
 		if over {
-			want = append(want, gotrace.WindowLeave.Key(w.Slot))
+			want = append(want, gotrace.WindowLeave.Key(slot))
 		}
 		if diff := cmp.Diff(want, marks); diff != "" || joined == over {
 			t.Errorf("over %v: joined %v, marks (-want +got):\n%s", over, joined, diff)

@@ -43,14 +43,14 @@ func TestLastEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &unhurriedEvents{}
-				m := &Monitor{operator: telemetry.NewOutbox(1)}
-				var err error
-				if m.tel, err = telemetry.New(telemetry.Options{
+				tel, err := telemetry.New(telemetry.Options{
 					Logger:   sdklog.NewLoggerProvider(sdklog.WithProcessor(p)).Logger(""),
 					Detached: true,
-				}); err != nil {
+				})
+				if err != nil {
 					t.Fatal(err)
 				}
+				m := &Monitor{tel: output{Telemetry: tel}}
 				for range c.sent {
 					m.tel.Status(semconv.Status{Origin: stall.GoTrace})
 				}
@@ -82,13 +82,13 @@ func TestLastCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		m := &Monitor{tel: tel, pause: pauseHook{call: func(gc.Collection) {
+		m := &Monitor{tel: output{Telemetry: tel}, hooks: hooks{pause: pauseHook{call: func(gc.Collection) {
 			time.Sleep(callPatience / (2 * queued))
 			calls++
-		}}}
-		m.pause.start(&panics{m: m})
+		}}}}
+		m.hooks.pause.start(newOperator())
 		for range queued {
-			m.pause.queue <- gc.Collection{}
+			m.hooks.pause.queue <- gc.Collection{}
 		}
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -112,10 +112,10 @@ func TestLastErrors(t *testing.T) {
 	metrics, meters := newSums()
 	m := startTest(t, WithExactBudget(0), meters)
 	t.Cleanup(func() { close(goOn) })
-	m.tellOperator(errors.New("first"))
+	m.operator.report(errors.New("first"))
 	<-in
 	for range 2 {
-		m.tellOperator(errors.New("more"))
+		m.operator.report(errors.New("more"))
 	}
 	shutdown(t, m)
 	if by := metrics.by(t, semconv.MetricDropped, semconv.AttrErrorType); by["shutdown"] != 3 {

@@ -20,7 +20,7 @@ func TestLastStatus(t *testing.T) {
 				waitMarking(t, m)
 			}
 			runtime.GC()
-			before := m.clock.Now()
+			before := m.here.clock.Now()
 			shutdown(t, m)
 			if len(r.events.of(semconv.EventCollection)) == 0 {
 				t.Fatal("no collection was told: nothing is proven")

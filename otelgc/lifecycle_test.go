@@ -153,7 +153,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	m := startTest(t, WithExactBudget(0), WithOnWindow(got.add), WithBoard(path))
 	until(t, "the board to be read", m.machine.board.Open)
 	h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		start := m.clock.Now()
+		start := m.here.clock.Now()
 		time.Sleep(3 * time.Millisecond)
 		for i, scope := range []stall.Scope{stall.ScopeCPU, stall.ScopeMachine} {
 			at := start + stall.Instant(i+1)*1e6
@@ -168,14 +168,14 @@ func TestBoardReachesTheWindow(t *testing.T) {
 	// Nobody waits for a board that has not told for a while: a machine may be so busy
 	// that it is resolved without.
 	until(t, "a window that the board told of in time", func() bool {
-		from := m.clock.Now()
+		from := m.here.clock.Now()
 		until(t, "the board to tell", func() bool {
-			w.Advance(m.clock.Now(), 0, 0)
+			w.Advance(m.here.clock.Now(), 0, 0)
 			return m.machine.board.Log.Watermark() >= from
 		})
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		until(t, "the window to be resolved", func() bool {
-			w.Advance(m.clock.Now(), 0, 0)
+			w.Advance(m.here.clock.Now(), 0, 0)
 			got.mu.Lock()
 			defer got.mu.Unlock()
 			if len(got.all) == 0 {
@@ -184,7 +184,7 @@ func TestBoardReachesTheWindow(t *testing.T) {
 			s, got.all = got.all[0].s, nil
 			return true
 		})
-		return m.clock.Now().Sub(from) < timeline.Deadline
+		return m.here.clock.Now().Sub(from) < timeline.Deadline
 	})
 	const gap = 500 * time.Microsecond
 	if s.Coincident[stall.HostUnknown] != gap {

@@ -2,14 +2,18 @@ package otelgc
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/otelgc/internal/pacer"
+	"github.com/otelgc/otelgc/otelgc/internal/exact"
 	"github.com/otelgc/otelgc/stall"
 )
+
+// resolveEvery is how often there is a turn at least.
+const resolveEvery = 100 * time.Millisecond
 
 // loop does the work of a monitor in turns, of which others may wait for one.
 type loop struct {
@@ -54,6 +58,16 @@ func (l *loop) stop() {
 	l.ended.Wait()
 }
 
+// stopped reports whether there will be no turn any more.
+func (l *loop) stopped() bool {
+	select {
+	case <-l.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 // pace is how often there is a turn at least: more often while a caller waits for what
 // comes by itself.
 func (l *loop) pace() time.Duration {
@@ -96,43 +110,37 @@ func (l *loop) wait(ctx context.Context, over <-chan struct{}) error {
 }
 
 // turn settles collections and windows that are due, and reports on the sources.
-func (m *Monitor) turn() { m.turnAt(m.clock.Now()) }
+func (m *Monitor) turn() { m.turnAt(m.here.clock.Now()) }
 
 func (m *Monitor) turnAt(now stall.Instant) {
 	m.loop.lately.Store(int64(now))
-	if m.exact.finished() {
-		m.store.learnUnseen(now)
+	if m.exact.Finished() {
+		m.exact.Store.LearnUnseen(now)
 	}
 	m.machine.side.Count(now, m.timeline.Newest())
 	m.timeline.Settle(now, m.machine.side.Passed(now), m.settled, m.reportUnknown)
-	m.resolver.resolve(now)
+	m.resolver.Resolve(now)
 	m.status.tell(now)
 }
 
 func (m *Monitor) wallOffset() time.Duration { return time.Duration(m.status.wall.Load()) }
 
-// learnGeneration takes in a second of exact tracing. It runs on the decoder's
-// goroutine.
-func (m *Monitor) learnGeneration(g *gotrace.Generation, pace *pacer.Pacer) []uint64 {
-	unfollow, lost := m.store.learn(g, pace)
-	m.tel.Dropped("track", "limit", lost)
+// observer takes in what the tracer found, on the tracer's goroutines.
+type observer struct{ *Monitor }
+
+func (m observer) Generation(g *gotrace.Generation) {
 	for i := range g.Stops {
 		if s := &g.Stops[i]; !s.GC {
-			m.reportStop(Suspension{Interval: stopOf(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
+			m.reportStop(Suspension{Interval: exact.Interval(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
 		}
 	}
 	m.tellLost(&g.Lost)
 	m.loop.kick()
-	return unfollow
 }
 
-// carriers returns the goroutines with windows that are older than the slice.
-func (m *Monitor) carriers() []uint64 { return m.store.carriers() }
+func (m observer) Dropped(item, why string, n uint64) { m.tel.Dropped(item, why, n) }
 
-func (m *Monitor) giveBack() { m.store.giveBack() }
-
-// learnUnseen says that the runtime was not watched up to t.
-func (m *Monitor) learnUnseen(t stall.Instant) { m.store.learnUnseen(t) }
+func (m observer) Failed(err error) { m.operator.report(fmt.Errorf("exact fidelity: %w", err)) }
 
 // turns lets others wait for the turns of a loop. The loop makes the channels, not
 // whoever waits: if that is in a bubble of testing/synctest, the runtime would end the

@@ -51,9 +51,9 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// passBack tells who stands outside what was noted in the request that the handler
-// got: a mux its pattern, and ParseMultipartForm the files that it made, which
-// net/http removes when the request is over.
+// passBack notes in the outer request what was set in the handler's copy: by a mux the
+// pattern, and by ParseMultipartForm the files that it made, which net/http removes
+// when the request is over.
 func passBack(outer, inner *http.Request) {
 	outer.Pattern, outer.MultipartForm = inner.Pattern, inner.MultipartForm
 }
@@ -80,15 +80,15 @@ const (
 	firstRoute
 )
 
-// maxRouteNames bounds the names that slow requests are told with; the metrics
-// tell fewer apart, see telemetry.MaxRoutes.
+// maxRouteNames bounds the names of routes of slow requests; the metrics have fewer,
+// see telemetry.MaxRoutes.
 const maxRouteNames = 256
 
 // routes are the names of routes that were seen, at most maxRouteNames. What is
 // kept for the windows of each is made once.
 type routes struct {
 	known atomic.Pointer[routeTable]
-	mu    sync.Mutex // of who changes known
+	mu    sync.Mutex // held to change known
 	refs  [firstRoute + maxRouteNames]atomic.Pointer[windowRef]
 }
 
@@ -172,7 +172,7 @@ func (r *routes) ref(m *Monitor, id window.Route) *windowRef {
 // makes a copy, and the pattern is set on the copy). What stands before the path,
 // as the method and the host in a pattern, is cut off: http.route is the template of
 // the path alone (semantic conventions, registry of http), and joins with what other
-// instrumentation says of it. The first 20 routes are told apart and all further
+// instrumentation says of it. The first 20 routes are kept apart and all further
 // ones are "other"; a panic of f leaves the request without a route, counted.
 func WithRoute(f func(r *http.Request) string) Option {
 	return optionFunc(func(c config) config { c.route = f; return c })
@@ -183,7 +183,7 @@ func (m *Monitor) routeOf(r *http.Request) (route window.Route) {
 	if m.requests.route == nil {
 		return noRoute
 	}
-	m.panics.safely("route", "the function of WithRoute", func() { route = m.requests.routes.id(template(m.requests.route(r))) })
+	m.operator.safely("route", "the function of WithRoute", func() { route = m.requests.routes.id(template(m.requests.route(r))) })
 	return route
 }
 
@@ -195,7 +195,7 @@ func template(route string) string {
 	return route
 }
 
-// ArrivalFormat says how a header tells when a request arrived.
+// ArrivalFormat is how a header gives the time at which a request arrived.
 type ArrivalFormat uint8
 
 const (
@@ -324,7 +324,7 @@ const maxFresh = 1 << 14
 // connection was accepted, so that a stall between that and its handler is seen.
 // It sets srv.ConnContext and srv.ConnState, and calls those that srv has; call
 // it before srv serves. Further requests of a connection have no arrival by it:
-// when their bytes came, nobody noted. A header ([WithArrivalHeader]) goes before.
+// when their bytes came is not known. A header ([WithArrivalHeader]) goes before.
 //
 // What lies between is more than waiting in this process: the TLS handshake, the
 // network, and the time until the client sends what it connected for, which all
@@ -341,7 +341,7 @@ func (m *Monitor) AcceptArrivals(srv *http.Server) {
 	fresh := freshConns{of: make(map[net.Conn]*fresh)}
 	ownContext, ownState := srv.ConnContext, srv.ConnState
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		f := fresh.add(c, m.clock.Now())
+		f := fresh.add(c, m.here.clock.Now())
 		if ownContext != nil {
 			ctx = ownContext(ctx, c)
 		}

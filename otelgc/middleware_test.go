@@ -86,7 +86,7 @@ func TestMiddlewareDoesNotAllocate(t *testing.T) {
 	rec, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	req.Header.Set("X-Arrival", "1")
 	for range 8 * window.BlockCells {
-		m.windows.pending.Push(window.Ended{})
+		m.windows.Requests.Push(window.Ended{})
 	}
 	flush(t, m) // their memory is there for the next
 	if got := testing.AllocsPerRun(1000, func() { h.ServeHTTP(rec, req) }); got >= 1 {
@@ -121,7 +121,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	for name, budget := range map[string]float64{"cycle": 0, "exact": 1} {
 		b.Run(name, func(b *testing.B) {
 			m := startBench(b, WithExactBudget(budget))
-			for budget > 0 && !m.exact.marking() {
+			for budget > 0 && !m.exact.Marking() {
 				runtime.Gosched()
 			}
 			run(m.Middleware(bare))(b)

@@ -15,8 +15,9 @@ import (
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/exact"
 	"github.com/otelgc/otelgc/otelgc/internal/host"
-	"github.com/otelgc/otelgc/otelgc/internal/pacer"
+	"github.com/otelgc/otelgc/otelgc/internal/resolve"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
@@ -33,29 +34,29 @@ var started atomic.Bool
 // Monitor watches this process. All methods may be called from any goroutine,
 // and on a nil Monitor, which watches nothing.
 type Monitor struct {
-	clock    stall.Clock
-	now      fastClock
-	tel      *telemetry.Telemetry
-	meters   meters
-	place    *stall.Place
-	kind     gc.Kind // of every collection of this process
+	here     here
+	tel      output
+	operator *operator
 	cycles   cycles
-	store    *traceStore
-	exact    *exact
+	exact    *exact.Tracer
 	timeline *timeline.Timeline // of the stops that cycles and exact see
 	machine  machine
 	added    []*added // by WithSource
 	windows  windows
+	resolver *resolve.Resolver // of windows
 	requests requests
-	resolver resolver
 	records  records
-	pause    pauseHook
+	hooks    hooks
 	status   statusTeller
-	operator *telemetry.Outbox // is told of errors
-	panics   *panics
 	loop     *loop
-	once     sync.Once
-	end      error
+	end      end
+}
+
+// here is this process: its clock, and where it runs.
+type here struct {
+	clock stall.Clock
+	now   fastClock
+	place *stall.Place
 }
 
 // fastClock is the clock for the path of a request: without a copy of [stall.Clock],
@@ -67,6 +68,12 @@ type fastClock struct {
 
 func (c *fastClock) instant() stall.Instant { return c.epoch.Add(time.Since(c.base)) }
 
+// output is where the telemetry goes.
+type output struct {
+	*telemetry.Telemetry
+	meters meters
+}
+
 // meters is the provider of meters of the program.
 type meters struct {
 	metric.MeterProvider
@@ -75,16 +82,13 @@ type meters struct {
 
 // windows are the windows that are open, or have ended and wait for their shares.
 type windows struct {
-	slots    *window.Slots
+	*window.Set
 	refs     *[window.SlotCount]windowRef // of windows with a slot, by that
 	outside  windowRef                    // of windows without one
 	unmarked atomic.Uint64                // windows without a slot, though they were to be followed
-	pending  window.Queue                 // of requests
-	watched  window.Queue                 // of others, see Resolve
-	flushNow atomic.Bool                  // resolve watched with what is known
 }
 
-// requests is what is asked of requests, and about them.
+// requests is how the middleware measures requests.
 type requests struct {
 	arrival   arrivalHeader
 	ignored   [arrivalFaults]atomic.Uint64 // arrivals
@@ -92,8 +96,13 @@ type requests struct {
 	joinable  bool                         // requests have their windows in their contexts
 	route     func(*http.Request) string
 	routes    routes
-	slow      slowRequests
-	onWindow  func(*stall.Window, *stall.Share)
+}
+
+// hooks are functions of the program that are called with what becomes known.
+type hooks struct {
+	pause    pauseHook
+	slow     slowRequests
+	onWindow func(*stall.Window, *stall.Share)
 }
 
 // cycles are the collections as the runtime counts them.
@@ -102,7 +111,8 @@ type cycles struct {
 	watching *reader
 	batches  *turns
 	atStart  gcwatch.Totals
-	first    uint64 // index of the last collection before Start
+	first    uint64  // index of the last collection before Start
+	kind     gc.Kind // of all of them
 }
 
 // machine is what the machine does to this process.
@@ -110,6 +120,12 @@ type machine struct {
 	board   *host.Board
 	reading *reader // of the board
 	side    *host.Side
+}
+
+// end is the end of a monitor.
+type end struct {
+	once sync.Once
+	err  error // of Shutdown
 }
 
 // Start begins to watch this process. A second monitor in one process is
@@ -154,58 +170,52 @@ func build(c *config) (*Monitor, error) {
 		return nil, err
 	}
 	boot, bootless := stall.BootID()
-	panics := new(panics)
-	tel, err := newTelemetry(*c, clock, boot, panics)
+	o := newOperator()
+	tel, err := newTelemetry(*c, clock, boot, o)
 	if err != nil {
 		return nil, err
 	}
 	var inexact error
 	if c.budget > 0 {
-		if inexact = untraceable(clock); inexact != nil {
+		if inexact = exact.Untraceable(clock); inexact != nil {
 			c.budget = 0
 		}
 	}
-	m := newMonitor(*c, clock, tel, panics)
-	m.tellWithout(bootless, inexact)
+	m := newMonitor(*c, clock, tel, o)
+	o.without(bootless, inexact)
 	return m, nil
 }
 
-func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, panics *panics) *Monitor {
+func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operator) *Monitor {
 	now := clock.Now()
 	m := &Monitor{
-		clock: clock, tel: tel, panics: panics,
-		requests: requests{arrival: c.arrival, joinable: c.joinable, onWindow: c.onWindow, route: c.route, slow: c.slow},
-		meters:   meters{c.meters, c.global},
-		place:    board.Here(),
-		kind:     gcwatch.KindOf(os.Getenv("GODEBUG")),
-		cycles:   cycles{batches: newTurns()},
-		exact:    newExact(clock, c.budget),
-		pause:    c.pause,
+		here: here{clock: clock, place: board.Here()}, tel: output{tel, meters{c.meters, c.global}}, operator: o,
+		cycles:   cycles{batches: newTurns(), kind: gcwatch.KindOf(os.Getenv("GODEBUG"))},
+		timeline: timeline.New(now),
+		windows:  windows{Set: window.NewSet(), refs: new([window.SlotCount]windowRef)},
+		requests: requests{arrival: c.arrival, joinable: c.joinable, route: c.route},
+		hooks:    hooks{c.pause, c.slow, c.onWindow},
 		loop:     newLoop(),
 	}
-	m.panics.m, m.operator = m, telemetry.NewOutbox(operatorRoom)
+	m.here.now.base = time.Now()
+	m.here.now.epoch, _ = clock.At(m.here.now.base)
+	o.dropped = tel.Dropped
 	m.windows.outside = windowRef{m: m, slot: window.NoSlot}
-	m.windows.refs = new([window.SlotCount]windowRef)
 	for i := range m.windows.refs {
 		m.windows.refs[i] = windowRef{m: m, slot: int16(i)}
 	}
-	m.windows.slots = window.NewSlots()
-	m.store = newTraceStore(now, clock, m.windows.slots)
-	m.now.base = time.Now()
-	m.now.epoch, _ = clock.At(m.now.base)
-	m.timeline = m.store.timeline
-	m.machine.board = host.NewBoard(c.boards, m.place, clock)
+	m.exact = exact.New(exact.Options{
+		Clock: clock, Budget: c.budget, Since: now, Slots: m.windows.Slots, Timeline: m.timeline, Observer: observer{m},
+	})
+	m.machine.board = host.NewBoard(c.boards, m.here.place, clock)
+	m.machine.board.Overrun, m.machine.board.Fail = func(n uint64) { tel.Dropped("gap", "board_overrun", n) }, o.report
 	m.machine.side = host.NewSide(m.machine.board, clock)
-	m.windows.watched.Asks = true
-	m.resolver.m, m.resolver.evidence.m, m.resolver.pace = m, m, pacer.New(clock)
-	m.resolver.longs = longs{m: m, of: make(map[int16]*long), cut: now}
-	m.status.m, m.status.since, m.status.every = m, now, statusEvery
+	m.resolver = resolve.New(resolve.Options{
+		Clock: clock, Place: m.here.place, Since: now, Windows: m.windows.Set,
+		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, Conclude: m.conclude,
+	})
+	m.status = statusTeller{m: m, since: now, every: statusEvery}
 	m.status.wall.Store(int64(clock.Wall().Offset))
-	lost := func(item, why string, n uint64) { tel.Dropped(item, why, n) }
-	m.exact.report, m.exact.fail = lost, m.tellOperator
-	m.machine.board.Overrun, m.machine.board.Fail = func(n uint64) { lost("gap", "board_overrun", n) }, m.tellOperator
-	m.exact.learn = m
-	m.exact.slowest = func() time.Duration { return time.Duration(m.resolver.slowest.Load()) }
 	return m
 }
 
@@ -214,10 +224,10 @@ func (m *Monitor) run(c config) error {
 	if err := m.watch(); err != nil {
 		m.stop(context.Background())
 		started.Store(false)
-		return errors.Join(err, m.end)
+		return errors.Join(err, m.end.err)
 	}
-	m.pause.start(m.panics)
-	m.requests.slow.start(m.panics)
+	m.hooks.pause.start(m.operator)
+	m.hooks.slow.start(m.operator)
 	for _, s := range c.sources {
 		m.add(s)
 	}
@@ -225,10 +235,6 @@ func (m *Monitor) run(c config) error {
 		m.machine.reading = read(m.machine.board.Source, m.machine.board.Take, m.machine.board.Failed)
 	}
 	m.loop.start(m.turn)
-	if c.budget > 0 {
-		go m.exact.run()
-	} else {
-		close(m.exact.done)
-	}
+	m.exact.Start()
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"go.opentelemetry.io/otel"
@@ -15,65 +16,70 @@ import (
 // operatorRoom is how many errors may wait for the handler of errors.
 const operatorRoom = 16
 
-// tellOperator tells the program's handler of errors. Whoever has the error may hold
-// the tracer, and waits for no handler.
-func (m *Monitor) tellOperator(err error) {
-	if !m.operator.Put(func(context.Context) {
+// operator is told of errors by the program's handler of errors (otel.Handle), and of
+// the first panic of each of the program's functions that are called here.
+type operator struct {
+	out      *telemetry.Outbox
+	dropped  func(item, why string, n uint64) // counts what was lost; set before the first report
+	panicked sync.Map                         // names of functions, which are constants
+}
+
+func newOperator() *operator {
+	return &operator{out: telemetry.NewOutbox(operatorRoom)}
+}
+
+// report has the handler of errors called with err. It does not wait for that: its
+// caller may hold the tracer.
+func (o *operator) report(err error) {
+	if !o.out.Put(func(context.Context) {
 		defer func() {
-			if recover() != nil { // there is nobody else to tell
-				m.tel.Dropped("error", "panic", 1)
+			if recover() != nil { // the handler was the last to report to
+				o.dropped("error", "panic", 1)
 			}
 		}()
 		otel.Handle(fmt.Errorf("otelgc: %w", err))
 	}) {
-		m.tel.Dropped("error", "queue_full", 1)
+		o.dropped("error", "queue_full", 1)
 	}
 }
 
-// tellWithout tells what the monitor does without, for the errors that are not nil:
-// the boot id, and exact fidelity.
-func (m *Monitor) tellWithout(bootID, exact error) {
+// without reports what the monitor does without, for the errors that are not nil: the
+// boot id, and exact fidelity.
+func (o *operator) without(bootID, exact error) {
 	if bootID != nil && !errors.Is(bootID, stall.ErrNotSupported) {
-		m.tellOperator(fmt.Errorf("events and spans have no %s, and nobody joins them with what others tell of this machine: %w", semconv.AttrBootID, bootID))
+		o.report(fmt.Errorf("events and spans have no %s, and cannot be joined with what others report of this machine: %w", semconv.AttrBootID, bootID))
 	}
 	if exact != nil {
-		m.tellOperator(fmt.Errorf("exact fidelity is off: %w", exact))
+		o.report(fmt.Errorf("exact fidelity is off: %w", exact))
 	}
-}
-
-// panics counts the panics of the program's functions that are called here, and tells
-// the handler of errors of the first of each.
-type panics struct {
-	m    *Monitor // set before any function is called
-	told sync.Map // of their names, which are constants
 }
 
 // safely calls a function of the program. Its panic costs one item, counted, and not
 // the program.
-func (p *panics) safely(item, what string, f func()) {
+func (o *operator) safely(item, what string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.count(item, what, v)
+			o.count(item, what, v)
 		}
 	}()
 	f()
 }
 
 // count counts one item that the panic of a function has cost.
-func (p *panics) count(item, what string, value any) {
-	p.m.tel.Dropped(item, "panic", 1)
-	p.tell(what, value)
+func (o *operator) count(item, what string, value any) {
+	o.dropped(item, "panic", 1)
+	o.reportPanic(what, value)
 }
 
-// tell tells of the first panic of a function.
-func (p *panics) tell(what string, value any) {
-	if _, told := p.told.LoadOrStore(what, true); told {
+// reportPanic reports the first panic of a function.
+func (o *operator) reportPanic(what string, value any) {
+	if _, again := o.panicked.LoadOrStore(what, true); again {
 		return
 	}
-	p.m.tellOperator(fmt.Errorf("%s panicked: %s: mend it there; from now on its panics are only counted, in otelgc.monitor.dropped", what, short(value)))
+	o.report(fmt.Errorf("%s panicked: %s: mend it there; from now on its panics are only counted, in otelgc.monitor.dropped", what, short(value)))
 }
 
-// maxPanicText bounds what is told of the value of a panic.
+// maxPanicText bounds what is reported of the value of a panic.
 const maxPanicText = 200
 
 // short returns what a function panicked with as a short text of one line.

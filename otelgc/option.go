@@ -121,7 +121,7 @@ func WithLoggerProvider(p log.LoggerProvider) Option {
 // time of the process: 0 turns it off, 1 traces always but for short gaps. There
 // is a floor of 0.5 % of one CPU for any budget above zero. The runtime's tracer is
 // ours for ten times the fraction of the time at most, but for 1 % of it at least:
-// a trace.Start of somebody else fails meanwhile. Elsewhere than on
+// a trace.Start by other code fails meanwhile. Elsewhere than on
 // Linux, and in a time namespace, it is off. Without the option the
 // environment variable OTELGC_EXACT_BUDGET counts, and without that 0.01.
 func WithExactBudget(fraction float64) Option {
@@ -131,7 +131,7 @@ func WithExactBudget(fraction float64) Option {
 // WithBoard sets the path of the board on which a sidecar publishes the gaps of
 // the machine. Without it, $OTELGC_BOARD is read, or the first of /run/otelgc/board
 // and /dev/shm/otelgc/board that is there. The empty path turns it off. A board is
-// believed of root or the user of this process alone, and only if nobody else can
+// believed of root or the user of this process alone, and only if no other user can
 // change its path: a path through a symbolic link, or through a directory that others
 // may write, is refused.
 func WithBoard(path string) Option {
@@ -144,7 +144,7 @@ func WithBoard(path string) Option {
 }
 
 // WithSource reports what another source sees, such as a [jitterprobe.Probe] inside
-// the process: its intervals are events and metrics of gaps, and charged to nobody.
+// the process: its intervals are events and metrics of gaps, and charged to no request.
 // The monitor reads s, and [Monitor.Shutdown] closes it. The option may be given more
 // than once.
 //
@@ -165,9 +165,8 @@ func WithOnPause(threshold time.Duration, f func(gc.Collection)) Option {
 
 // WithJoinableRequests has [Monitor.Middleware] put the window of a request into
 // the request's context, so that goroutines which its handler starts can [Join]
-// it. It costs a copy of the request, while exact fidelity traces: who stands
-// outside of the middleware is told its Pattern and MultipartForm, and nothing else
-// that is done to the copy. Without the option the request is handed on as it came.
+// it. It costs a copy of the request, while exact fidelity traces. Outer handlers see only
+// the copy's Pattern and MultipartForm. Without the option the request is handed on as it came.
 func WithJoinableRequests() Option {
 	return optionFunc(func(c config) config { c.joinable = true; return c })
 }
@@ -182,7 +181,7 @@ func WithOnWindow(f func(*stall.Window, *stall.Share)) Option {
 
 // newTelemetry makes the instruments. A provider that panics, as one that is a nil
 // pointer does, is an error.
-func newTelemetry(c config, clock stall.Clock, boot string, panics *panics) (tel *telemetry.Telemetry, err error) {
+func newTelemetry(c config, clock stall.Clock, boot string, o *operator) (tel *telemetry.Telemetry, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("make instruments with %T and %T: panic: %v", c.meters, c.loggers, r)
@@ -195,6 +194,6 @@ func newTelemetry(c config, clock stall.Clock, boot string, panics *panics) (tel
 		PID:       os.Getpid(),
 		GoMetrics: true,
 		Clock:     clock,
-		Detached:  true, OnPanic: panics.tell,
+		Detached:  true, OnPanic: o.reportPanic,
 	})
 }

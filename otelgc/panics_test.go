@@ -106,7 +106,7 @@ func TestPanicsOfTheProgram(t *testing.T) {
 
 func resolvePanicking(m *Monitor) {
 	for range 3 {
-		now := m.clock.Now()
+		now := m.here.clock.Now()
 		entry.Of(m).Resolve(entry.Mark{}, stall.Window{Start: now.Add(-1), End: now}, func(*stall.Window, *stall.Share) { panic(mine) })
 	}
 }
@@ -133,7 +133,7 @@ func TestHandlerOfErrorsPanics(t *testing.T) {
 	handleErrors(t, func(error) { panic(mine) })
 	metrics, provider := newSums()
 	m := startTest(t, WithExactBudget(0), provider)
-	m.exact.fail(errors.New("something to be said"))
+	m.operator.report(errors.New("something to be said"))
 	shutdown(t, m)
 	if got := metrics.by(t, semconv.MetricDropped, semconv.AttrItem, semconv.AttrErrorType)["error panic"]; got != 1 {
 		t.Errorf("%v errors are counted, want 1", got)

@@ -36,12 +36,12 @@ func TestPprofTrace(t *testing.T) {
 		var lost losses
 		m := startTest(t, WithExactBudget(1), seam(lost.seam))
 		waitMarking(t, m)
-		from := m.clock.Now()
+		from := m.here.clock.Now()
 		if code, body := get(t); code != http.StatusInternalServerError || !strings.Contains(string(body), "execution tracer already enabled") {
 			t.Errorf("got status %d, %.200q, want 500 and why", code, body)
 		}
-		to := m.clock.Now()
-		if !m.exact.marking() {
+		to := m.here.clock.Now()
+		if !m.exact.Marking() {
 			t.Error("the slice ended")
 		}
 		turnover(t, m)
@@ -57,9 +57,9 @@ func TestPprofTrace(t *testing.T) {
 		m := startTest(t, WithExactBudget(0.01), seam(restful))
 		waitMarking(t, m)
 		turnover(t, m)
-		from := m.clock.Now()
+		from := m.here.clock.Now()
 		code, body := get(t)
-		to := m.clock.Now()
+		to := m.here.clock.Now()
 		if code != http.StatusOK || !whole(t, body) {
 			t.Errorf("got status %d and %d bytes, want a whole trace", code, len(body))
 		}

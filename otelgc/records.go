@@ -78,7 +78,7 @@ func (r *records) slowed(s stall.Span) string {
 	return fmt.Sprintf("; collection %d was slowed by %s", longest.Index, longest.Slowed())
 }
 
-// Last returns the record of the newest collection of a kind, so that a reader who looks
+// Last returns the record of the newest collection of a kind, so that a reader that looks
 // once a minute still sees the last full blocking one. It reports false if
 // there was none since Start. A record is there when its fidelity is settled:
 // up to three seconds after the collection.

@@ -7,11 +7,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/otelgc/otelgc/otelgc/internal/exact"
 )
 
-// seam changes what a monitor's exact source does before it begins. It stands among
+// seam changes a monitor before it begins. It stands among
 // the options of startMonitor.
-type seam func(*exact)
+type seam func(*Monitor)
 
 func (seam) apply(c config) config { return c }
 
@@ -23,7 +25,7 @@ func startMonitor(opts ...Option) (*Monitor, error) {
 	}
 	for _, o := range opts {
 		if f, ok := o.(seam); ok {
-			f(m.exact)
+			f(m)
 		}
 	}
 	return m, m.run(c)
@@ -31,29 +33,29 @@ func startMonitor(opts ...Option) (*Monitor, error) {
 
 // impatient has a slice that failed followed by another soon: nobody's test is
 // about how long it is.
-func impatient(x *exact) { x.tracer.retry = 100 * time.Millisecond }
+func impatient(m *Monitor) { m.exact.Runtime.Retry = 100 * time.Millisecond }
 
 // hasty has a stream that has ended be lost soon: it is for who takes the tracer
 // away himself.
-func hasty(x *exact) { x.tracer.silent = 100 * time.Millisecond }
+func hasty(m *Monitor) { m.exact.Runtime.Silent = 100 * time.Millisecond }
 
 // restful has the first slice followed by a long rest, as one is whose begin has
 // stopped the world for long.
-func restful(x *exact) {
-	start := x.tracer.start
-	x.tracer.start = func(w io.Writer) error {
+func restful(m *Monitor) {
+	start := m.exact.Runtime.Start
+	m.exact.Runtime.Start = func(w io.Writer) error {
 		time.Sleep(30 * time.Millisecond)
 		return start(w)
 	}
 }
 
 // talkative has the sources tell of themselves with each turn of the loop.
-func talkative(x *exact) { x.learn.(*Monitor).status.every = 0 }
+func talkative(m *Monitor) { m.status.every = 0 }
 
 // tamper puts change between the runtime's tracer and the stream.
 func tamper(change func([]byte) []byte) seam {
-	return func(x *exact) {
-		x.tracer.start = func(w io.Writer) error { return trace.Start(&tampered{w, change}) }
+	return func(m *Monitor) {
+		m.exact.Runtime.Start = func(w io.Writer) error { return trace.Start(&tampered{w, change}) }
 	}
 }
 
@@ -71,23 +73,27 @@ func (t *tampered) Write(p []byte) (int, error) {
 
 // losses counts what is reported and said.
 type losses struct {
+	exact.Observer
 	mu   sync.Mutex
 	n    map[string]uint64
 	said []string
 }
 
-func (l *losses) seam(x *exact) {
+func (l *losses) seam(m *Monitor) {
 	l.n = map[string]uint64{}
-	x.report = func(item, why string, n uint64) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.n[item+" "+why] += n
-	}
-	x.fail = func(err error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.said = append(l.said, err.Error())
-	}
+	l.Observer, m.exact.Observer = m.exact.Observer, l
+}
+
+func (l *losses) Dropped(item, why string, n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n[item+" "+why] += n
+}
+
+func (l *losses) Failed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said = append(l.said, err.Error())
 }
 
 func (l *losses) of(what string) uint64 {
@@ -96,7 +102,7 @@ func (l *losses) of(what string) uint64 {
 	return l.n[what]
 }
 
-func both(a, b seam) seam { return func(x *exact) { a(x); b(x) } }
+func both(a, b seam) seam { return func(m *Monitor) { a(m); b(m) } }
 
 // skipIfTraced: the test binary was started with -test.trace.
 func skipIfTraced(t *testing.T) {

@@ -22,31 +22,19 @@ func (m *Monitor) Flush(ctx context.Context) error {
 	}
 	m.loop.waiting.Add(1)
 	defer m.loop.waiting.Add(-1)
-	came := m.came()
+	came := m.windows.Came()
 	if err := m.loop.turned(ctx); err != nil {
 		return err
 	}
 	// The time is the loop's: the caller may be in a bubble, with a time of its own.
 	now := stall.Instant(m.loop.lately.Load())
-	for !m.took(came) || m.timeline.Waiting(now) {
-		if err := m.loop.wait(ctx, m.loop.over()); err != nil || isClosed(m.loop.quit) {
+	for !m.windows.Took(came) || m.timeline.Waiting(now) {
+		if err := m.loop.wait(ctx, m.loop.over()); err != nil || m.loop.stopped() {
 			return err
 		}
 	}
 	// A batch that is taken is resolved when the loop is through its turn.
 	return m.loop.turned(ctx)
-}
-
-// arrivals are how many windows ever came to each queue.
-type arrivals struct{ pending, watched uint64 }
-
-func (m *Monitor) came() arrivals {
-	return arrivals{m.windows.pending.Came(), m.windows.watched.Came()}
-}
-
-// took reports whether the windows that had come by then are taken.
-func (m *Monitor) took(by arrivals) bool {
-	return m.windows.pending.Went() >= by.pending && m.windows.watched.Went() >= by.watched
 }
 
 // Shutdown stops watching. It ends a slice that is being traced, resolves what
@@ -65,14 +53,14 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.once.Do(func() {
+		m.end.once.Do(func() {
 			m.stop(ctx)
 			started.Store(false)
 		})
 	}()
 	select {
 	case <-done:
-		return m.end
+		return m.end.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -81,13 +69,13 @@ func (m *Monitor) Shutdown(ctx context.Context) error {
 // stop ends everything, sources first.
 func (m *Monitor) stop(ctx context.Context) {
 	if m.cycles.watcher != nil {
-		m.exact.stop()
+		m.exact.Stop()
 		_ = m.cycles.watching.close() // these two have no error
 		_ = m.machine.reading.close()
 	}
 	for _, a := range m.added {
 		if err := a.close(); err != nil {
-			m.tellOperator(fmt.Errorf("close source: %w", err))
+			m.operator.report(fmt.Errorf("close source: %w", err))
 		}
 	}
 	m.loop.stop()
@@ -97,19 +85,18 @@ func (m *Monitor) stop(ctx context.Context) {
 	m.machine.side.Close()
 	m.exportLast(ctx)
 	m.finishErrors(ctx)
-	m.end = m.tel.Close()
+	m.end.err = m.tel.Close()
 }
 
 // last settles what is left with what is known: nothing will be known better.
 func (m *Monitor) last() {
-	now := m.clock.Now()
-	m.store.learnUnseen(now)
+	now := m.here.clock.Now()
+	m.exact.Store.LearnUnseen(now)
 	m.machine.side.Count(now, now)
 	late := now.Add(2 * timeline.Deadline)
 	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.reportUnknown)
-	m.windows.pending.Close()
-	m.windows.watched.Close()
-	m.resolver.resolve(late)
+	m.windows.Close()
+	m.resolver.Resolve(late)
 	m.tel.Flush()
 	m.status.next = 0
 	m.status.tell(now)
@@ -131,7 +118,7 @@ func (m *Monitor) finishEvents(ctx context.Context) {
 func (m *Monitor) finishErrors(ctx context.Context) {
 	enough, cancel := timeToFinish(ctx, 0)
 	defer cancel()
-	m.tel.Dropped("error", "shutdown", uint64(m.operator.Close(enough)))
+	m.tel.Dropped("error", "shutdown", uint64(m.operator.out.Close(enough)))
 }
 
 // timeToFinish returns a context that ends with ctx, or before its deadline by what
@@ -152,12 +139,12 @@ func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, con
 }
 
 // finishCalls lets the program's functions have what is queued for them, and counts
-// what they do not take. Where ctx has ended nobody waits for it.
+// what they do not take. It does not wait where ctx has ended.
 func (m *Monitor) finishCalls(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
 	defer cancel()
-	m.tel.Dropped("on_pause", "shutdown", m.pause.stop(ctx))
-	m.tel.Dropped("slow_request", "shutdown", m.requests.slow.stop(ctx))
+	m.tel.Dropped("on_pause", "shutdown", m.hooks.pause.stop(ctx))
+	m.tel.Dropped("slow_request", "shutdown", m.hooks.slow.stop(ctx))
 }
 
 // exporter is a provider of meters that exports when it is asked to, as the SDK's
@@ -172,10 +159,10 @@ const lastExport = time.Second
 
 // exportLast has the provider export what the observed metrics say last: their
 // callbacks end with the monitor, and the provider's own last export finds none.
-// What goes wrong is the provider's to tell, which exports once more when it ends.
+// The provider reports its own errors, and exports once more when it ends.
 func (m *Monitor) exportLast(ctx context.Context) {
-	e, ok := m.meters.MeterProvider.(exporter)
-	if !ok && m.meters.global {
+	e, ok := m.tel.meters.MeterProvider.(exporter)
+	if !ok && m.tel.meters.global {
 		// Until the program sets the global provider, that is a stand-in, which exports
 		// nothing and hands its instruments on to the one that is set.
 		e, ok = otel.GetMeterProvider().(exporter)
@@ -185,5 +172,5 @@ func (m *Monitor) exportLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastExport)
 	defer cancel()
-	m.panics.safely("metric_export", "the provider of meters", func() { _ = e.ForceFlush(ctx) })
+	m.operator.safely("metric_export", "the provider of meters", func() { _ = e.ForceFlush(ctx) })
 }

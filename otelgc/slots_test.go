@@ -18,8 +18,8 @@ func TestReclaim(t *testing.T) {
 	if old.w.ref.slot == window.NoSlot {
 		t.Fatal("the first window has no slot")
 	}
-	later := m.clock.Now().Add(2 * time.Minute)
-	if n := m.windows.slots.Reclaim(later); n != 0 {
+	later := m.here.clock.Now().Add(2 * time.Minute)
+	if n := m.windows.Slots.Reclaim(later); n != 0 {
 		t.Errorf("reclaimed %d slots though there are plenty", n)
 	}
 	var marks []entry.Mark
@@ -29,10 +29,10 @@ func TestReclaim(t *testing.T) {
 	if w := m.Begin(context.Background()); w.w.ref.slot != window.NoSlot {
 		t.Error("a slot too many")
 	}
-	if n := m.windows.slots.Reclaim(m.clock.Now()); n != 0 {
+	if n := m.windows.Slots.Reclaim(m.here.clock.Now()); n != 0 {
 		t.Errorf("reclaimed %d slots of young windows", n)
 	}
-	if n := m.windows.slots.Reclaim(later); n != window.SlotCount {
+	if n := m.windows.Slots.Reclaim(later); n != window.SlotCount {
 		t.Errorf("reclaimed %d slots, want all %d", n, window.SlotCount)
 	}
 	for _, k := range marks {
@@ -41,13 +41,13 @@ func TestReclaim(t *testing.T) {
 	old.End()
 	seen := make(map[int16]bool)
 	for range window.SlotCount {
-		slot := m.windows.slots.Take()
+		slot := m.windows.Slots.Take()
 		if slot == window.NoSlot || seen[slot] {
 			t.Fatalf("slot %d was given twice", slot)
 		}
 		seen[slot] = true
 	}
 	for slot := range seen {
-		m.windows.slots.Give(slot, m.now.instant())
+		m.windows.Slots.Give(slot, m.here.now.instant())
 	}
 }

@@ -51,7 +51,7 @@ func (m *Monitor) add(s source.Source) {
 		}
 		a.take(b)
 	}, func(err error) bool {
-		m.tellOperator(fmt.Errorf("read source: %w", err))
+		m.operator.report(fmt.Errorf("read source: %w", err))
 		return false
 	})
 	m.added = append(m.added, a)
@@ -129,7 +129,7 @@ func (r *reader) close() error {
 // watch begins to watch the collections of this process. The first batch is the
 // baseline that sums count from.
 func (m *Monitor) watch() error {
-	watcher, err := gcwatch.New(gcwatch.Options{Clock: m.clock})
+	watcher, err := gcwatch.New(gcwatch.Options{Clock: m.here.clock})
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (m *Monitor) settled(c *gc.Collection, pauses []gcwatch.Bucket) {
 	if f, ok := c.PauseUtilization.Get(); ok {
 		m.tel.PauseUtilization("process", f)
 	}
-	if !m.pause.offer(c) {
+	if !m.hooks.pause.offer(c) {
 		m.tel.Dropped("on_pause", "limit", 1)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	coverageOver = 10 * time.Second // of the gauge
 )
 
-// statusTeller says once a second how far each source has seen.
+// statusTeller reports once a second how far each source has seen.
 type statusTeller struct {
 	m           *Monitor
 	every       time.Duration // statusEvery but in tests
@@ -33,7 +33,7 @@ func (t *statusTeller) tell(now stall.Instant) {
 		return
 	}
 	m := t.m
-	wall := m.clock.Wall()
+	wall := m.here.clock.Wall()
 	m.status.wall.Store(int64(wall.Offset))
 	m.reportLost()
 	m.tel.Tick(now)
@@ -67,7 +67,7 @@ func (t *statusTeller) source(now stall.Instant, wall stall.WallOffset, l *stall
 		Origin: l.Origin(), Since: t.since, At: now, Watermark: watermark, Wall: wall,
 		Unseen:  t.unseen(l, stall.Span{Start: from, End: watermark}),
 		Dropped: n, DroppedTime: d,
-		Cgroups: t.m.place.Cgroups,
+		Cgroups: t.m.here.place.Cgroups,
 	})
 }
 
@@ -91,16 +91,16 @@ func (t *statusTeller) unseen(l *stall.Log, s stall.Span) []stall.Span {
 // losses counts what was lost since the last time.
 func (t *statusTeller) losses() {
 	m := t.m
-	m.tel.Dropped("window", "queue_full", m.windows.pending.Lost())
-	m.tel.Dropped("window", "span_queue_full", m.windows.watched.Lost())
+	m.tel.Dropped("window", "queue_full", m.windows.Requests.Lost())
+	m.tel.Dropped("window", "span_queue_full", m.windows.Asked.Lost())
 	m.tel.Dropped("arrival", "several", m.requests.ignored[notOne].Swap(0))
 	m.tel.Dropped("arrival", "parse", m.requests.ignored[notParsed].Swap(0))
 	m.tel.Dropped("arrival", "out_of_range", m.requests.ignored[notPlausible].Swap(0))
-	m.tel.Dropped("window", "slot_reclaimed", m.windows.slots.Reclaim(m.clock.Now()))
+	m.tel.Dropped("window", "slot_reclaimed", m.windows.Slots.Reclaim(m.here.clock.Now()))
 	m.tel.Dropped("window", "not_followed", m.windows.unmarked.Swap(0))
-	m.tel.Dropped("window", "past_forgotten", m.resolver.forgotten.Swap(0))
-	m.tel.Dropped("window", "clock", m.resolver.foreign.Swap(0))
-	m.tel.Dropped("child", "limit", m.store.takeOverflow())
+	m.tel.Dropped("window", "past_forgotten", m.resolver.Forgotten())
+	m.tel.Dropped("window", "clock", m.resolver.Foreign())
+	m.tel.Dropped("child", "limit", m.exact.Store.TakeOverflow())
 	t.disagreement(m.timeline.Disagreed())
 }
 
@@ -113,11 +113,11 @@ const disagreeEvery = time.Minute
 func (t *statusTeller) disagreement(d timeline.Disagreement) {
 	t.m.tel.Dropped("cross_check", "disagreement", d.Count())
 	t.unsaid.Add(d)
-	now := t.m.clock.Now()
+	now := t.m.here.clock.Now()
 	if t.unsaid.Count() == 0 || t.said != 0 && now.Sub(t.said) < disagreeEvery {
 		return
 	}
-	t.m.exact.fail(errors.New(t.unsaid.String()))
+	t.m.operator.report(errors.New(t.unsaid.String()))
 	t.said, t.unsaid = now, timeline.Disagreement{}
 }
 

@@ -5,26 +5,34 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // TestWatermarkStands: a collection that is noticed later does not take back what a
 // source has said, though the place of a pause is known only roughly, and may seem to
 // lie before.
 func TestWatermarkStands(t *testing.T) {
-	p, r := play(t), newRig()
+	p, r := idleMonitor(t), newRig()
 	c := r.apply(config{})
-	var err error
-	if p.tel, err = telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.clock}); err != nil {
+	tel, err := telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.here.clock})
+	if err != nil {
 		t.Fatal(err)
 	}
+	p.tel.Telemetry, p.timeline = tel, timeline.New(second)
 	tell := func(at stall.Instant) {
 		p.timeline.Cycle.Advance(at)
-		p.status.source(at, p.clock.Wall(), p.timeline.Cycle)
+		p.status.source(at, p.here.clock.Wall(), p.timeline.Cycle)
 	}
 	tell(2 * second)
-	noticed(p.timeline, noticedCycle(1, 2*second+1000, 500*time.Nanosecond))
+	end := 2*second + 1000
+	p.timeline.Watched(&source.Batch{Collections: []gc.Collection{{
+		Index: 1, Cycles: 1, End: gc.Known(end),
+		Pauses: []gc.Pause{{Start: end - 500, End: end, EndMax: end, Slack: time.Millisecond}},
+	}}}, nil)
 	tell(3 * second)
 	var got []stall.Instant
 	for _, s := range r.events.statuses(stall.GCWatch) {
@@ -38,14 +46,15 @@ func TestWatermarkStands(t *testing.T) {
 // TestStatusAfterLong: what a source did not see is named where it comes to be known
 // later than any deadline, as behind a decoder that had no CPU.
 func TestStatusAfterLong(t *testing.T) {
-	p, r := play(t), newRig()
+	p, r := idleMonitor(t), newRig()
 	c := r.apply(config{})
-	var err error
-	if p.tel, err = telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.clock}); err != nil {
+	tel, err := telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.here.clock})
+	if err != nil {
 		t.Fatal(err)
 	}
+	p.tel.Telemetry, p.timeline = tel, timeline.New(second)
 	tell := func(at stall.Instant) {
-		p.status.source(at, p.clock.Wall(), p.timeline.Exact)
+		p.status.source(at, p.here.clock.Wall(), p.timeline.Exact)
 		p.status.since = at
 	}
 	p.timeline.Exact.Advance(2 * second)

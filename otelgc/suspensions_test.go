@@ -10,7 +10,7 @@ import (
 // TestSuspensions: who calls with the index of the last one has each once, and is
 // told how many are kept no longer.
 func TestSuspensions(t *testing.T) {
-	p := play(t)
+	p := idleMonitor(t)
 	const more = 10
 	for i := range stall.Instant(kept + more) {
 		at := second + i*1000
@@ -27,7 +27,7 @@ func TestSuspensions(t *testing.T) {
 	if list, dropped := p.Suspensions(last.Index); len(list) != 0 || dropped != 0 {
 		t.Errorf("%d more, %d dropped, want none", len(list), dropped)
 	}
-	p.trace(&gotrace.Generation{
+	observer{p}.Generation(&gotrace.Generation{
 		Span:  stall.Span{Start: 2 * second, End: 3 * second},
 		Stops: []gotrace.Stop{{Span: stall.Span{Start: 2*second + 10, End: 2*second + 20}, Reason: "read mem stats", Caller: "main.agent", Entry: "runtime.ReadMemStats"}},
 	})

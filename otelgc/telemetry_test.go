@@ -198,7 +198,7 @@ func TestDroppedIsCounted(t *testing.T) {
 	r := newRig()
 	m := startTest(t, WithExactBudget(1), r)
 	waitMarking(t, m)
-	m.exact.report("slice", "test", 3)
+	m.tel.Dropped("slice", "test", 3)
 	sum, _ := r.metrics(t)[semconv.MetricDropped].(metricdata.Sum[int64])
 	got := int64(0)
 	for _, p := range sum.DataPoints {

@@ -10,7 +10,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// keeper is a Monitor for who keeps the times of windows himself. It is an
+// keeper is a Monitor for companions that keep the times of windows themselves. It is an
 // [entry.Monitor], whose methods are documented there.
 type keeper struct{ *Monitor }
 
@@ -19,39 +19,39 @@ func init() {
 }
 
 func (m keeper) Mark(start stall.Instant) entry.Mark {
-	if !m.exact.marking() {
+	if !m.exact.Marking() {
 		return entry.Mark{}
 	}
-	slot := m.windows.slots.Take()
+	slot := m.windows.Slots.Take()
 	if slot == window.NoSlot {
 		m.windows.unmarked.Add(1)
 		return entry.Mark{}
 	}
-	k := entry.Mark{At: m.now.instant(), Slot: slot, OK: true}
+	k := entry.Mark{At: m.here.now.instant(), Slot: slot, OK: true}
 	if start > k.At || start < k.At.Add(-maxArrivalAge) {
 		start = k.At
 	}
-	m.windows.slots.Publish(window.Open{Slot: slot, Held: k.At, Start: start})
-	trace.Log(context.Background(), m.windows.slots.Begin[slot], "")
+	m.windows.Slots.Publish(window.Open{Slot: slot, Held: k.At, Start: start})
+	trace.Log(context.Background(), m.windows.Slots.Begin[slot], "")
 	return k
 }
 
-func (m keeper) Release(k entry.Mark) { m.release(k, m.now.instant()) }
+func (m keeper) Release(k entry.Mark) { m.release(k, m.here.now.instant()) }
 
 // release reports whether the mark was still in force.
 func (m keeper) release(k entry.Mark, at stall.Instant) bool {
-	if !k.OK || !m.windows.slots.Claim(k.Slot, k.At) {
+	if !k.OK || !m.windows.Slots.Claim(k.Slot, k.At) {
 		return false
 	}
-	if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.windows.slots.Over[k.Slot], "")
+	if m.exact.Marking() && m.exact.Shared() {
+		trace.Log(context.Background(), m.windows.Slots.Over[k.Slot], "")
 	}
-	m.windows.slots.Give(k.Slot, at)
+	m.windows.Slots.Give(k.Slot, at)
 	return true
 }
 
 func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
-	now := m.now.instant()
+	now := m.here.now.instant()
 	inForce := m.release(k, now)
 	if now <= 0 {
 		return false // the caller's time is another one, see elsewhere
@@ -65,18 +65,18 @@ func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *
 	if inForce {
 		e.Slot = k.Slot
 	}
-	return m.windows.watched.Push(e)
+	return m.windows.Asked.Push(e)
 }
 
 func clamp(t, from, to stall.Instant) stall.Instant { return min(max(t, from), to) }
 
 func (m keeper) ResolveNow(ctx context.Context) error {
-	m.windows.flushNow.Store(true)
+	m.windows.Flush()
 	return m.loop.turned(ctx)
 }
 
 func (m keeper) Instant(t time.Time) stall.Instant {
-	if at, ok := m.clock.At(t); ok {
+	if at, ok := m.here.clock.At(t); ok {
 		return at
 	}
 	return stall.Instant(t.UnixNano()) - stall.Instant(m.wallOffset())
@@ -84,4 +84,4 @@ func (m keeper) Instant(t time.Time) stall.Instant {
 
 func (m keeper) CountDropped(item, why string, n uint64) { m.tel.Dropped(item, why, n) }
 
-func (m keeper) CountPanic(item, what string, value any) { m.panics.count(item, what, value) }
+func (m keeper) CountPanic(item, what string, value any) { m.operator.count(item, what, value) }

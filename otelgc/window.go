@@ -1,19 +1,16 @@
 package otelgc
 
 import (
-	"cmp"
 	"context"
 	"runtime/trace"
-	"slices"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 )
 
-// openWindow is one open window. It lives on the stack of who opened it. It has four
+// openWindow is one open window. It lives on the stack of its opener. It has four
 // words: one more, and the compiler would copy it through memory, which costs as
 // much as a lock.
 type openWindow struct {
@@ -41,15 +38,15 @@ func (h *windowRef) on(route window.Route) *windowRef {
 	return &windowRef{h.m, h.slot, route}
 }
 
-// begin opens the window. Who has more to say of it does so before it is marked.
+// begin opens the window. Its span and arrival are set before it is marked.
 func (w *openWindow) begin(m *Monitor) {
 	w.ref = &m.windows.outside
-	if m.exact.marking() {
-		if slot := m.windows.slots.Take(); slot != window.NoSlot {
+	if m.exact.Marking() {
+		if slot := m.windows.Slots.Take(); slot != window.NoSlot {
 			w.ref = &m.windows.refs[slot]
 		}
 	}
-	w.start = m.now.instant()
+	w.start = m.here.now.instant()
 }
 
 // mark says in the trace on which goroutine the window is, if it has a slot. The
@@ -58,8 +55,8 @@ func (w *openWindow) begin(m *Monitor) {
 func (w *openWindow) mark(arrival stall.Instant) {
 	m, slot := w.ref.m, w.ref.slot
 	if slot != window.NoSlot {
-		m.windows.slots.Publish(window.Open{Slot: slot, Held: w.start, Start: w.start, Arrival: arrival})
-		trace.Log(context.Background(), m.windows.slots.Begin[slot], "")
+		m.windows.Slots.Publish(window.Open{Slot: slot, Held: w.start, Start: w.start, Arrival: arrival})
+		trace.Log(context.Background(), m.windows.Slots.Begin[slot], "")
 	}
 }
 
@@ -68,25 +65,25 @@ func (w *openWindow) mark(arrival stall.Instant) {
 // on its way from another CPU.
 func (w *openWindow) end(h *windowRef, arrival stall.Instant) {
 	m := h.m
-	if h.slot != window.NoSlot || m.exact.marking() {
+	if h.slot != window.NoSlot || m.exact.Marking() {
 		w.endMarked(h, arrival)
 		return
 	}
 	name := window.NameOf(w.span)
-	if b, i := m.windows.pending.Reserve(); b != nil { // nearly always
+	if b, i := m.windows.Requests.Reserve(); b != nil { // nearly always
 		c := b.Cell(i)
 		c.Fill(w.start, arrival, w.start, name.SpanIDs)
-		c.Publish(m.now.instant(), window.Tag(window.NoSlot, h.route, name.Flags))
+		c.Publish(m.here.now.instant(), window.Tag(window.NoSlot, h.route, name.Flags))
 	}
 }
 
-// endMarked closes a window that has a slot, or gives it one for its end. That a
-// window has ended we know without a mark: it is for others who read the trace.
+// endMarked closes a window that has a slot, or gives it one for its end. The mark of the
+// end is for other readers of the trace: the monitor knows without it.
 func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
 	m, slot, name := h.m, h.slot, window.NameOf(w.span)
-	marking, held := m.exact.marking(), w.start
-	mark := marking && m.exact.shared()
-	if !m.windows.slots.Claim(slot, held) {
+	marking, held := m.exact.Marking(), w.start
+	mark := marking && m.exact.Shared()
+	if !m.windows.Slots.Claim(slot, held) {
 		slot = window.NoSlot // it never had one, or another window has it by now
 		if marking {
 			// A window older than the slice finds its goroutine by its end.
@@ -95,7 +92,7 @@ func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
 		}
 	}
 	if mark && slot != window.NoSlot {
-		trace.Log(context.Background(), m.windows.slots.End[slot], "")
+		trace.Log(context.Background(), m.windows.Slots.End[slot], "")
 	}
 	w.close(h, slot, arrival, held, name)
 }
@@ -103,10 +100,10 @@ func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
 // endAnywhere closes the window from any goroutine.
 func (w *openWindow) endAnywhere(h *windowRef) {
 	m, slot, name := h.m, h.slot, window.NameOf(w.span)
-	if !m.windows.slots.Claim(slot, w.start) {
+	if !m.windows.Slots.Claim(slot, w.start) {
 		slot = window.NoSlot
-	} else if m.exact.marking() && m.exact.shared() {
-		trace.Log(context.Background(), m.windows.slots.Over[slot], "")
+	} else if m.exact.Marking() && m.exact.Shared() {
+		trace.Log(context.Background(), m.windows.Slots.Over[slot], "")
 	}
 	w.close(h, slot, 0, w.start, name)
 }
@@ -114,10 +111,10 @@ func (w *openWindow) endAnywhere(h *windowRef) {
 // close gives the slot back, which is claimed, and queues the window.
 func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant, name window.SpanName) {
 	m := h.m
-	b, i := m.windows.pending.Reserve()
-	end := m.now.instant()
+	b, i := m.windows.Requests.Reserve()
+	end := m.here.now.instant()
 	if slot != window.NoSlot {
-		m.windows.slots.Give(slot, end)
+		m.windows.Slots.Give(slot, end)
 	}
 	if b != nil {
 		c := b.Cell(i)
@@ -129,113 +126,11 @@ func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant
 // lateSlot takes a slot for the end of a window alone, and returns since when it
 // has it: start if there is none.
 func (m *Monitor) lateSlot(start stall.Instant) (slot int16, held stall.Instant) {
-	if slot = m.windows.slots.TakeForEnd(); slot == window.NoSlot {
+	if slot = m.windows.Slots.TakeForEnd(); slot == window.NoSlot {
 		m.windows.unmarked.Add(1)
 		return window.NoSlot, start
 	}
-	return slot, m.now.instant()
-}
-
-// mark is what a user log of ours says of the window that has a slot.
-type mark struct {
-	at        stall.Instant
-	goroutine uint64
-	slot      int16
-	kind      gotrace.WindowMark
-}
-
-// appendMarks reads the marks of windows among those of a trace.
-func appendMarks(to []mark, marks []gotrace.Mark) []mark {
-	to = slices.Grow(to, len(marks))
-	for i := range marks {
-		m := &marks[i]
-		if kind, slot, ok := gotrace.ParseWindowMark(m.Key); ok {
-			to = append(to, mark{m.At, m.Goroutine, slot, kind})
-		}
-	}
-	return to
-}
-
-// ofChild reports whether the mark is of a goroutine that joined a window.
-func (m *mark) ofChild() bool {
-	return m.kind == gotrace.WindowJoin || m.kind == gotrace.WindowLeave
-}
-
-// slotMarks are the marks of one generation.
-type slotMarks struct {
-	all    []mark                   // by time, until the generation is compacted
-	own    bySlot                   // where windows began or ended on their goroutines
-	joins  bySlot                   // where child goroutines joined and left
-	joined map[uint64]stall.Instant // when a goroutine first joined a window, whichever
-}
-
-// learn takes in the marks of a generation, which are by time.
-func (s *slotMarks) learn(marks []gotrace.Mark) {
-	s.all = appendMarks(s.all[:0], marks)
-	s.own.learn(s.all, func(m *mark) bool { return m.kind == gotrace.WindowBegin || m.kind == gotrace.WindowEnd })
-	s.joins.learn(s.all, (*mark).ofChild)
-	clear(s.joined)
-	for i := range slices.Backward(s.all) {
-		if m := &s.all[i]; m.kind == gotrace.WindowJoin {
-			if s.joined == nil {
-				s.joined = make(map[uint64]stall.Instant)
-			}
-			s.joined[m.goroutine] = m.at // those of before come after
-		}
-	}
-}
-
-// bySlot holds marks by slot, and by time within one.
-type bySlot struct {
-	list []mark
-	ends [window.SlotCount + 1]int32 // in list, of slot i at i+1
-}
-
-// learn sorts by counting: there may be a hundred thousand marks in a second.
-func (s *bySlot) learn(marks []mark, wanted func(*mark) bool) {
-	clear(s.ends[:])
-	n := 0
-	for i := range marks {
-		if m := &marks[i]; wanted(m) {
-			s.ends[m.slot+1]++
-			n++
-		}
-	}
-	for i := range window.SlotCount {
-		s.ends[i+1] += s.ends[i]
-	}
-	s.list = slices.Grow(s.list[:0], n)[:n]
-	for i := range marks {
-		if m := &marks[i]; wanted(m) {
-			s.list[s.ends[m.slot]] = *m
-			s.ends[m.slot]++
-		}
-	}
-	copy(s.ends[1:], s.ends[:window.SlotCount])
-	s.ends[0] = 0
-}
-
-// of returns the marks of a slot in a span. A window may have been over before
-// it was marked, if somebody says so: there are none in that.
-func (s *bySlot) of(slot int16, in stall.Span) []mark {
-	if in.Empty() {
-		return nil
-	}
-	list := s.list[s.ends[slot]:s.ends[slot+1]]
-	at := func(m mark, t stall.Instant) int { return cmp.Compare(m.at, t) }
-	from, _ := slices.BinarySearchFunc(list, in.Start, at)
-	to, _ := slices.BinarySearchFunc(list, in.End, at)
-	return list[from:to]
-}
-
-// goroutineOf returns who carried the window that held slot during in: the last
-// mark in it is the window's own.
-func (s *slotMarks) goroutineOf(slot int16, in stall.Span) (uint64, bool) {
-	list := s.own.of(slot, stall.Span{Start: in.Start, End: in.End + 1})
-	if len(list) == 0 {
-		return 0, false
-	}
-	return list[len(list)-1].goroutine, true
+	return slot, m.here.now.instant()
 }
 
 // Window is the time of one piece of work: a message of a queue, a run of a cron
@@ -269,10 +164,10 @@ func (m *Monitor) Begin(ctx context.Context) Window {
 		return Window{}
 	}
 	span := oteltrace.SpanFromContext(ctx)
-	if m.exact.marking() {
+	if m.exact.Marking() {
 		return m.beginMarked(span)
 	}
-	return Window{w: openWindow{&m.windows.outside, m.now.instant(), span}}
+	return Window{w: openWindow{&m.windows.outside, m.here.now.instant(), span}}
 }
 
 func (m *Monitor) beginMarked(span oteltrace.Span) (w Window) {

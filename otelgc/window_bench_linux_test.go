@@ -23,14 +23,14 @@ func BenchmarkWindowElsewhere(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, span := newMonitor(config{}, clock, tel, new(panics)), local()
+	m, span := newMonitor(config{}, clock, tel, newOperator()), local()
 	ask, done := make(chan bool), make(chan bool)
 	defer close(ask)
 	go func() {
 		pinTo(b, 1)
 		var taken []window.Ended
 		for range ask {
-			taken = m.windows.pending.Take(taken[:0], math.MaxInt64, rounds)
+			taken = m.windows.Requests.Take(taken[:0], math.MaxInt64, rounds)
 			done <- true
 		}
 	}()

@@ -63,7 +63,7 @@ func measure(b *testing.B, one, rest func()) {
 func BenchmarkWindow(b *testing.B) {
 	b.Run("clock", func(b *testing.B) {
 		m := startBench(b, WithExactBudget(0))
-		measure(b, func() { _, _ = m.now.instant(), m.now.instant() }, func() {})
+		measure(b, func() { _, _ = m.here.now.instant(), m.here.now.instant() }, func() {})
 	})
 	for _, c := range []struct {
 		name   string
@@ -73,7 +73,7 @@ func BenchmarkWindow(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			budget, span := c.budget, c.span
 			m := startBench(b, WithExactBudget(budget))
-			for budget > 0 && !m.exact.marking() {
+			for budget > 0 && !m.exact.Marking() {
 				time.Sleep(time.Millisecond)
 			}
 			measure(b, func() {
@@ -84,7 +84,7 @@ func BenchmarkWindow(b *testing.B) {
 					_ = m.Flush(context.Background())
 				}
 			})
-			if budget > 0 && !m.exact.marking() {
+			if budget > 0 && !m.exact.Marking() {
 				b.Error("the slice ended")
 			}
 		})

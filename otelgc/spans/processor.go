@@ -9,12 +9,12 @@
 //
 //	otelgc.stall.<cause>      seconds that the cause cost it, for each that cost any
 //	otelgc.stall.app          seconds of the program's own, if any
-//	otelgc.stall.app_or_host  seconds in which it ran and nobody watched the machine
+//	otelgc.stall.app_or_host  seconds in which it ran and the machine was not watched
 //	                          for this process, if any: a Collector that has the
 //	                          machine's gaps takes them from these
 //	otelgc.stall.uncertain    seconds that a stall covers only within its slack, if any
-//	otelgc.stall.unseen       seconds in which nobody watched the runtime exactly
-//	otelgc.stall.coverage     fraction of it in which somebody did
+//	otelgc.stall.unseen       seconds in which the runtime was not watched exactly
+//	otelgc.stall.coverage     fraction of it in which it was
 //	otelgc.gc.overlap         none, one_collection, several_collections
 //	otelgc.fidelity           exact or cycle
 //	otelgc.boot.id, process.pid
@@ -23,8 +23,8 @@
 //
 // A span that starts within a slice of exact tracing has the goroutine that
 // started it followed. Where a span's work moves to another goroutine, that one is not
-// seen. A span that lasts for more than a minute may be followed no longer, as one that
-// nobody ends would be for ever: otelgc.monitor.dropped counts those. Spans are no
+// seen. A span that lasts for more than a minute may be followed no longer, or one that
+// never ends would be for ever: otelgc.monitor.dropped counts those. Spans are no
 // requests, and count in no other metric of otelgc.
 package spans
 
@@ -53,7 +53,7 @@ const (
 	portions     = 32 // of maxHeld spans each is half of that queue
 	leastPortion = 64
 	portionEvery = 16 * time.Millisecond
-	flushEvery   = maxHeld / portions // spans, while somebody waits
+	flushEvery   = maxHeld / portions // spans, while ForceFlush waits
 	maxHeld      = entry.MaxSpans
 
 	// flushTimeout bounds each flush of the next processor while other spans may end:
@@ -112,7 +112,7 @@ type processor struct {
 
 	held, passed atomic.Uint64                   // spans that were held, ever, and those of them handed on
 	closed       atomic.Bool                     // no more are held
-	waiter       atomic.Pointer[context.Context] // of who waits until all are handed on
+	waiter       atomic.Pointer[context.Context] // of the call that waits until all are handed on
 	wake, quit   chan struct{}
 	worker       sync.WaitGroup
 	once         sync.Once
@@ -180,7 +180,7 @@ func (p *processor) wakeWorker() {
 }
 
 // run hands on what is decorated, after quit until nothing is held. Next may
-// block: then it blocks this goroutine and nobody else, and spans go past when too
+// block: then it blocks this goroutine alone, and spans go past when too
 // many wait.
 func (p *processor) run() {
 	for quit := p.quit; quit != nil || p.passed.Load() < p.held.Load(); {
@@ -225,9 +225,9 @@ func (p *processor) rest() {
 	p.unflushed = 0
 }
 
-// flush empties the queue of next for who waits. Where that fails, or takes too long,
-// the spans after it are handed on as if nobody waited. From Shutdown on there are no
-// other spans that it could hold up, and it has all the time of who waits.
+// flush empties the queue of next for the call that waits. Where that fails, or takes too
+// long, the spans after it are handed on as if no call waited. From Shutdown on there are no
+// other spans that it could hold up, and it has all the time of the call.
 func (p *processor) flush(waiter *context.Context) {
 	defer p.countPanic("span_flush")
 	p.unflushed = 0
@@ -238,7 +238,7 @@ func (p *processor) flush(waiter *context.Context) {
 		ctx = limited
 	}
 	if err := p.next.ForceFlush(ctx); err != nil {
-		p.waiter.CompareAndSwap(waiter, nil) // who waits flushes once more, and returns the error
+		p.waiter.CompareAndSwap(waiter, nil) // the call that waits flushes once more, and returns the error
 		p.rest()
 	}
 }
@@ -250,7 +250,7 @@ func (p *processor) pass(d *decorated) {
 	p.next.OnEnd(d)
 }
 
-// countPanic keeps a panic of next from ending the program: nobody above this goroutine
+// countPanic keeps a panic of next from ending the program: nothing above this goroutine
 // could recover it.
 func (p *processor) countPanic(item string) {
 	if v := recover(); v != nil {

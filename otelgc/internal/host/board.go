@@ -24,7 +24,7 @@ const (
 )
 
 // Board is what the board says of the machine. Without a board, or with a dead
-// writer, its part of the time is unseen and nobody waits for it.
+// writer, its part of the time is unseen and is not waited for.
 type Board struct {
 	Source source.Source // nil if it is turned off
 	// Log has the gaps, and Watched the time in which a source that watches this

@@ -23,7 +23,7 @@ const (
 
 // Pacer spreads work that comes in bursts. Work of ten milliseconds in one piece
 // would have a P for as long, and what wants it waits, since the runtime takes a
-// P away after ten: and nobody polls the network meanwhile, so requests of an
+// P away after ten: and the network is not polled meanwhile, so requests of an
 // idle program would wait too. Yielding is not enough, as the runtime polls the
 // network only when nothing else is runnable. A nil Pacer never rests.
 type Pacer struct {

@@ -69,7 +69,7 @@ func (d Disagreement) String() string {
 		parts = append(parts, "of "+collections(d.Missing)+" are longer by the runtime's own figures than in the execution trace: a stop is missing from it, or was taken for another collection's")
 	}
 	if d.Delayed > 0 {
-		parts = append(parts, "of "+collections(d.Delayed)+" are longer in the execution trace than by the runtime's own figures: who stopped the world was held up between the stamp of the one and that of the other")
+		parts = append(parts, "of "+collections(d.Delayed)+" are longer in the execution trace than by the runtime's own figures: the goroutine that stopped the world was held up between the stamp of the one and that of the other")
 	}
 	if len(parts) == 0 {
 		return ""

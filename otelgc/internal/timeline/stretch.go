@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	keptTraced    = 4096 // collections of the trace that nobody has asked for
+	keptTraced    = 4096 // collections of the trace that were not taken
 	keptBegins    = 4096
 	keptStretches = 256
 )

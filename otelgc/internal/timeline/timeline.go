@@ -43,8 +43,8 @@ const (
 	maxStops = 1 << 16
 	// maxPatient is how many collections wait for the trace, and as many suspensions.
 	maxPatient = 4096
-	// maxHeld is how many wait where nobody calls Settle, since a function of the
-	// program's hangs. The oldest go first, counted.
+	// maxHeld is how many wait where Settle is not called, since a function of the
+	// program hangs. The oldest go first, counted.
 	maxHeld = 4 * maxPatient
 )
 

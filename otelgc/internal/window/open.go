@@ -10,7 +10,7 @@ import (
 // opened says which window has a slot: the resolver settles windows that last long, and
 // the decoder follows them from slice to slice.
 type opened struct {
-	held           atomic.Int64 // Instant since when, 0 if it is nobody's; written last
+	held           atomic.Int64 // Instant since when, 0 if the slot is free; written last
 	start, arrival atomic.Int64 // Instants of the window
 	ended          atomic.Int64 // Instant by which the window before had ended
 	leftUnmarked   atomic.Uint32
@@ -29,7 +29,7 @@ func (w Open) Window(p *stall.Place) *stall.Window {
 	return &stall.Window{Start: w.Start, Arrival: w.Arrival, Place: p}
 }
 
-// Publish says whose the slot is, which was taken just now.
+// Publish names the window that has taken a slot.
 func (s *Slots) Publish(w Open) {
 	o := &s.opened[w.Slot]
 	o.start.Store(int64(w.Start))

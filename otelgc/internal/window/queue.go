@@ -71,7 +71,7 @@ func (p *Queue) extend() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if tail := p.tail.Load(); tail != nil && tail.reserved.Load() < BlockCells {
-		return true // somebody else has
+		return true // another goroutine has
 	}
 	if p.closed || len(p.live) >= maxBlocks {
 		p.full.Store(true)
@@ -103,7 +103,7 @@ func (p *Queue) Push(e Ended) bool {
 	return c.offer(e.End, Tag(e.Slot, e.Route, e.Span.Flags))
 }
 
-// takeAtOnce bounds what is copied under the lock: who needs a new block
+// takeAtOnce bounds what is copied under the lock: a window that needs a new block
 // meanwhile waits for it.
 const takeAtOnce = 128
 
@@ -193,11 +193,11 @@ func (p *Queue) Went() uint64 {
 // Lost returns how many windows were dropped since the last call.
 func (p *Queue) Lost() uint64 { return p.dropped.Swap(0) }
 
-// publishWait is how long close waits for those who are adding a window just
-// then, which takes some nanoseconds unless they lose their CPU.
+// publishWait is how long Close waits for windows that are being added, which takes some
+// nanoseconds unless their goroutine loses its CPU.
 const publishWait = 100 * time.Millisecond
 
-// Close has the queue take nothing from now on: nobody would resolve it.
+// Close has the queue take nothing from now on.
 func (p *Queue) Close() {
 	p.mu.Lock()
 	if tail := p.tail.Load(); tail != nil && !p.closed {
@@ -360,7 +360,7 @@ func (c *Cell) offer(end stall.Instant, tag uint64) bool {
 	return c.tag.CompareAndSwap(0, tag)
 }
 
-// giveUp has nobody wait for a cell any more. It reports false if it is written.
+// giveUp closes a cell that was not written in time. It reports false if it is written.
 func (c *Cell) giveUp() bool { return c.tag.CompareAndSwap(0, tagGivenUp) }
 
 // read returns the window of a cell, or false if it is not written.

@@ -107,7 +107,7 @@ const (
 )
 
 // Reclaim takes back, if few slots are left, those of windows that began long ago:
-// streams that last for hours, or windows that nobody ended. It returns how many.
+// streams that last for hours, or windows that were not ended. It returns how many.
 // These windows are not followed any more, unless by their end.
 func (s *Slots) Reclaim(now stall.Instant) (n uint64) {
 	if s.Left() >= fewSlots {

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package otelgc
-
-import "time"
-
-// processCPU is not known here: then the floor of the budget counts.
-func processCPU() time.Duration { return 0 }

@@ -1,0 +1,116 @@
+package exact
+
+import (
+	"slices"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
+)
+
+// maxPauses bounds the stops of one collection: mark termination may be retried.
+const maxPauses = 4096
+
+// traceBatch makes batches of what the trace has of stops and collections. An epoch is
+// a contiguous stretch of the trace. In it a collection's Ref is 1 if it is the one
+// that is under way at the begin, and then counts on with each that begins.
+type traceBatch struct {
+	batch  source.Batch
+	seen   stall.Instant // the end of what was watched, or known to be unseen
+	ref    uint64        // of the collection that began last
+	ended  bool          // it has
+	pauses []gc.Pause    // of it so far
+	broken bool          // the next generation begins an epoch
+}
+
+func (b *traceBatch) begin() {
+	b.batch.Unseen, b.batch.Intervals, b.batch.Collections = b.batch.Unseen[:0], b.batch.Intervals[:0], b.batch.Collections[:0]
+}
+
+// unseenUntil says that nothing was traced from what was seen last to t. It reports
+// whether that is any time.
+func (b *traceBatch) unseenUntil(t stall.Instant) bool {
+	if t <= b.seen {
+		return false
+	}
+	b.batch.Unseen = append(b.batch.Unseen, stall.Span{Start: b.seen, End: t})
+	b.seen, b.batch.Watermark, b.broken = t, t, true
+	return true
+}
+
+// learn adds what a generation says. One that lost something is as good as unseen, but
+// what it did show stays.
+func (b *traceBatch) learn(g *gotrace.Generation) {
+	if b.broken || g.Lost.Stops > 0 {
+		b.batch.Epoch++
+		b.ref, b.ended, b.pauses = 1, false, b.pauses[:0]
+	}
+	b.broken = g.Lost.Stops > 0
+	cycles := g.Cycles
+	for i := range g.Stops {
+		s := &g.Stops[i]
+		for len(cycles) > 0 && cycles[0].End < s.Start {
+			b.end(&cycles[0])
+			cycles = cycles[1:]
+		}
+		b.stop(s)
+	}
+	for i := range cycles {
+		b.end(&cycles[i])
+	}
+	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
+		b.batch.Unseen = append(b.batch.Unseen, g.Span)
+	}
+	b.seen = max(b.seen, g.End)
+	b.batch.Watermark = b.seen
+}
+
+// stop adds a stop of the world. Each collection begins with the one that terminates
+// the sweep of the collection before.
+func (b *traceBatch) stop(s *gotrace.Stop) {
+	v := Interval(s)
+	if s.GC {
+		if b.ended || s.Phase == gc.SweepTermination {
+			b.ref, b.ended, b.pauses = b.ref+1, false, b.pauses[:0]
+		}
+		if len(b.pauses) == maxPauses {
+			b.pauses = b.pauses[:0]
+		}
+		v.Ref = b.ref
+		b.pauses = append(b.pauses, gc.Pause{Start: v.Start, End: v.End, EndMax: s.End, Phase: s.Phase, Slack: traceTick})
+	}
+	b.batch.Intervals = append(b.batch.Intervals, v)
+}
+
+// end adds a collection: the last of its stops is the one in which it ended.
+func (b *traceBatch) end(c *gotrace.Cycle) {
+	b.ended = true
+	n := len(b.pauses)
+	if c.Partial || n == 0 {
+		b.pauses = b.pauses[:0]
+		return
+	}
+	x := gc.Collection{
+		Index: b.ref, Cycles: 1, Pauses: slices.Clone(b.pauses),
+		Start: gc.Known(c.Begin), End: gc.Known(c.End), Trigger: c.Trigger, TriggerSite: c.TriggerSite,
+		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter,
+		Fidelity: stall.Exact, Origin: stall.GoTrace,
+	}
+	if c.BeginUnknown || n < 2 || b.pauses[0].Phase != gc.SweepTermination || b.pauses[n-1].Phase != gc.MarkTermination {
+		x.Incomplete = "the trace lacks a part of it"
+	}
+	b.batch.Collections = append(b.batch.Collections, x)
+}
+
+// Interval returns a stop as it was for all goroutines but the one that made it.
+func Interval(s *gotrace.Stop) stall.Interval {
+	return stall.Interval{Start: s.Start, End: s.Over(), Slack: traceTick, Cause: stopCause(s.GC), Origin: stall.GoTrace}
+}
+
+func stopCause(gc bool) stall.Cause {
+	if gc {
+		return stall.GCPause
+	}
+	return stall.RuntimeSuspension
+}
