@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -26,7 +27,7 @@ func newPlaces(t *testing.T) *places {
 		t.Fatal(err)
 	}
 	log := &logBuffer{}
-	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process), budget: newBudget(clock.Now, 0)}
+	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process), budget: events.NewBudget(clock.Now, 0), targets: maxTargets}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	t.Cleanup(func() { w.Stop() })
@@ -35,10 +36,10 @@ func newPlaces(t *testing.T) *places {
 
 func (w *places) begin(pid int, group string) bool {
 	p := newProcess(w.o, dotnetipc.Identity{})
-	p.id = dotnetipc.Identity{PID: pid, Created: 7}
-	p.summary.PID, p.group, p.summary.group = pid, group, group
-	p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
-	p.gone = func(error) bool { return false }
+	p.ID = dotnetipc.Identity{PID: pid, Created: 7}
+	p.summary.PID, p.Group, p.summary.group = pid, group, group
+	p.Connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+	p.Gone = func(error) bool { return false }
 	return w.Watcher.begin(w.ctx, p, func() {})
 }
 
@@ -50,7 +51,7 @@ func (w *places) watched() map[string]int {
 		counts, ending := make(map[string]int), false
 		w.mu.Lock()
 		for _, p := range w.known {
-			counts[p.group]++
+			counts[p.Group]++
 			ending = ending || p.displaced
 		}
 		w.mu.Unlock()

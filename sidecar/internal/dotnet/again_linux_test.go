@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -43,7 +44,7 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 	w.name(t.Context(), named)
 	w.lookAtNamed(t.Context())
 	last := w.lived
-	if last <= madeAt(clock, now/2) {
+	if last <= events.MadeAt(clock, now/2) {
 		t.Fatalf("seen alive at %d, want now", last)
 	}
 	if !w.namedLives() {

@@ -52,7 +52,7 @@ func TestAllocationsAreBounded(t *testing.T) {
 		a.add([]dotnetgc.Allocation{{Thread: thread + 1, Samples: 1, SOH: gc.Bytes(1)}})
 	}
 	s := a.summary()
-	if len(a.byThread) != maxAllocators || len(s.Threads) != maxToldAllocators || s.Bytes != maxAllocators+100 || s.Others != s.Bytes-maxToldAllocators {
+	if len(a.byThread) != maxAllocators || len(s.Threads) != maxNamedAllocators || s.Bytes != maxAllocators+100 || s.Others != s.Bytes-maxNamedAllocators {
 		t.Errorf("%d kept, %d told, %d bytes, of which %d by others", len(a.byThread), len(s.Threads), s.Bytes, s.Others)
 	}
 }

@@ -3,13 +3,13 @@ package dotnet
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -21,15 +21,15 @@ func TestCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &logBuffer{}
-	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process), budget: newBudget(clock.Now, 0)}
+	w := &Watcher{o: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(log, nil))}, known: make(map[dotnetipc.Identity]*process), budget: events.NewBudget(clock.Now, 0), targets: maxTargets}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	alive := make([]context.Context, maxTargets+3)
 	kill := make([]context.CancelFunc, len(alive))
 	begin := func(i int) bool {
 		p := newProcess(w.o, dotnetipc.Identity{PID: 1000 + i, Created: 7})
-		p.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
-		p.gone = func(error) bool { return alive[i].Err() != nil }
+		p.Connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+		p.Gone = func(error) bool { return alive[i].Err() != nil }
 		return w.begin(ctx, p, func() {})
 	}
 	for i := range alive {
@@ -62,33 +62,5 @@ func TestCrowd(t *testing.T) {
 	}
 	if got, want := strings.Join(left, " "), fmt.Sprintf("%d %d", 1000+maxTargets+1, 1000+maxTargets+2); got != want {
 		t.Errorf("left in the end: %s, want %s", got, want)
-	}
-}
-
-// TestEnded: a process whose stream broke off has a moment to be gone, and any
-// other failure has none.
-func TestEnded(t *testing.T) {
-	clock, err := stall.NewClock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		failure error
-		looks   int // after which it is gone
-		want    bool
-	}{
-		"gone":                 {dotnetipc.ErrNoProcess, 1, true},
-		"killed":               {fmt.Errorf("read events: %w", io.ErrUnexpectedEOF), 3, true},
-		"ended":                {errStreamEnded, 3, true},
-		"the session only":     {errStreamEnded, 1 << 30, false},
-		"an answer that fails": {dotnetipc.ErrNoAnswer, 3, false},
-	} {
-		looks := 0
-		p := newProcess(Options{Clock: clock, Log: slog.New(slog.DiscardHandler)}, dotnetipc.Identity{PID: 1})
-		p.last = c.failure
-		p.gone = func(error) bool { looks++; return looks >= c.looks }
-		if got := p.ended(t.Context()); got != c.want {
-			t.Errorf("%s: ended is %v after %d looks, want %v", name, got, looks, c.want)
-		}
 	}
 }

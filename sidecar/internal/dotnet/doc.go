@@ -3,8 +3,8 @@
 // telemetry: each process has providers with its resource, never the
 // sidecar's.
 //
-// One goroutine looks for processes, one per process reads its stream. What a
-// process does to its own, however slow it answers, holds nobody else up. What
-// streams take of memory and of CPU time comes from one budget, and places are
-// shared by user, pod and container: who takes more than there is loses alone.
+// One goroutine looks for processes, and one per process reads its events (package
+// events). A process that answers slowly holds up its own goroutine alone. Places are
+// shared by user, pod and container, and what streams take of memory and CPU time comes
+// from one budget: a group that takes more than there is loses alone.
 package dotnet

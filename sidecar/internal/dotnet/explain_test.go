@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 )
 
 // TestExplain: what is said of a watcher that has nobody to watch fits what it
@@ -56,7 +57,7 @@ func TestNobodyAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &Watcher{known: make(map[dotnetipc.Identity]*process)}
-	if w.begin(ctx, &process{events: &events{id: dotnetipc.Identity{PID: 3, Created: 4}}}, func() {}) || len(w.known)+len(w.left) != 0 {
+	if w.begin(ctx, &process{Options: events.Options{ID: dotnetipc.Identity{PID: 3, Created: 4}}}, func() {}) || len(w.known)+len(w.left) != 0 {
 		t.Errorf("watched: %v, left: %v, want none", w.known, w.left)
 	}
 }

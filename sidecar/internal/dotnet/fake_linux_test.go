@@ -88,11 +88,11 @@ func (f *fakeRuntime) answer(conn net.Conn, stop <-chan struct{}, end func()) {
 func (r *rig) follow(f *fakeRuntime, pid int, group string) *process {
 	r.t.Helper()
 	p := newProcess(r.o, dotnetipc.Identity{})
-	p.id = dotnetipc.Identity{PID: os.Getpid(), Created: uint64(pid)}
+	p.ID = dotnetipc.Identity{PID: os.Getpid(), Created: uint64(pid)}
 	p.summary.PID = pid
-	p.group, p.summary.group = group, group
-	p.connect = func(context.Context) (*dotnetipc.Client, error) { return dotnetipc.NewClient(f.endpoint), nil }
-	p.gone = func(error) bool { return false }
+	p.Group, p.summary.group = group, group
+	p.Connect = func(context.Context) (*dotnetipc.Client, error) { return dotnetipc.NewClient(f.endpoint), nil }
+	p.Gone = func(error) bool { return false }
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.Watcher.cancel
 	r.Watcher.cancel = func() { cancel(); stop() }

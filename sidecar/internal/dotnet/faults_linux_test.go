@@ -16,6 +16,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 )
 
 // asClient makes the test's binary a client that attaches to the process it
@@ -44,7 +45,7 @@ func attachForEver(pid int) error {
 	if err != nil {
 		return err
 	}
-	s, err := dotnetipc.NewClient(e).Collect(context.Background(), new(events).request())
+	s, err := dotnetipc.NewClient(e).Collect(context.Background(), events.Request(false))
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {
 	var sessions []*dotnetipc.Session
 	for {
-		s, err := client.Collect(t.Context(), new(events).request())
+		s, err := client.Collect(t.Context(), events.Request(false))
 		if errors.Is(err, dotnetipc.ErrBusy) {
 			break
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -76,7 +77,7 @@ func TestPartOfTheThreads(t *testing.T) {
 	}
 	server := "8 (.NET Server GC) S 1 7 7 0 -1 0 0 0 0 0 2 0 0 0 20 0 9 0 1 0"
 	put(8, server)
-	p := &process{events: &events{id: dotnetipc.Identity{PID: 7}}, proc: proc}
+	p := &process{Options: events.Options{ID: dotnetipc.Identity{PID: 7}}, proc: proc}
 	look := func() *Summary {
 		p.lookAtThreads(1 << 40)
 		return &p.summary

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 )
 
 // endsSoon fails if the watcher does not end, for which it has a few seconds: a
@@ -31,11 +32,11 @@ func (r *rig) endsSoon() []Summary {
 func TestGreedy(t *testing.T) {
 	for name, c := range map[string]struct {
 		payload int
-		set     func(b *budget)
+		set     func(b *events.Budget)
 		why     string
 	}{
-		"memory": {10_000, func(b *budget) { b.memory, b.work = 2<<20, 1e18 }, "MiB that all event streams may hold"},
-		"work":   {10, func(b *budget) { b.work = float64(200 * time.Millisecond) }, "CPUs that all event streams may take"},
+		"memory": {10_000, func(b *events.Budget) { b.Memory, b.Work = 2<<20, 1e18 }, "MiB that all event streams may hold"},
+		"work":   {10, func(b *events.Budget) { b.Work = float64(200 * time.Millisecond) }, "CPUs that all event streams may take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, Options{})
@@ -102,7 +103,7 @@ func TestStopOfEndless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, Options{})
-			r.budget.work = 1e18 // it is not detached
+			r.budget.Work = 1e18 // it is not detached
 			runtime := newFakeRuntime(t, f(r))
 			r.follow(runtime, 1001, "fake")
 			if name == "a stream that goes on" {

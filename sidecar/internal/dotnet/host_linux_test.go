@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -28,7 +29,7 @@ func TestHostOfAnother(t *testing.T) {
 		{"the same", id.Created, true},
 		{"another", id.Created - 1, false},
 	} {
-		p := &process{events: newEvents(clock, dotnetipc.Identity{PID: id.PID, Created: test.created}), log: slog.New(slog.DiscardHandler)}
+		p := &process{Options: events.Options{Clock: clock, ID: dotnetipc.Identity{PID: id.PID, Created: test.created}}, log: slog.New(slog.DiscardHandler)}
 		p.watchHost(nil)
 		if got := p.host.watch != nil; got != test.want {
 			t.Errorf("%s: watched %v, want %v", test.name, got, test.want)

@@ -1,61 +1,59 @@
 package dotnet
 
 import (
-	"bytes"
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
-	"github.com/otelgc/otelgc/internal/nettrace"
-	"github.com/otelgc/otelgc/internal/nettrace/nettracetest"
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv/otlptest"
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
-// TestLossIsSaid: what the runtime dropped while nobody read is counted in the
-// summary, the metric and the log, and its time is unseen.
-func TestLossIsSaid(t *testing.T) {
-	p, v, r := newView(t)
-	from := uint64(r.o.Clock.Now())
-	event := func(ticks uint64, id int, payload ...byte) nettracetest.Event {
-		return nettracetest.Event{Provider: dotnetgc.Provider, ID: id, Version: 1, Ticks: from + ticks, Thread: 9, Payload: payload}
+// newOpen returns a process that cannot be seen, with an output.
+func newOpen(t *testing.T) (*process, *rig) {
+	t.Helper()
+	r := newRig(t, Options{})
+	p := newProcess(r.o, dotnetipc.Identity{})
+	p.source = events.New(p.Options)
+	if err := p.open(t.Context(), dotnetipc.ProcessInfo{PID: 42}); err != nil {
+		t.Fatal(err)
 	}
-	w := nettracetest.New(nettracetest.Options{SyncTicks: int64(from)})
-	other := []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // a stop that is not for a collection
-	w.Events(event(100, 9, other...), event(200, 8, 0, 0), event(1000, 7, 0, 0), event(1100, 3, 0, 0))
-	w.Lose(9, 37)
-	w.Events(event(5000, 9, other...), event(5100, 8, 0, 0), event(6000, 7, 0, 0), event(6100, 3, 0, 0))
-	w.End()
+	return p, r
+}
 
-	var err error
-	if v.reader, err = nettrace.NewReader(bytes.NewReader(w.Bytes()), nettrace.Options{Want: dotnetgc.Want}); err != nil {
+// TestStopIsExported: a stop that is not for a collection is one in the summary, and an
+// event.
+func TestStopIsExported(t *testing.T) {
+	p, r := newOpen(t)
+	at := r.o.Clock.Now()
+	s := dotnetgc.Stop{Reason: dotnetgc.Other, Begin: at, Suspended: at + 10_000, RestartBegin: at + 50_000}
+	p.take(t.Context(), &source.Batch{Intervals: []stall.Interval{s.Interval()}}, &events.Observations{Stops: []dotnetgc.Stop{s}})
+	if p.summary.Suspensions != 1 || p.summary.SuspensionSum != 50_000 {
+		t.Errorf("summary: got %+v, want one suspension of 50µs", p.summary)
+	}
+	if err := p.output.close(); err != nil {
 		t.Fatal(err)
 	}
-	v.model = dotnetgc.NewModel(v.reader.Header(), dotnetgc.Options{})
-	v.began = stall.Instant(from)
-	v.in, v.share = &stream{}, r.budget.join(v.group)
-	v.cover.attach(v.began, v.began)
-	for err == nil {
-		if err = v.read(); errors.Is(err, errStreamEnded) {
-			v.model.Close()
-			v.deliver()
-		}
-		b := v.known()
-		p.take(t.Context(), &b, &v.seen)
-		v.reset()
+	events := r.events(semconv.EventSuspension)
+	if len(events) != 1 || integer(events[0], semconv.AttrEnd) != int64(at+50_000) {
+		t.Errorf("suspensions: got %v, want one to %d", events, at+50_000)
 	}
-	if !errors.Is(err, errStreamEnded) {
-		t.Fatal(err)
+}
+
+// TestLossIsReported: what the runtime dropped is counted in the summary, the metric,
+// the status and the log.
+func TestLossIsReported(t *testing.T) {
+	p, r := newOpen(t)
+	b := source.Batch{}
+	b.Lost.Count = 37
+	p.take(t.Context(), &b, &events.Observations{Lost: 37})
+	if p.summary.Lost != 37 {
+		t.Errorf("summary: got %+v, want 37 events lost", p.summary)
 	}
-	if p.summary.Lost != 37 || p.summary.Suspensions != 2 {
-		t.Errorf("summary: got %+v, want 37 events lost and 2 suspensions", p.summary)
-	}
-	if got := v.cover.unseen; got < 3900 || got > 3900+time.Microsecond {
-		t.Errorf("%v unseen, want what lies between 1100 and 5000 ns", got)
-	}
-	p.tell(r.o.Clock.Now(), false)
+	p.report(r.o.Clock.Now(), false)
 	p.sayEnd()
 	r.await("events_lost=37", 1)
 	if err := p.output.close(); err != nil {

@@ -38,13 +38,13 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 		return nil
 	}
 	var env map[string]string
-	if p.id.PID != 0 {
+	if p.ID.PID != 0 {
 		var err error
-		if env, err = p.proc.Environment(ctx, p.id.PID); err != nil {
+		if env, err = p.proc.Environment(ctx, p.ID.PID); err != nil {
 			p.log.Info("the environment of the process is not readable: its service.name is a guess", "error", err)
 		}
 	}
-	if inner, err := p.proc.InnerPID(p.id.PID); p.id.PID != 0 && err == nil && info.PID != uint64(inner) {
+	if inner, err := p.proc.InnerPID(p.ID.PID); p.ID.PID != 0 && err == nil && info.PID != uint64(inner) {
 		p.log.Warn("the process says that it has another number than the kernel says", "says", info.PID, "kernel", inner)
 		info.PID = uint64(inner)
 	}
@@ -53,23 +53,23 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) error {
 	if err != nil {
 		boot = ""
 	}
-	resource, refused := resourceOf(p.id, boot, containerAttributes(p.proc, p.id), env, info)
+	resource, refused := resourceOf(p.ID, boot, containerAttributes(p.proc, p.ID), env, info)
 	p.sayClaims(env, refused)
 	providers, err := otelenv.Start(ctx, otelenv.Options{Other: resource, LogQueue: logQueue, UniqueKeys: true})
 	if err != nil {
-		return fmt.Errorf("start export for process %d: %w", p.id.PID, err)
+		return fmt.Errorf("start export for process %d: %w", p.ID.PID, err)
 	}
 	t, err := telemetry.New(telemetry.Options{
 		Meter: providers.Meter.Meter(scopeName), Logger: providers.Logger.Logger(scopeName),
-		BootID: boot, PID: int(info.PID), DotnetMetrics: true, Clock: p.clock,
+		BootID: boot, PID: int(info.PID), DotnetMetrics: true, Clock: p.Clock,
 	})
 	if err != nil {
 		providers.Discard()
-		return fmt.Errorf("make instruments for process %d: %w", p.id.PID, err)
+		return fmt.Errorf("make instruments for process %d: %w", p.ID.PID, err)
 	}
-	p.output = &output{t, providers, p.id.PID}
+	p.output = &output{t, providers, p.ID.PID}
 	p.watchHost(p.followed)
-	p.tape.begin(ctx, p, env, info)
+	p.recorder.begin(ctx, p, env, info)
 	return nil
 }
 
@@ -205,7 +205,7 @@ func environmentAttributes(env map[string]string) (all []attribute.KeyValue, lef
 
 // containerAttributes names the container that a process runs in, and its pod:
 // by them its spans are found, as the pids of containers all count from 1. What
-// cannot be told is left out.
+// is not known is left out.
 func containerAttributes(proc dotnetipc.Proc, id dotnetipc.Identity) (a []attribute.KeyValue) {
 	if id.PID == 0 {
 		return nil
@@ -274,7 +274,7 @@ func (p *process) sayClaims(env map[string]string, refused []string) {
 }
 
 // podUnknown reports whether a process is in a container of which the kernel does not
-// tell the pod, as of those in the sidecar's own pod: then nobody else can say it.
+// tell the pod, as of those in the sidecar's own pod: then only the process can say it.
 func podUnknown(container []attribute.KeyValue) bool {
 	return len(container) == 1 && container[0].Key == attrContainerID
 }
@@ -299,7 +299,7 @@ func identifies(key string) bool {
 // semantic conventions of OpenTelemetry.
 var instanceNamespace = [16]byte{0x4d, 0x63, 0x00, 0x9a, 0x8d, 0x0f, 0x11, 0xee, 0xaa, 0xd7, 0x4c, 0x79, 0x6e, 0xd8, 0xe3, 0x20}
 
-// instanceID returns a service.instance.id that tells a run of a process from
+// instanceID returns a service.instance.id that distinguishes a run of a process from
 // all others, the same for each sidecar that watches it: a UUID of version 5
 // (RFC 9562) of the boot, the number and the creation time of the process, or of
 // the runtime's own cookie where these cannot be seen.

@@ -17,15 +17,15 @@ import (
 	"github.com/otelgc/otelgc/internal/recording"
 )
 
-// outside is what the files of a process tell of its runtime while there is none to
+// outside is what the files of a process say of its runtime while there is none to
 // attach to. It is asked of the process that was named by its number: a report on it
 // needs a runtime line, and says why it has no collections.
 type outside struct {
 	asked   bool
-	program os.FileInfo // that was looked at last, nil if nobody may
+	program os.FileInfo // that was looked at last, nil if it may not be
 	failure string      // of the session before the look
 	goes    bool        // it is a Go program
-	why     string      // nobody watches its collections; empty if it was not asked
+	why     string      // its collections are not watched; empty if it was not asked
 }
 
 // goUnwatched is why the collections of a Go program are not watched.
@@ -38,8 +38,8 @@ func (p *process) lookOutside(ctx context.Context) {
 		return
 	}
 	root := p.procRoot()
-	program, err := dotnetipc.Look(ctx, p.proc, p.id.PID, func() (os.FileInfo, error) {
-		return os.Stat(filepath.Join(root, strconv.Itoa(p.id.PID), "exe"))
+	program, err := dotnetipc.Look(ctx, p.proc, p.ID.PID, func() (os.FileInfo, error) {
+		return os.Stat(filepath.Join(root, strconv.Itoa(p.ID.PID), "exe"))
 	})
 	if err != nil {
 		program = nil
@@ -49,15 +49,15 @@ func (p *process) lookOutside(ctx context.Context) {
 	if same {
 		return
 	}
-	t := recording.Target{ID: p.tape.id, PID: p.id.PID, Name: p.outsideName(ctx), Runtime: recording.UnknownRuntime, Facts: map[string]string{}, At: p.clock.Now()}
-	g, err := dotnetipc.Look(ctx, p.proc, p.id.PID, func() (*goProgram, error) {
-		return lookAtGo(os.DirFS(filepath.Dir(root)), p.id.PID)
+	t := recording.Target{ID: p.recorder.id, PID: p.ID.PID, Name: p.outsideName(ctx), Runtime: recording.UnknownRuntime, Facts: map[string]string{}, At: p.Clock.Now()}
+	g, err := dotnetipc.Look(ctx, p.proc, p.ID.PID, func() (*goProgram, error) {
+		return lookAtGo(os.DirFS(filepath.Dir(root)), p.ID.PID)
 	})
 	if ctx.Err() != nil {
 		return // it is not known
 	}
 	if err == nil && errors.Is(g.EnvErr, goprogram.ErrStarting) {
-		return // the next look tells
+		return // until the next look
 	}
 	o.program, o.failure, o.goes = program, p.failure.Error(), err == nil
 	switch {
@@ -71,17 +71,17 @@ func (p *process) lookOutside(ctx context.Context) {
 	case errors.Is(err, fs.ErrNotExist):
 		o.why = o.failure + "; and it has no program: it is a thread of the kernel, or has ended"
 	case errors.Is(err, fs.ErrPermission):
-		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v: %s", o.failure, err, p.proc.Mend(p.id.PID, "CAP_SYS_PTRACE"))
+		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v: %s", o.failure, err, p.proc.Mend(p.ID.PID, "CAP_SYS_PTRACE"))
 	default:
 		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v", o.failure, err)
 	}
 	p.summary.Service = t.Name
 	t.Unwatched = o.why
-	p.tape.outside(t)
+	p.recorder.outside(t)
 }
 
-// outside tells of a process that is not attached to, if that is news.
-func (t *tape) outside(v recording.Target) {
+// outside records a process that is not attached to, if that is news.
+func (t *recorder) outside(v recording.Target) {
 	if t.add == nil || v.Runtime == t.target.Runtime && v.Unwatched == t.target.Unwatched && maps.Equal(v.Facts, t.target.Facts) {
 		return
 	}
@@ -99,14 +99,14 @@ func (p *process) procRoot() string {
 // outsideName is what the process's own telemetry calls it, as far as it is known
 // without its runtime.
 func (p *process) outsideName(ctx context.Context) string {
-	env, err := p.proc.Environment(ctx, p.id.PID)
+	env, err := p.proc.Environment(ctx, p.ID.PID)
 	if name := strings.TrimSpace(env["OTEL_SERVICE_NAME"]); err == nil && name != "" && len(name) <= maxValue {
 		return name
 	}
-	if args, err := p.proc.Arguments(ctx, p.id.PID); err == nil && len(args) > 0 && args[0] != "" {
+	if args, err := p.proc.Arguments(ctx, p.ID.PID); err == nil && len(args) > 0 && args[0] != "" {
 		return filepath.Base(args[0])
 	}
-	name, err := p.proc.Name(p.id.PID)
+	name, err := p.proc.Name(p.ID.PID)
 	if err != nil {
 		return ""
 	}
@@ -215,7 +215,7 @@ func (g *goProgram) debug() string {
 	return known(text)
 }
 
-// procs is GOMAXPROCS. Where nobody sets it, it follows from CPUs and quota, and
+// procs is GOMAXPROCS. Where it is not set, it follows from CPUs and quota, and
 // since Go 1.25 it follows them as they change.
 func (g *goProgram) procs() string {
 	if value, ok := g.set("GOMAXPROCS"); !ok {

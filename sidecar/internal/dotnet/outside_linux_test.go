@@ -146,7 +146,7 @@ func TestGoProgramThatIsBeingExecuted(t *testing.T) {
 
 // TestOthersAreNotLookedAt: with auto nobody but .NET processes is looked at.
 func TestOthersAreNotLookedAt(t *testing.T) {
-	p := &process{summary: Summary{}, failure: errStreamEnded}
+	p := &process{summary: Summary{}, failure: io.EOF}
 	p.lookOutside(t.Context())
 	if p.outside.why != "" || p.summary.Service != "" {
 		t.Errorf("looked at a process that nobody named: %+v", p.outside)

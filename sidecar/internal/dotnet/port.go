@@ -12,7 +12,7 @@ import (
 // follow watches a process of this machine until it ends.
 func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 	p := newProcess(w.o, id)
-	p.connect = func(ctx context.Context) (*dotnetipc.Client, error) {
+	p.Connect = func(ctx context.Context) (*dotnetipc.Client, error) {
 		e, err := w.o.Proc.Locate(ctx, id.PID)
 		if err != nil {
 			return nil, err
@@ -22,7 +22,7 @@ func (w *Watcher) follow(ctx context.Context, id dotnetipc.Identity) {
 		}
 		return dotnetipc.NewClient(e), nil
 	}
-	p.gone = w.ended(id)
+	p.Gone = w.ended(id)
 	if w.o.Selector.pid != 0 {
 		w.name(ctx, id)
 		p.outside.asked = true
@@ -39,13 +39,13 @@ func (w *Watcher) accept(ctx context.Context) {
 		}
 		id := c.Identity
 		p := newProcess(w.o, id)
-		p.resume = true
-		p.connect = func(context.Context) (*dotnetipc.Client, error) { return c.Client, nil }
+		p.Resume = true
+		p.Connect = func(context.Context) (*dotnetipc.Client, error) { return c.Client, nil }
 		// A runtime dials again as soon as a connection is taken: one that does
 		// not is gone.
-		p.gone = func(failure error) bool { return errors.Is(failure, dotnetipc.ErrNoAnswer) }
+		p.Gone = func(failure error) bool { return errors.Is(failure, dotnetipc.ErrNoAnswer) }
 		if id.PID != 0 {
-			p.gone = w.ended(id)
+			p.Gone = w.ended(id)
 		}
 		if w.begin(ctx, p, c.Forget) {
 			continue
@@ -60,7 +60,7 @@ func (w *Watcher) accept(ctx context.Context) {
 	}
 }
 
-// ended tells whether a process of this machine has ended.
+// ended reports whether a process of this machine has ended.
 func (w *Watcher) ended(id dotnetipc.Identity) func(error) bool {
 	return func(error) bool {
 		now, err := w.o.Proc.Identify(id.PID)
@@ -68,10 +68,10 @@ func (w *Watcher) ended(id dotnetipc.Identity) func(error) bool {
 	}
 }
 
-// tellRefused says what the reverse port turned away, until ctx ends: a runtime
+// reportRefused says what the reverse port turned away, until ctx ends: a runtime
 // that was told to wait for us hangs at its start. It says so again when there are
-// twice as many, and at the end: anybody who may reach the port can dial for ever.
-func (w *Watcher) tellRefused(ctx context.Context) {
+// twice as many, and at the end: whatever reaches the port can dial for ever.
+func (w *Watcher) reportRefused(ctx context.Context) {
 	ticker := time.NewTicker(scanEvery)
 	defer ticker.Stop()
 	for said, on := uint64(0), true; on; {

@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
@@ -17,7 +18,8 @@ import (
 // process is one run of one process, from its first session to its end. It reads the
 // events of the process and exports them. All of it belongs to one goroutine.
 type process struct {
-	*events
+	events.Options
+	source    *events.Source // nil before the process is read
 	proc      dotnetipc.Proc
 	log       *slog.Logger
 	order     uint64   // when it was first seen
@@ -25,10 +27,10 @@ type process struct {
 	abandon   context.CancelCauseFunc
 	displaced bool // another has its place; the watcher's
 
-	followed *hostwatch.Watch // of somebody else, nil for none
+	followed *hostwatch.Watch // that another reads, nil for none
 	host     host
 	usual    gc.Usual
-	tape     tape
+	recorder recorder
 	output   *output // nil before the first session
 	summary  Summary
 
@@ -41,39 +43,40 @@ type process struct {
 	unseen   []stall.Span  // since the last status
 	status   stall.Instant // when the last one was exported
 	statuses int
-	told     stall.Instant // its watermark
+	reported stall.Instant // its watermark
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{events: newEvents(o.Clock, id), proc: o.Proc, followed: o.Followed, tape: tape{add: o.Record}, order: uint64(o.Clock.Now())}
-	p.allocations.on, p.sampled = o.Allocations, o.Allocations
+	p := &process{Options: events.Options{Clock: o.Clock, ID: id, Sampled: o.Allocations}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, order: uint64(o.Clock.Now())}
+	p.allocations.on = o.Allocations
 	p.log = o.Log.With("pid", id.PID)
-	p.group = groupOf(o.Proc, id)
-	p.summary = Summary{PID: id.PID, order: p.order, group: p.group}
+	p.Group = groupOf(o.Proc, id)
+	p.summary = Summary{PID: id.PID, order: p.order, group: p.Group}
 	return p
 }
 
 // run reads the events of the process until it ends or ctx does.
 func (p *process) run(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { _ = p.Close() })()
+	p.source = events.New(p.Options)
+	defer context.AfterFunc(ctx, func() { _ = p.source.Close() })()
 	for {
-		b, err := p.Next(context.Background())
-		switch f := (*failure)(nil); {
+		b, err := p.source.Next(context.Background())
+		switch f := (*events.Failure)(nil); {
 		case errors.As(err, &f):
 			p.failed(ctx, f)
 		case err != nil:
 			p.end(ctx)
 			return
 		default:
-			p.take(ctx, &b, &p.seen)
+			p.take(ctx, &b, p.source.Observations())
 		}
 	}
 }
 
 // failed takes in why a session has ended.
-func (p *process) failed(ctx context.Context, f *failure) {
+func (p *process) failed(ctx context.Context, f *events.Failure) {
 	said := p.failure
-	if p.failure = f.error; errors.Is(f, errDetached) {
+	if p.failure = errors.Unwrap(f); errors.Is(f, events.ErrDetached) {
 		p.summary.Detached++
 		p.summary.DetachedWhy = f.Error()
 		if p.output != nil {
@@ -84,7 +87,7 @@ func (p *process) failed(ctx context.Context, f *failure) {
 		return
 	}
 	p.lookOutside(ctx)
-	p.complain(said, f.again)
+	p.complain(said, f.Again)
 }
 
 // complain says why the process is not watched, once.
@@ -102,85 +105,86 @@ func (p *process) complain(said error, delay time.Duration) {
 }
 
 // take exports a batch.
-func (p *process) take(ctx context.Context, b *source.Batch, o *observations) {
-	if o.began != nil {
-		if err := p.open(ctx, o.began.info); err != nil {
+func (p *process) take(ctx context.Context, b *source.Batch, o *events.Observations) {
+	if o.Began != nil {
+		if err := p.open(ctx, o.Began.Info); err != nil {
 			p.failure = err
-			_ = p.Close()
+			_ = p.source.Close()
 			return
 		}
 		p.summary.Sessions++
-		p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", o.began.info.Version, "collect_tracing", o.began.version)
+		p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", o.Began.Info.Version, "collect_tracing", o.Began.Version)
 		if p.allocations.on {
 			p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
 		}
 	}
 	for _, s := range b.Unseen {
-		p.unseen = appendUnseen(p.unseen, s)
+		p.unseen = events.AppendUnseen(p.unseen, s)
 	}
 	if p.output == nil {
 		return
 	}
-	for i := range o.stops {
-		p.stop(&o.stops[i])
+	for i := range o.Stops {
+		p.stop(&o.Stops[i])
 	}
 	if len(b.Unseen) > 0 {
 		p.summary.inGC.reset()
 	}
 	for i := range b.Collections {
 		c := &b.Collections[i]
-		p.tape.latency(o.modes[i])
-		p.host.tell(c)
+		p.recorder.latency(o.Modes[i])
+		p.host.during(c)
 		p.usual.Judge(c)
 		p.summary.collection(c)
 		p.collection(c)
 	}
-	p.allocations.add(o.allocations)
-	p.threads = len(p.allocations.byThread)
+	p.allocations.add(o.Allocations)
+	p.source.Hold(len(p.allocations.byThread) * allocatorBytes)
 	p.summary.Lost += b.Lost.Count
-	p.output.lost(o.lost)
-	p.output.overLimit(itemRecord, o.givenUp)
-	p.output.overLimit(itemThread, o.forgotten)
+	p.output.lost(o.Lost)
+	p.output.overLimit(itemRecord, o.GivenUp)
+	p.output.overLimit(itemThread, o.Forgotten)
 	p.mark = b.Watermark
-	if now := p.clock.Now(); now.Sub(p.status) >= statusEvery {
-		p.tell(now, false)
+	if now := p.Clock.Now(); now.Sub(p.status) >= statusEvery {
+		p.report(now, false)
 	}
 }
 
 func (p *process) collection(c *gc.Collection) {
 	p.output.collection(c)
-	p.tape.collection(c)
+	p.recorder.collection(c)
 }
 
 // stop takes in a stop. The pauses of collections are exported with them.
 func (p *process) stop(s *dotnetgc.Stop) {
-	if s.Start() < p.told {
+	if s.Start() < p.reported {
 		p.summary.Late++
 	}
 	p.summary.stop(s)
 	switch {
 	case !s.Reason.IsGC():
 		p.output.suspension(s)
-		p.tape.suspension(s)
+		p.recorder.suspension(s)
 	case len(s.Collections) == 0:
 		p.collection(orphan(s))
 	}
 }
 
-// tell exports how far the process was seen.
-func (p *process) tell(now stall.Instant, last bool) {
-	p.summary.cover(&p.cover)
-	p.told = max(p.told, p.mark)
+// report exports how far the process was seen.
+func (p *process) report(now stall.Instant, last bool) {
+	cover := p.source.Coverage()
+	p.summary.cover(cover)
+	p.reported = max(p.reported, p.mark)
 	since := p.status
 	if since == 0 {
-		since = p.cover.first
+		since = cover.First
 	}
-	p.output.status(since, now, p.told, p.unseen, p.cover.fraction(), &p.summary)
+	p.output.status(since, now, p.reported, p.unseen, cover.Fraction(), &p.summary)
 	if p.statuses%threadsEvery == 0 {
 		p.lookAtThreads(now)
 	}
 	p.statuses++
-	p.tape.status(now, p.told, p.summary.Lost, p.cover.unseen, last)
+	p.recorder.status(now, p.reported, p.summary.Lost, cover.Unseen, last)
 	p.status, p.unseen = now, nil
 }
 
@@ -188,24 +192,24 @@ func (p *process) tell(now stall.Instant, last bool) {
 // zero host knows nothing.
 type host struct {
 	watch *hostwatch.Watch
-	read  chan struct{} // closed when it is read no more; nil if it is somebody else's
+	read  chan struct{} // closed when it is read no more; nil if another reads it
 }
 
-// watchHost counts what the machine does to the process, unless somebody
-// follows its threads already. Counters cost a few reads of /proc ten times a
+// watchHost counts what the machine does to the process, unless its threads
+// are followed already. Counters cost a few reads of /proc ten times a
 // second; to follow the threads of every process would cost each of their
 // switches.
 func (p *process) watchHost(followed *hostwatch.Watch) {
-	if p.id.PID == 0 {
+	if p.ID.PID == 0 {
 		p.log.Info("what the machine does to the process cannot be seen from here")
 		return
 	}
-	owner := stall.Owner{PID: int32(p.id.PID), Created: p.id.Created}
+	owner := stall.Owner{PID: int32(p.ID.PID), Created: p.ID.Created}
 	if followed != nil && followed.Owner() == owner {
 		p.host = host{watch: followed}
 		return
 	}
-	w, err := hostwatch.New(hostwatch.Options{PID: p.id.PID, Clock: p.clock, CountersOnly: true})
+	w, err := hostwatch.New(hostwatch.Options{PID: p.ID.PID, Clock: p.Clock, CountersOnly: true})
 	if err != nil {
 		p.log.Info("what the machine does to the process is not counted", "error", err)
 		return
@@ -225,9 +229,9 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 	}()
 }
 
-// tell fills in what the machine did to the process while it collected, and
+// during fills in what the machine did to the process while it collected, and
 // while it was stopped for that.
-func (h host) tell(c *gc.Collection) {
+func (h host) during(c *gc.Collection) {
 	s := spanOf(c)
 	if h.watch == nil || s.Empty() {
 		return

@@ -18,23 +18,23 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// tape records what is seen of one process.
-type tape struct {
+// recorder records what is seen of one process.
+type recorder struct {
 	add    func(recording.Record) // nil: nothing is recorded
 	id     int
-	target recording.Target // as it was told last
-	unseen time.Duration    // as it was told last
-	mark   stall.Instant    // as it was told last
+	target recording.Target // as it was recorded last
+	unseen time.Duration    // as it was recorded last
+	mark   stall.Instant    // as it was recorded last
 }
 
 // begin says which process it is.
-func (t *tape) begin(ctx context.Context, p *process, env map[string]string, info dotnetipc.ProcessInfo) {
+func (t *recorder) begin(ctx context.Context, p *process, env map[string]string, info dotnetipc.ProcessInfo) {
 	if t.add == nil {
 		return
 	}
 	t.target = recording.Target{
-		ID: t.id, PID: p.id.PID, Name: p.summary.Service, Runtime: "dotnet",
-		Facts: runtimeLine(p.configuration(ctx, env, info)), At: p.clock.Now(),
+		ID: t.id, PID: p.ID.PID, Name: p.summary.Service, Runtime: "dotnet",
+		Facts: runtimeLine(p.configuration(ctx, env, info)), At: p.Clock.Now(),
 	}
 	t.add(t.target)
 }
@@ -42,28 +42,28 @@ func (t *tape) begin(ctx context.Context, p *process, env map[string]string, inf
 // configuration finds out how the runtime of the process is configured.
 func (p *process) configuration(ctx context.Context, env map[string]string, info dotnetipc.ProcessInfo) *configuration {
 	c := &configuration{version: info.Version, arch: info.Arch, env: env}
-	if p.id.PID == 0 {
+	if p.ID.PID == 0 {
 		return c
 	}
-	threads, whole, err := threadsOf(p.proc, p.id.PID)
+	threads, whole, err := threadsOf(p.proc, p.ID.PID)
 	if err == nil && !whole {
 		err = errSomeThreads
 	}
 	if err != nil {
-		p.log.Info("the runtime line of the process lacks what its threads tell", "error", err)
+		p.log.Info("the runtime line of the process lacks what its threads say", "error", err)
 	} else {
 		c.threads = threads
 	}
-	if c.config, err = p.proc.RuntimeConfig(ctx, p.id.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if c.config, err = p.proc.RuntimeConfig(ctx, p.ID.PID); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Info("the runtime line of the process lacks what its runtimeconfig.json says", "error", err)
 	}
-	if name, ok := gcModule(ctx, p.proc, p.id.PID); ok {
+	if name, ok := gcModule(ctx, p.proc, p.ID.PID); ok {
 		c.module = &name
 	}
 	return c
 }
 
-// factLatency is the fact that only collections tell.
+// factLatency is the fact that only collections have.
 const (
 	factLatency = "latency mode"
 	then        = ", then "
@@ -71,7 +71,7 @@ const (
 
 // latency says in which mode a collection found the process: one after the
 // other, where the program changes it.
-func (t *tape) latency(mode gc.Maybe[dotnetgc.PauseMode]) {
+func (t *recorder) latency(mode gc.Maybe[dotnetgc.PauseMode]) {
 	m, known := mode.Get()
 	if t.add == nil || !known {
 		return
@@ -89,7 +89,7 @@ func (t *tape) latency(mode gc.Maybe[dotnetgc.PauseMode]) {
 // factConcurrent is the fact that a background collection proves.
 const factConcurrent = "concurrent"
 
-func (t *tape) collection(c *gc.Collection) {
+func (t *recorder) collection(c *gc.Collection) {
 	if t.add == nil {
 		return
 	}
@@ -99,14 +99,14 @@ func (t *tape) collection(c *gc.Collection) {
 	t.add(recording.Collection{Target: t.id, Collection: *c})
 }
 
-// learn tells of the process anew, with what has become known.
-func (t *tape) learn(fact, value string) {
+// learn records the process anew, with what has become known.
+func (t *recorder) learn(fact, value string) {
 	t.target.Facts = maps.Clone(t.target.Facts)
 	t.target.Facts[fact] = value
 	t.add(t.target)
 }
 
-func (t tape) suspension(s *dotnetgc.Stop) {
+func (t recorder) suspension(s *dotnetgc.Stop) {
 	if t.add != nil {
 		t.add(recording.Suspension{Target: t.id, Span: stall.Span{Start: s.Start(), End: s.RestartBegin}, EndMax: max(s.RestartBegin, s.RestartEnd), Reason: s.Reason.String()})
 	}
@@ -115,7 +115,7 @@ func (t tape) suspension(s *dotnetgc.Stop) {
 // status says how far the process was seen. The last one repeats what was not
 // seen up to the one before: what the end itself cuts off, a collection that goes
 // on, or what a killed process did not hand over, is beyond what was watched.
-func (t *tape) status(now, mark stall.Instant, lost uint64, unseen time.Duration, last bool) {
+func (t *recorder) status(now, mark stall.Instant, lost uint64, unseen time.Duration, last bool) {
 	if t.add == nil {
 		return
 	}
@@ -140,14 +140,14 @@ type configuration struct {
 	config        map[string]string // of the program's runtimeconfig.json
 	threads       []proc.Stat
 	// module is the collector that was loaded instead of the runtime's own;
-	// empty for none, and nil if nobody may look.
+	// empty for none, and nil if that is not known.
 	module *string
 }
 
 // runtimeLine returns the facts of recording.RuntimeFacts, as far as they can be
-// told. What nobody set is unknown, and not the runtime's default, unless there
-// is no other place to set it. The latency mode is the program's to change: each
-// collection tells it.
+// known. What is not set is unknown, and not the runtime's default, unless there
+// is no other place to set it. The program may change the latency mode: each
+// collection has it.
 func runtimeLine(c *configuration) map[string]string {
 	facts := make(map[string]string)
 	for _, name := range recording.RuntimeFacts["dotnet"] {
@@ -172,7 +172,7 @@ func runtimeLine(c *configuration) map[string]string {
 	switch {
 	case len(c.threads) == 0:
 	case heaps == 0:
-		// Its heap is collected by who needs it, on no CPU of its own.
+		// Its heap is collected by the thread that needs it, on no CPU of its own.
 		facts["flavor"], facts["heap count"], facts["affinity"], facts["DATAS"] = "Workstation", "1", "none", "off"
 	default:
 		facts["flavor"] = "Server"

@@ -9,17 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
-	"github.com/otelgc/otelgc/internal/nettrace"
-	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 func TestServiceName(t *testing.T) {
@@ -127,41 +122,6 @@ func TestContainerAttributes(t *testing.T) {
 		set := attribute.NewSet(containerAttributes(dotnetipc.Proc{Root: root}, dotnetipc.Identity{PID: pid})...)
 		if got := set.Encoded(attribute.DefaultEncoder()); got != want {
 			t.Errorf("process %d: got %q, want %q", pid, got, want)
-		}
-	}
-}
-
-// TestShift: every instant of a record moves, and nothing that is not known.
-func TestShift(t *testing.T) {
-	c := gc.Collection{Start: gc.Known(stall.Instant(100)), Pauses: []gc.Pause{{Start: 90, End: 110, EndMax: 112, Suspend: gc.Known(time.Duration(3))}}}
-	shiftCollection(&c, -50)
-	if c.Start.Or(0) != 50 || !c.End.IsZero() || c.Pauses[0] != (gc.Pause{Start: 40, End: 60, EndMax: 62, Suspend: gc.Known(time.Duration(3))}) {
-		t.Errorf("collection: got %+v", c)
-	}
-	s := dotnetgc.Stop{Begin: 90, Suspended: 93, RestartBegin: 110, RestartEnd: 112}
-	shiftStop(&s, -50)
-	if s.Begin != 40 || s.Suspended != 43 || s.RestartBegin != 60 || s.RestartEnd != 62 || s.Resumed != 0 {
-		t.Errorf("stop: got %+v", s)
-	}
-}
-
-func TestSameClock(t *testing.T) {
-	second := stall.Instant(time.Second)
-	h := nettrace.Header{Frequency: 1e9, SyncTicks: nettrace.Ticks(10 * second)}
-	for _, c := range []struct {
-		by            time.Duration
-		before, after stall.Instant
-		fine          bool
-	}{
-		{0, 10 * second, 10 * second, true},
-		{0, 10*second - 1000, 10*second + 1000, true},
-		{time.Hour, 10 * second, 10 * second, false},
-		{time.Hour, 10*second + stall.Instant(time.Hour), 10*second + stall.Instant(time.Hour), true},
-		{0, 8 * second, 9 * second, false},
-		{0, 11 * second, 12 * second, false},
-	} {
-		if err := sameClock(h, c.by, c.before, c.after); (err == nil) != c.fine {
-			t.Errorf("session begun between %d and %d, shifted by %v: got %v", c.before, c.after, c.by, err)
 		}
 	}
 }

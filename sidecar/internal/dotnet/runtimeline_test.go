@@ -78,7 +78,7 @@ func TestRuntimeLine(t *testing.T) {
 // TestLatency records the modes that collections tell, each once.
 func TestLatency(t *testing.T) {
 	var got []string
-	v := tape{target: recording.Target{Facts: map[string]string{factLatency: unknown}}, add: func(r recording.Record) {
+	v := recorder{target: recording.Target{Facts: map[string]string{factLatency: unknown}}, add: func(r recording.Record) {
 		got = append(got, r.(recording.Target).Facts[factLatency])
 	}}
 	for _, mode := range []dotnetgc.PauseMode{3, 3, 2, 3} {
@@ -95,7 +95,7 @@ func TestLatency(t *testing.T) {
 func TestTapeOfTheEnd(t *testing.T) {
 	for _, c := range []struct{ unseen, mark stall.Instant }{{5, 29}, {8, 26}, {25, 19}} {
 		var got []recording.Record
-		v := tape{id: 3, add: func(r recording.Record) { got = append(got, r) }}
+		v := recorder{id: 3, add: func(r recording.Record) { got = append(got, r) }}
 		v.status(10, 9, 1, 0, false)
 		v.status(20, 19, 2, 5, false)
 		v.status(30, 29, 2, time.Duration(c.unseen), true)
@@ -106,7 +106,7 @@ func TestTapeOfTheEnd(t *testing.T) {
 			t.Errorf("unseen %d (-want +got):\n%s", c.unseen, diff)
 		}
 	}
-	(&tape{}).status(10, 9, 1, 0, false) // nothing is recorded
+	(&recorder{}).status(10, 9, 1, 0, false) // nothing is recorded
 }
 
 // TestWhyUnknown: what nobody set says how to have it said, and a background
@@ -121,7 +121,7 @@ func TestWhyUnknown(t *testing.T) {
 		}
 	}
 	var got []string
-	v := tape{target: recording.Target{Facts: map[string]string{factConcurrent: unknown + ": nobody set it"}}, add: func(r recording.Record) {
+	v := recorder{target: recording.Target{Facts: map[string]string{factConcurrent: unknown + ": nobody set it"}}, add: func(r recording.Record) {
 		if told, ok := r.(recording.Target); ok {
 			got = append(got, told.Facts[factConcurrent])
 		}

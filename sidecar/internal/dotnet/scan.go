@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -58,7 +59,7 @@ func untilNext(took time.Duration) time.Duration {
 }
 
 // look follows what is wanted and not watched yet, and says why it cannot look.
-// While the process lives that was named by its number, nobody else is wanted: a
+// While the process lives that was named by its number, no other is wanted: a
 // look asks every process of the machine. It returns how long the search took.
 func (w *Watcher) look(ctx context.Context) (took time.Duration, err error) {
 	if w.namedLives() {
@@ -151,7 +152,7 @@ func (w *Watcher) namedLives() bool {
 // made returns the latest that a process may have been made at: its number of
 // ticks is cut.
 func (w *Watcher) made(id dotnetipc.Identity) stall.Instant {
-	return madeAt(w.o.Clock, id.Created+1)
+	return events.MadeAt(w.o.Clock, id.Created+1)
 }
 
 // lookAtNamed notes that the process that was named by its number is alive. One

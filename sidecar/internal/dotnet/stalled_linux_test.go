@@ -8,6 +8,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
 	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 )
 
 // flooding asks for more than the smallest buffer holds for long: what the
@@ -36,7 +37,7 @@ func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 	if _, err := client.ProcessInfo(t.Context()); err != nil {
 		t.Errorf("beside a stalled session: %v", err)
 	}
-	beside, err := client.Collect(t.Context(), new(events).request())
+	beside, err := client.Collect(t.Context(), events.Request(false))
 	if err != nil {
 		t.Fatalf("another session beside a stalled one: %v", err)
 	}

@@ -31,15 +31,15 @@ func TestStopLeavesWhatHangs(t *testing.T) {
 	hangs, release := make(chan struct{}), make(chan struct{})
 	reached := sync.OnceFunc(func() { close(hangs) })
 	hung := newProcess(w.o, dotnetipc.Identity{PID: 4711, Created: 1})
-	hung.connect = func(context.Context) (*dotnetipc.Client, error) {
+	hung.Connect = func(context.Context) (*dotnetipc.Client, error) {
 		reached()
 		<-release
 		return nil, dotnetipc.ErrNoSocket
 	}
 	honest := newProcess(w.o, dotnetipc.Identity{PID: 4712, Created: 1})
-	honest.connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
+	honest.Connect = func(context.Context) (*dotnetipc.Client, error) { return nil, dotnetipc.ErrNoSocket }
 	for _, p := range []*process{hung, honest} {
-		p.gone = func(error) bool { return false }
+		p.Gone = func(error) bool { return false }
 		if !w.begin(ctx, p, func() {}) {
 			t.Fatal("a process is not watched")
 		}

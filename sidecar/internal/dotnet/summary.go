@@ -16,6 +16,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -63,7 +64,7 @@ type Summary struct {
 	GCThreadsLeft   int        `json:"gc_threads_left,omitempty"`
 	GCThreadsPartly bool       `json:"gc_threads_partly,omitempty"`
 
-	Allocations *dotnetgc.Allocations `json:"allocations,omitempty"` // nil if nobody asked
+	Allocations *dotnetgc.Allocations `json:"allocations,omitempty"` // nil if not asked for
 
 	Unexported *otelenv.Unexported `json:"not_exported,omitempty"` // of its telemetry
 
@@ -127,9 +128,9 @@ func (s *Summary) stop(v *dotnetgc.Stop) {
 	}
 }
 
-func (s *Summary) cover(c *coverage) {
-	s.Unseen = int64(c.unseen)
-	s.Watched = max(0, int64(c.mark.Sub(c.first)-c.unseen))
+func (s *Summary) cover(c events.Coverage) {
+	s.Unseen = int64(c.Unseen)
+	s.Watched = max(0, int64(c.Mark.Sub(c.First)-c.Unseen))
 	if share, known := s.paused(); known {
 		s.PauseShare = gc.Known(share)
 	}
@@ -154,11 +155,11 @@ func (s *Summary) paused() (float64, bool) {
 // within the pause.
 type timeInGC struct {
 	share gc.Maybe[float64]
-	last  stall.Instant // TB(n-1), 0 if nobody saw it
+	last  stall.Instant // TB(n-1), 0 if it was not seen
 }
 
 // add takes in the next collection. One that ended before the last did is a
-// background one that was told late, and changes nothing.
+// background one that became known late, and changes nothing.
 func (g *timeInGC) add(c *gc.Collection) {
 	var inside time.Duration
 	var end stall.Instant
@@ -184,15 +185,15 @@ func (g *timeInGC) add(c *gc.Collection) {
 func (g *timeInGC) reset() { g.last = 0 }
 
 const (
-	// maxAllocators bounds the threads that are kept apart, maxToldAllocators
+	// maxAllocators bounds the threads that are kept apart, maxNamedAllocators
 	// those that the summary names.
-	maxAllocators     = 1024
-	maxToldAllocators = 64
+	maxAllocators      = 1024
+	maxNamedAllocators = 64
 	// allocatorBytes is the memory of one of them, at most.
 	allocatorBytes = 256
 )
 
-// costOfAllocations is what a user should know who asked for them.
+// costOfAllocations is logged for a user that asked for them.
 const costOfAllocations = "one event about every 100 kB that the process allocates, with the CPU time that it takes there"
 
 // allocations sums up what the sessions with one process say. The zero value is
@@ -224,7 +225,7 @@ func (a *allocations) add(list []dotnetgc.Allocation) {
 	}
 }
 
-// summary returns what was added, nil if nobody asked.
+// summary returns what was added, nil if it was not asked for.
 func (a *allocations) summary() *dotnetgc.Allocations {
 	if !a.on {
 		return nil
@@ -237,15 +238,15 @@ func (a *allocations) summary() *dotnetgc.Allocations {
 	s.Samples += a.others.Samples
 	s.Bytes += a.others.Bytes()
 	s.Others = a.others.Bytes()
-	told := min(maxToldAllocators, len(list))
-	for i := range list[told:] {
-		s.Others += list[told+i].Bytes()
+	named := min(maxNamedAllocators, len(list))
+	for i := range list[named:] {
+		s.Others += list[named+i].Bytes()
 	}
-	s.Threads = list[:told]
+	s.Threads = list[:named]
 	return s
 }
 
-// allocators says in one line who allocated.
+// allocators says in one line which threads allocated.
 func allocators(s *dotnetgc.Allocations) string {
 	if s.Samples == 0 {
 		return "no event came"
@@ -311,8 +312,8 @@ func (p *process) end(ctx context.Context) {
 		return
 	}
 	p.host.stop()
-	p.lookAtThreads(p.clock.Now())
-	p.tell(p.clock.Now(), true)
+	p.lookAtThreads(p.Clock.Now())
+	p.report(p.Clock.Now(), true)
 	p.sayEnd()
 	if p.summary.Unexported = p.output.close(); p.summary.Unexported != nil {
 		p.log.Warn("not all telemetry was exported", p.summary.Unexported.Facts()...)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/proc"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -208,17 +209,17 @@ func (g *gcThreads) list() []GCThread {
 // lookAtThreads keeps the CPU time of the collector's threads, as long as they
 // can be read: of a process that ended, what was read last.
 func (p *process) lookAtThreads(now stall.Instant) {
-	if p.id.PID == 0 {
+	if p.ID.PID == 0 {
 		return
 	}
-	threads, whole, err := threadsOf(p.proc, p.id.PID)
+	threads, whole, err := threadsOf(p.proc, p.ID.PID)
 	if err != nil || len(threads) == 0 {
 		return
 	}
-	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return madeAt(p.clock, ticks) })
+	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return events.MadeAt(p.Clock, ticks) })
 	p.summary.GCThreads, p.summary.GCThreadsLeft, p.summary.GCThreadsPartly = p.gcThreads.list(), p.gcThreads.left, p.gcThreads.part
 	if p.allocations.on {
-		p.allocations.name(p.proc, p.id.PID)
+		p.allocations.name(p.proc, p.ID.PID)
 	}
 }
 
@@ -226,8 +227,8 @@ func (p *process) lookAtThreads(now stall.Instant) {
 const maxMaps = 1 << 16
 
 // gcModule returns the file of the collector that a process has loaded instead
-// of the one that is part of its runtime, empty for none, and whether anybody
-// may look: libclrgc.so and libclrgcexp.so, which GCName loads.
+// of the one that is part of its runtime, empty for none, and whether that is
+// known: libclrgc.so and libclrgcexp.so, which GCName loads.
 func gcModule(ctx context.Context, proc dotnetipc.Proc, pid int) (name string, ok bool) {
 	name, err := dotnetipc.Look(ctx, proc, pid, func() (string, error) { return mappedGC(proc, pid) })
 	return name, err == nil

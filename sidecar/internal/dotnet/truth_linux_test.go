@@ -13,6 +13,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/dotnetipc/dotnettest"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -31,7 +32,7 @@ func TestAzmcpTruth(t *testing.T) {
 	// begins within one lacks a part.
 	for range 10 {
 		answers = answers[:0]
-		all = recordSession(t, client, new(events).request(), func() {
+		all = recordSession(t, client, events.Request(false), func() {
 			for i := range 80 {
 				server.List(i % 4 / 3 * 1_000_000)
 			}
@@ -105,7 +106,7 @@ func checkAgain(t *testing.T, all, again *seen) {
 }
 
 func inducing() dotnetipc.Request {
-	q := new(events).request()
+	q := events.Request(false)
 	q.Providers[0].Keywords |= dotnetipc.KeywordGCHeapCollect
 	q.Induce = true
 	return q

@@ -16,6 +16,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -26,16 +27,16 @@ type Options struct {
 	// Listen is the path of a reverse port; none if empty. A runtime that is
 	// started with DOTNET_DiagnosticPorts=PATH,nosuspend dials it.
 	Listen string
-	// Port says whose runtimes may dial it.
+	// Port says which users' runtimes may dial it.
 	Port dotnetipc.ListenOptions
-	// Allocations asks for who allocates, too: a sample, that costs the process
+	// Allocations asks for a sample of the allocations, too. It costs the process
 	// an event about every 100 kB.
 	Allocations bool
 
 	Clock stall.Clock
 	Log   *slog.Logger
 	Proc  dotnetipc.Proc
-	// Followed is a watch of one of the processes that somebody else keeps; nil
+	// Followed is a watch of one of the processes that the caller reads; nil
 	// for none. Without it what the machine does to a process is only counted.
 	Followed *hostwatch.Watch
 	// Record is given what a recording keeps, from many goroutines, until Stop
@@ -48,8 +49,10 @@ type Watcher struct {
 	o      Options
 	cancel context.CancelFunc
 	port   *dotnetipc.Listener
-	budget *budget
-	work   sync.WaitGroup
+	budget *events.Budget
+	// targets is how many processes may be watched at once.
+	targets int
+	work    sync.WaitGroup
 	// recorder is Options.Record as it was given.
 	recorder func(recording.Record)
 
@@ -70,7 +73,8 @@ type Watcher struct {
 // that it has no runtime yet, or does not let us in, is said in the log and
 // tried again.
 func Start(o Options) (*Watcher, error) {
-	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: newBudget(o.Clock.Now, memoryLimit())}
+	limit := memoryLimit()
+	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: events.NewBudget(o.Clock.Now, limit), targets: targetsWithin(limit)}
 	if w.recorder = o.Record; w.recorder != nil {
 		w.o.Record = w.record
 	}
@@ -98,7 +102,7 @@ func Start(o Options) (*Watcher, error) {
 	}
 	if w.port != nil {
 		w.work.Go(func() { w.accept(ctx) })
-		w.work.Go(func() { w.tellRefused(ctx) })
+		w.work.Go(func() { w.reportRefused(ctx) })
 	}
 	return w, nil
 }
@@ -150,8 +154,8 @@ func (w *Watcher) Stop() []Summary {
 func (w *Watcher) abandon() {
 	var pids []int
 	for _, p := range w.known {
-		pids = append(pids, p.id.PID)
-		w.keep(Summary{PID: p.id.PID, order: p.order, Why: fmt.Sprintf("it did not let go of the sidecar within %v: what was seen of it is lost", stopWithin)})
+		pids = append(pids, p.ID.PID)
+		w.keep(Summary{PID: p.ID.PID, order: p.order, Why: fmt.Sprintf("it did not let go of the sidecar within %v: what was seen of it is lost", stopWithin)})
 	}
 	slices.Sort(pids)
 	w.o.Log.Warn("not all has ended in time, and is left", "within", stopWithin.String(), "pids", pids)
@@ -174,9 +178,9 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 	if ctx.Err() != nil {
 		return false // a look that was under way when we were told to end
 	}
-	key := p.id
+	key := p.ID
 	if key.Created == 0 {
-		key.Created = p.order // not to be told from others by its number
+		key.Created = p.order // its number does not distinguish it
 	}
 	if same, known := w.known[key]; known {
 		same.after = append(same.after, end)
@@ -191,9 +195,9 @@ func (w *Watcher) begin(ctx context.Context, p *process, end func()) bool {
 	}
 	delete(w.left, key)
 	p.after = append(p.after, end)
-	p.budget = w.budget
+	p.Budget = w.budget
 	w.begun++
-	p.tape.id = w.begun
+	p.recorder.id = w.begun
 	w.known[key] = p
 	ctx, p.abandon = context.WithCancelCause(ctx)
 	w.work.Go(func() {
@@ -221,32 +225,32 @@ func (w *Watcher) end(key dotnetipc.Identity, p *process) {
 // sessions have not ended yet.
 const maxEnding = 8
 
-// errDisplaced is why a process is watched no longer whose place another got.
+// errDisplaced is why a process is not watched any longer: another got its place.
 var errDisplaced = errors.New("not watched any longer: others of its user or container have the places of that, and a process of another needed one")
 
 // admit reports whether there is a place for p. If there is none, the youngest
 // process of the group that has most makes place for one of a group with fewer, if
-// that has no more than the other afterwards: so nobody takes turns.
+// that has no more than the other afterwards: so two do not take turns.
 func (w *Watcher) admit(p *process) bool {
 	counts, watched := make(map[string]int), 0
 	for _, o := range w.known {
 		if !o.displaced {
-			counts[o.group]++
+			counts[o.Group]++
 			watched++
 		}
 	}
-	if watched < w.budget.targets && len(w.known) < w.budget.targets+maxEnding {
+	if watched < w.targets && len(w.known) < w.targets+maxEnding {
 		return true
 	}
-	if len(w.known) >= w.budget.targets+maxEnding {
+	if len(w.known) >= w.targets+maxEnding {
 		return false
 	}
 	var youngest *process
 	for key, o := range w.known {
-		if o.displaced || key == w.named || counts[o.group] < counts[p.group]+2 {
+		if o.displaced || key == w.named || counts[o.Group] < counts[p.Group]+2 {
 			continue
 		}
-		if youngest == nil || cmp.Or(cmp.Compare(counts[o.group], counts[youngest.group]), cmp.Compare(o.order, youngest.order), cmp.Compare(o.id.PID, youngest.id.PID)) > 0 {
+		if youngest == nil || cmp.Or(cmp.Compare(counts[o.Group], counts[youngest.Group]), cmp.Compare(o.order, youngest.order), cmp.Compare(o.ID.PID, youngest.ID.PID)) > 0 {
 			youngest = o
 		}
 	}
@@ -254,7 +258,7 @@ func (w *Watcher) admit(p *process) bool {
 		return false
 	}
 	youngest.displaced = true
-	youngest.log.Warn("a process is not watched any longer: another user or container has fewer that are", "group", youngest.group, "watched", counts[youngest.group], "at_most", w.budget.targets)
+	youngest.log.Warn("a process is not watched any longer: another user or container has fewer that are", "group", youngest.Group, "watched", counts[youngest.Group], "at_most", w.targets)
 	youngest.abandon(errDisplaced)
 	return true
 }
@@ -265,10 +269,10 @@ func (w *Watcher) leave(key dotnetipc.Identity, p *process) {
 	if _, said := w.left[key]; said {
 		return
 	}
-	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", w.budget.targets)
+	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", w.targets)
 	switch {
 	case w.remember(key, p.summary):
-		p.log.Warn("a process is not watched: there are too many", "at_most", w.budget.targets)
+		p.log.Warn("a process is not watched: there are too many", "at_most", w.targets)
 	case !w.unnamed:
 		w.unnamed = true
 		w.o.Log.Warn("more processes are not watched than are named", "named", maxSummaries)
@@ -313,7 +317,7 @@ func (w *Watcher) keep(s Summary) {
 // unseenGroup is the group of the processes that cannot be seen from here.
 const unseenGroup = "processes that cannot be seen"
 
-// groupOf returns with whom a process shares its part of what the sidecar has: by
+// groupOf returns the group that a process shares its part of the sidecar with: by
 // what the kernel says of it, the pod, the container or the user that it is of.
 func groupOf(proc dotnetipc.Proc, id dotnetipc.Identity) string {
 	if id.PID == 0 {
@@ -346,6 +350,15 @@ func memoryLimit() int64 {
 		return min(own, limit/4*3)
 	}
 	return limit / 2
+}
+
+// targetsWithin returns how many processes may be watched with limit bytes of memory, 0
+// for any.
+func targetsWithin(limit int64) int {
+	if limit <= 0 {
+		return maxTargets
+	}
+	return max(1, int(min(maxTargets, targetsPart*float64(limit)/targetBytes)))
 }
 
 // unlimited is more memory than a machine has: what the kernel and Go say for none.

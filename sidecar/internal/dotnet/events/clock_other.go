@@ -1,6 +1,6 @@
 //go:build !linux
 
-package dotnet
+package events
 
 import (
 	"errors"
@@ -15,4 +15,4 @@ func namespaceOffset(stall.Clock, int) (time.Duration, error) {
 	return 0, fmt.Errorf("read time namespace on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func madeAt(clock stall.Clock, _ uint64) stall.Instant { return clock.Now() }
+func MadeAt(clock stall.Clock, _ uint64) stall.Instant { return clock.Now() }

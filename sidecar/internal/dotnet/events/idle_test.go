@@ -1,4 +1,4 @@
-package dotnet
+package events
 
 import (
 	"testing"
@@ -10,13 +10,17 @@ import (
 )
 
 // TestIdleCountsLooks: of a stream in which nothing is, all was seen up to where
-// delivery may still be under way. A minute in which nobody looked, since the
+// delivery may still be under way. A minute without looks, since the
 // machine stood still, is no minute in which nothing came: the process stood
 // still too, and delivers what it had, late.
 func TestIdleCountsLooks(t *testing.T) {
-	_, v, _ := newView(t)
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &view{Source: New(Options{Clock: clock})}
 	v.model = dotnetgc.NewModel(nettrace.Header{}, dotnetgc.Options{})
-	begin := v.clock.Now()
+	begin := clock.Now()
 	v.began = begin
 	v.cover.attach(begin, begin)
 	now := begin
@@ -26,8 +30,8 @@ func TestIdleCountsLooks(t *testing.T) {
 	}
 	want := func(what string, mark stall.Instant) {
 		t.Helper()
-		if v.cover.mark != mark {
-			t.Errorf("%s: all was seen until %v, want %v", what, v.cover.mark.Sub(begin), mark.Sub(begin))
+		if v.cover.Mark != mark {
+			t.Errorf("%s: all was seen until %v, want %v", what, v.cover.Mark.Sub(begin), mark.Sub(begin))
 		}
 	}
 	for range 8 {
@@ -39,8 +43,8 @@ func TestIdleCountsLooks(t *testing.T) {
 	want("at once after a minute", stood.Add(readFor-deliveredIn))
 	for range int(deliveredIn/readFor) - 1 {
 		look(readFor)
-		if v.cover.mark > stood {
-			t.Errorf("%v after a minute: all was seen until %v, want at most %v", now.Sub(stood)-time.Minute, v.cover.mark.Sub(begin), stood.Sub(begin))
+		if v.cover.Mark > stood {
+			t.Errorf("%v after a minute: all was seen until %v, want at most %v", now.Sub(stood)-time.Minute, v.cover.Mark.Sub(begin), stood.Sub(begin))
 		}
 	}
 	look(readFor)

@@ -1,4 +1,4 @@
-package dotnet
+package events
 
 import (
 	"testing"
@@ -38,10 +38,10 @@ func TestCoverage(t *testing.T) {
 	c.attach(100, 2700)
 	c.saw(3000)
 	want(3100, 3000, stall.Span{Start: 2500, End: 2700})
-	if got, want := c.unseen, 800*time.Nanosecond; got != want {
+	if got, want := c.Unseen, 800*time.Nanosecond; got != want {
 		t.Errorf("unseen since the first session: got %v, want %v", got, want)
 	}
-	if got, want := c.fraction(), 0.6; got != want {
+	if got, want := c.Fraction(), 0.6; got != want {
 		t.Errorf("covered: got %v, want %v", got, want)
 	}
 }
@@ -50,12 +50,12 @@ func TestCoverageIsBounded(t *testing.T) {
 	var c coverage
 	c.attach(0, 1)
 	c.status(1)
-	for i := range stall.Instant(10 * maxUntold) {
+	for i := range stall.Instant(10 * maxUnseen) {
 		c.miss(stall.Span{Start: 10 * i, End: 10*i + 1})
 	}
 	_, spans := c.status(20000)
-	if len(spans) != maxUntold || spans[maxUntold-1].End != 10*(10*maxUntold-1)+1 {
-		t.Errorf("%d spans, the last %v: want %d, of which the last reaches to the end", len(spans), spans[len(spans)-1], maxUntold)
+	if len(spans) != maxUnseen || spans[maxUnseen-1].End != 10*(10*maxUnseen-1)+1 {
+		t.Errorf("%d spans, the last %v: want %d, of which the last reaches to the end", len(spans), spans[len(spans)-1], maxUnseen)
 	}
 }
 

@@ -1,4 +1,4 @@
-package dotnet
+package events
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// request asks for the events of collections and stops, and on .NET 10 for
-// nothing else.
-func (e *events) request() dotnetipc.Request {
+// Request asks for the events of collections and stops, and on .NET 10 for nothing
+// else. Sampled asks for a sample of the allocations, too.
+func Request(sampled bool) dotnetipc.Request {
 	p := dotnetipc.Provider{Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs()}
-	if e.sampled {
+	if sampled {
 		p.Level = dotnetgc.LevelAllocations
 		p.Events = append(p.Events, dotnetgc.AllocationEventIDs()...)
 	}
@@ -31,12 +31,12 @@ func (e *events) request() dotnetipc.Request {
 var errStreamEnded = errors.New("the process ended the session")
 
 // session begins a session with the process.
-func (e *events) session(ctx context.Context) error {
-	e.tried = e.clock.Now()
+func (e *Source) session(ctx context.Context) error {
+	e.tried = e.o.Clock.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
-	client, err := e.connect(ctx)
+	client, err := e.o.Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func (e *events) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := e.clock.Now()
-	s, err := client.Collect(ctx, e.request())
+	asked := e.o.Clock.Now()
+	s, err := client.Collect(ctx, Request(e.o.Sampled))
 	if err != nil {
 		return err
 	}
-	v := &view{events: e, by: by, asked: asked, began: e.clock.Now(), share: e.budget.join(e.group)}
+	v := &view{Source: e, by: by, asked: asked, began: e.o.Clock.Now(), share: e.o.Budget.join(e.o.Group)}
 	v.in = &stream{s: s, wait: headerFor, until: time.Now().Add(headerFor), pay: v.pay, read: make(chan struct{})}
 	// Until the header is read, there is no good order to end the session in.
 	early := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -66,14 +66,14 @@ func (e *events) session(ctx context.Context) error {
 		return err
 	}
 	v.in.stopOn(e.ctx)
-	e.view, e.seen.began = v, &began{info, s.Version}
-	e.cover.attach(madeAt(e.clock, e.id.Created), v.began)
+	e.view, e.seen.Began = v, &Began{info, s.Version}
+	e.cover.attach(MadeAt(e.o.Clock, e.o.ID.Created), v.began)
 	return nil
 }
 
 // begin reads the header of the stream, and checks its clock.
-func (e *events) begin(ctx context.Context, client *dotnetipc.Client, v *view) error {
-	if e.resume {
+func (e *Source) begin(ctx context.Context, client *dotnetipc.Client, v *view) error {
+	if e.o.Resume {
 		if err := client.Resume(ctx); err != nil {
 			return err
 		}
@@ -89,11 +89,11 @@ func (e *events) begin(ctx context.Context, client *dotnetipc.Client, v *view) e
 }
 
 // shift returns what is to be added to an instant of the process's clock.
-func (e *events) shift() (time.Duration, error) {
-	if e.id.PID == 0 {
-		return 0, nil // it cannot be seen: sameClock will tell
+func (e *Source) shift() (time.Duration, error) {
+	if e.o.ID.PID == 0 {
+		return 0, nil // it cannot be seen: sameClock will find out
 	}
-	offset, err := namespaceOffset(e.clock, e.id.PID)
+	offset, err := namespaceOffset(e.o.Clock, e.o.ID.PID)
 	return -offset, err
 }
 
@@ -147,7 +147,7 @@ func (s *stream) stopOn(ctx context.Context) {
 	s.ended = make(chan struct{})
 	s.end = context.AfterFunc(ctx, func() {
 		defer close(s.ended)
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopFor)
 		defer cancel()
 		if err := s.s.Stop(limit); err == nil {
 			select {
@@ -171,7 +171,7 @@ func (s *stream) close() {
 
 // view is what is seen of a process in one session.
 type view struct {
-	*events
+	*Source
 	in           *stream
 	reader       *nettrace.Reader
 	model        *dotnetgc.Model
@@ -189,9 +189,9 @@ type view struct {
 // read reads events until something is known, or a while has passed. The error is why
 // the stream has ended.
 func (v *view) read() error {
-	for until := v.clock.Now().Add(readFor); ; {
+	for until := v.o.Clock.Now().Add(readFor); ; {
 		e, err := v.reader.Next()
-		now := v.clock.Now()
+		now := v.o.Clock.Now()
 		switch {
 		case err == nil:
 			at := v.reader.Header().Frequency.Instant(e.Ticks).Add(v.by)
@@ -223,7 +223,7 @@ func (v *view) read() error {
 }
 
 // during refuses an event of a time in which the session was not there: the process
-// would be told as watched in a time that nobody saw.
+// would count as watched in a time that was not seen.
 func (v *view) during(at, now stall.Instant) error {
 	switch {
 	case at > now.Add(clockTolerance):
@@ -240,16 +240,16 @@ var errCut = errors.New("the process did not end the session in time")
 
 // failed says why the stream cannot be read any longer.
 func (v *view) failed(err error) error {
-	if over := v.share.over.Load(); over != nil && errors.Is(err, errDetached) {
+	if over := v.share.over.Load(); over != nil && errors.Is(err, ErrDetached) {
 		return *over // wherever in the stream it was found
 	}
-	return fmt.Errorf("read events of process %d: %w", v.id.PID, err)
+	return fmt.Errorf("read events of process %d: %w", v.o.ID.PID, err)
 }
 
 // pay takes the work, and what was decoded since the last call, from the share of
 // the stream, with the memory that it holds now. It returns why the stream must end.
 func (v *view) pay(work time.Duration) error {
-	held := v.threads * allocatorBytes
+	held := v.held
 	if v.reader != nil {
 		steps := v.reader.Steps()
 		work += time.Duration(steps-v.steps) * stepWork
@@ -262,10 +262,9 @@ func (v *view) pay(work time.Duration) error {
 	return v.share.use(held, work)
 }
 
-// idle says that nothing is in the stream: what happened longer ago than
-// delivery takes was seen. That is so many reads that looked in vain, not a time: who
-// was stopped, or had no CPU, has not looked meanwhile, and the process may have
-// been held up with him.
+// idle says that nothing is in the stream: what happened longer ago than delivery
+// takes was seen. It counts reads in vain, not time: while the machine stood still, or
+// the sidecar had no CPU, nothing was read, and the process may have been held up, too.
 func (v *view) idle(now stall.Instant) {
 	before := &v.idled[v.quiet%len(v.idled)]
 	if v.quiet >= len(v.idled) && *before > v.began {
@@ -297,7 +296,7 @@ func (v *view) deliver() int {
 		shiftCollection(&c.Collection, v.by)
 		v.waiting.collection(c.Index)
 		v.batch.Collections = append(v.batch.Collections, c.Collection)
-		v.seen.modes = append(v.seen.modes, c.PauseMode)
+		v.seen.Modes = append(v.seen.Modes, c.PauseMode)
 	}
 	for _, h := range out.Incomplete {
 		shiftInstant(&h.Start, v.by)
@@ -308,13 +307,13 @@ func (v *view) deliver() int {
 	if at, ok := v.model.Pending(); ok {
 		v.waiting.pending = at.Add(v.by)
 	}
-	if v.sampled {
-		v.seen.allocations = append(v.seen.allocations, v.model.Allocations()...)
+	if v.o.Sampled {
+		v.seen.Allocations = append(v.seen.Allocations, v.model.Allocations()...)
 	}
 	stats, threads := v.model.Stats(), v.reader.Stats().Forgotten
-	v.seen.lost += stats.Lost - v.lost
-	v.seen.givenUp += stats.Dropped - v.givenUp
-	v.seen.forgotten += threads - v.forgotten
+	v.seen.Lost += stats.Lost - v.lost
+	v.seen.GivenUp += stats.Dropped - v.givenUp
+	v.seen.Forgotten += threads - v.forgotten
 	v.lost, v.givenUp, v.forgotten = stats.Lost, stats.Dropped, threads
 	return len(out.Stops) + len(out.Collections) + len(out.Incomplete)
 }
@@ -330,7 +329,7 @@ func (v *view) stop(s *dotnetgc.Stop) {
 		v.waiting.stop(s)
 	}
 	v.batch.Intervals = append(v.batch.Intervals, s.Interval())
-	v.seen.stops = append(v.seen.stops, *s)
+	v.seen.Stops = append(v.seen.Stops, *s)
 }
 
 // A process in a time namespace of its own reads CLOCK_MONOTONIC with an offset

@@ -1,4 +1,4 @@
-package dotnet
+package events
 
 import (
 	"bytes"
@@ -49,9 +49,9 @@ func namespaceOffset(clock stall.Clock, pid int) (time.Duration, error) {
 	return 0, fmt.Errorf("read %s: no offset of the monotonic clock", path)
 }
 
-// madeAt returns when a process was made, by field 22 of its stat: clock ticks
+// MadeAt returns when a process was made, by field 22 of its stat: clock ticks
 // of CLOCK_BOOTTIME, which goes on while the machine sleeps.
-func madeAt(clock stall.Clock, ticks uint64) stall.Instant {
+func MadeAt(clock stall.Clock, ticks uint64) stall.Instant {
 	const tick = time.Second / 100 // USER_HZ
 	var boot unix.Timespec
 	now := clock.Now()

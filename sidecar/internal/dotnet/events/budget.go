@@ -1,4 +1,4 @@
-package dotnet
+package events
 
 import (
 	"errors"
@@ -13,17 +13,12 @@ import (
 )
 
 const (
-	// Of the memory that the sidecar may have, streams get a part and what is
-	// held of every target besides, mostly its queues of telemetry, another. The
-	// rest is the sidecar's own and the garbage of its collector.
+	// streamsPart is the part of the sidecar's memory that streams get.
 	streamsPart = 0.25
-	targetsPart = 0.4
 	// maxStreamBytes is what all streams may hold where nothing limits the
 	// sidecar's memory. One of a real process holds some 100 kB, and a few MB for
 	// a moment.
 	maxStreamBytes = 64 << 20
-	// targetBytes is what a target costs besides its stream.
-	targetBytes = 600 << 10
 
 	// streamsWork is the CPU time that all streams may take, in CPUs, and
 	// workWindow the time over which it is judged: a stream that has something to
@@ -34,43 +29,41 @@ const (
 	workWindow  = 10 * time.Second
 
 	// The prices of the work, each a few times what was measured: time that was
-	// measured here would depend on who else has the CPU.
+	// measured here would depend on what else runs.
 	readWork   = 5 * time.Microsecond  // a read, and the deadline before it
 	byteWork   = time.Nanosecond       // decoded
 	stepWork   = 500 * time.Nanosecond // an event, or what else [nettrace.Reader.Steps] counts
 	recordWork = 20 * time.Microsecond // a collection, stop or hole that is exported
 
-	// A stream tells of its memory and its work in portions: what it does in
-	// between costs nobody a lock.
+	// A stream reports its memory and its work in portions: what it does in
+	// between costs no lock.
 	heldPortion = 64 << 10
 	workPortion = 2 * time.Millisecond
 )
 
-// errDetached says that a stream took more than its share.
-var errDetached = errors.New("detached for a while")
+// ErrDetached says that a stream took more than its share.
+var ErrDetached = errors.New("detached for a while")
 
-// budget is the memory and the work that the streams of all processes share. As
+// Budget is the memory and the work that the streams of all processes share. As
 // long as it lasts every stream takes what it needs. When it does not, the group
 // that has most of it gives back, by that of its streams which has most: it is
 // told to end. So the others lose nothing, and a group that is alone may use all.
-type budget struct {
-	now    func() stall.Instant
-	memory float64 // bytes
-	work   float64 // nanoseconds in workWindow, of which older ones count less
-	// targets is how many processes there may be at once.
-	targets int
+type Budget struct {
+	Memory float64 // bytes
+	Work   float64 // nanoseconds in workWindow, of which older ones count less
+
+	now func() stall.Instant
 
 	mu     sync.Mutex
 	shares []*share
 }
 
-// newBudget returns a budget for a sidecar that may have limit bytes of memory, 0
+// NewBudget returns a budget for a sidecar that may have limit bytes of memory, 0
 // for any.
-func newBudget(now func() stall.Instant, limit int64) *budget {
-	b := &budget{now: now, memory: maxStreamBytes, work: streamsWork * float64(workWindow), targets: maxTargets}
+func NewBudget(now func() stall.Instant, limit int64) *Budget {
+	b := &Budget{now: now, Memory: maxStreamBytes, Work: streamsWork * float64(workWindow)}
 	if limit > 0 {
-		b.memory = min(b.memory, streamsPart*float64(limit))
-		b.targets = max(1, int(min(maxTargets, targetsPart*float64(limit)/targetBytes)))
+		b.Memory = min(b.Memory, streamsPart*float64(limit))
 	}
 	return b
 }
@@ -78,11 +71,11 @@ func newBudget(now func() stall.Instant, limit int64) *budget {
 // share is the part of one stream. Only use and leave are called, by its own
 // goroutine.
 type share struct {
-	b     *budget
+	b     *Budget
 	group string
 	over  atomic.Pointer[error] // why it must end, nil if it need not
 
-	told    int           // bytes, as b knows them
+	known   int           // bytes, as b knows them
 	pending time.Duration // work that b does not know of
 
 	held float64 // bytes; guarded by b.mu, as all that follows
@@ -91,7 +84,7 @@ type share struct {
 }
 
 // join begins a stream of a group.
-func (b *budget) join(group string) *share {
+func (b *Budget) join(group string) *share {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &share{b: b, group: group, at: b.now()}
@@ -112,8 +105,8 @@ func (s *share) leave() {
 // what is decoded of one block.
 func (s *share) use(held int, work time.Duration) error {
 	s.pending += work
-	if s.pending >= workPortion || held > s.told+heldPortion || held < s.told-heldPortion {
-		s.tell(held)
+	if s.pending >= workPortion || held > s.known+heldPortion || held < s.known-heldPortion {
+		s.report(held)
 	}
 	if why := s.over.Load(); why != nil {
 		return *why
@@ -121,7 +114,7 @@ func (s *share) use(held int, work time.Duration) error {
 	return nil
 }
 
-func (s *share) tell(held int) {
+func (s *share) report(held int) {
 	b := s.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,13 +123,13 @@ func (s *share) tell(held int) {
 		o.age(now)
 	}
 	s.held, s.work = float64(held), s.work+float64(s.pending)
-	s.told, s.pending = held, 0
-	b.fit(b.memory, func(o *share) float64 { return o.held }, fmt.Errorf(
+	s.known, s.pending = held, 0
+	b.fit(b.Memory, func(o *share) float64 { return o.held }, fmt.Errorf(
 		"%w: of the %.0f MiB that all event streams may hold it took more than any other: give the sidecar more memory, or watch fewer processes",
-		errDetached, b.memory/(1<<20)))
-	b.fit(b.work, func(o *share) float64 { return o.work }, fmt.Errorf(
+		ErrDetached, b.Memory/(1<<20)))
+	b.fit(b.Work, func(o *share) float64 { return o.work }, fmt.Errorf(
 		"%w: of the %.1f CPUs that all event streams may take it took more than any other: find out what makes it send so many events, or watch fewer processes",
-		errDetached, streamsWork))
+		ErrDetached, streamsWork))
 }
 
 // age makes work count less as it gets older.
@@ -148,7 +141,7 @@ func (s *share) age(now stall.Instant) {
 }
 
 // fit tells streams to end until the others have no more than total.
-func (b *budget) fit(total float64, of func(*share) float64, why error) {
+func (b *Budget) fit(total float64, of func(*share) float64, why error) {
 	for {
 		groups, sum := make(map[string]float64), 0.0
 		for _, o := range b.shares {
