@@ -102,7 +102,7 @@ func (c *classifier) account(g *Gap) kernel.Account {
 }
 
 // mayBeThrottled reports whether g was on no CPU for most of the time, and not
-// for a stop or a page fault, or nobody knows.
+// for a stop or a page fault, or that is not known.
 func (c *classifier) mayBeThrottled(g *Gap) bool {
 	if g.Cause != stall.HostUnknown {
 		return false
@@ -174,7 +174,7 @@ func (c *classifier) ruleOut(gaps []Gap) {
 	}
 }
 
-// side is whose a gap across a door of the runtime is.
+// side is the owner of a gap across a door of the runtime.
 type side uint8
 
 const (
@@ -183,7 +183,7 @@ const (
 	ofEither
 )
 
-// side says whose a gap across a door of the runtime is. A thread that gave up its
+// side returns the owner of a gap across a door of the runtime. A thread that gave up its
 // CPU of its own accord waited for the runtime, if it is not known to have been
 // stopped, or to have waited as no thread waits for the runtime. Else the gap is the
 // machine's if what the kernel recorded takes up half of it. Of what is left, a stop
@@ -292,7 +292,7 @@ func (g *Gap) preempted(a *kernel.Account) {
 }
 
 // stopped decides a gap in which the thread could not run for d, and no page fault
-// lasted that long. It had one nevertheless, and nobody knows in what state it
+// lasted that long. It had one nevertheless, and it is not known in what state it
 // was: then it may have been for that.
 func (g *Gap) stopped(d time.Duration, a *kernel.Account) {
 	if a.Faults > 0 && !a.States {

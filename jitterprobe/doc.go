@@ -20,7 +20,7 @@
 // why.
 //
 // Each gap has a cause and the [Evidence] that decided it, from what the kernel
-// recorded of the probe's thread and its CPU; nobody asks the thread itself.
+// recorded of the probe's thread and its CPU; the thread itself is not asked.
 // Without the rights to that, causes are called by what is left of them, and
 // never guessed: [Probe.Limits] says which, and the mend.
 //

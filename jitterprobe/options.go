@@ -80,7 +80,7 @@ type Options struct {
 	// under a cgroup quota that the spinner uses up.
 	Force bool
 	// Interrupts has the kernel record each interrupt of the CPU that a spinning
-	// mode watches: without, host.irq cannot be told from host.steal. It needs
+	// mode watches: without, host.irq cannot be distinguished from host.steal. It needs
 	// CAP_PERFMON and tracefs, makes each interrupt about a microsecond longer,
 	// and has Stop wait for the kernel for up to a second.
 	Interrupts bool

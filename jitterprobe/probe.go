@@ -169,7 +169,7 @@ func (p *Probe) drain() {
 // minute.
 const maxQueued = 1 << 14
 
-// queue holds what the drain goroutine has found and nobody has fetched. It is
+// queue holds what the drain goroutine has found and Next has not returned. It is
 // guarded by Probe.mu.
 type queue struct {
 	gaps      []Gap
@@ -186,7 +186,7 @@ var (
 )
 
 // Next waits until the probe has looked again, about every 100 ms. The intervals
-// are those of [Probe.Gaps]. Gaps that nobody fetched in time are lost, and the time
+// are those of [Probe.Gaps]. Gaps that were not fetched in time are lost, and the time
 // in which they were is unseen.
 func (p *Probe) Next(ctx context.Context) (source.Batch, error) {
 	select {

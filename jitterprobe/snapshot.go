@@ -56,7 +56,7 @@ type Snapshot struct {
 	// Backward counts gaps that were not kept because the counter ran backward
 	// in them, which it does where a virtual machine is moved.
 	Backward uint64
-	// Unread counts the gaps that nobody fetched in time, see [Probe.Next].
+	// Unread counts the gaps that were not fetched in time, see [Probe.Next].
 	Unread uint64
 	// Loop is the cost of one look of a spinning mode, in nanoseconds: the mean
 	// over all blocks of looks without a gap. Zero with Periodic, and until a

@@ -236,10 +236,10 @@ func micros(file string) (time.Duration, bool) {
 }
 
 // settle gives host.throttled to each gap in which a thread without real-time
-// priority took the CPU from one that had it: nothing else lets it. Where who had
-// the CPU is not on record, it is the gaps that are as long as the others' share and
+// priority took the CPU from one that had it: nothing else lets it. Where the thread
+// that had the CPU is not on record, it is the gaps that are as long as the others' share and
 // begin one period after another of that length, if the thread had to wait for its
-// CPU or nobody knows. The first of them keeps its cause.
+// CPU or that is not known. The first of them keeps its cause.
 func (r *realtime) settle(gaps []Gap, account func(*Gap) kernel.Account) {
 	if r.tid == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 
 // A goroutine that switches to a coroutine, as iter.Pull has it, hands over its
 // thread, and waits until it is switched to in its turn. Meanwhile its work is
-// done by that coroutine, or by whom that one has switched to: they stand in for
-// it. So the Track of a goroutine goes on with their states.
+// done by that coroutine, or by the one that it has switched to in turn: they stand in
+// for it. So the Track of a goroutine goes on with their states.
 
 // Turn is a time in which a coroutine stood in for a followed goroutine: its
 // Ranges and Stops that begin there are those of For, too.
@@ -33,29 +33,29 @@ func (a pair) compare(b pair) int {
 func (d *decoder) wantCoroutines() {
 	p := &d.picker
 	d.findPairs()
-	wanted := make(map[uint64]struct{}, len(p.who)+len(d.standIns))
-	for _, g := range p.who {
+	wanted := make(map[uint64]struct{}, len(p.ids)+len(d.standIns))
+	for _, g := range p.ids {
 		wanted[g] = struct{}{}
 	}
 	want := func(g uint64) {
 		if _, ok := wanted[g]; !ok {
 			wanted[g] = struct{}{}
-			p.who = append(p.who, g)
+			p.ids = append(p.ids, g)
 		}
 	}
 	for g := range d.standIns {
 		want(g)
 	}
-	for i := 0; i < len(p.who); i++ { // who grows meanwhile
-		from, _ := slices.BinarySearchFunc(d.pairs, pair{p.who[i], 0}, pair.compare)
-		for ; from < len(d.pairs) && d.pairs[from].from == p.who[i]; from++ {
+	for i := 0; i < len(p.ids); i++ { // want appends
+		from, _ := slices.BinarySearchFunc(d.pairs, pair{p.ids[i], 0}, pair.compare)
+		for ; from < len(d.pairs) && d.pairs[from].from == p.ids[i]; from++ {
 			want(d.pairs[from].to)
 		}
 	}
 }
 
-// findPairs notes who switched to whom. Of very many pairs some are left out,
-// counted: where they stand in for somebody is not known.
+// findPairs notes which goroutine switched to which. Of very many pairs some are left
+// out, counted: when they stood in is not known.
 func (d *decoder) findPairs() {
 	const recent = 1 << 8
 	var known [recent]pair // most switches are between the same two
@@ -108,13 +108,13 @@ func (t *transition) leadsTo(next *transition) bool {
 	return (c == switchedAway || c == endedSwitching) && next.change() == switchedTo && t.detail() == next.detail()
 }
 
-// switchedTo returns to whom the switch at a place was, by the picker's index.
-func (d *decoder) switchedTo(place uint32) (who uint32, ok bool) {
+// switchedTo returns the target of the switch at a place, by the picker's index.
+func (d *decoder) switchedTo(place uint32) (index uint32, ok bool) {
 	if int(place)+1 >= d.transitions.len() {
 		return 0, false
 	}
 	t, next := d.transitions.at(place), d.transitions.at(place+1)
-	if !t.leadsTo(next) || next.g == nobody {
+	if !t.leadsTo(next) || next.g == unpicked {
 		return 0, false
 	}
 	return uint32(next.g), true
@@ -146,9 +146,9 @@ func (d *decoder) standIn(g *Generation, t *Track, last followed) (after followe
 	}
 	t.Most = max(n, 1)
 	if last.away = 0; b.away.on {
-		last.away = nobody
+		last.away = unpicked
 		if b.cur.known && b.cur.state != stall.StateUnknown {
-			last.away = d.picker.who[b.away.who]
+			last.away = d.picker.ids[b.away.index]
 			d.standNext[last.away] = b.cur
 		}
 	}
@@ -164,25 +164,25 @@ func (g *Generation) sortTurns() {
 
 // away is where a goroutine's place is while it has switched to a coroutine.
 type away struct {
-	on   bool
-	own  uint64         // the goroutine
-	who  uint32         // the coroutine that has its place, by the picker's index
-	next map[uint32]int // which of each coroutine's transitions comes next
+	on    bool
+	own   uint64         // the goroutine
+	index uint32         // the coroutine that has its place, by the picker's index
+	next  map[uint32]int // which of each coroutine's transitions comes next
 
 	noted *[]Turn        // nil if turns are not wanted
 	turns map[uint32]int // in noted, the last one of each coroutine
-	since stall.Instant  // of who's turn
+	since stall.Instant  // of its turn
 	again bool           // its turn goes on with its last one
 	over  bool           // there was no room for a turn
 }
 
-// nobodyYet is the place of no transition: the generation begins.
-const nobodyYet = ^uint32(0)
+// noPlace is the place of no transition: the generation begins.
+const noPlace = ^uint32(0)
 
 // switchAway gives the goroutine's place to the coroutine that it switched to: by the
-// transition at place, or in an older generation (nobodyYet).
+// transition at place, or in an older generation (noPlace).
 func (b *spanBuilder) switchAway(t *Track, place uint32) {
-	if place == nobodyYet && b.cur.away == 0 {
+	if place == noPlace && b.cur.away == 0 {
 		return
 	}
 	if b.away == nil {
@@ -193,17 +193,17 @@ func (b *spanBuilder) switchAway(t *Track, place uint32) {
 	if a.next == nil {
 		a.next, a.turns = map[uint32]int{}, map[uint32]int{}
 	}
-	if place != nobodyYet {
+	if place != noPlace {
 		b.handTo(place)
 		return
 	}
-	who, ok := b.d.picker.table.find(b.cur.away)
+	index, ok := b.d.picker.table.find(b.cur.away)
 	state, known := b.d.standIns[b.cur.away]
 	if _, lost := b.d.thinned[b.cur.away]; !ok || !known || lost {
 		b.cur = followed{}
 		return
 	}
-	a.who, a.since, b.cur = who, b.at, state
+	a.index, a.since, b.cur = index, b.at, state
 }
 
 // handTo gives the place to the coroutine that the transition switched to. If that is
@@ -211,18 +211,18 @@ func (b *spanBuilder) switchAway(t *Track, place uint32) {
 func (b *spanBuilder) handTo(place uint32) {
 	a := b.away
 	b.cur = followed{}
-	who, ok := b.d.switchedTo(place)
+	index, ok := b.d.switchedTo(place)
 	if !ok {
 		return
 	}
-	list := b.d.picker.of(who)
-	i := a.next[who]
+	list := b.d.picker.of(index)
+	i := a.next[index]
 	a.again = i < len(list) && list[i] == place+1
 	for i < len(list) && list[i] != place+1 {
 		i++
 	}
-	if a.next[who] = i + 1; i < len(list) {
-		a.who, a.since, b.cur = who, b.at, b.d.after(b.d.transitions.at(place+1))
+	if a.next[index] = i + 1; i < len(list) {
+		a.index, a.since, b.cur = index, b.at, b.d.after(b.d.transitions.at(place+1))
 	}
 }
 
@@ -232,8 +232,8 @@ func (b *spanBuilder) coroutines(end stall.Instant, yield func(TrackSpan) bool) 
 	a := b.away
 	end = max(end, b.at)
 	for b.cur.known {
-		list := b.d.picker.of(a.who)
-		i := a.next[a.who]
+		list := b.d.picker.of(a.index)
+		i := a.next[a.index]
 		if i >= len(list) {
 			break
 		}
@@ -242,17 +242,17 @@ func (b *spanBuilder) coroutines(end stall.Instant, yield func(TrackSpan) bool) 
 		back := false
 		switch c := change.change(); {
 		case c.isStatus():
-			a.next[a.who]++
+			a.next[a.index]++
 			b.cur = b.cur.withStatus(b.d.after(change))
 			continue
 		case c == switchedAway || c == endedSwitching:
-			who, ok := b.d.switchedTo(list[i])
-			back = ok && b.d.picker.who[who] == a.own
+			index, ok := b.d.switchedTo(list[i])
+			back = ok && b.d.picker.ids[index] == a.own
 		}
 		if at > end || at == end && !back {
 			break
 		}
-		a.next[a.who]++
+		a.next[a.index]++
 		if !b.until(at, yield) {
 			return false
 		}
@@ -284,7 +284,7 @@ func (b *spanBuilder) note() {
 		return
 	}
 	list := *a.noted
-	if k, ok := a.turns[a.who]; ok && a.again {
+	if k, ok := a.turns[a.index]; ok && a.again {
 		list[k].End = b.at
 		return
 	}
@@ -292,6 +292,6 @@ func (b *spanBuilder) note() {
 		a.over = true
 		return
 	}
-	a.turns[a.who] = len(list)
-	*a.noted = append(list, Turn{stall.Span{Start: a.since, End: b.at}, b.d.picker.who[a.who], a.own})
+	a.turns[a.index] = len(list)
+	*a.noted = append(list, Turn{stall.Span{Start: a.since, End: b.at}, b.d.picker.ids[a.index], a.own})
 }

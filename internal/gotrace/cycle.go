@@ -29,7 +29,7 @@ type Cycle struct {
 	// TriggerSite is the function whose allocation, or whose runtime.GC, began
 	// the cycle: the innermost one outside package runtime, or the outermost.
 	TriggerSite  string
-	Goroutine    uint64 // who began it
+	Goroutine    uint64 // that began it
 	BeginUnknown bool   // the trace began within the cycle
 	Partial      bool   // its end was not seen: the stream has a hole
 }
@@ -103,8 +103,8 @@ func (d *decoder) beginCycle(e *cycleEdge) openCycle {
 }
 
 // goalAt returns the goal in force at t, if there was one. Runtimes before the
-// mend of go.dev/issue/63864 wrote what remains of a memory limit that nobody
-// set, instead of 0.
+// fix of go.dev/issue/63864 wrote what remains of a memory limit that is not set,
+// instead of 0.
 func (d *decoder) goalAt(t ticks) gc.Maybe[gc.Bytes] {
 	const unlimited = 1 << 62
 	goal := d.goals.before(t)

@@ -132,7 +132,7 @@ func (d *decoder) decodeLong(t *thread, data []byte, i, n int, at *ticks) (int, 
 	return i, nil
 }
 
-// dispatch hands an event to those who care for it.
+// dispatch hands an event to the part that it concerns.
 func (d *decoder) dispatch(t *thread, typ eventType, at ticks, a [4]uint64) {
 	switch typ {
 	case evHeapAlloc:

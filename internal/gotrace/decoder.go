@@ -64,7 +64,7 @@ type decoder struct {
 	cycle       openCycle
 	openAssists map[uint64]openAssist
 	followed    map[uint64]followed
-	standNext   map[uint64]followed // those who stand in for somebody, see coroutine.go
+	standNext   map[uint64]followed // coroutines that stand in for goroutines
 	names       names
 }
 
@@ -82,7 +82,7 @@ func (d *decoder) breathe() {
 	}
 }
 
-// batch hands a batch to whom its first byte names. On an error the index is
+// batch hands a batch to the reader that its first byte names. On an error the index is
 // that of the event at fault.
 func (d *decoder) batch(h batchHeader, data []byte, offset int64) (int, error) {
 	n := h.size

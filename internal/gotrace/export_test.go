@@ -14,7 +14,7 @@ func (r *Reader) Held() int {
 	n += (len(d.transitions.chunks)+len(d.transitions.free))*int(unsafe.Sizeof([transitionChunk]transition{})) +
 		room(d.transitions.chunks) + room(d.transitions.free)
 	p := &d.picker
-	n += room(p.who) + room(p.first) + room(p.count) + room(p.from) + room(p.top) + room(p.base) + room(p.slots) +
+	n += room(p.ids) + room(p.first) + room(p.count) + room(p.from) + room(p.top) + room(p.base) + room(p.slots) +
 		room(p.picked) + room(p.table.keys) + room(p.table.index)
 	n += entries(d.thinned) + entries(d.standIns) + entries(d.standNext) + entries(d.followed) + entries(d.asked) +
 		entries(d.collects) + entries(d.openAssists) + entries(d.threads.byID) + entries(d.names.known)

@@ -36,7 +36,7 @@ type Limits struct {
 	Threads int
 	// Transitions of goroutines between states, 24 bytes each, rounded up to
 	// 16384. Kept only if there is a MarkPrefix. Over it those go that are of
-	// goroutines without a user log, and of goroutines with very many; who is
+	// goroutines without a user log, and of goroutines with very many; one that is
 	// followed all the same is counted in Lost.Tracks. Where that does not make
 	// room for half: counted, and the generation has no Tracks.
 	Transitions int

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// nobody marks a transition that is not picked.
-const nobody = ^uint64(0)
+// unpicked marks a transition that is not picked.
+const unpicked = ^uint64(0)
 
 // picker selects the transitions of some goroutines and puts them in the
 // order of (goroutine, seq, arrival). It is linear: sequence numbers are dense,
 // so they are counted instead of compared. The transitions stay where they are.
 type picker struct {
-	who    []uint64 // whose transitions are wanted, ascending
+	ids    []uint64 // whose transitions are wanted, ascending
 	table  goroutineTable
 	first  []int64  // sequence number of each from which on nothing is missing
 	count  []uint32 // transitions of each
@@ -24,23 +24,23 @@ type picker struct {
 	picked []uint32 // the places of the transitions, in order
 }
 
-// run picks the transitions of who. Those of one follow one another in picked.
+// run picks the transitions of ids. Those of one follow one another in picked.
 func (p *picker) run(thinned map[uint64]uint32, all *transitions) {
 	p.count, p.from, p.picked = p.count[:0], p.from[:0], p.picked[:0]
-	if len(p.who) == 0 {
+	if len(p.ids) == 0 {
 		return
 	}
-	p.table.build(p.who)
-	p.first = slices.Grow(p.first[:0], len(p.who))
-	for _, g := range p.who {
+	p.table.build(p.ids)
+	p.first = slices.Grow(p.first[:0], len(p.ids))
+	for _, g := range p.ids {
 		first := int64(0)
 		if seq, ok := thinned[g]; ok {
 			first = int64(seq) + 1
 		}
 		p.first = append(p.first, first)
 	}
-	p.count = zeroed(p.count, len(p.who))
-	p.top = zeroed(p.top, len(p.who))
+	p.count = zeroed(p.count, len(p.ids))
+	p.top = zeroed(p.top, len(p.ids))
 	total := 0
 	all.each(func(chunk []transition) { total += p.number(chunk) })
 	p.picked = slices.Grow(p.picked[:0], total)[:total]
@@ -56,25 +56,25 @@ func (p *picker) run(thinned map[uint64]uint32, all *transitions) {
 	p.sort(all)
 }
 
-// of returns the places of the transitions of who[i], in order.
+// of returns the places of the transitions of ids[i], in order.
 func (p *picker) of(i uint32) []uint32 {
 	end := p.from[i] + p.count[i]
 	return p.picked[p.from[i]:end:end]
 }
 
-// number leaves in each transition the index of its goroutine, or nobody, and
+// number leaves in each transition the index of its goroutine, or unpicked, and
 // its sequence number since the first one. It returns how many are picked.
 func (p *picker) number(chunk []transition) (n int) {
 	for i := range chunk {
 		t := &chunk[i]
-		who, ok := p.table.find(t.g)
-		if !ok || int64(t.seq) < p.first[who] {
-			t.g = nobody
+		index, ok := p.table.find(t.g)
+		if !ok || int64(t.seq) < p.first[index] {
+			t.g = unpicked
 			continue
 		}
-		t.g, t.seq = uint64(who), t.seq-uint32(p.first[who])
-		p.count[who]++
-		p.top[who] = max(p.top[who], t.seq)
+		t.g, t.seq = uint64(index), t.seq-uint32(p.first[index])
+		p.count[index]++
+		p.top[index] = max(p.top[index], t.seq)
 		n++
 	}
 	return n
@@ -83,9 +83,9 @@ func (p *picker) number(chunk []transition) (n int) {
 // layOut gives each goroutine its slots. It reports false if the sequence
 // numbers of one are not dense: a broken trace.
 func (p *picker) layOut() bool {
-	p.base = zeroed(p.base, len(p.who))
+	p.base = zeroed(p.base, len(p.ids))
 	n := uint64(0)
-	for i := range p.who {
+	for i := range p.ids {
 		p.base[i] = uint32(n)
 		if uint64(p.top[i]) > 2*uint64(p.count[i])+8 {
 			return false
@@ -99,7 +99,7 @@ func (p *picker) layOut() bool {
 func (p *picker) scatter(all *transitions) {
 	all.each(func(chunk []transition) {
 		for i := range chunk {
-			if t := &chunk[i]; t.g != nobody {
+			if t := &chunk[i]; t.g != unpicked {
 				p.slots[p.base[t.g]+t.seq]++
 			}
 		}
@@ -112,7 +112,7 @@ func (p *picker) scatter(all *transitions) {
 	at := uint32(0)
 	all.each(func(chunk []transition) {
 		for i := range chunk {
-			if t := &chunk[i]; t.g != nobody {
+			if t := &chunk[i]; t.g != unpicked {
 				slot := &p.slots[p.base[t.g]+t.seq]
 				p.picked[*slot] = at
 				*slot++
@@ -128,7 +128,7 @@ func (p *picker) sort(all *transitions) {
 	p.picked = p.picked[:0]
 	all.each(func(chunk []transition) {
 		for i := range chunk {
-			if chunk[i].g != nobody {
+			if chunk[i].g != unpicked {
 				p.picked = append(p.picked, at)
 			}
 			at++
@@ -190,35 +190,35 @@ func (t *goroutineTable) find(g uint64) (uint32, bool) {
 // thin makes room among the transitions when there are as many as the limit
 // allows for: a program that forces collections yields once for each span that
 // it sweeps. Those of goroutines without a user log so far go, as in general
-// nobody will ask for them; if that is not enough, those of goroutines that have
+// they will not be followed; if that is not enough, those of goroutines that have
 // very many, too.
 //
 // Of a goroutine that lost some and is followed after all, only what has a
-// sequence number above theirs is known: nothing is missing from there on. That
-// nobody may be misled by what is known of it from before, its number is kept.
+// sequence number above theirs is known: nothing is missing from there on. Its
+// number is kept, so that what is known of it from before does not mislead.
 func (d *decoder) thin() {
 	p := &d.picker
-	p.who = p.who[:0]
+	p.ids = p.ids[:0]
 	for g := range d.followed {
-		p.who = append(p.who, g)
+		p.ids = append(p.ids, g)
 	}
 	for g := range d.standNext {
-		p.who = append(p.who, g)
+		p.ids = append(p.ids, g)
 	}
 	for i := range d.logs {
 		if g := d.logs[i].g; g != 0 {
-			p.who = append(p.who, g)
+			p.ids = append(p.ids, g)
 		}
 	}
-	slices.Sort(p.who)
-	p.who = slices.Compact(p.who)
-	p.table.build(p.who)
-	p.count = zeroed(p.count, len(p.who))
+	slices.Sort(p.ids)
+	p.ids = slices.Compact(p.ids)
+	p.table.build(p.ids)
+	p.count = zeroed(p.count, len(p.ids))
 	kept := 0
 	d.transitions.each(func(chunk []transition) {
 		for i := range chunk {
-			if who, ok := p.table.find(chunk[i].g); ok {
-				p.count[who]++
+			if index, ok := p.table.find(chunk[i].g); ok {
+				p.count[index]++
 				kept++
 			}
 		}
@@ -238,9 +238,9 @@ func (d *decoder) thinTo(most uint32) {
 	l.each(func(chunk []transition) {
 		for i := range chunk {
 			t := chunk[i]
-			who, ok := p.table.find(t.g)
+			index, ok := p.table.find(t.g)
 			switch {
-			case ok && p.count[who] <= most:
+			case ok && p.count[index] <= most:
 				*l.at(n) = t
 				n++
 			case ok || t.seq > 0:
@@ -260,7 +260,7 @@ func (d *decoder) dropped(g uint64, seq uint32) {
 	switch {
 	case known && old >= seq:
 	case !known && len(d.thinned) >= d.limits.Followed:
-		d.lost.Transitions++ // whose states are whole is not known any more
+		d.lost.Transitions++ // it is not known any more which states are whole
 	default:
 		d.thinned[g] = seq
 	}

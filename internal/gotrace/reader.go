@@ -48,7 +48,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 }
 
 // Reset begins a new stream with the options and the memory of the last one:
-// who traces in slices allocates once. It reads the header and returns what
+// a caller that traces in slices allocates once. It reads the header and returns what
 // [NewReader] would. Nothing is known of the last stream any more, and no
 // goroutine is followed.
 func (r *Reader) Reset(stream io.Reader) error {

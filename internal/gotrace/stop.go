@@ -13,13 +13,13 @@ import (
 // than the runtime's own figure at both ends: see the package comment.
 type Stop struct {
 	stall.Span
-	// Restart is when the stop was over for others than who made it, since a
-	// thread got a P again. Zero if that is not known to be before End.
+	// Restart is when the stop was over for all goroutines but the one that made it,
+	// since a thread got a P again. Zero if that is not known to be before End.
 	Restart   stall.Instant
 	Reason    string   // as the runtime writes it, such as "GC mark termination"
 	GC        bool     // for garbage collection
 	Phase     gc.Phase // which stop of a collection, PhaseUnknown if it is none
-	Goroutine uint64   // who stopped the world
+	Goroutine uint64   // that stopped the world
 	// Caller is the innermost function outside package runtime; where there is
 	// none, the outermost one of it. Entry is the function of package runtime
 	// that Caller called, such as runtime.ReadMemStats. Empty if the stack is
@@ -28,8 +28,8 @@ type Stop struct {
 	Stack         []string // functions, innermost first; valid as long as the Generation
 }
 
-// Over returns when the stop was over for others than who made it, as far as is
-// known.
+// Over returns when the stop was over for all goroutines but the one that made it, as
+// far as is known.
 func (s *Stop) Over() stall.Instant { return cmp.Or(s.Restart, s.End) }
 
 // The reasons of the runtime for a stop that belongs to a collection
@@ -149,8 +149,8 @@ func (d *decoder) handoff(thread uint64, at ticks, took bool) {
 	}
 }
 
-// restarts finds when each stop was over for others than who made it: when
-// another thread got a P again. EvSTWEnd comes later, by milliseconds where its
+// restarts finds when each stop was over for all goroutines but the one that made it:
+// when another thread got a P again. EvSTWEnd comes later, by milliseconds where its
 // thread loses the CPU in between.
 //
 // In a stop there is an instant at which no other thread has a P: where the sum

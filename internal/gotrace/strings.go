@@ -188,7 +188,7 @@ func skipStack(data []byte, i int) (int, error) {
 }
 
 // frames returns the functions of the stack of an id, innermost call first; nil if the
-// generation does not hold it. Only the few stacks that somebody asks for are
+// generation does not hold it. Only the few stacks that are asked for are
 // ever decoded, and each of them once. The result is valid as long as the
 // Generation.
 func (d *decoder) frames(id uint64) []string {

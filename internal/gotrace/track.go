@@ -78,11 +78,11 @@ func (d *decoder) resolveTracks(g *Generation) {
 	d.want()
 	p.run(d.thinned, &d.transitions)
 	if d.callbacks {
-		for i := range p.who {
+		for i := range p.ids {
 			d.orderLives(p.of(uint32(i)))
 		}
 	}
-	for i, id := range p.who {
+	for i, id := range p.ids {
 		if _, ok := d.followed[id]; ok {
 			d.track(g, uint32(i))
 		}
@@ -90,17 +90,17 @@ func (d *decoder) resolveTracks(g *Generation) {
 	g.sortTurns()
 }
 
-// want says whose transitions are to be picked.
+// want chooses the goroutines of which transitions are picked.
 func (d *decoder) want() {
 	p := &d.picker
-	p.who = p.who[:0]
+	p.ids = p.ids[:0]
 	for g := range d.followed {
-		p.who = append(p.who, g)
+		p.ids = append(p.ids, g)
 	}
 	if len(d.standIns) > 0 || d.switches > 0 {
 		d.wantCoroutines()
 	}
-	slices.Sort(p.who)
+	slices.Sort(p.ids)
 }
 
 // orderLives puts the changes of a goroutine in order that was created more
@@ -126,8 +126,8 @@ func (d *decoder) forgetStates() {
 	clear(d.standNext)
 }
 
-func (d *decoder) track(g *Generation, who uint32) {
-	id, picked := d.picker.who[who], d.picker.of(who)
+func (d *decoder) track(g *Generation, index uint32) {
+	id, picked := d.picker.ids[index], d.picker.of(index)
 	t := Track{Goroutine: id, Most: len(picked) + 1, d: d, picked: picked, extent: g.Span, before: d.followed[id]}
 	if _, lost := d.thinned[id]; lost {
 		d.lost.Tracks++
@@ -178,7 +178,7 @@ func (t *Track) builder() spanBuilder {
 }
 
 func (b *spanBuilder) build(t *Track, yield func(TrackSpan) bool) {
-	b.switchAway(t, nobodyYet)
+	b.switchAway(t, noPlace)
 	for _, place := range t.picked {
 		change := b.d.transitions.at(place)
 		c := change.change()
@@ -220,7 +220,7 @@ func (b *spanBuilder) advance(t stall.Instant, by change, yield func(TrackSpan) 
 	case b.away != nil && b.away.on:
 		return b.coroutines(t, yield)
 	case by == switchedTo:
-		b.cur = followed{} // it waited for a coroutine, nobody knows for which
+		b.cur = followed{} // it waited for a coroutine, it is not known for which
 	}
 	return b.until(t, yield)
 }

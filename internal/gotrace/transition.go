@@ -299,14 +299,15 @@ var gcWaits = [...]string{"GC mark assist wait for work", "wait until GC ends", 
 
 // The block reasons of a goroutine that ran and that the runtime parked
 // (runtime/proc.go, preemptPark, and runtime/debugcall.go). The first is that of
-// everybody whose stack is to be looked at: by the collector, which scans it in
+// goroutines whose stack is to be looked at: by the collector, which scans it in
 // the midst of a collection, or by the tracer, or by a debugger.
 const (
 	reasonPreempted = "preempted"
 	reasonDebugCall = "wait for debug call"
 )
 
-// parkedFor says for whom a goroutine was parked from an instant on.
+// parkedFor reports whether a goroutine was parked from an instant on for the collector,
+// or held by the runtime for an unknown reason.
 func (d *decoder) parkedFor(reason string, from stall.Instant) (gcWait, held bool) {
 	switch {
 	case slices.Contains(gcWaits[:], reason):
@@ -347,7 +348,7 @@ func (d *decoder) noteCollections(g *Generation) {
 	}
 }
 
-// reasonSync is the block reason of who waits for a lock or a semaphore.
+// reasonSync is the block reason of a wait for a lock or a semaphore.
 const reasonSync = "sync"
 
 // collectors are the functions that wait with reasonSync while others begin a

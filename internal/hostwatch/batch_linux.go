@@ -47,7 +47,7 @@ func (w *Watch) look() error {
 }
 
 // late reports whether a batch is so long that the watch itself was held up: a
-// freezer may have come and gone in it, which leaves no event of who sleeps.
+// freezer may have come and gone in it, which leaves no event of a thread that sleeps.
 func (w *Watch) late(batch stall.Span) bool {
 	return batch.Duration() > 2*restEvery && w.process.Freezable()
 }
@@ -79,7 +79,7 @@ func (w *Watch) exact(b *Observations, now hostcount.Reading) (err error) {
 	t := &b.Totals
 	t.Dropped = w.dropped
 	if w.dropped > before || upTo <= w.mark {
-		// Nobody knows what the threads do now, nor what they did.
+		// What the threads do now is not known, nor what they did.
 		w.taken = manyEvents + 1
 		b.Span.Start = w.mark
 		err = w.begin()
@@ -176,7 +176,7 @@ func (w *Watch) counted(b *Observations, now hostcount.Reading) {
 		Start: b.Span.End.Add(-d), End: b.Span.End, Slack: b.Span.Duration(),
 		Cause: stall.HostThrottled, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: w.Owner(),
 	})
-	w.denied = b.Denied // and none of it denied for certain: nobody knows when it was
+	w.denied = b.Denied // and none of it denied for certain: when it was is not known
 }
 
 // follow attaches to the scheduler if it may.
@@ -272,7 +272,7 @@ func (w *Watch) takeUntil(t stall.Instant) int {
 }
 
 // resolveUnknown asks for the CPU time of each thread that was ready or running
-// when the watch began, and that no event has told of since: as it has not been
+// when the watch began, and that no event has named since: as it has not been
 // switched in or out, it either waits all the time or runs all the time. If its
 // time has grown, it runs.
 func (w *Watch) resolveUnknown(upTo stall.Instant) {

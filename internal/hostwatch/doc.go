@@ -11,8 +11,8 @@
 //     the machine held it up: an interval of cause host.preempted, or
 //     host.throttled where the cgroup was throttled for as long, or host.unknown
 //     where it may have been and cannot be seen from here.
-//   - mixed: some thread was ready while others ran. Nobody outside knows which
-//     thread carries which request, so nobody can say whether it was held up.
+//   - mixed: some thread was ready while others ran. From outside it is not known
+//     which thread carries which request, so neither is whether it was held up.
 //   - paged: some thread waited for the disk, none ran or was ready, and major
 //     faults were counted meanwhile: an interval of cause host.fault. A fault
 //     counts when it is over, so one may be too late for its wait, and is missed.
@@ -24,8 +24,8 @@
 // events, and time in which the hypervisor admits to have stolen, or a page may
 // have come from disk while another thread ran, are not covered: then the
 // program may have been held up unseen. Nor is time in which a signal, a debugger
-// or the freezer of its cgroup stopped a thread: somebody did that, who is neither
-// the machine nor the program. A thread that sleeps is frozen without an event, so
+// or the freezer of its cgroup stopped a thread: that was neither the machine
+// nor the program. A thread that sleeps is frozen without an event, so
 // that a freezing that begins and ends between two batches is missed.
 //
 // Without these rights, and outside of the initial PID namespace, there are

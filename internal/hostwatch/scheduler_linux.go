@@ -35,7 +35,7 @@ type scheduler struct {
 const initialPIDs = 0xEFFFFFFC
 
 // errOtherPIDs: a program in the kernel knows a process by its id in the initial
-// namespace. By another id it would see nothing of it, or somebody else, and
+// namespace. By another id it would see nothing of it, or another process, and
 // silence is taken for a machine that left the process alone.
 var errOtherPIDs = errors.New("this PID namespace is not the initial one, so that the kernel has another id for the process: share the host's (hostPID: true)")
 

@@ -76,7 +76,7 @@ func (t *throttle) claim(intervals []stall.Interval, end stall.Instant) {
 }
 
 // mayBeThrottled gives host.unknown to each interval that a quota may have made,
-// where nobody can say whether it did.
+// where it is not known whether it did.
 func mayBeThrottled(intervals []stall.Interval) {
 	for i := range intervals {
 		if v := &intervals[i]; v.Duration() >= throttleFrom {

@@ -25,8 +25,8 @@ type thread struct {
 	// queued is when one that is ready was put among those that wait, 0 if that is
 	// not known: the kernel counts from then.
 	queued stall.Instant
-	// told is how far the wait was given away that is not over.
-	told stall.Instant
+	// given is how far a wait that is not over was given away.
+	given stall.Instant
 	// disk says that a blocked thread may be waiting for one.
 	disk bool
 }
@@ -54,10 +54,10 @@ func (l *timeline) begin() {
 	l.over, l.delay = false, 0
 }
 
-// put sets a thread of which no event has told.
+// put sets a thread that no event has named.
 func (l *timeline) put(tid int32, s state, at stall.Instant) {
 	if l.room() {
-		l.threads[tid] = thread{state: s, since: at, told: at}
+		l.threads[tid] = thread{state: s, since: at, given: at}
 	}
 }
 
@@ -84,7 +84,7 @@ func (l *timeline) take(e event) {
 			return // woken again before it slept, or it may have been
 		default:
 			l.leave(&t, e.at)
-			t = thread{state: ready, since: e.at, told: e.at}
+			t = thread{state: ready, since: e.at, given: e.at}
 			if e.kind == woken {
 				t.queued = e.at
 			}
@@ -99,7 +99,7 @@ func (l *timeline) take(e event) {
 			delete(l.threads, e.tid)
 			return
 		case e.state == 0:
-			t = thread{state: ready, since: e.at, told: e.at, queued: e.at}
+			t = thread{state: ready, since: e.at, given: e.at, queued: e.at}
 		case e.state&held != 0:
 			t = thread{state: stopped, since: e.at}
 		default:
@@ -115,9 +115,9 @@ func (l *timeline) leave(t *thread, now stall.Instant) {
 	case t.state == running:
 		l.runs = append(l.runs, stall.Span{Start: t.since, End: now})
 	case t.state == ready:
-		l.delay += now.Sub(max(t.queued, t.told))
-		if t.told > t.since || now.Sub(t.since) >= l.threshold {
-			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
+		l.delay += now.Sub(max(t.queued, t.given))
+		if t.given > t.since || now.Sub(t.since) >= l.threshold {
+			l.waits = append(l.waits, stall.Span{Start: t.given, End: now})
 		}
 	case t.state == blocked && t.disk && now.Sub(t.since) >= l.threshold:
 		l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
@@ -140,10 +140,10 @@ func (l *timeline) end(now stall.Instant) (whole bool) {
 			t.since = now
 		case ready:
 			// A wait that is short so far is given away too: at the end of a
-			// batch nobody knows how long it will be.
-			l.waits = append(l.waits, stall.Span{Start: t.told, End: now})
-			l.delay += now.Sub(max(t.queued, t.told))
-			t.told = now
+			// batch it is not known how long it will be.
+			l.waits = append(l.waits, stall.Span{Start: t.given, End: now})
+			l.delay += now.Sub(max(t.queued, t.given))
+			t.given = now
 		case blocked:
 			if t.disk {
 				l.disks = append(l.disks, stall.Span{Start: t.since, End: now})
@@ -165,7 +165,7 @@ func (l *timeline) hide(s stall.Span) { l.stops = append(l.stops, s) }
 // settle makes now the beginning of all that goes on.
 func (l *timeline) settle(now stall.Instant) {
 	for tid, t := range l.threads {
-		t.since, t.told = now, now
+		t.since, t.given = now, now
 		l.threads[tid] = t
 	}
 	l.begin()

@@ -224,5 +224,5 @@ func (t *thread) waited() time.Duration {
 	if t.state != ready {
 		return 0
 	}
-	return t.told.Sub(max(t.since, t.queued))
+	return t.given.Sub(max(t.since, t.queued))
 }

@@ -27,8 +27,8 @@ func (v *verdict) judge(l *timeline, all stall.Span, doubt, disk bool) {
 		return
 	}
 	v.holes = append(v.holes[:0], v.mixed...)
-	// Beside a thread that runs nobody knows whose page it was, and of a wait
-	// that goes on nobody knows yet whether it is for one.
+	// Beside a thread that runs it is not known which of them the page was for, nor,
+	// of a wait that goes on, whether it is for one.
 	v.holes, _ = split(v.holes, nil, v.still, v.paged)
 	v.holes = append(v.holes, l.stops...) // what held it is neither the machine nor the program
 	whole := []stall.Span{all}

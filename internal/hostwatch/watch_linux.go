@@ -34,7 +34,7 @@ type Watch struct {
 	events   []event
 	taken    int           // events of the last batch
 	mark     stall.Instant // end of the last batch
-	hidden   stall.Instant // up to here the counters told that it may have been held up
+	hidden   stall.Instant // up to here it may have been held up, by the counters
 	dropped  uint64
 	first    hostcount.Counts
 	last     hostcount.Counts
@@ -42,8 +42,8 @@ type Watch struct {
 	pressed  hostcount.Pressure // when the watch began, and of the cgroup
 	grouped  hostcount.Pressure
 	slow     stall.Instant // when it was read last
-	asked    bool          // the batch is for somebody who waits for it
-	online   int           // CPUs of the machine, 0 if nobody says
+	asked    bool          // a caller waits for the batch
+	online   int           // CPUs of the machine, 0 if not known
 	denied   []stall.Interval
 	waits    []stall.Span            // of the batch
 	ran      map[int32]time.Duration // CPU time of the threads of which nothing is known
@@ -63,7 +63,7 @@ type Watch struct {
 	totals  Totals
 	history history
 
-	ask  chan chan struct{} // who waits for a batch
+	ask  chan chan struct{} // callers that wait for a batch
 	quit chan struct{}
 	done chan struct{}
 	once sync.Once
@@ -207,7 +207,7 @@ func (w *Watch) detach() error {
 
 // During returns what the machine did to the process in s, see
 // [gc.HostDuring]. It has the watch look at once if it has not seen all of s:
-// somebody has to call Next meanwhile, on another goroutine.
+// Next has to be called meanwhile, on another goroutine.
 func (w *Watch) During(s stall.Span) gc.HostDuring {
 	w.reach(s.End)
 	w.mu.Lock()

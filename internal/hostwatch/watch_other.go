@@ -25,7 +25,7 @@ func New(o Options) (*Watch, error) {
 // Exact reports false.
 func (w *Watch) Exact() (ok bool, why error) { return false, errors.ErrUnsupported }
 
-// Owner names nobody.
+// Owner returns the zero Owner.
 func (w *Watch) Owner() stall.Owner { return stall.Owner{} }
 
 // Totals returns nothing.

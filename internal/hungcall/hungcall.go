@@ -22,7 +22,7 @@ const (
 	// MaxCalls bounds the calls under way, those that hang among them: each holds a
 	// thread.
 	MaxCalls = 64
-	// MaxOfUser bounds those for processes of one user, so that nobody uses up what
+	// MaxOfUser bounds those for processes of one user, so that none uses up what
 	// is there for all.
 	MaxOfUser = 8
 )
@@ -36,7 +36,7 @@ var ErrHangs = errors.New("the kernel waits for what does not answer: its file s
 type Limiter struct {
 	mu      sync.Mutex
 	calls   map[*call]bool // and whether they were left hanging
-	changed chan struct{}  // closed when one ends or is left; nil if nobody waits
+	changed chan struct{}  // closed when one ends or is left; nil if no caller waits
 	left    uint64
 }
 
@@ -74,7 +74,7 @@ func Do[T any](ctx context.Context, l *Limiter, pid int, f func() (T, error)) (T
 		case results <- result{v, err}:
 		case <-left:
 			if c, ok := any(v).(io.Closer); ok && err == nil {
-				_ = c.Close() // nobody wants it
+				_ = c.Close() // it came too late
 			}
 			l.end(c)
 		}
@@ -91,7 +91,7 @@ func Do[T any](ctx context.Context, l *Limiter, pid int, f func() (T, error)) (T
 	}
 }
 
-// cause returns why ctx is done: it hangs, where somebody waited for so long.
+// cause returns why ctx is done: it hangs, where a caller waited for so long.
 func cause(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -162,7 +162,7 @@ func (l *Limiter) admit(c *call) (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// leave keeps a call that nobody waits for any longer, and why.
+// leave keeps a call that is not waited for any longer, and why.
 func (l *Limiter) leave(c *call, why error) {
 	if l == nil {
 		return
@@ -173,7 +173,7 @@ func (l *Limiter) leave(c *call, why error) {
 	if errors.Is(why, ErrHangs) {
 		l.left++
 	}
-	l.tell()
+	l.wake()
 }
 
 func (l *Limiter) end(c *call) {
@@ -183,11 +183,11 @@ func (l *Limiter) end(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, c)
-	l.tell()
+	l.wake()
 }
 
 // tell wakes those that wait for room.
-func (l *Limiter) tell() {
+func (l *Limiter) wake() {
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil
@@ -195,7 +195,7 @@ func (l *Limiter) tell() {
 }
 
 // userOf returns the user of a process by its status, which the kernel knows without
-// asking anybody; -1 if it has ended.
+// asking another program; -1 if it has ended.
 func userOf(pid int) int {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -96,12 +96,12 @@ func (a *Account) name(v *View, from stall.Instant) {
 			out = p.Span
 		}
 	}
-	who, d := v.cpu.ran(out)
+	next, d := v.cpu.ran(out)
 	if d == 0 {
 		return
 	}
-	a.Next, a.Idle, a.Realtime = who.tid, who.tid == 0, who.realtime
-	a.NextName = string(bytes.TrimRight(who.comm[:], "\x00"))
+	a.Next, a.Idle, a.Realtime = next.tid, next.tid == 0, next.realtime
+	a.NextName = string(bytes.TrimRight(next.comm[:], "\x00"))
 	first, ok := v.cpu.after(out.Start, from)
 	a.Outranked = ok && first.fromRealtime && !a.Idle && !a.Realtime
 }

@@ -206,16 +206,16 @@ func whyOf(state uint64) kind {
 }
 
 // ran returns the thread that had the CPU for the longest time in s.
-func (c *cpu) ran(s stall.Span) (who turn, longest time.Duration) {
+func (c *cpu) ran(s stall.Span) (next turn, longest time.Duration) {
 	end := s.End
 	for i := c.before(end) - 1; i >= 0 && end > s.Start; i-- {
 		t := &c.turns[i]
 		if d := end.Sub(max(t.at, s.Start)); d > longest {
-			who, longest = *t, d
+			next, longest = *t, d
 		}
 		end = t.at
 	}
-	return who, longest
+	return next, longest
 }
 
 // before returns the number of turns that began before t.

@@ -2,6 +2,6 @@
 // perf_event_open(2): context switches, page faults and tracepoints, each with
 // its time on CLOCK_MONOTONIC, written by the kernel into a ring that this
 // process maps. What happens costs the thread it happens to a few hundred
-// nanoseconds and nobody a system call. Records are those of <linux/perf_event.h>;
+// nanoseconds, and no thread a system call. Records are those of <linux/perf_event.h>;
 // what a tracepoint's fields mean is not known here.
 package perf

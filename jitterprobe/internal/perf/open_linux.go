@@ -43,7 +43,7 @@ func open(tid, cpu, pages int, first uint64) (*Ring, error) {
 		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
 		Bits:        unix.PerfBitSampleIDAll | unix.PerfBitUseClockID,
 		Clockid:     unix.CLOCK_MONOTONIC,
-		Wakeup:      1 << 30, // nobody waits for it
+		Wakeup:      1 << 30, // it is not waited for
 	}
 	if tid >= 0 { // what the thread does in the kernel takes more rights
 		r.base.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv

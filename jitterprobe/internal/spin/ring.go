@@ -13,7 +13,7 @@
 //
 // [Syscall] and [Sleep] run in the state that a goroutine has during a system call. The
 // Go runtime then believes the thread to be in the kernel: a stop-the-world takes its P
-// and does not wait for it, and nobody signals it. What the runtime does to the goroutine
+// and does not wait for it, and it is not signalled. What the runtime does to the goroutine
 // happens in exitsyscall: it waits there for the world to start again, and for a P. A
 // loop of assembly in the ordinary state would hang the garbage collector, and even one
 // that yields makes each stop-the-world of its service longer. They stand on
@@ -21,9 +21,9 @@
 // runtime keeps linkable for gVisor (see proc.go).
 //
 // A [Ring] is the queue between the loop and the goroutine that drains it: one producer,
-// one consumer, no lock, nobody ever waits. What finds no room is counted, not kept.
+// one consumer, no lock, no waiting. What finds no room is counted, not kept.
 //
-// On linux/arm64 the code builds; nobody has run it there so far.
+// On linux/arm64 the code builds; it has not been run there so far.
 package spin
 
 import "sync/atomic"
