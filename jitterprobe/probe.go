@@ -182,6 +182,7 @@ type queue struct {
 var (
 	_ source.Source    = (*Probe)(nil)
 	_ source.Explainer = (*Probe)(nil)
+	_ source.Flusher   = (*Probe)(nil)
 	_ source.Reporter  = (*Probe)(nil)
 )
 
@@ -262,6 +263,10 @@ func (p *Probe) Status() source.Status {
 	}
 	return status
 }
+
+// Flush has the next call of Next return what the last look found, without waiting for
+// another one.
+func (p *Probe) Flush() { p.queue.notify() }
 
 // Close stops the probe, as [Probe.Stop] does.
 func (p *Probe) Close() error {

@@ -58,7 +58,7 @@ func TestTargetEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if _, err := board.Stop(); err != nil {
+		if err := board.Close(); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -37,7 +37,7 @@ func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if _, err := board.Stop(); err != nil {
+		if err := board.Close(); err != nil {
 			t.Error(err)
 		}
 	}()

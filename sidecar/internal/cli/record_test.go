@@ -95,7 +95,7 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.name(0, probe, nil)
+	r.name(0, []*jitterprobe.Probe{probe})
 	r.begin(0)
 	self := os.Getpid()
 	r.add(recording.Target{ID: 1, PID: self})
@@ -106,7 +106,7 @@ func TestDoctorOfWhoIsFoundLater(t *testing.T) {
 	for i := range maxExamined {
 		r.add(recording.Target{ID: 4 + i, PID: none + i})
 	}
-	if err := r.close(probe.Snapshot()); err != nil {
+	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
 	got := map[int]int{}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,14 +34,12 @@ type recorder struct {
 	clock stall.Clock
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	probe  *jitterprobe.Probe
-	probes []recording.Probe // the first, and the others
-	byCPU  map[int32]int     // their IDs
-	others []jitterprobe.Snapshot
-	status stall.Instant // when the last one was written
-	failed bool          // that was logged
+	// Of the reader of the probes:
+	probes []*jitterprobe.Probe // their IDs are those of their places, from 1
+	byCPU  map[int32]int        // IDs
+	failed bool                 // that was logged
 
+	mu       sync.Mutex
 	examined map[int]bool // processes by PID
 	full     bool         // that there are too many of them was logged
 	waiting  chan int     // has room for all of them
@@ -85,20 +82,15 @@ func (r *recorder) discard() error {
 }
 
 // name records the probes, before they are read.
-func (r *recorder) name(threshold time.Duration, first *jitterprobe.Probe, others []*jitterprobe.Probe) {
+func (r *recorder) name(threshold time.Duration, probes []*jitterprobe.Probe) {
 	if r == nil {
 		return
 	}
-	r.probe = first
-	r.probes = []recording.Probe{{ID: 1, Mode: first.Mode().String(), CPU: first.CPU(), Floor: threshold, Note: first.Note()}}
-	for i, p := range others {
-		r.probes = append(r.probes, recording.Probe{
-			ID: 2 + i, Mode: jitterprobe.Periodic.String(), CPU: p.CPU(), Floor: jitterprobe.DefaultPeriodicThreshold,
-		})
-	}
-	for _, q := range r.probes {
-		r.byCPU[int32(q.CPU)] = q.ID
-		r.file.Add(q)
+	r.probes = probes
+	for i, p := range probes {
+		r.byCPU[int32(p.CPU())] = i + 1
+		r.file.Add(recording.Probe{ID: i + 1, Mode: p.Mode().String(), CPU: p.CPU(), Floor: threshold, Note: p.Note()})
+		threshold = jitterprobe.DefaultPeriodicThreshold // that of the others
 	}
 }
 
@@ -109,7 +101,7 @@ func (r *recorder) begin(target int) {
 		return
 	}
 	// The self-test of doctor would be in the way of the probe, so there is none.
-	report, err := doctor.Run(doctor.Options{Probe: r.probe})
+	report, err := doctor.Run(doctor.Options{Probe: r.probes[0]})
 	r.addReport(0, report, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +109,7 @@ func (r *recorder) begin(target int) {
 	r.examiner.Go(func() {
 		var calls hungcall.Limiter
 		for pid := range r.waiting {
-			o := doctor.Options{Probe: r.probe, Target: pid, TargetOnly: true}
+			o := doctor.Options{Probe: r.probes[0], Target: pid, TargetOnly: true}
 			report, err := hungcall.Do(r.ctx, &calls, pid, func() (*doctor.Report, error) { return doctor.Run(o) })
 			r.addReport(pid, report, err)
 		}
@@ -180,40 +172,29 @@ func (r *recorder) gap(g jitterprobe.Gap) {
 	r.file.Gap(id, g)
 }
 
-// settled records once a second how far the probes are.
-func (r *recorder) settled(first jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
+// report records how far the probes are.
+func (r *recorder) report(now stall.Instant) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.others = slices.Clone(others)
-	now := r.clock.Now()
-	if now.Sub(r.status) < statusEvery {
-		return
-	}
-	r.status = now
-	r.writeStatus(now, first)
-}
-
-func (r *recorder) writeStatus(now stall.Instant, first jitterprobe.Snapshot) {
 	if err := r.file.Err(); err != nil && !r.failed {
 		r.failed = true
 		r.log.Warn("the recording ends here", "error", err)
 	}
-	for i, s := range append([]jitterprobe.Snapshot{first}, r.others...) {
-		p := &r.probes[i]
+	for i, p := range r.probes {
+		s := p.Seen()
 		r.file.Add(recording.Status{
-			Source: "probe." + p.Mode, Probe: p.ID, At: now, Watermark: s.Watermark,
+			Source: "probe." + p.Mode().String(), Probe: i + 1, At: now, Watermark: s.Watermark,
 			Dropped: s.Dropped, DroppedTime: s.DroppedTime, Unrecorded: r.file.Dropped(),
 		})
 	}
 }
 
-// close ends the recording; add must not be called any more. It ends where the probe
-// did: later time was not watched, and the kernel may take seconds to end its tracing. It does
-// not wait for a process whose files never answer.
-func (r *recorder) close(s jitterprobe.Snapshot) error {
+// close ends the recording, after all was read; add must not be called any more. The
+// recording ends where the first probe did: later time was not watched, and the kernel
+// may take seconds to end its tracing. It does not wait for a process whose files never
+// answer.
+func (r *recorder) close() error {
 	if r == nil {
 		return nil
 	}
@@ -221,10 +202,9 @@ func (r *recorder) close(s jitterprobe.Snapshot) error {
 	defer time.AfterFunc(examineLimit, r.cancel).Stop()
 	close(r.waiting)
 	r.examiner.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.writeStatus(s.Watermark, s)
-	r.file.Add(recording.End{At: s.Watermark})
+	end := r.probes[0].Seen().Watermark
+	r.report(end)
+	r.file.Add(recording.End{At: end})
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("the recording is not whole: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -111,6 +112,7 @@ type sidecar struct {
 	export    *export
 	record    *recorder // nil for none
 	watch     *watch.Watch
+	over      chan struct{}   // closed when all of the watch was read
 	side      *hostSide       // nil for none
 	dotnet    *dotnet.Watcher // nil for none
 	calls     hungcall.Limiter
@@ -151,12 +153,10 @@ func (s *sidecar) start() error {
 	if err := s.startProbes(); err != nil {
 		return err
 	}
-	mode := s.watch.Probe().Mode()
-	if mode == jitterprobe.Spin && len(s.cpus) == 0 {
+	if s.watch.Probes()[0].Mode() == jitterprobe.Spin && len(s.cpus) == 0 {
 		setTimerSlack("/proc", timerSlack)
 	}
 	s.logStart()
-	s.export.begin(s.watch)
 	if s.side, err = startHostSide(pid, s.log, clock, s.watch, s.export.telemetry, s.record.adder()); err != nil {
 		return err
 	}
@@ -188,26 +188,45 @@ func (s *sidecar) startProbes() error {
 		}
 		others = append(others, p)
 	}
-	s.record.name(threshold(s.probe, first.Mode()), first, others)
-	s.watch, err = watch.Start(watch.Options{
-		Probe: first, Others: others,
-		Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock,
-		OnGap: func(g jitterprobe.Gap) {
-			if *s.json { // the document lists them
-				s.gaps.Add(g)
-			}
-			s.export.gap(g)
-			s.record.gap(g)
-		},
-		OnTick: func(first jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
-			s.export.settled(first, others)
-			s.record.settled(first, others)
-		},
-	})
+	s.record.name(threshold(s.probe, first.Mode()), append([]*jitterprobe.Probe{first}, others...))
+	s.watch, err = watch.Start(watch.Options{Probe: first, Others: others, Boards: s.boards, NeedBoard: s.needBoard, Clock: s.probe.Clock})
 	if errors.Is(err, board.ErrForeign) { // asked for by name, or it would run without
 		return wrong("--board: %w", err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	s.over = make(chan struct{})
+	go s.read()
+	return nil
+}
+
+// read exports and records what the probes see until they have ended, and once a second
+// how far they are.
+func (s *sidecar) read() {
+	defer close(s.over)
+	last := stall.Instant(0)
+	for {
+		b, err := s.watch.Next(context.Background())
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			s.log.Warn("the probe did not end in good order", "error", err)
+		}
+		for _, g := range s.watch.Gaps() {
+			if *s.json { // the document lists them
+				s.gaps.Add(g)
+			}
+			s.export.telemetry.Gap(g.Interval, g.Evidence.String)
+			s.record.gap(g)
+		}
+		if now := s.probe.Clock.Now(); b.Watermark != 0 && now.Sub(last) >= statusEvery {
+			last = now
+			s.export.report(s.watch, now)
+			s.record.report(now)
+		}
+	}
 }
 
 // end stops everything, and does not wait for a Collector that is dead. The error
@@ -219,11 +238,12 @@ func (s *sidecar) end() (*gaps.Report, error) {
 	if s.dotnet != nil {
 		others.Go(func() { s.seen = s.dotnet.Stop() })
 	}
-	summary, err := s.watch.Stop()
-	if err != nil {
+	if err := s.watch.Close(); err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
 	}
-	if err := s.export.close(); err != nil {
+	<-s.over
+	s.export.report(s.watch, s.probe.Clock.Now())
+	if err := s.export.telemetry.Close(); err != nil {
 		s.log.Warn("not all events were sent", "error", err)
 	}
 	s.errors.Mute(true)
@@ -236,9 +256,10 @@ func (s *sidecar) end() (*gaps.Report, error) {
 	if n := s.calls.Left(); n > 0 {
 		s.log.Warn("gave up reading files of processes: their file system or memory did not answer", "reads", n)
 	}
-	err = s.record.close(summary.Snapshot)
-	r := gaps.NewReport(summary, &s.gaps, threshold(s.probe, summary.Mode))
-	r.Limits = s.watch.Probe().Limits()
+	err := s.record.close()
+	first := s.watch.Probes()[0]
+	r := gaps.NewReport(first.Stop(), &s.gaps, threshold(s.probe, first.Mode()))
+	r.Limits = first.Limits()
 	s.log.Info("done", "probed", textfmt.Length(r.Observed()), "gaps", r.Gaps, "gap_time", textfmt.Length(r.GapTime),
 		"longest_gap", textfmt.Length(r.Longest.Duration()), "gaps_dropped", r.Dropped)
 	return r, err
@@ -252,10 +273,11 @@ func (s *sidecar) abandon() (err error) {
 		s.dotnet.Stop()
 	}
 	if s.watch != nil {
-		_, err = s.watch.Stop()
+		err = s.watch.Close()
+		<-s.over
 	}
 	if s.export != nil {
-		err = errors.Join(err, s.export.close())
+		err = errors.Join(err, s.export.telemetry.Close())
 	}
 	if s.providers != nil {
 		s.providers.Discard()
@@ -268,7 +290,7 @@ func (s *sidecar) abandon() (err error) {
 func flushFor(spent time.Duration) time.Duration { return max(stopLimit-spent, flushAtLeast) }
 
 func (s *sidecar) logStart() {
-	p := s.watch.Probe()
+	p := s.watch.Probes()[0]
 	s.log.Info("probing", "mode", p.Mode().String(), "cpu", p.CPU(), "threshold", threshold(s.probe, p.Mode()).String())
 	if n := p.Note(); n != "" {
 		s.log.Warn("the probe does not run as asked", "why", n)
@@ -276,9 +298,9 @@ func (s *sidecar) logStart() {
 	for _, l := range p.Limits() {
 		s.log.Info("some causes of gaps cannot be decided", "limit", l.String())
 	}
-	if cpus, all := s.watch.Others(); len(cpus) > 0 {
-		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(cpus))
-		if !all {
+	if others := s.watch.Probes()[1:]; len(others) > 0 {
+		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(watch.CPUs(others)))
+		if !s.watch.AllCPUs() {
 			s.log.Warn("no gap can be called the machine's: not every CPU has a probe", "hint", "name all that are online in --watch-cpus")
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"sort"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 	"github.com/otelgc/otelgc/stall"
@@ -157,9 +156,11 @@ type outsideGaps []stall.Span
 // inside.
 const coincidence = 20 * time.Microsecond
 
-func (o *outsideGaps) add(g jitterprobe.Gap) {
-	if g.Duration() >= coincidence && len(*o) < maxGaps {
-		*o = append(*o, g.Span())
+func (o *outsideGaps) add(gaps []stall.Interval) {
+	for i := range gaps {
+		if g := &gaps[i]; g.Duration() >= coincidence && len(*o) < maxGaps {
+			*o = append(*o, g.Span())
+		}
 	}
 }
 

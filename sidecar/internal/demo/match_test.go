@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
 	"github.com/otelgc/otelgc/stall"
@@ -213,8 +212,10 @@ func TestGapAttribution(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o outsideGaps
-	o.add(jitterprobe.Gap{Interval: stall.Interval{Start: 3050 * us, End: 3080 * us}})
-	o.add(jitterprobe.Gap{Interval: stall.Interval{Start: 4050 * us, End: 4060 * us}}) // too short to be behind it
+	o.add([]stall.Interval{
+		{Start: 3050 * us, End: 3080 * us},
+		{Start: 4050 * us, End: 4060 * us}, // too short to be behind it
+	})
 	want := blame.Inside{Mode: "periodic", Over50us: 4, GC: 1, Coincident: 1, Other: 2}
 	if diff := cmp.Diff(want, o.attribute(m)); diff != "" {
 		t.Errorf("attribution (-want +got):\n%s", diff)

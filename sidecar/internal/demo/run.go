@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -59,7 +60,8 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	if err := r.watch(filepath.Join(real, "board")); err != nil {
 		return nil, err
 	}
-	defer func() { _, stopErr := r.outside.Stop(); err = errors.Join(err, stopErr) }()
+	stop := sync.OnceValue(r.unwatch)
+	defer func() { err = errors.Join(err, stop()) }()
 	// The thread that paces the load sits in system calls; the others must not
 	// wait until the runtime notices and takes its P away.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
@@ -67,11 +69,10 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	if err := r.service(ctx, startup, limit); err != nil {
 		return nil, err
 	}
-	summary, err := r.outside.Stop()
-	if err != nil {
+	if err := stop(); err != nil {
 		return nil, err
 	}
-	return r.report(summary)
+	return r.report(r.outside.Probes()[0].Stop())
 }
 
 type runner struct {
@@ -82,6 +83,7 @@ type runner struct {
 	dir     string
 	board   string
 	gaps    outsideGaps
+	read    chan error // why the reading of outside ended
 	// The machine and the service's threads, as far as they are followed.
 	followed followed
 	served   time.Duration // from the service's hello to its end, in which it injects
@@ -90,20 +92,40 @@ type runner struct {
 	notes    []string
 }
 
-// watch starts the probe outside of the service.
+// watch starts the probe outside of the service, and reads it.
 func (r *runner) watch(path string) (err error) {
 	p, err := jitterprobe.Start(jitterprobe.Options{Clock: r.clock})
 	if err == nil {
-		r.outside, err = watch.Start(watch.Options{Probe: p, Boards: []string{path}, Clock: r.clock, OnGap: r.gaps.add})
+		r.outside, err = watch.Start(watch.Options{Probe: p, Boards: []string{path}, Clock: r.clock})
 	}
 	if err != nil {
 		return fmt.Errorf("probe the machine: %w", err)
 	}
+	r.read = make(chan error, 1)
+	go func() {
+		for {
+			b, err := r.outside.Next(context.Background())
+			if err != nil {
+				r.read <- err
+				return
+			}
+			r.gaps.add(b.Intervals)
+		}
+	}()
 	var why string
 	if r.board, why = r.outside.Board(); r.board == "" {
 		r.notes = append(r.notes, "The service did not learn of the machine's gaps: "+why)
 	}
 	return nil
+}
+
+// unwatch stops the probe. When it returns, all of its gaps have been read.
+func (r *runner) unwatch() error {
+	err := r.outside.Close()
+	if read := <-r.read; read != io.EOF {
+		err = errors.Join(err, read)
+	}
+	return err
 }
 
 // service runs the service, and the load on it, from beginning to end.

@@ -34,9 +34,9 @@ func (m *machine) add(i int, g jitterprobe.Gap) {
 	m.pending[i] = append(m.pending[i], g)
 }
 
-// settle tells of the stretches that ended before the watermark, which all
-// probes have passed.
-func (m *machine) settle(watermark stall.Instant, tell func(jitterprobe.Gap)) {
+// settle returns the stretches that ended before the watermark, which all probes have
+// passed.
+func (m *machine) settle(watermark stall.Instant) (all []jitterprobe.Gap) {
 	next := make([]int, len(m.pending)) // first gap of each that matters
 	for {
 		first, ended := m.earliest(next)
@@ -44,13 +44,14 @@ func (m *machine) settle(watermark stall.Instant, tell func(jitterprobe.Gap)) {
 			break
 		}
 		if g, ok := m.common(next); ok {
-			tell(g)
+			all = append(all, g)
 		}
 		next[first]++
 	}
 	for i, n := range next {
 		m.pending[i] = append(m.pending[i][:0], m.pending[i][n:]...)
 	}
+	return all
 }
 
 // earliest returns the probe whose gap ends first, -1 if there is no gap.

@@ -59,12 +59,12 @@ func TestMachineIsWhatAllHaveInCommon(t *testing.T) {
 				}
 			}
 			var got []stretch
-			m.settle(test.watermark, func(g jitterprobe.Gap) {
+			for _, g := range m.settle(test.watermark) {
 				if g.Scope != stall.ScopeMachine || g.Origin != stall.ProbeSpin || g.CPU != -1 || g.Slack != 5 || g.Evidence.String() != "all 3 CPUs at once" {
 					t.Errorf("stretch %+v", g)
 				}
 				got = append(got, stretch{g.Start, g.End, g.Cause})
-			})
+			}
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("stretches (-want +got):\n%s", d)
 			}
@@ -83,12 +83,9 @@ func TestMachineIsWhatAllHaveInCommon(t *testing.T) {
 func TestMachineWaitsForTheLast(t *testing.T) {
 	m := newMachine(stall.ProbeSpin, 2)
 	m.add(0, cpuGap(100, 200, stall.HostIRQOrSteal))
-	n := 0
-	count := func(jitterprobe.Gap) { n++ }
-	m.settle(150, count)
+	n := len(m.settle(150))
 	m.add(1, cpuGap(120, 180, stall.HostIRQOrSteal))
-	m.settle(250, count)
-	if n != 1 {
+	if n += len(m.settle(250)); n != 1 {
 		t.Errorf("stretches: got %d, want 1", n)
 	}
 	for i := range 3 * maxPending {

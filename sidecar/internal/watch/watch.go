@@ -1,11 +1,13 @@
-// Package watch shows the gaps of one or more probes to the services of this host,
-// on the board, and to whoever else asks for them.
+// Package watch reads the probes of this machine as one source, and writes their gaps
+// on the board for the services of this host.
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/source"
 )
 
 // Options configure a Watch.
@@ -28,103 +31,88 @@ type Options struct {
 	Others []*jitterprobe.Probe
 	// Boards are the paths where the board may be; none for no board.
 	Boards []string
-	// NeedBoard makes it an error if there can be no board, other than that
-	// somebody else writes it.
+	// NeedBoard makes it an error if there can be no board, unless another process
+	// writes it.
 	NeedBoard bool
 	// Clock is the clock of the gaps.
 	Clock stall.Clock
-	// OnGap is called for each gap, one at a time. It must not block. It may be
-	// nil.
-	OnGap func(jitterprobe.Gap)
-	// OnTick is called about four times a second, and never while OnGap is. Every
-	// gap of s has been through OnGap; its watermark is one that all probes have
-	// passed. Others holds what each of the other probes has seen, and is valid
-	// until OnTick returns. It may be nil.
-	OnTick func(s jitterprobe.Snapshot, others []jitterprobe.Snapshot)
 }
 
-// Watch reads probes, and writes the board.
+// Watch is a [source.Source] of several probes. Next, Gaps and Seen belong to one
+// goroutine; its other methods may be called from any.
 type Watch struct {
 	o         Options
 	probes    []*jitterprobe.Probe // the first, and the others
-	cpus      []int                // of the others
 	allCPUs   bool                 // every CPU that is online has a probe
-	board     *board.Writer
+	board     *board.Writer        // nil for none
 	boardNote string
-	restore   func() error
-	cancel    context.CancelFunc
-	readers   sync.WaitGroup
-	once      sync.Once
-	summary   jitterprobe.Summary
-	err       error
+	close     func() error
 	unwritten atomic.Uint64
 
-	mu          sync.Mutex             // one gap at a time
-	seen        []jitterprobe.Snapshot // by probe
-	machine     machine
-	stopped     uint64 // gaps in which this process was stopped
-	stoppedTime time.Duration
-	ticked      stall.Instant
+	// Of the caller of Next:
+	gaps      []jitterprobe.Gap // of the last batch
+	intervals []stall.Interval
+	marks     []stall.Instant // how far each probe has seen
+	machine   machine
+	lost      source.Loss // since the start, for the readers of the board
+	ticked    stall.Instant
+	over      bool
 }
+
+var _ source.Source = (*Watch)(nil)
 
 // tick is the time between two looks of services at the board. Every wake-up
 // costs.
 const tick = 250 * time.Millisecond
 
-// Start begins to read the probes, which are the watch's from now on: it stops them
-// if there is an error, too.
+// Start returns a watch of the probes, which it closes. It closes them if there is
+// an error, too.
 func Start(o Options) (*Watch, error) {
 	w := &Watch{o: o, probes: append([]*jitterprobe.Probe{o.Probe}, o.Others...)}
-	for _, p := range o.Others {
-		w.cpus = append(w.cpus, p.CPU())
-	}
-	w.allCPUs = coversAll(append(w.pinned(), w.cpus...))
-	w.seen = make([]jitterprobe.Snapshot, len(w.probes))
+	w.marks = make([]stall.Instant, len(w.probes))
 	w.machine = newMachine(o.Probe.Mode().Source(), len(w.probes))
-	if err := w.openBoard(); err != nil {
-		w.stopProbes()
-		return nil, err
+	w.close = sync.OnceValue(w.closeProbes)
+	cpus := CPUs(w.probes)
+	w.allCPUs = coversAll(cpus)
+	if err := w.openBoard(cpus); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	if o.Probe.CPU() >= 0 && o.Probe.Mode() == jitterprobe.Spin {
-		// Without it the probe would see this very process. That there is no
-		// other CPU to go to is in the probe's note.
+		// Otherwise the probe would see this process. If there is no other CPU to go
+		// to, the note of the probe says so.
 		if restore, err := jitterprobe.Reserve(o.Probe.CPU()); err == nil {
-			w.restore = restore
+			w.close = sync.OnceValue(func() error {
+				err := w.closeProbes()
+				if failed := restore(); failed != nil {
+					err = errors.Join(err, fmt.Errorf("give the probe's CPU back: %w", failed))
+				}
+				return err
+			})
 		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel = cancel
-	for i := range w.probes {
-		w.readers.Go(func() { w.read(ctx, i) })
 	}
 	return w, nil
 }
 
-func (w *Watch) openBoard() error {
+func (w *Watch) openBoard(cpus []int) (err error) {
 	if len(w.o.Boards) == 0 {
 		w.boardNote = "off"
 		return nil
 	}
-	b, err := board.Create(board.WriterOptions{
-		Paths: w.o.Boards, Clock: w.o.Clock, Source: w.o.Probe.Mode().Source(), CPUs: append(w.pinned(), w.cpus...),
-	})
-	switch {
-	case err == nil:
-		w.board = b
-	case errors.Is(err, board.ErrLocked) || !w.o.NeedBoard:
-		w.boardNote = err.Error()
-	default:
-		return err
+	w.board, err = board.Create(board.WriterOptions{Paths: w.o.Boards, Clock: w.o.Clock, Source: w.o.Probe.Mode().Source(), CPUs: cpus})
+	if err != nil && (errors.Is(err, board.ErrLocked) || !w.o.NeedBoard) {
+		w.boardNote, err = err.Error(), nil
 	}
-	return nil
+	return err
 }
 
-// pinned returns the CPU of the first probe, if it has one.
-func (w *Watch) pinned() []int {
-	if cpu := w.o.Probe.CPU(); cpu >= 0 {
-		return []int{cpu}
+// CPUs returns the CPUs of those probes that are pinned.
+func CPUs(probes []*jitterprobe.Probe) (cpus []int) {
+	for _, p := range probes {
+		if cpu := p.CPU(); cpu >= 0 {
+			cpus = append(cpus, cpu)
+		}
 	}
-	return nil
+	return cpus
 }
 
 const onlinePath = "/sys/devices/system/cpu/online"
@@ -142,59 +130,90 @@ func coversAll(cpus []int) bool {
 	return !slices.ContainsFunc(online, func(cpu int) bool { return !slices.Contains(cpus, cpu) })
 }
 
-// read reads probe i until it has ended. It stops the probe when ctx is done.
-func (w *Watch) read(ctx context.Context, i int) {
-	p := w.probes[i]
-	for {
-		_, err := p.Next(ctx)
-		switch {
-		case ctx.Err() != nil && err != nil:
+// Next waits until the probes have looked again, about four times a second, and
+// writes what they saw on the board. The intervals are those of [Watch.Gaps]. After
+// the last batch the board is removed.
+func (w *Watch) Next(ctx context.Context) (b source.Batch, err error) {
+	if w.over {
+		if w.board != nil {
+			err = w.board.Close()
+		}
+		return b, cmp.Or(err, io.EOF)
+	}
+	w.gaps = w.gaps[:0]
+	reads := 0
+	for ; reads == 0 || w.o.Clock.Now().Sub(w.ticked) < tick; reads++ {
+		if err = w.read(ctx, &b); err != nil {
+			break
+		}
+	}
+	if w.over = err == io.EOF; reads == 0 && !w.over {
+		return b, err
+	}
+	w.ticked = w.o.Clock.Now()
+	if b.Watermark = slices.Min(w.marks); b.Watermark != 0 { // all have looked
+		for _, g := range w.machine.settle(b.Watermark) {
+			w.add(g)
+		}
+		if w.board != nil {
+			w.board.Advance(b.Watermark, w.lost.Count+w.unwritten.Load(), w.lost.Time)
+		}
+	}
+	w.intervals = w.intervals[:0]
+	for i := range w.gaps {
+		w.intervals = append(w.intervals, w.gaps[i].Interval)
+	}
+	b.Intervals = w.intervals
+	return b, nil
+}
+
+// read reads what the probes have seen since the last call. It waits for the first
+// one only. The error is io.EOF when all have ended.
+func (w *Watch) read(ctx context.Context, b *source.Batch) error {
+	for i, p := range w.probes {
+		if i > 0 {
+			p.Flush()
 			ctx = context.Background()
-			p.Stop()
+		}
+		part, err := p.Next(ctx)
+		switch {
+		case i == 0 && err != nil:
+			return err
 		case err != nil:
-			return // io.EOF
-		default:
-			w.take(i, p.Gaps(), p.Seen())
+			continue // io.EOF
 		}
+		for _, g := range p.Gaps() {
+			if w.allCPUs {
+				w.machine.add(i, g)
+			}
+			w.add(g)
+		}
+		w.marks[i] = part.Watermark
+		b.Unseen = append(b.Unseen, part.Unseen...)
+		for _, l := range []*source.Loss{&b.Lost, &w.lost} {
+			l.Count += part.Lost.Count
+			l.Time += part.Lost.Time
+		}
+	}
+	return nil
+}
+
+// add puts g into the batch, and on the board if it is of the machine.
+func (w *Watch) add(g jitterprobe.Gap) {
+	w.gaps = append(w.gaps, g)
+	switch {
+	case !g.Cause.IsHost():
+	case g.Scope == stall.ScopeProcess:
+		// Only this process was stopped: to others it means that nobody watched.
+		w.lost.Count++
+		w.lost.Time += g.Duration()
+	default:
+		w.write(g.Interval)
 	}
 }
 
-// take takes in gaps of probe i, and all that it has seen.
-func (w *Watch) take(i int, gaps []jitterprobe.Gap, seen jitterprobe.Snapshot) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, g := range gaps {
-		if w.allCPUs {
-			w.machine.add(i, g)
-		}
-		w.report(g)
-	}
-	w.seen[i] = seen
-	if now := w.o.Clock.Now(); now.Sub(w.ticked) >= tick {
-		w.ticked = now
-		w.settle()
-	}
-}
-
-// report writes g on the board. The caller holds w.mu.
-func (w *Watch) report(g jitterprobe.Gap) {
-	if w.board != nil && g.Cause.IsHost() {
-		// A stop of this process says nothing to others, but that nobody
-		// watched meanwhile; and one of its runtime not even that.
-		if g.Scope == stall.ScopeProcess {
-			w.stopped++
-			w.stoppedTime += g.Duration()
-		} else {
-			w.append(g.Interval)
-		}
-	}
-	if w.o.OnGap != nil {
-		w.o.OnGap(g)
-	}
-}
-
-// append writes on the board, if there is one. It may be called from any goroutine.
-func (w *Watch) append(list ...stall.Interval) {
+// write writes on the board, if there is one.
+func (w *Watch) write(list ...stall.Interval) {
 	if w.board == nil {
 		return
 	}
@@ -206,48 +225,55 @@ func (w *Watch) append(list ...stall.Interval) {
 }
 
 // Watched writes on the board what the machine did to the threads of a process, and
-// when that is known. It may be called from any goroutine, until Stop.
+// when that is known.
 func (w *Watch) Watched(owner stall.Owner, o *hostwatch.Observations) {
-	w.append(o.Denied...)
+	w.write(o.Denied...)
 	// An empty span at the end: the process is watched, and nothing is known yet.
 	for _, s := range append(slices.Clip(o.Covered), stall.Span{Start: o.Span.End, End: o.Span.End}) {
-		w.append(stall.Interval{
+		w.write(stall.Interval{
 			Start: s.Start, End: s.End, Origin: stall.TargetWatch, Scope: stall.ScopeTarget, CPU: -1, Owner: owner,
 		})
 	}
 }
 
-// settle moves the watermark to where all probes have been read. The caller holds
-// w.mu.
-func (w *Watch) settle() {
-	first := w.seen[0]
-	dropped, lost := w.stopped, w.stoppedTime
-	for i := range w.seen {
-		s := &w.seen[i]
-		first.Watermark = min(first.Watermark, s.Watermark)
-		dropped, lost = dropped+s.Dropped+s.Unread, lost+s.DroppedTime
-	}
-	if first.Watermark == 0 {
-		return // one has not looked yet
-	}
-	w.machine.settle(first.Watermark, w.report)
-	if w.board != nil {
-		w.board.Advance(first.Watermark, dropped+w.unwritten.Load(), lost)
-	}
-	if w.o.OnTick != nil {
-		w.o.OnTick(first, w.seen[1:])
-	}
+// Gaps returns the gaps of the last batch. They are valid until the next call of Next.
+func (w *Watch) Gaps() []jitterprobe.Gap { return w.gaps }
+
+// Seen is what the probes of one mode have seen.
+type Seen struct {
+	Origin stall.Origin
+	CPUs   []int
+	jitterprobe.Snapshot
 }
 
-// Probe returns the first probe.
-func (w *Watch) Probe() *jitterprobe.Probe { return w.o.Probe }
+// Seen returns what the probes had seen at the last batch, by mode, that of the first
+// probe first. Its watermark is one that all probes have passed.
+func (w *Watch) Seen() (all []Seen) {
+	for i, p := range w.probes {
+		s, origin := p.Seen(), p.Mode().Source()
+		if i == 0 {
+			s.Watermark = slices.Min(w.marks)
+		}
+		k := slices.IndexFunc(all, func(have Seen) bool { return have.Origin == origin })
+		if k < 0 {
+			all = append(all, Seen{origin, CPUs([]*jitterprobe.Probe{p}), s})
+			continue
+		}
+		all[k].CPUs = append(all[k].CPUs, CPUs([]*jitterprobe.Probe{p})...)
+		all[k].Merge(&s)
+	}
+	return all
+}
 
-// Others returns the CPUs of the other probes, and whether every CPU has a probe:
-// without, no gap is called the machine's.
-func (w *Watch) Others() (cpus []int, all bool) { return w.cpus, w.allCPUs }
+// Probes returns all probes, the first one first.
+func (w *Watch) Probes() []*jitterprobe.Probe { return w.probes }
 
-// Board returns where the board is on which the gaps are shown. Without one the
-// path is empty, and the note says why.
+// AllCPUs reports whether every CPU has a probe: otherwise no gap is called the
+// machine's.
+func (w *Watch) AllCPUs() bool { return w.allCPUs }
+
+// Board returns the path of the board. Without a board it is empty, and note says
+// why.
 func (w *Watch) Board() (path, note string) {
 	if w.board == nil {
 		return "", w.boardNote
@@ -258,32 +284,14 @@ func (w *Watch) Board() (path, note string) {
 // Unwritten returns how many gaps could not be written to the board.
 func (w *Watch) Unwritten() uint64 { return w.unwritten.Load() }
 
-// Stop stops the probes, takes the board away and returns what the first probe has
-// seen. Stopping again returns the same.
-func (w *Watch) Stop() (jitterprobe.Summary, error) {
-	w.once.Do(func() {
-		w.cancel()
-		w.readers.Wait()
-		w.summary = w.stopProbes()
-		w.mu.Lock()
-		w.settle()
-		w.mu.Unlock()
-		if w.restore != nil {
-			if err := w.restore(); err != nil {
-				w.err = fmt.Errorf("give the probe's CPU back: %w", err)
-			}
-		}
-		if w.board != nil {
-			w.err = errors.Join(w.err, w.board.Close())
-		}
-	})
-	return w.summary, w.err
-}
+// Close stops the probes. Next returns what is left, and then io.EOF.
+func (w *Watch) Close() error { return w.close() }
 
-// stopProbes stops all probes, and returns what the first has seen.
-func (w *Watch) stopProbes() jitterprobe.Summary {
-	for _, p := range w.o.Others {
-		p.Stop()
+// closeProbes stops the first probe last: when Next has read all of it, the others
+// have ended, too.
+func (w *Watch) closeProbes() (err error) {
+	for _, p := range slices.Backward(w.probes) {
+		err = errors.Join(err, p.Close())
 	}
-	return w.o.Probe.Stop()
+	return err
 }

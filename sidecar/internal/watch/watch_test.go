@@ -1,10 +1,13 @@
 package watch_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,44 +31,65 @@ func probe(t *testing.T, o jitterprobe.Options) *jitterprobe.Probe {
 	return p
 }
 
-// TestWatch holds a watch to its promise: at each tick every gap of the
-// snapshot has been told.
+// TestWatch: with each batch every gap that the probe has counted has been read, and
+// when the probe has ended the board is gone.
 func TestWatch(t *testing.T) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told, ticks atomic.Uint64
 	path := filepath.Join(t.TempDir(), "board")
-	w, err := watch.Start(watch.Options{
-		Probe:  probe(t, jitterprobe.Options{Clock: clock, Threshold: 10 * time.Microsecond}),
-		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
-		OnGap: func(jitterprobe.Gap) { told.Add(1) },
-		OnTick: func(s jitterprobe.Snapshot, _ []jitterprobe.Snapshot) {
-			ticks.Add(1)
-			if n := told.Load(); n < s.Gaps {
-				t.Errorf("%d gaps told, the snapshot has %d", n, s.Gaps)
-			}
-		},
-	})
+	p := probe(t, jitterprobe.Options{Clock: clock, Threshold: 10 * time.Microsecond})
+	w, err := watch.Start(watch.Options{Probe: p, Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if at, why := w.Board(); (at == path) != clock.Shared() {
 		t.Errorf("board: %q (%s)", at, why)
 	}
-	for ticks.Load() < 3 {
-		time.Sleep(time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	read := uint64(0)
+	for err == nil { // what is known comes first
+		_, err = w.Next(ctx)
+		read += uint64(len(w.Gaps()))
 	}
-	first, err := w.Stop()
-	if err != nil {
-		t.Fatal(err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("next without patience: %v", err)
 	}
-	if first.Observed() <= 0 || first.Gaps != told.Load() {
-		t.Errorf("observed %v, %d gaps, %d told", first.Observed(), first.Gaps, told.Load())
+	for batches := 0; ; batches++ {
+		if batches == 3 {
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		b, err := w.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += uint64(len(w.Gaps()))
+		if len(b.Intervals) != len(w.Gaps()) {
+			t.Errorf("%d intervals, %d gaps", len(b.Intervals), len(w.Gaps()))
+		}
+		if s := w.Seen()[0]; read < s.Gaps {
+			t.Errorf("%d gaps read, the probe has seen %d", read, s.Gaps)
+		}
 	}
-	if again, err := w.Stop(); err != nil || again.Watermark != first.Watermark {
-		t.Errorf("second Stop: %+v, %v", again, err)
+	seen, s := w.Seen()[0], p.Stop()
+	if seen.Observed() <= 0 || seen.Gaps != read || s.Gaps != read || s.Unread != 0 {
+		t.Errorf("observed %v, %d gaps, %d in all, %d read", seen.Observed(), seen.Gaps, s.Gaps, read)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the board of a watch that has ended: %v", err)
+	}
+	if _, err := w.Next(t.Context()); err != io.EOF {
+		t.Errorf("next after the end: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("second close: %v", err)
 	}
 }
 
@@ -79,15 +103,12 @@ func TestWatchWithoutABoardItNeeds(t *testing.T) {
 	}
 }
 
-// TestSeveral: a probe per CPU, one board, one watermark, and gaps that come one
-// at a time.
+// TestSeveral: a probe per CPU, one board, and a watermark that all have passed.
 func TestSeveral(t *testing.T) {
 	clock, err := stall.NewClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inside, ticks atomic.Int64
-	var cpus atomic.Int64 // a bit per CPU that had a gap
 	path := filepath.Join(t.TempDir(), "board")
 	first := probe(t, jitterprobe.Options{Clock: clock, Threshold: 5 * time.Microsecond})
 	var others []*jitterprobe.Probe
@@ -96,38 +117,50 @@ func TestSeveral(t *testing.T) {
 			others = append(others, probe(t, jitterprobe.Options{Mode: jitterprobe.Periodic, CPU: &cpu, Clock: clock, Threshold: 5 * time.Microsecond}))
 		}
 	}
-	w, err := watch.Start(watch.Options{
-		Probe: first, Others: others,
-		Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock,
-		OnGap: func(g jitterprobe.Gap) {
-			if inside.Add(1) != 1 {
-				t.Error("two gaps at once")
-			}
-			if g.CPU >= 0 {
-				cpus.Store(cpus.Load() | 1<<g.CPU)
-			}
-			inside.Add(-1)
-		},
-		OnTick: func(s jitterprobe.Snapshot, others []jitterprobe.Snapshot) {
-			ticks.Add(1)
-			for i := range others {
-				if b := others[i].Watermark; b == 0 || s.Watermark > b {
-					t.Errorf("watermark %d is ahead of another's, %d", s.Watermark, b)
-				}
-			}
-		},
-	})
+	w, err := watch.Start(watch.Options{Probe: first, Others: others, Boards: []string{path}, NeedBoard: clock.Shared(), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, all := w.Others()
-	if runtime.NumCPU() == 2 && !all {
+	if runtime.NumCPU() == 2 && !w.AllCPUs() {
 		t.Error("both CPUs have a probe: not all")
 	}
-	for ticks.Load() < 3 || cpus.Load()&3 != 3 {
-		time.Sleep(time.Millisecond)
+	cpus, mark := map[int32]bool{}, stall.Instant(0) // CPUs that had a gap
+	for closed := false; ; {
+		b, err := w.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range w.Gaps() {
+			cpus[g.CPU] = true
+		}
+		for _, p := range w.Probes() {
+			if s := p.Seen(); b.Watermark > s.Watermark {
+				t.Errorf("watermark %d is ahead of that of CPU %d, %d", b.Watermark, p.CPU(), s.Watermark)
+			}
+		}
+		if b.Watermark < mark {
+			t.Errorf("the watermark fell from %d to %d", mark, b.Watermark)
+		}
+		if mark = b.Watermark; !closed && cpus[0] && cpus[1] {
+			closed = true
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
-	if _, err := w.Stop(); err != nil {
-		t.Fatal(err)
+	seen, want := 0, uint64(0)
+	for _, s := range w.Seen() {
+		seen += len(s.CPUs)
+		want += s.Gaps
+	}
+	got := uint64(0)
+	for _, p := range w.Probes() {
+		got += p.Stop().Gaps
+	}
+	if seen != len(w.Probes()) || got != want {
+		t.Errorf("seen of %d CPUs with %d gaps, want %d with %d", seen, want, len(w.Probes()), got)
 	}
 }

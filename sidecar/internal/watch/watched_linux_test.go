@@ -2,10 +2,10 @@ package watch_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/hostwatch"
@@ -34,7 +34,13 @@ func TestWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if _, err := w.Stop(); err != nil {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		for err == nil {
+			_, err = w.Next(context.Background())
+		}
+		if err != io.EOF {
 			t.Error(err)
 		}
 	}()
@@ -46,30 +52,31 @@ func TestWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Watched(p.Owner(), p.Observations())
-	awaitRecord(t, path, p.Owner())
+	if _, err := w.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	findRecord(t, path, p.Owner())
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// awaitRecord waits until the board says that the process is watched.
-func awaitRecord(t *testing.T, path string, owner stall.Owner) {
+// findRecord checks that the board says that the process is watched.
+func findRecord(t *testing.T, path string, owner stall.Owner) {
 	t.Helper()
 	r, err := board.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	for {
-		list, _, err := r.Read(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range list {
-			if v := &list[i]; board.Watched(v) && v.Scope == stall.ScopeTarget && v.Owner == owner {
-				return
-			}
-		}
-		time.Sleep(time.Millisecond)
+	list, _, err := r.Read(nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	for i := range list {
+		if v := &list[i]; board.Watched(v) && v.Scope == stall.ScopeTarget && v.Owner == owner {
+			return
+		}
+	}
+	t.Errorf("no record of process %d among %d", owner.PID, len(list))
 }
