@@ -77,7 +77,7 @@ func (b *dotnetBuilder) take() {
 	out := b.model.Take()
 	for i := range out.Collections {
 		c := &out.Collections[i]
-		record := Collection{Collection: c.Collection, announced: c.Type.String()}
+		record := &Collection{Collection: c.Collection, announced: c.Type.String()}
 		if d, ok := c.TraceEventPause(); ok {
 			record.perfView = gc.Known(d)
 		}
@@ -120,7 +120,7 @@ const monotonicHz = 1e9
 func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	b.model.Close()
 	b.take()
-	slices.SortStableFunc(b.Collections, func(x, y Collection) int { return cmp.Compare(x.Index, y.Index) })
+	slices.SortStableFunc(b.Collections, func(x, y *Collection) int { return cmp.Compare(x.Index, y.Index) })
 	slices.SortStableFunc(b.Suspensions, func(x, y recording.Suspension) int { return cmp.Compare(x.Start, y.Start) })
 	if list := b.model.Allocations(); len(list) > 0 {
 		b.Allocations = dotnetgc.SumAllocations(list)

@@ -130,15 +130,15 @@ func TestTimeInGC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.timeInGC()
-	if len(got) != len(want.STW)-1 {
-		t.Fatalf("%d shares of %d stops, want one less", len(got), len(want.STW))
+	got := r.byRestart()
+	if len(got) != len(want.STW) || !got[0].TimeInGC.IsZero() {
+		t.Fatalf("%d collections of %d stops, the first with a share of %v", len(got), len(want.STW), got[0].TimeInGC)
 	}
-	for i, share := range got {
+	for i, c := range got[1:] {
 		before, s := want.STW[i], want.STW[i+1]
-		w := float64(s.RestartBegin-s.Suspended) / float64(s.RestartBegin-before.RestartBegin)
-		if share.number != i+2 || share.share != w {
-			t.Errorf("collection %d: %v, want collection %d: %v", share.number, share.share, i+2, w)
+		w := gc.Known(float64(s.RestartBegin-s.Suspended) / float64(s.RestartBegin-before.RestartBegin))
+		if c.number != i+2 || c.TimeInGC != w {
+			t.Errorf("collection %d: %v, want collection %d: %v", c.number, c.TimeInGC, i+2, w)
 		}
 	}
 	var suspended time.Duration

@@ -110,7 +110,7 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Collection{{Collection: gc.Collection{
+	want := []*Collection{{Collection: gc.Collection{
 		Fidelity: stall.Exact, Origin: stall.GoTrace, Trigger: gc.TriggerUnknown,
 		Kind: gc.Background, Cycles: 1, End: gc.Known(stall.Instant(5_000_003_904)),
 		Pauses: []gc.Pause{{Start: 5_000_000_704, End: 5_000_007_104, EndMax: 5_000_007_104, Slack: 64, Phase: gc.MarkTermination}},

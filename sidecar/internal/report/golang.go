@@ -178,7 +178,7 @@ func (b *goBuilder) collect(c *gotrace.Cycle) {
 	case !whole:
 		b.addHole(Hole{c.Begin, c.End, "not every pause of this collection is in the trace"})
 	}
-	b.addCollection(Collection{Collection: gc.Collection{
+	b.addCollection(&Collection{Collection: gc.Collection{
 		Cycles: 1, Kind: gc.Background, Trigger: c.Trigger, TriggerSite: c.TriggerSite,
 		Start: known(c.Begin), End: known(c.End), Pauses: append([]gc.Pause(nil), b.stops...),
 		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,

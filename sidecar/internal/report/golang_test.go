@@ -159,7 +159,7 @@ func TestRecordedTrace(t *testing.T) {
 	}
 	whole, forced := 0, 0
 	for i := range r.Collections {
-		c := &r.Collections[i]
+		c := r.Collections[i]
 		if c.Trigger == gc.TriggerForced {
 			forced++
 		}

@@ -70,7 +70,7 @@ func Read(path string, stream io.Reader, o Options) (*Report, error) {
 	}
 	r := &Report{
 		Schema: Schema, Source: Source{File: path},
-		Collections: []Collection{}, Suspensions: []recording.Suspension{}, Incomplete: []Hole{},
+		Collections: []*Collection{}, Suspensions: []recording.Suspension{}, Incomplete: []Hole{},
 	}
 	err = format.read(r, in, o)
 	if err == nil && r.endsAt > 0 {

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -99,14 +96,6 @@ func (s *status) learn(v *recording.Status, results stall.Instant) {
 // dropped returns what was lost in between.
 func (s *status) dropped() uint64 { return s.last.Dropped - min(s.first.Dropped, s.last.Dropped) }
 
-// Host is what the machine did to the threads of a process behind the warm-up.
-type Host struct {
-	recording.Host
-	Over time.Duration `json:"over"` // which it was watched for
-
-	first, last recording.Host // what it is counted from, of all
-}
-
 // Probe is a probe and what it saw behind the warm-up.
 type Probe struct {
 	recording.Probe
@@ -116,13 +105,6 @@ type Probe struct {
 	Gaps   Gaps `json:"gaps"`
 
 	status
-}
-
-// Warning is a check of the doctor that warned, and what it found.
-type Warning struct {
-	ID    string `json:"id"`
-	PID   int    `json:"pid,omitempty"` // of the process that it is about, 0 for the machine
-	Value string `json:"value"`
 }
 
 // The limits of what is kept of a recording.
@@ -164,12 +146,6 @@ type experimentBuilder struct {
 	any     bool
 	answers map[int]answers // of the doctor, by PID; 0 has those about the machine
 	named   bool            // there are some about a process
-}
-
-// answers are the doctor's about a process, or about the machine.
-type answers struct {
-	failed []string
-	warned []Warning
 }
 
 func (b *experimentBuilder) learn(record recording.Record) {
@@ -275,7 +251,7 @@ func (b *experimentBuilder) learnCollection(v *recording.Collection) {
 	}
 	b.seen(end)
 	if start, _, _ := pausesIn(&v.Collection); start >= b.Start {
-		b.addCollection(Collection{Collection: v.Collection, Target: v.Target})
+		b.addCollection(&Collection{Collection: v.Collection, Target: v.Target})
 	}
 }
 
@@ -294,86 +270,6 @@ func (b *experimentBuilder) learnStatus(v *recording.Status) {
 			b.Watched[v.Target] = w
 		}
 		w.learn(v, b.Start)
-	}
-}
-
-// learnHost takes what the machine did to a process so far.
-func (b *experimentBuilder) learnHost(v *recording.Host) {
-	b.seen(v.At)
-	i := slices.IndexFunc(b.Hosts, func(h *Host) bool { return h.PID == v.PID })
-	if i < 0 {
-		if i = len(b.Hosts); i == maxTargets {
-			return
-		}
-		// The sums began when somebody started to watch, which may have been before
-		// the recording or in its warm-up: what was before is subtracted.
-		b.Hosts = append(b.Hosts, &Host{Host: recording.Host{PID: v.PID}, first: *v})
-	}
-	h := b.Hosts[i]
-	h.last = *v
-	if v.At <= b.Start {
-		h.first = *v
-	}
-}
-
-// learnDoctor takes what failed, and what was warned of, out of the doctor's
-// document. The later of two about the same counts.
-func (b *experimentBuilder) learnDoctor(document json.RawMessage) {
-	var d struct {
-		Target int `json:"target"` // absent in older documents
-		Checks []struct {
-			Warning
-			Status string `json:"status"`
-		} `json:"checks"`
-	}
-	if err := json.Unmarshal(document, &d); err != nil {
-		b.addHole(Hole{Why: "the doctor's answers cannot be read: " + err.Error()})
-		return
-	}
-	about := make(map[int]answers)
-	for _, c := range d.Checks[:min(len(d.Checks), maxChecks)] {
-		if c.PID = 0; strings.HasPrefix(c.ID, "target") {
-			c.PID = d.Target
-		}
-		a := about[c.PID]
-		switch c.Status {
-		case "fail":
-			a.failed = append(a.failed, c.ID)
-		case "warn":
-			a.warned = append(a.warned, c.Warning)
-		}
-		about[c.PID] = a
-	}
-	for pid, a := range about {
-		if _, again := b.answers[pid]; again || len(b.answers) < maxExamined {
-			b.answers[pid] = a
-		}
-	}
-	b.named = b.named || d.Target != 0
-	b.Examined = true
-}
-
-// askDoctor asks the doctor for a recording without answers, where it was made since
-// this machine booted.
-func (b *experimentBuilder) askDoctor(o Options) {
-	if boot, err := stall.BootID(); b.Examined || o.Doctor == nil || err != nil || boot != b.BootID {
-		return
-	}
-	var probe recording.Probe
-	if len(b.Probes) > 0 {
-		probe = b.Probes[0].Probe
-	}
-	document, err := o.Doctor(b.made, probe, 0)
-	if err != nil {
-		return
-	}
-	b.learnDoctor(document)
-	b.ExaminedLater = b.Examined
-	for i := range b.Targets {
-		b.named = true
-		if document, err := o.Doctor(b.made, probe, b.Targets[i].PID); err == nil {
-			b.learnDoctor(document)
-		}
 	}
 }
 
@@ -396,8 +292,8 @@ func (b *experimentBuilder) end(o Options, err error) error {
 	}
 	b.Hosts = slices.DeleteFunc(b.Hosts, func(h *Host) bool { return h.Over == 0 })
 	b.settleDoctor()
-	for i := range b.Collections {
-		b.incomplete(&b.Collections[i].Collection)
+	for _, c := range b.Collections {
+		b.incomplete(&c.Collection)
 	}
 	b.missing(b.skipped, "record", "of a kind, or of a probe, that is not known here: a newer otelgc-sidecar may read more")
 	damage := b.close(err, "the recording is cut off, by a crash or a full disk, or it goes on still")
@@ -416,43 +312,6 @@ func (b *experimentBuilder) settleGaps() {
 	}
 	if b.Common.settle(nil, b.Span, false); b.Common.Total == 0 {
 		b.Common = nil
-	}
-}
-
-// settle computes what happened behind the warm-up. Nothing is known of a process
-// that has one record only.
-func (h *Host) settle() {
-	first, last := &h.first, &h.last
-	h.Host = *last
-	for _, f := range []struct {
-		d    *time.Duration
-		from time.Duration
-	}{
-		{&h.RunDelay, first.RunDelay}, {&h.Denied, first.Denied}, {&h.Paged, first.Paged}, {&h.Undecided, first.Undecided},
-		{&h.Covered, first.Covered}, {&h.Stolen, first.Stolen}, {&h.Pressure, first.Pressure},
-		{&h.PressureMemory, first.PressureMemory}, {&h.PressureIO, first.PressureIO},
-	} {
-		*f.d = max(0, *f.d-f.from)
-	}
-	h.MajorFaults -= min(first.MajorFaults, last.MajorFaults)
-	h.Dropped -= min(first.Dropped, last.Dropped)
-	h.Throttled = hostcount.Since(last.Throttled, first.Throttled)
-	if p, known := last.CgroupPressure.Get(); known {
-		h.CgroupPressure = gc.Known(p.Since(first.CgroupPressure.Or(hostcount.Pressure{})))
-	}
-	h.Over = max(0, last.At.Sub(first.At))
-}
-
-// settleDoctor puts the answers about the machine and all processes together.
-func (b *experimentBuilder) settleDoctor() {
-	for _, pid := range slices.Sorted(maps.Keys(b.answers)) {
-		b.Failed = append(b.Failed, b.answers[pid].failed...)
-		b.Warned = append(b.Warned, b.answers[pid].warned...)
-	}
-	for _, t := range b.Targets {
-		if _, examined := b.answers[t.PID]; b.named && !examined {
-			b.Unexamined = append(b.Unexamined, t.PID)
-		}
 	}
 }
 
@@ -478,9 +337,9 @@ func (r *Report) only(target int) *Report {
 	if s, ok := r.Experiment.Summaries[target]; ok {
 		one.Summary = &s
 	}
-	for i := range r.Collections {
-		if r.Collections[i].Target == target {
-			one.Collections = append(one.Collections, r.Collections[i])
+	for _, c := range r.Collections {
+		if c.Target == target {
+			one.Collections = append(one.Collections, c)
 		}
 	}
 	for _, s := range r.Suspensions {

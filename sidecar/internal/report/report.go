@@ -38,7 +38,7 @@ const (
 type Report struct {
 	Schema      string                 `json:"schema"`
 	Source      Source                 `json:"source"`
-	Collections []Collection           `json:"collections"`
+	Collections []*Collection          `json:"collections"`
 	Suspensions []recording.Suspension `json:"suspensions"` // stops that were not for garbage collection, by Start
 	Incomplete  []Hole                 `json:"incomplete"`
 	Summary     *Summary               `json:"summary,omitempty"`     // of a recording there is one for each process: Experiment.Summaries
@@ -94,6 +94,7 @@ type Collection struct {
 	TimeInGC gc.Maybe[float64] `json:"time_in_gc,omitzero"`
 	Target   int               `json:"target,omitempty"` // id of the process, in a recording
 
+	number    int                     // in the file, from 1
 	perfView  gc.Maybe[time.Duration] // the pause by TraceEvent's own rule (.NET)
 	announced string                  // what the runtime said that it would be, which it need not have been (.NET)
 }
@@ -132,14 +133,14 @@ func keep[T any](list *[]T, most int, left *uint64, v T) {
 	*list = append(*list, v)
 }
 
-func (r *Report) addCollection(c Collection) {
+func (r *Report) addCollection(c *Collection) {
 	if c.Pauses == nil {
 		c.Pauses = []gc.Pause{} // a list in JSON
 	}
 	for i := range c.Pauses {
 		c.Pauses[i].EndMax = max(c.Pauses[i].End, c.Pauses[i].EndMax)
 	}
-	c.SlowedWords = c.Slowed()
+	c.SlowedWords, c.number = c.Slowed(), len(r.Collections)+1
 	keep(&r.Collections, MaxCollections, &r.left.collections, c)
 }
 
@@ -179,22 +180,18 @@ func (r *Report) close(err error, cut string) error {
 
 // settle completes the document.
 func (r *Report) settle() {
-	for _, share := range r.timeInGC() {
-		r.Collections[share.number-1].TimeInGC = gc.Known(share.share)
-	}
+	r.timeInGC()
 	if r.Summary != nil {
 		r.sumUp(r.Summary)
 	}
 	if r.Experiment != nil {
 		r.Experiment.sumUp(r)
 	}
-	l := r.left
-	for _, l := range []struct {
-		n    uint64
-		what string
-	}{{l.collections, "collection"}, {l.suspensions, "suspension"}, {l.pauses, "pause"}, {l.incomplete, "hole"}} {
-		if l.n > 0 { // past the limit, if need be
-			r.Incomplete = append(r.Incomplete, Hole{Why: textfmt.Many(l.n, l.what) + " more than a report holds"})
+	left := r.left // past the limit, if need be
+	for i, n := range []uint64{left.collections, left.suspensions, left.pauses, left.incomplete} {
+		if n > 0 {
+			noun := []string{"collection", "suspension", "pause", "hole"}[i]
+			r.Incomplete = append(r.Incomplete, Hole{Why: textfmt.Many(n, noun) + " more than a report holds"})
 		}
 	}
 }

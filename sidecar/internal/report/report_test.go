@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,7 @@ func TestSpread(t *testing.T) {
 
 func TestWhatIsOverALimitIsNamed(t *testing.T) {
 	r := Report{
-		Collections: make([]Collection, MaxCollections-1),
+		Collections: slices.Repeat([]*Collection{{}}, MaxCollections-1),
 		Suspensions: make([]recording.Suspension, MaxSuspensions-1),
 		Incomplete:  make([]Hole, MaxIncomplete-1),
 	}
@@ -148,7 +149,7 @@ func TestWhatIsOverALimitIsNamed(t *testing.T) {
 		r.addSuspension(recording.Suspension{})
 	}
 	for range 3 {
-		r.addCollection(Collection{})
+		r.addCollection(&Collection{})
 	}
 	r.settle()
 	var got []string

@@ -57,9 +57,9 @@ func TestRequestsOfATrace(t *testing.T) {
 
 func TestRequestsAgainstPauses(t *testing.T) {
 	pause := func(start, end stall.Instant) gc.Pause { return gc.Pause{Start: start, End: end, EndMax: end} }
-	r := &Report{Collections: []Collection{
-		{Collection: gc.Collection{Pauses: []gc.Pause{pause(100, 110), pause(150, 160)}}},
-		{Collection: gc.Collection{Pauses: []gc.Pause{pause(200, 230)}}},
+	r := &Report{Collections: []*Collection{
+		{number: 1, Collection: gc.Collection{Pauses: []gc.Pause{pause(100, 110), pause(150, 160)}}},
+		{number: 2, Collection: gc.Collection{Pauses: []gc.Pause{pause(200, 230)}}},
 	}}
 	span := func(start, end stall.Instant) stall.Span { return stall.Span{Start: start, End: end} }
 	l := requestLog{

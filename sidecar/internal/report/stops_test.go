@@ -13,9 +13,9 @@ import (
 )
 
 // paused is a full blocking collection that paused for 12 ms.
-func paused(at stall.Instant, during gc.HostDuring) Collection {
+func paused(at stall.Instant, during gc.HostDuring) *Collection {
 	const long = stall.Instant(12 * time.Millisecond)
-	return Collection{Collection: gc.Collection{
+	return &Collection{Collection: gc.Collection{
 		Index: 5, Kind: gc.FullBlocking, Trigger: "Induced",
 		Pauses: []gc.Pause{{Start: at, End: at + long, EndMax: at + long, HostDuring: during}},
 	}}

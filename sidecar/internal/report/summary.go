@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -30,8 +31,7 @@ type Summary struct {
 func (r *Report) sumUp(s *Summary) {
 	s.Pauses, s.Rollup, s.Reasons = map[string]Spread{}, []Row{}, map[string]Spread{}
 	first := ^uint64(0)
-	for i := range r.Collections {
-		c := &r.Collections[i]
+	for _, c := range r.Collections {
 		first = min(first, c.Index)
 		s.Pause += c.PauseTotal()
 		if d, ok := suspendOf(&c.Collection).Get(); ok {
@@ -42,8 +42,10 @@ func (r *Report) sumUp(s *Summary) {
 		s.Before = gc.Known(first - 1)
 	}
 	s.PauseShare = share(s.Pause, r.Source.Duration())
-	if shares := r.timeInGC(); len(shares) > 0 {
-		s.TimeInGC = gc.Known(shares[len(shares)-1].share)
+	for _, c := range r.byRestart() {
+		if !c.TimeInGC.IsZero() {
+			s.TimeInGC = c.TimeInGC
+		}
 	}
 	for kind := gc.NoKind + 1; kind < gc.NumKinds; kind++ {
 		if p := r.PausesOf(kind); p.Count > 0 {
@@ -71,48 +73,42 @@ func suspendOf(c *gc.Collection) (sum gc.Maybe[time.Duration]) {
 	return sum
 }
 
-// inGC is the "% time in GC" of one collection, as the runtime's counter has it:
+// byRestart returns the collections in order of when the threads resumed after them.
+func (r *Report) byRestart() []*Collection {
+	return slices.SortedStableFunc(slices.Values(r.Collections), func(a, b *Collection) int { return cmp.Compare(a.restart(), b.restart()) })
+}
+
+func (c *Collection) restart() (end stall.Instant) {
+	for _, p := range c.Pauses {
+		end = max(end, p.End)
+	}
+	return end
+}
+
+// timeInGC sets the "% time in GC" of each collection but the first of each process, as
+// the runtime's counter has it:
 //
 //	(TB(n) - TA(n)) / (TB(n) - TB(n-1))
 //
-// TA is when the threads were suspended, TB just before they resume.
-type inGC struct {
-	share  float64
-	number int // of the collection in the file, from 1
-	target int // whose it is, in a recording
-	inside time.Duration
-	tb     stall.Instant
-}
-
-// timeInGC returns the share of each collection but the first, of each process of
-// a recording, in order of TB. It is nil where the file does not say how long the
-// suspensions took, as a Go trace does not.
-func (r *Report) timeInGC() (shares []inGC) {
-	var list []inGC
-	for i := range r.Collections {
-		c := &r.Collections[i]
-		s := inGC{number: i + 1, target: c.Target}
-		all := len(c.Pauses) > 0
-		for _, p := range c.Pauses {
-			all = all && !p.Suspend.IsZero()
-			s.inside += p.Duration() - p.Suspend.Or(0)
-			s.tb = max(s.tb, p.End)
-		}
-		if all {
-			list = append(list, s)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b inGC) int { return cmp.Compare(a.tb, b.tb) })
+// TA is when the threads were suspended, TB just before they resume. It is not known where
+// the file does not say how long the suspensions took, as a Go trace does not.
+func (r *Report) timeInGC() {
 	last := make(map[int]stall.Instant) // TB, by target
-	for _, s := range list {
-		before, any := last[s.target]
-		if between := s.tb.Sub(before); any && between > 0 {
-			s.share = float64(s.inside) / float64(between)
-			shares = append(shares, s)
+	for _, c := range r.byRestart() {
+		inside, known := time.Duration(0), len(c.Pauses) > 0
+		for _, p := range c.Pauses {
+			known = known && !p.Suspend.IsZero()
+			inside += p.Duration() - p.Suspend.Or(0)
 		}
-		last[s.target] = s.tb
+		if !known {
+			continue
+		}
+		end := c.restart()
+		if before, any := last[c.Target]; any {
+			c.TimeInGC = share(inside, end.Sub(before))
+		}
+		last[c.Target] = end
 	}
-	return shares
 }
 
 // beyond is how many samples have to lie beyond a quantile that is reported:
@@ -163,15 +159,25 @@ func spreadOf(list []time.Duration) Spread {
 	return s
 }
 
+// pauses yields each pause and its collection.
+func (r *Report) pauses() iter.Seq2[*Collection, gc.Pause] {
+	return func(yield func(*Collection, gc.Pause) bool) {
+		for _, c := range r.Collections {
+			for _, p := range c.Pauses {
+				if !yield(c, p) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // PausesOf returns the distribution of the pauses of the collections of a kind,
 // one sample for each stop of the world.
 func (r *Report) PausesOf(kind gc.Kind) Spread {
 	var list []time.Duration
-	for i := range r.Collections {
-		if r.Collections[i].Kind != kind {
-			continue
-		}
-		for _, p := range r.Collections[i].Pauses {
+	for c, p := range r.pauses() {
+		if c.Kind == kind {
 			list = append(list, p.Duration())
 		}
 	}
@@ -179,14 +185,11 @@ func (r *Report) PausesOf(kind gc.Kind) Spread {
 }
 
 // pausesOf returns the pauses of a target, of all for 0. Their Ref is the number of the
-// collection in the file, from 1.
+// collection in the file.
 func (r *Report) pausesOf(target int) (list []stall.Interval) {
-	for i := range r.Collections {
-		if target != 0 && r.Collections[i].Target != target {
-			continue
-		}
-		for _, p := range r.Collections[i].Pauses {
-			list = append(list, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Ref: uint64(i + 1)})
+	for c, p := range r.pauses() {
+		if target == 0 || c.Target == target {
+			list = append(list, stall.Interval{Start: p.Start, End: p.End, Slack: p.Slack, Cause: stall.GCPause, Ref: uint64(c.number)})
 		}
 	}
 	return list
@@ -246,31 +249,23 @@ type Row struct {
 }
 
 // mean is a mean under way.
-type mean struct {
+type mean[T gc.Bytes | float64] struct {
 	sum float64
 	n   int
 }
 
-func (m *mean) add(f gc.Maybe[float64]) {
-	if v, ok := f.Get(); ok {
-		m.sum += v
+func (m *mean[T]) add(v gc.Maybe[T]) {
+	if !v.IsZero() {
+		m.sum += float64(v.Or(0))
 		m.n++
 	}
 }
 
-func (m *mean) value() gc.Maybe[float64] {
-	if m.n == 0 {
-		return gc.Maybe[float64]{}
+func (m *mean[T]) value() (v gc.Maybe[T]) {
+	if m.n > 0 {
+		v = gc.Known(T(m.sum / float64(m.n)))
 	}
-	return gc.Known(m.sum / float64(m.n))
-}
-
-// convert turns a number of one type into one of another, if it is known.
-func convert[T, F gc.Bytes | float64](m gc.Maybe[F]) gc.Maybe[T] {
-	if v, ok := m.Get(); ok {
-		return gc.Known(T(v))
-	}
-	return gc.Maybe[T]{}
+	return v
 }
 
 // class is a set of collections that has a row.
@@ -321,9 +316,10 @@ func (r *Report) rollup() (rows []Row) {
 
 func (r *Report) row(class class) Row {
 	row := Row{Title: class.title}
-	var before, after, survived, fragmented mean
-	for i := range r.Collections {
-		c := &r.Collections[i].Collection
+	var before, after mean[gc.Bytes]
+	var survived, fragmented mean[float64]
+	for _, all := range r.Collections {
+		c := &all.Collection
 		if !class.has(c) {
 			continue
 		}
@@ -339,13 +335,12 @@ func (r *Report) row(class class) Row {
 		if p, ok := c.Promoted.Get(); ok {
 			row.Promoted = gc.Known(row.Promoted.Or(0) + p)
 		}
-		before.add(convert[float64](c.HeapBefore))
-		after.add(convert[float64](c.HeapAfter))
+		before.add(c.HeapBefore)
+		after.add(c.HeapAfter)
 		survived.add(survivalOf(c.Generations...))
 		fragmented.add(ratio(c.FragmentationAfter, c.HeapAfter))
 	}
-	row.HeapBefore, row.HeapAfter = convert[gc.Bytes](before.value()), convert[gc.Bytes](after.value())
-	row.Survival, row.Fragmentation = survived.value(), fragmented.value()
+	row.HeapBefore, row.HeapAfter, row.Survival, row.Fragmentation = before.value(), after.value(), survived.value(), fragmented.value()
 	return row
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -148,9 +149,9 @@ func (r *Report) printKinds(w *textfmt.Page) {
 	w.Table(&g)
 	// In fidelity cycle only the sum of the pauses is the runtime's own figure.
 	n := 0
-	for i := range r.Collections {
-		if c := &r.Collections[i]; c.Fidelity == stall.Cycle && len(c.Pauses) > 1 {
-			n += len(c.Pauses)
+	for c := range r.pauses() {
+		if c.Fidelity == stall.Cycle && len(c.Pauses) > 1 {
+			n++
 		}
 	}
 	if n > 0 {
@@ -191,10 +192,10 @@ func (r *Report) printHeap(w *textfmt.Page) {
 	for id := range gc.NumGenerations {
 		var last *gc.Generation
 		var largest gc.Maybe[gc.Bytes] // after a collection
-		var free, survival mean
+		var free, survival mean[float64]
 		collected := 0 // as far as the file tells
-		for i := range r.Collections {
-			g := part(&r.Collections[i].Collection, id)
+		for _, c := range r.Collections {
+			g := part(&c.Collection, id)
 			if g == nil {
 				continue
 			}
@@ -262,23 +263,19 @@ func (r *Report) printRequests(w *textfmt.Page) {
 
 // stop is one pause with the collection it belongs to.
 type stop struct {
-	*gc.Collection
+	*Collection
 	gc.Pause
-	number int // of the collection in the file, from 1
 }
 
 // longest returns the n longest pauses, the longest first.
 func (r *Report) longest(n int) (list []stop) {
-	for i := range r.Collections {
-		c := &r.Collections[i].Collection
-		for _, p := range c.Pauses {
-			at := len(list)
-			for at > 0 && list[at-1].Pause.Duration() < p.Duration() {
-				at--
-			}
-			if at < n {
-				list = slices.Insert(list[:min(len(list), n-1)], at, stop{c, p, i + 1})
-			}
+	for c, p := range r.pauses() {
+		at := len(list)
+		for at > 0 && list[at-1].Pause.Duration() < p.Duration() {
+			at--
+		}
+		if at < n {
+			list = slices.Insert(list[:min(len(list), n-1)], at, stop{c, p})
 		}
 	}
 	return list
@@ -358,17 +355,17 @@ func (s *stop) longer() time.Duration {
 	return max(0, s.EndMax.Sub(s.Pause.End))
 }
 
-// collectionName names a collection by the process's count, or else the file's.
-func collectionName(index uint64, number int) string {
-	if index > 0 {
-		return fmt.Sprintf("GC %d", index)
+// title names the collection by the process's count, or else the file's.
+func (c *Collection) title() string {
+	if c.Index > 0 {
+		return fmt.Sprintf("GC %d", c.Index)
 	}
-	return fmt.Sprintf("#%d", number)
+	return fmt.Sprintf("#%d", c.number)
 }
 
 // name says which collection it is.
 func (s *stop) name() string {
-	name := collectionName(s.Index, s.number)
+	name := s.title()
 	if g, ok := s.Generation.Get(); ok {
 		name += fmt.Sprintf(", gen %d", g)
 	}
@@ -419,16 +416,11 @@ func (r *Report) printSession(w *textfmt.Page) {
 	w.Heading("THE SESSION", "")
 	r.printCounts(w)
 	w.Item("paused", "%s of the time in this file, %s, with what it took to stop the threads", s.PauseShare, s.Pause)
-	if shares := r.timeInGC(); len(shares) > 0 {
-		worst := shares[0]
-		for _, s := range shares {
-			if s.share > worst.share {
-				worst = s
-			}
-		}
+	if !s.TimeInGC.IsZero() {
+		worst := slices.MaxFunc(r.byRestart(), func(a, b *Collection) int { return cmp.Compare(a.TimeInGC.Or(-1), b.TimeInGC.Or(-1)) })
 		w.Item("% in GC", "%s at the last collection, at most %s (%s): as the runtime's own counter has it, "+
 			"from one collection to the next. It leaves out the %s that it took to stop the threads, and counts as GC what paging "+
-			"and lost CPU took in a pause", s.TimeInGC, worst.share, collectionName(r.Collections[worst.number-1].Index, worst.number), s.Suspend)
+			"and lost CPU took in a pause", s.TimeInGC, worst.TimeInGC, worst.title(), s.Suspend)
 	}
 	if e := s.Assist; e != nil && e.Count > 0 {
 		w.Item("assists", "%s had to mark before they could allocate: %s on all goroutines together, waiting for credit included, the longest %s", textfmt.Many(e.Count, "allocation"), e.Time, e.Longest)
@@ -447,8 +439,8 @@ func (r *Report) printCounts(w *textfmt.Page) {
 		return
 	}
 	last := uint64(0)
-	for i := range r.Collections {
-		last = max(last, r.Collections[i].Index)
+	for _, c := range r.Collections {
+		last = max(last, c.Index)
 	}
 	var g textfmt.Table
 	g.Row("collections", "before", "in the file", "at its end")
@@ -471,60 +463,3 @@ func (r *Report) printCounts(w *textfmt.Page) {
 
 // seconds writes a place in the file.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.6f s", d.Seconds()) }
-
-// PrintPerfView writes each pause by TraceEvent's own rule, which PerfView's
-// GCStats shows, beside ours. Of a file that PerfView does not read, one line
-// says so.
-func (r *Report) PrintPerfView(to io.Writer) error {
-	w := textfmt.NewText(to, textfmt.Width)
-	if r.Source.dotnet {
-		r.printPerfView(w)
-	} else {
-		w.Wrap("", "", r.name()+": PerfView reads no "+r.Source.Format+": nothing to compare")
-	}
-	return w.Close()
-}
-
-const whyPerfView = "PerfView lets a pause last until RestartEEEnd, an event that the restarting thread fires when it next has the CPU; " +
-	"the program already runs from RestartEEBegin on, where our pause ends. And: when a background collection begins with an ephemeral " +
-	"one in the same stop, PerfView splits it at GCStart, and we charge all of it to the ephemeral one; of a collection that was announced as " +
-	"background and ran blocking, PerfView counts only the time to suspend."
-
-func (r *Report) printPerfView(w *textfmt.Page) {
-	w.Title("PAUSES OF %s AS PERFVIEW HAS THEM, AND AS WE DO", r.name())
-	if len(r.Collections) == 0 {
-		w.Say("%s", r.sentence())
-		return
-	}
-	w.Say("%s", whyPerfView)
-	w.Blank()
-	g := textfmt.Table{Left: map[int]bool{1: true}}
-	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
-	exact := func(m gc.Maybe[time.Duration]) string {
-		if d, known := m.Get(); known {
-			return milliseconds(d)
-		}
-		return textfmt.None
-	}
-	signed := func(d time.Duration) string { return fmt.Sprintf("%+.6f", float64(d)/1e6) }
-	var theirs, ours time.Duration
-	left := 0
-	for i := range r.Collections {
-		c := &r.Collections[i]
-		start, pause, _ := pausesIn(&c.Collection)
-		difference := textfmt.None
-		if p, ok := c.perfView.Get(); ok {
-			theirs, ours, difference = theirs+p, ours+pause, signed(p-pause)
-		} else {
-			left++
-		}
-		g.Row(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), exact(c.perfView), milliseconds(pause), difference, exact(suspendOf(&c.Collection)))
-	}
-	g.Row("all", "", "", milliseconds(theirs), milliseconds(ours), signed(theirs-ours), "")
-	w.Table(&g)
-	w.Blank()
-	w.Say("milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced")
-	if left > 0 {
-		w.Say("%s without all events of its stops: %s, and not in the sums", textfmt.Many(left, "collection"), textfmt.None)
-	}
-}

@@ -76,10 +76,10 @@ var ignoreDerived = cmp.FilterPath(func(p cmp.Path) bool {
 	return false
 }, cmp.Ignore())
 
-func (want *truth) collections() []Collection {
-	list := make([]Collection, 0, len(want.GCs))
+func (want *truth) collections() []*Collection {
+	list := make([]*Collection, 0, len(want.GCs))
 	for i := range want.GCs {
-		list = append(list, Collection{Collection: want.collection(i)})
+		list = append(list, &Collection{Collection: want.collection(i)})
 	}
 	return list
 }

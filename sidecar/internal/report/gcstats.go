@@ -69,13 +69,13 @@ func (r *Report) parts() map[int]*Report {
 		return map[int]*Report{0: r}
 	}
 	parts := make(map[int]*Report)
-	for i := range r.Collections {
-		id := r.Collections[i].Target
+	for _, c := range r.Collections {
+		id := c.Target
 		if parts[id] != nil {
 			continue
 		}
 		parts[id] = r.only(id)
-		slices.SortStableFunc(parts[id].Collections, func(a, b Collection) int {
+		slices.SortStableFunc(parts[id].Collections, func(a, b *Collection) int {
 			first, _, _ := pausesIn(&a.Collection)
 			second, _, _ := pausesIn(&b.Collection)
 			return cmp.Compare(first, second)
@@ -92,7 +92,7 @@ type csvTable struct {
 }
 
 func (t *csvTable) row(i int) []string {
-	c := &t.Collections[i]
+	c := t.Collections[i]
 	start, pause, longest := pausesIn(&c.Collection)
 	var idle time.Duration // since the last restart
 	if t.restart != 0 {
@@ -160,8 +160,11 @@ func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
 	if c.Kind != gc.Background || !t.Source.dotnet {
 		return peak
 	}
-	for k := i + 1; k < len(t.Collections) && t.Collections[k].Start.Or(0) < c.End.Or(0); k++ {
-		if b, ok := t.Collections[k].HeapBefore.Get(); ok {
+	for _, within := range t.Collections[i+1:] {
+		if within.Start.Or(0) >= c.End.Or(0) {
+			break
+		}
+		if b, ok := within.HeapBefore.Get(); ok {
 			peak = gc.Known(max(b, peak.Or(0)))
 		}
 	}
@@ -210,4 +213,60 @@ func decimal[T float64 | uint64 | gc.Bytes](m gc.Maybe[T], scale float64, places
 		return strconv.FormatFloat(float64(v)*scale, 'f', places, 64)
 	}
 	return ""
+}
+
+// PrintPerfView writes each pause by TraceEvent's own rule, which PerfView's
+// GCStats shows, beside ours. Of a file that PerfView does not read, one line
+// says so.
+func (r *Report) PrintPerfView(to io.Writer) error {
+	w := textfmt.NewText(to, textfmt.Width)
+	if r.Source.dotnet {
+		r.printPerfView(w)
+	} else {
+		w.Wrap("", "", r.name()+": PerfView reads no "+r.Source.Format+": nothing to compare")
+	}
+	return w.Close()
+}
+
+const whyPerfView = "PerfView lets a pause last until RestartEEEnd, an event that the restarting thread fires when it next has the CPU; " +
+	"the program already runs from RestartEEBegin on, where our pause ends. And: when a background collection begins with an ephemeral " +
+	"one in the same stop, PerfView splits it at GCStart, and we charge all of it to the ephemeral one; of a collection that was announced as " +
+	"background and ran blocking, PerfView counts only the time to suspend."
+
+func (r *Report) printPerfView(w *textfmt.Page) {
+	w.Title("PAUSES OF %s AS PERFVIEW HAS THEM, AND AS WE DO", r.name())
+	if len(r.Collections) == 0 {
+		w.Say("%s", r.sentence())
+		return
+	}
+	w.Say("%s", whyPerfView)
+	w.Blank()
+	g := textfmt.Table{Left: map[int]bool{1: true}}
+	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
+	exact := func(m gc.Maybe[time.Duration]) string {
+		if d, known := m.Get(); known {
+			return milliseconds(d)
+		}
+		return textfmt.None
+	}
+	signed := func(d time.Duration) string { return fmt.Sprintf("%+.6f", float64(d)/1e6) }
+	var theirs, ours time.Duration
+	left := 0
+	for _, c := range r.Collections {
+		start, pause, _ := pausesIn(&c.Collection)
+		difference := textfmt.None
+		if p, ok := c.perfView.Get(); ok {
+			theirs, ours, difference = theirs+p, ours+pause, signed(p-pause)
+		} else {
+			left++
+		}
+		g.Row(fmt.Sprint(c.Index), genName(c), "+"+seconds(r.since(start)), exact(c.perfView), milliseconds(pause), difference, exact(suspendOf(&c.Collection)))
+	}
+	g.Row("all", "", "", milliseconds(theirs), milliseconds(ours), signed(theirs-ours), "")
+	w.Table(&g)
+	w.Blank()
+	w.Say("milliseconds; gen as in GCStats: N blocking, B background, F within a background one, I induced")
+	if left > 0 {
+		w.Say("%s without all events of its stops: %s, and not in the sums", textfmt.Many(left, "collection"), textfmt.None)
+	}
 }

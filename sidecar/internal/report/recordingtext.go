@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/slowed"
@@ -95,8 +94,8 @@ const slowedShown = 5
 func (r *Report) printSlowed(w *textfmt.Page) {
 	var all []*Collection
 	var sum slowed.Tally
-	for i := range r.Collections {
-		if c := &r.Collections[i]; c.SlowedBy != gc.NotSlowed {
+	for _, c := range r.Collections {
+		if c.SlowedBy != gc.NotSlowed {
 			all = append(all, c)
 			sum.Add(&c.Collection)
 		}
@@ -110,44 +109,6 @@ func (r *Report) printSlowed(w *textfmt.Page) {
 	for _, c := range all[:min(slowedShown, len(all))] {
 		start, _, _ := pausesIn(&c.Collection)
 		w.Wrap("  ", "    ", fmt.Sprintf("%d, at +%s: %s", c.Index, seconds(r.since(start)), c.SlowedWords))
-	}
-}
-
-// print writes it, what the process was kept from running by first.
-func (h *Host) print(w *textfmt.Page) {
-	how := "every switch of its threads was followed"
-	if !h.Followed {
-		how = "its threads were counted, not followed"
-	}
-	w.Heading(fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), "%s, %s", h.Over, how)
-	t := textfmt.Table{Left: map[int]bool{2: true}}
-	part := func(name string, d time.Duration, what string) {
-		t.Row(name, d, textfmt.Percent(float64(d)/float64(h.Over))+": "+what)
-	}
-	if h.Followed {
-		part("held up", h.Denied, "a thread was ready, and none of the process ran")
-		part("paging", h.Paged, "one waited for a page from disk, and none ran")
-		part("not decided", h.Undecided, "one was ready while others ran")
-		part("covered", h.Covered, "held up, paging, or left alone for certain")
-	}
-	t.Row("run delay", h.RunDelay, "threads were ready without a CPU, summed over them")
-	if d, known := h.Throttled.Get(); known {
-		t.Row("throttled", d, "by a quota of its cgroups, summed over CPUs")
-	} else {
-		t.Row("throttled", "", "not known: its cgroups could not be seen")
-	}
-	t.Row("stolen", h.Stolen, "of all CPUs, as far as the hypervisor admits it")
-	t.Row("faults", h.MajorFaults, "pages came from disk")
-	waited := func(p hostcount.Pressure) string {
-		return textfmt.Sprintf("for a CPU %s, for memory %s, for disks %s", p.CPU, p.Memory, p.IO)
-	}
-	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
-	if p, known := h.CgroupPressure.Get(); known {
-		t.Row("", "", "of its cgroup: "+waited(p))
-	}
-	w.Table(&t)
-	if h.Dropped > 0 {
-		w.Say("%s of the scheduler were lost: that time is not covered", textfmt.Many(h.Dropped, "event"))
 	}
 }
 
@@ -334,40 +295,5 @@ func (x *Experiment) printGC(w *textfmt.Page, p *Probe) {
 	w.Wrap(first, indent, text)
 	if c.NotCompared > 0 {
 		w.Say("%s more were not compared", textfmt.Many(c.NotCompared, "gap"))
-	}
-}
-
-func (x *Experiment) printDoctor(w *textfmt.Page) {
-	w.Heading("THE DOCTOR", "")
-	switch {
-	case !x.Examined:
-		w.Say("was not asked")
-	case len(x.Failed) == 0:
-		w.Say("found nothing that makes these numbers unbelievable")
-	default:
-		w.Say("%s", "failed: "+strings.Join(x.Failed, ", "))
-	}
-	if x.ExaminedLater {
-		w.Say("was asked for this report, since the recording has no answers")
-	}
-	for i := range x.Warned {
-		v := &x.Warned[i]
-		first := fmt.Sprintf("  warned of %-18s", v.ID)
-		text := v.Value
-		if v.PID != 0 && len(x.Targets) > 1 {
-			text = fmt.Sprintf("process %d: %s", v.PID, text)
-		}
-		w.Wrap(first, strings.Repeat(" ", len(first)), text)
-	}
-	if n := len(x.Unexamined); n > 0 {
-		const most = 8
-		words := make([]string, 0, most)
-		for _, pid := range x.Unexamined[:min(n, most)] {
-			words = append(words, fmt.Sprint(pid))
-		}
-		if n > most {
-			words = append(words, fmt.Sprintf("%d more", n-most))
-		}
-		w.Say("%s", "was not asked about process "+strings.Join(words, ", ")+": it had ended, or there were too many")
 	}
 }
