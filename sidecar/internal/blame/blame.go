@@ -21,7 +21,7 @@ import (
 // Report is a run of the demo, ready to be printed.
 type Report struct {
 	Setup     []Line // what ran, and what shared the CPUs
-	Judgement Judgement
+	Summary   Summary
 	Requests  int // answered
 	Errors    int // not answered, or not sent in time
 	Unmatched int // answered, but the service gave no account of them: all unseen
@@ -170,6 +170,20 @@ type Case struct {
 	ArrivedDuringGC bool
 }
 
+// spent is the time of requests, and its owners.
+type spent struct {
+	Share     stall.Share
+	Generator time.Duration
+}
+
+// add adds the time of other requests. Fidelity stays as it is in s.
+func (s *spent) add(o *spent) {
+	fidelity := s.Share.Fidelity
+	s.Share.Add(&o.Share)
+	s.Share.Fidelity = fidelity
+	s.Generator += o.Generator
+}
+
 // Tally is the sum of cases.
 type Tally struct {
 	Requests int
@@ -177,21 +191,20 @@ type Tally struct {
 	// and OneStop are those of them that more than one collection delayed, a full
 	// blocking one, and two in one stop.
 	Affected, Several, FullBlocking, OneStop int
-	Share                                    stall.Share
-	AffectedShare                            stall.Share // of the affected ones alone
-	Generator, AffectedGenerator             time.Duration
-	Known                                    time.Duration
-	QueueDuringGC                            time.Duration
-	ArrivedDuringGC                          int
+	spent
+	affected        spent // of the affected ones alone
+	Known           time.Duration
+	QueueDuringGC   time.Duration
+	ArrivedDuringGC int
 }
 
 func (c *Case) tally() Tally {
 	t := Tally{
-		Requests: 1, Share: c.Share, Generator: c.Generator, Known: c.Known,
+		Requests: 1, spent: spent{c.Share, c.Generator}, Known: c.Known,
 		QueueDuringGC: c.QueueDuringGC, ArrivedDuringGC: one(c.ArrivedDuringGC),
 	}
 	if c.Share.GC() > 0 {
-		t.Affected, t.AffectedShare, t.AffectedGenerator = 1, c.Share, c.Generator
+		t.Affected, t.affected = 1, t.spent
 		t.Several, t.FullBlocking, t.OneStop = one(c.Share.Collections > 1), one(c.FullBlocking), one(c.OneStop)
 	}
 	return t
@@ -213,17 +226,8 @@ func (t *Tally) add(u *Tally) {
 	t.QueueDuringGC += u.QueueDuringGC
 	t.ArrivedDuringGC += u.ArrivedDuringGC
 	t.Known += u.Known
-	t.Generator += u.Generator
-	t.AffectedGenerator += u.AffectedGenerator
-	Add(&t.Share, &u.Share)
-	Add(&t.AffectedShare, &u.AffectedShare)
-}
-
-// Add adds the share t to s. Fidelity stays as it is in s.
-func Add(s, t *stall.Share) {
-	fidelity := s.Fidelity
-	s.Add(t)
-	s.Fidelity = fidelity
+	t.spent.add(&u.spent)
+	t.affected.add(&u.affected)
 }
 
 // Coverage returns the fraction of the known time in which an exact source
@@ -238,7 +242,7 @@ func (t *Tally) Of(d time.Duration) float64 { return ratio(d, t.Share.Total) }
 // fell into requests for certain, which need not have delayed them; more of them may
 // be uncertain.
 func (t *Tally) GCShare() (ofAll, ofDelayed float64) {
-	return t.Of(t.Share.GC()), ratio(t.AffectedShare.GC(), t.AffectedShare.Total)
+	return t.Of(t.Share.GC()), ratio(t.affected.Share.GC(), t.affected.Share.Total)
 }
 
 // ratio returns part/of, 0 of nothing.
@@ -256,24 +260,24 @@ type Row struct {
 	Tally
 }
 
-// Judgement is what the latencies and shares of a run come to.
-type Judgement struct {
+// Summary is what the latencies and shares of a run come to.
+type Summary struct {
 	Latency Latency
 	Rows    []Row // by band, then fidelity; only those that hold requests
 	Slowest []Case
 }
 
-// Judge orders n requests by latency and sums their shares. look fills in the
+// Summarize orders n requests by latency and sums their shares. look fills in the
 // case of request i; it is called once for each, from the fastest to the
 // slowest. keep is how many of the slowest are kept whole.
-func Judge(n, keep int, latency func(i int) time.Duration, look func(i int, c *Case)) Judgement {
+func Summarize(n, keep int, latency func(i int) time.Duration, look func(i int, c *Case)) Summary {
 	order := make([]int32, n)
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(latency(int(a)), latency(int(b))) })
 	var tallies [NumBands][2]Tally
-	j := Judgement{Latency: percentiles(n, func(rank int) time.Duration { return latency(int(order[rank])) })}
+	j := Summary{Latency: percentiles(n, func(rank int) time.Duration { return latency(int(order[rank])) })}
 	for at, i := range order {
 		var c Case
 		look(int(i), &c)
@@ -296,7 +300,7 @@ func Judge(n, keep int, latency func(i int) time.Duration, look func(i int, c *C
 
 // sum returns the tally of the requests in a band and above it: those of a fidelity,
 // or of both if none is given.
-func (j *Judgement) sum(from Band, fidelity ...stall.Fidelity) (t Tally) {
+func (j *Summary) sum(from Band, fidelity ...stall.Fidelity) (t Tally) {
 	for i := range j.Rows {
 		if r := &j.Rows[i]; r.Band >= from && (len(fidelity) == 0 || slices.Contains(fidelity, r.Fidelity)) {
 			t.add(&r.Tally)
@@ -307,23 +311,23 @@ func (j *Judgement) sum(from Band, fidelity ...stall.Fidelity) (t Tally) {
 
 // delayed returns the tally of all requests in the better fidelity of those in
 // which any was delayed by garbage collection.
-func (j *Judgement) delayed() (Tally, stall.Fidelity) {
+func (j *Summary) delayed() (Tally, stall.Fidelity) {
 	if t := j.sum(ToP50, stall.Exact); t.Affected > 0 {
 		return t, stall.Exact
 	}
 	return j.sum(ToP50, stall.Cycle), stall.Cycle
 }
 
-// stallsOf returns what stalled the requests of s, the most first. Queue is not
-// among them: it is what is left of the way to the handler and back when nothing
-// else explains it, as app is of the handler.
-func stallsOf(s *stall.Share) []stall.Cause {
+// stalls returns what stalled the requests, the most first. Queue is not among them: it is
+// what is left of the way to the handler and back when nothing else explains it, as app is
+// of the handler.
+func (s *spent) stalls() []stall.Cause {
 	causes := []stall.Cause{}
 	for c := stall.GCPause; c < stall.Queue; c++ {
-		if s.Charged[c] > 0 {
+		if s.Share.Charged[c] > 0 {
 			causes = append(causes, c)
 		}
 	}
-	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(s.Charged[b], s.Charged[a]) })
+	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(s.Share.Charged[b], s.Share.Charged[a]) })
 	return causes
 }

@@ -62,10 +62,10 @@ func TestDocument(t *testing.T) {
 // TestPrintNarrow: in a terminal of 80 columns every line has its place.
 func TestPrintNarrow(t *testing.T) {
 	for name, r := range reports() {
-		if g := r.Judgement.shares(textfmt.Narrow); g.Width() > textfmt.Narrow {
+		if g := r.Summary.shares(textfmt.Narrow); g.Width() > textfmt.Narrow {
 			t.Errorf("%s: the table of who had the time takes %d columns", name, g.Width())
 		}
-		if g := r.Judgement.delays(); g != nil && name != "every-cause" && g.Width() > textfmt.Narrow {
+		if g := r.Summary.delays(); g != nil && name != "every-cause" && g.Width() > textfmt.Narrow {
 			t.Errorf("%s: the table of what garbage collection cost takes %d columns", name, g.Width())
 		}
 	}
@@ -103,7 +103,7 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &Report{Requests: 1, Judgement: judge([]Case{{Share: tt.share}}), GC: Collections{Cycles: 1}}
+			r := &Report{Requests: 1, Summary: summarize([]Case{{Share: tt.share}}), GC: Collections{Cycles: 1}}
 			got := r.Sentences()[0]
 			for _, w := range tt.want {
 				if !strings.Contains(got, w) {
@@ -131,7 +131,7 @@ func TestDelaysBoundTimeOnly(t *testing.T) {
 	} {
 		s := share(10*ms, stall.Cycle, tt.rest, map[stall.Cause]time.Duration{stall.GCPause: 4 * ms})
 		s.Collections = 1
-		j := judge([]Case{{Share: s}})
+		j := summarize([]Case{{Share: s}})
 		var got []string
 		for _, c := range j.Rows[0].delayCells() {
 			got = append(got, textfmt.Text(c))
@@ -172,9 +172,9 @@ func TestPerhaps(t *testing.T) {
 		{exact(0, 55*ms), loose(50 * ms), "To blame for p99: perhaps " + queue + "with 37 % of the time of the 2 requests above p99 (0 ns and longer): of requests watched per cycle"},
 	} {
 		r := &Report{Requests: 2}
-		r.Judgement.Rows = []Row{
-			{Band: AboveP99, Fidelity: stall.Exact, Tally: Tally{Requests: 1, Share: tt.exact}},
-			{Band: AboveP99, Fidelity: stall.Cycle, Tally: Tally{Requests: 1, Share: tt.cycle}},
+		r.Summary.Rows = []Row{
+			{Band: AboveP99, Fidelity: stall.Exact, Tally: Tally{Requests: 1, spent: spent{Share: tt.exact}}},
+			{Band: AboveP99, Fidelity: stall.Cycle, Tally: Tally{Requests: 1, spent: spent{Share: tt.cycle}}},
 		}
 		if got := r.Sentences()[0]; !strings.HasPrefix(got, tt.want) {
 			t.Errorf("got  %q\nwant %q", got, tt.want)
@@ -218,7 +218,7 @@ func TestReached(t *testing.T) {
 		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                        func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
 		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                      func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
 	} {
-		j := judge(cases(200, fidelity))
+		j := summarize(cases(200, fidelity))
 		if got := j.reached(); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
@@ -227,7 +227,7 @@ func TestReached(t *testing.T) {
 
 // TestPartiesHaveAllTime sees to it that no cause is missing in the table.
 func TestPartiesHaveAllTime(t *testing.T) {
-	tally := Tally{Generator: 1 << 40}
+	tally := Tally{spent: spent{Generator: 1 << 40}}
 	s := &tally.Share
 	s.App, s.AppOrHost, s.Uncertain, s.Unseen = 1, 2, 4, 8
 	want := time.Duration(15 + 1<<40)
@@ -237,7 +237,7 @@ func TestPartiesHaveAllTime(t *testing.T) {
 	}
 	var got time.Duration
 	for i := range parties {
-		got += parties[i].of(&tally)
+		got += parties[i].of(&tally.spent)
 	}
 	if got != want {
 		t.Errorf("parties have %d of %d", got, want)
@@ -247,7 +247,7 @@ func TestPartiesHaveAllTime(t *testing.T) {
 // TestNoCollection: what did not run had nothing, whoever watched.
 func TestNoCollection(t *testing.T) {
 	s := share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.Queue: 8 * ms})
-	r := &Report{Requests: 1, Judgement: judge([]Case{{Share: s}})}
+	r := &Report{Requests: 1, Summary: summarize([]Case{{Share: s}})}
 	const want = "; garbage collection had none of it."
 	if got := r.Sentences()[0]; !strings.HasSuffix(got, want) {
 		t.Errorf("sentence %q, want %q at its end", got, want)

@@ -84,20 +84,20 @@ type Affected struct {
 
 // Document returns the report as a JSON document.
 func (r *Report) Document() Document {
-	j := &r.Judgement
+	j := &r.Summary
 	all := j.sum(ToP50)
 	d := Document{
 		Schema: Schema, Requests: r.Requests, Errors: r.Errors, Unmatched: r.Unmatched,
 		Collections: r.GC.Cycles, RuntimeCycles: r.GC.RuntimeCycles, Slowed: r.GC.Slowed, Gaps: r.Outside.Gaps,
 		Latency: j.Latency, GapAttribution: r.Inside, Attribution: []Attribution{},
-		Stalls: stallsOf(&all.Share), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{}, Injected: r.Injected,
+		Stalls: all.stalls(), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{}, Injected: r.Injected,
 	}
 	for i := range j.Rows {
 		d.Attribution = append(d.Attribution, j.Rows[i].attribution())
 	}
 	if t, fidelity := j.delayed(); t.Affected > 0 {
-		stalls := stallsOf(&t.AffectedShare)
-		d.Affected = &Affected{fidelity, t.Affected, stalls[0], stalls, shares(&t.AffectedShare, t.AffectedGenerator)}
+		stalls := t.affected.stalls()
+		d.Affected = &Affected{fidelity, t.Affected, stalls[0], stalls, t.affected.shares()}
 	}
 	for _, line := range r.Setup {
 		d.Setup[line.Title] = line.Text
@@ -112,44 +112,43 @@ func (row *Row) attribution() Attribution {
 		One: row.Affected - row.Several, Several: row.Several, FullBlocking: row.FullBlocking, OneStop: row.OneStop,
 		QueueDuringGC: row.Of(row.QueueDuringGC), ArrivedDuringGC: row.ArrivedDuringGC,
 		Coverage:   row.Coverage(),
-		Share:      shares(&row.Share, row.Generator),
-		Stalls:     stallsOf(&row.Share),
+		Share:      row.shares(),
+		Stalls:     row.stalls(),
 		HostDuring: fractions(&row.Share.HostDuring, row.Share.Total),
 		Coincident: fractions(&row.Share.Coincident, row.Share.Total),
 	}
 	a.GCShare, a.GCShareAffected = row.GCShare()
 	if row.Affected > 0 {
-		a.AffectedShare = shares(&row.AffectedShare, row.AffectedGenerator)
-		a.AffectedStalls = stallsOf(&row.AffectedShare)
+		a.AffectedShare, a.AffectedStalls = row.affected.shares(), row.affected.stalls()
 		a.FirstStall = a.AffectedStalls[0]
 	}
 	return a
 }
 
-// shares returns what everybody had of s, the load generator too, as fractions that
-// sum to 1.
-func shares(s *stall.Share, generator time.Duration) map[string]float64 {
+// shares returns the parts of all owners, the load generator too, as fractions that sum
+// to 1.
+func (s *spent) shares() map[string]float64 {
 	m := map[string]float64{}
-	for _, p := range parts(s, generator) {
-		m[p.name] = ratio(p.d, s.Total)
+	for _, p := range s.parts() {
+		m[p.name] = ratio(p.d, s.Share.Total)
 	}
 	return m
 }
 
-// part is what somebody had of a time.
+// part is the part of an owner.
 type part struct {
 	name string
 	d    time.Duration
 }
 
-// parts returns the owners that have a part of s.
-func parts(s *stall.Share, generator time.Duration) (list []part) {
-	if generator > 0 {
-		list = append(list, part{"generator", generator})
+// parts returns the owners that have a part.
+func (s *spent) parts() (list []part) {
+	if s.Generator > 0 {
+		list = append(list, part{"generator", s.Generator})
 	}
 	for i := range semconv.NumOwners { // what is left over first
 		o := (semconv.App + i) % semconv.NumOwners
-		if d := *o.Part(s); d > 0 {
+		if d := *o.Part(&s.Share); d > 0 {
 			list = append(list, part{o.String(), d})
 		}
 	}

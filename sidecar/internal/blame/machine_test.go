@@ -24,10 +24,10 @@ func probed(mode jitterprobe.Mode, cpu int, gaps uint64, observed, longest time.
 // not have.
 func TestMachine(t *testing.T) {
 	const observed = 10 * time.Second
-	requests := func(charged, coincident time.Duration) Judgement {
+	requests := func(charged, coincident time.Duration) Summary {
 		s := share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: charged})
 		s.Coincident[stall.HostSteal] = coincident
-		return judge([]Case{{Share: s}})
+		return summarize([]Case{{Share: s}})
 	}
 	outside := func(causes map[stall.Cause]time.Duration) Outside {
 		return probed(jitterprobe.Spin, 1, 7, observed, ms, causes)
@@ -36,10 +36,10 @@ func TestMachine(t *testing.T) {
 	unread := outside(quiet)
 	unread.Board = false
 	for _, tt := range []struct {
-		name      string
-		outside   Outside
-		judgement Judgement
-		want      string
+		name    string
+		outside Outside
+		summary Summary
+		want    string
 	}{
 		{"nobody", Outside{}, requests(0, 0), "Nobody watched the machine."},
 		{"no gap", probed(jitterprobe.Spin, 1, 0, observed, 0, nil), requests(0, 0),
@@ -57,7 +57,7 @@ func TestMachine(t *testing.T) {
 		{"several", outside(map[stall.Cause]time.Duration{stall.HostSteal: 2 * time.Second, stall.HostPreempted: 6 * time.Second, stall.HostIRQ: ms}), requests(0, 0),
 			"The probe outside saw 7 gaps on CPU 1 (80 % of its time, longest 1.00 ms; 60 % host.preempted: others had the CPU; 20 % host.steal: the hypervisor had the CPU); none is charged to a request."},
 	} {
-		r := &Report{Requests: 1, Judgement: tt.judgement, Outside: tt.outside}
+		r := &Report{Requests: 1, Summary: tt.summary, Outside: tt.outside}
 		if got := r.machine(); got != tt.want {
 			t.Errorf("%s:\ngot  %q\nwant %q", tt.name, got, tt.want)
 		}

@@ -57,7 +57,7 @@ func TestMatter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			j := judge(tt.cases)
+			j := summarize(tt.cases)
 			if got := j.mattersFor(); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
@@ -95,7 +95,7 @@ func TestStalls(t *testing.T) {
 		stall.Queue: 5 * ms, stall.GCPause: ms, stall.SchedGC: 2 * ms, stall.HostThrottled: ms,
 	})
 	want := []stall.Cause{stall.SchedGC, stall.GCPause, stall.HostThrottled}
-	if diff := cmp.Diff(want, stallsOf(&s)); diff != "" {
+	if diff := cmp.Diff(want, (&spent{Share: s}).stalls()); diff != "" {
 		t.Errorf("stalls (-want +got):\n%s", diff)
 	}
 }
@@ -125,7 +125,7 @@ func TestQueued(t *testing.T) {
 		{"little queue", cases(stall.Exact, 5), ""},
 		{"beside collections", apart(cases(stall.Exact, 50)), " Of the queue above p99, where it was watched exactly, none fell into collections; 25 % would be chance."},
 	} {
-		j := judge(tt.cases)
+		j := summarize(tt.cases)
 		if got := j.queued(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}

@@ -41,8 +41,8 @@ func (r *Report) Print(to io.Writer) error {
 	if r.Requests > 0 {
 		r.printLatency(w)
 		w.Heading("WHO HAD THE TIME", "percent of the requests' time; each row is 100; · is nothing")
-		w.Table(r.Judgement.shares(w.Columns()))
-		if g := r.Judgement.delays(); g != nil {
+		w.Table(r.Summary.shares(w.Columns()))
+		if g := r.Summary.delays(); g != nil {
 			w.Heading("WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
 			w.Table(g)
 		}
@@ -55,14 +55,14 @@ func (r *Report) Print(to io.Writer) error {
 // notes returns the notes, and that the load generator has a part in p99.
 func (r *Report) notes() []string {
 	notes := slices.Clone(r.Notes)
-	if t := r.Judgement.sum(tail); t.Of(t.Generator) >= much {
+	if t := r.Summary.sum(tail); t.Of(t.Generator) >= much {
 		notes = append(notes, fmt.Sprintf("The load generator itself had %s of the time above p99: a client that has a CPU when it wants one would not see that part of it.", percent(t.Of(t.Generator))))
 	}
 	return notes
 }
 
 func (r *Report) printLatency(w *textfmt.Page) {
-	l := &r.Judgement.Latency
+	l := &r.Summary.Latency
 	w.Heading("LATENCY", "%s, %s; counted from the intended start", textfmt.Many(r.Requests, "request"), textfmt.Many(r.Errors, "error"))
 	p999, enough := l.P999.Get()
 	text := "n/a"
@@ -81,18 +81,18 @@ func (r *Report) printLatency(w *textfmt.Page) {
 // shares returns the table of bands, with the owners of the time of each row. If it gets wider
 // than so many columns, those that have little in every row share one; what was unseen
 // never does.
-func (j *Judgement) shares(columns int) *textfmt.Table {
+func (j *Summary) shares(columns int) *textfmt.Table {
 	all := j.sum(ToP50)
 	var shown []*party
 	for i := range parties {
-		if parties[i].of(&all) > 0 {
+		if parties[i].of(&all.spent) > 0 {
 			shown = append(shown, &parties[i])
 		}
 	}
 	peak := func(p *party) (most float64) { // the most of the time of a row
 		for i := range j.Rows {
 			row := &j.Rows[i]
-			most = max(most, row.Of(p.of(&row.Tally)))
+			most = max(most, row.Of(p.of(&row.spent)))
 		}
 		return most
 	}
@@ -113,7 +113,7 @@ func (j *Judgement) shares(columns int) *textfmt.Table {
 
 // table has a column for each party that is shown, and one for all others if any is
 // folded into it.
-func (j *Judgement) table(shown []*party, folded bool) *textfmt.Table {
+func (j *Summary) table(shown []*party, folded bool) *textfmt.Table {
 	g := &textfmt.Table{}
 	top := []any{"", "fide-", "", "", "cover-"}
 	head := []any{"latency", "lity", "requests", "time", "age %"}
@@ -130,7 +130,7 @@ func (j *Judgement) table(shown []*party, folded bool) *textfmt.Table {
 		cells := []any{bands[row.Band].title, row.Fidelity, row.Requests, row.Share.Total, cell(row.Coverage())}
 		other := row.Share.Total
 		for _, p := range shown {
-			d := p.of(&row.Tally)
+			d := p.of(&row.spent)
 			other -= d
 			cells = append(cells, cell(row.Of(d)))
 		}
@@ -145,7 +145,7 @@ func (j *Judgement) table(shown []*party, folded bool) *textfmt.Table {
 // delays returns the table of what garbage collection cost each band of which it
 // delayed a request; nil if there is none. What only other collectors than Go's of
 // today do has columns only if it was done.
-func (j *Judgement) delays() *textfmt.Table {
+func (j *Summary) delays() *textfmt.Table {
 	all := j.sum(ToP50)
 	if all.Affected == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (j *Judgement) delays() *textfmt.Table {
 	row([]any{"latency", "lity", "delayed", "all %", "time %", "time %", "one", "more"}, "block.", "a stop", "stall")
 	for i := range j.Rows {
 		if r := &j.Rows[i]; r.Affected > 0 {
-			row(r.delayCells(), number(r.FullBlocking), number(r.OneStop), stallsOf(&r.AffectedShare)[0])
+			row(r.delayCells(), number(r.FullBlocking), number(r.OneStop), r.affected.stalls()[0])
 		}
 	}
 	return g
@@ -182,7 +182,7 @@ func (row *Row) delayCells() []any {
 	ofAll, ofDelayed := row.GCShare()
 	return []any{
 		bands[row.Band].title, row.Fidelity, number(row.Affected),
-		cell(ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.AffectedShare), atMost(ofAll, &row.Share),
+		cell(ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.affected.Share), atMost(ofAll, &row.Share),
 		number(row.Affected - row.Several), number(row.Several),
 	}
 }
@@ -206,12 +206,12 @@ func cell(f float64) string {
 }
 
 func (r *Report) printSlowest(w *textfmt.Page) {
-	if len(r.Judgement.Slowest) == 0 {
+	if len(r.Summary.Slowest) == 0 {
 		return
 	}
 	w.Heading("THE SLOWEST", "when it was to start, and who had its time")
-	for i := range r.Judgement.Slowest {
-		c := &r.Judgement.Slowest[i]
+	for i := range r.Summary.Slowest {
+		c := &r.Summary.Slowest[i]
 		first := textfmt.Sprintf("  %9s  at +%.3f s   ", c.Latency, c.Arrival.Sub(r.Start).Seconds())
 		w.Wrap(first, strings.Repeat(" ", utf8.RuneCountInString(first)), c.describe())
 	}
@@ -219,7 +219,7 @@ func (r *Report) printSlowest(w *textfmt.Page) {
 
 // describe lists the owners of the time, the most first.
 func (c *Case) describe() string {
-	list := parts(&c.Share, c.Generator)
+	list := (&spent{c.Share, c.Generator}).parts()
 	slices.SortStableFunc(list, func(a, b part) int { return cmp.Compare(b.d, a.d) })
 	var words []string
 	for _, p := range list {
@@ -252,8 +252,60 @@ func (r *Report) printGaps(w *textfmt.Page) {
 		text += textfmt.Sprintf("; %s more were dropped", out.Dropped)
 	}
 	w.Item("outside", "%s", text)
-	if all := r.Judgement.sum(ToP50); out.Board {
+	if all := r.Summary.sum(ToP50); out.Board {
 		w.Item("", "of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
 			percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost()))
 	}
+}
+
+// percent writes a fraction in a sentence, such as "0.3 %".
+func percent(f float64) string {
+	switch {
+	case f <= 0:
+		return "0 %"
+	case f < 0.001:
+		return "less than 0.1 %"
+	case f < 0.0995:
+		return fmt.Sprintf("%.1f %%", 100*f)
+	case f < 1 && f > 0.995:
+		return "more than 99 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*f)
+}
+
+// bound writes a fraction in a sentence, as an upper bound if it is one.
+func bound(f float64, atMost bool) string {
+	switch {
+	case !atMost || f <= 0:
+		return percent(f)
+	case f < 0.001:
+		return "at most 0.1 %"
+	case f > 0.995:
+		return "up to 100 %" // that is no bound
+	}
+	return "at most " + percent(f)
+}
+
+// between writes a share of which only bounds may be known.
+func between(least, most float64) string {
+	a, b := percent(least), percent(most)
+	switch {
+	case a == b && least > 0 || most <= 0:
+		return a
+	case most > 0.995 && least < 0.001:
+		return "an unknown part"
+	case most > 0.995:
+		return "at least " + a
+	case least < 0.001:
+		return "at most " + strings.TrimPrefix(b, "less than ")
+	}
+	return a + " to " + b
+}
+
+// upTo writes a share as the largest of several.
+func upTo(f float64) string {
+	if f > 0.995 {
+		return "nearly all"
+	}
+	return "up to " + percent(f)
 }

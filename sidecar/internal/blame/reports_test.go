@@ -33,14 +33,14 @@ func appOrHost(s *stall.Share) *time.Duration { return &s.AppOrHost }
 func unseen(s *stall.Share) *time.Duration    { return &s.Unseen }
 func uncertain(s *stall.Share) *time.Duration { return &s.Uncertain }
 
-// judge makes a judgement of cases whose latency is their share's total.
-func judge(cases []Case) Judgement {
+// summarize sums up cases whose latency is their share's total.
+func summarize(cases []Case) Summary {
 	for i := range cases {
 		c := &cases[i]
 		c.Latency, c.Known = c.Share.Total, c.Share.Total
 		c.Arrival = stall.Instant(time.Duration(i) * ms)
 	}
-	return Judge(len(cases), 3, func(i int) time.Duration { return cases[i].Latency }, func(i int, c *Case) { *c = cases[i] })
+	return Summarize(len(cases), 3, func(i int) time.Duration { return cases[i].Latency }, func(i int, c *Case) { *c = cases[i] })
 }
 
 // reports are the synthetic runs that are printed.
@@ -104,20 +104,20 @@ func reports() map[string]*Report {
 
 	return map[string]*Report{
 		"exact": {
-			Setup: setup, Requests: len(exact), Judgement: judge(exact), Outside: quiet,
+			Setup: setup, Requests: len(exact), Summary: summarize(exact), Outside: quiet,
 			Injected: &Injected{What: "forced-gc", Times: 12, PerSecond: 1.2},
 			GC:       Collections{Cycles: 12, RuntimeCycles: 12, Pause: 9 * ms, LongestPause: 2 * ms},
 			Inside:   Inside{Mode: "periodic", Over50us: 1312, GC: 47, Coincident: 1012, Other: 253},
 		},
 		"cycle": {
-			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Judgement: judge(cycle),
+			Setup: setup, Requests: len(cycle), Errors: 3, Unmatched: 2, Summary: summarize(cycle),
 			GC:      Collections{Cycles: 1, RuntimeCycles: 1, Pause: 300 * time.Microsecond, LongestPause: 200 * time.Microsecond},
 			Inside:  Inside{Mode: "periodic"},
 			Outside: slept,
 			Notes:   []string{"The probe beside the service does not spin: one CPU: periodic.", "3 requests failed, such as by: connect to service: connection refused."},
 		},
 		"every-cause": {
-			Setup: setup, Requests: len(every), Judgement: judge(every), Outside: quiet,
+			Setup: setup, Requests: len(every), Summary: summarize(every), Outside: quiet,
 			GC: Collections{
 				Cycles: 3, RuntimeCycles: 3, Pause: 9 * ms, LongestPause: 2 * ms,
 				Slowed: slowed.Tally{StolenCPU: 1, Paging: 1, Longest: "collection 2: stolen CPU: paused 6.00 ms, 12 times the usual for its work, 5.20 ms of it without a CPU"},

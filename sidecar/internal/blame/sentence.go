@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ func owners(causes ...stall.Cause) (list []semconv.Owner) {
 }
 
 // of returns what p had of t.
-func (p *party) of(t *Tally) (sum time.Duration) {
+func (p *party) of(t *spent) (sum time.Duration) {
 	if len(p.owners) == 0 {
 		return t.Generator
 	}
@@ -97,20 +96,20 @@ type slow struct {
 	cycle Tally
 }
 
-func (j *Judgement) slow() *slow { return &slow{j.sum(tail), j.sum(tail, stall.Cycle)} }
+func (j *Summary) slow() *slow { return &slow{j.sum(tail), j.sum(tail, stall.Cycle)} }
 
 // loose returns the part of p's time that is a bound only.
 func (t *slow) loose(p *party) time.Duration {
 	if !p.atMost {
 		return 0
 	}
-	return p.of(&t.cycle)
+	return p.of(&t.cycle.spent)
 }
 
 // had says what p had: an upper bound if some of it is one, and no time that is
 // uncertain may be more of it.
 func (t *slow) had(p *party) string {
-	return bound(t.Of(p.of(&t.Tally)), t.loose(p) > 0 && t.cycle.Share.Uncertain == 0)
+	return bound(t.Of(p.of(&t.spent)), t.loose(p) > 0 && t.cycle.Share.Uncertain == 0)
 }
 
 // leaders returns the two parties that had the most time, unseen apart; nil if there is
@@ -122,7 +121,7 @@ func (t *slow) leaders() (first, second *party) {
 		if p.head == "seen" {
 			continue
 		}
-		switch d := p.of(&t.Tally); {
+		switch d := p.of(&t.spent); {
 		case d > most:
 			first, second, most, next = p, first, d, most
 		case d > next:
@@ -148,7 +147,7 @@ func (t *slow) doubt(p, ahead *party) string {
 		is = "is uncertain"
 	}
 	if p.nobody() {
-		open -= p.of(&t.Tally) // that is the party that is named
+		open -= p.of(&t.spent) // that is the party that is named
 	}
 	switch {
 	case !t.leads(p, ahead, 0):
@@ -170,7 +169,7 @@ func (t *slow) leads(p, ahead *party, open time.Duration) bool {
 		if q == p || q == ahead || q.nobody() {
 			continue
 		}
-		if p.of(&t.Tally)-t.loose(p) < q.of(&t.Tally)+open-t.loose(q) {
+		if p.of(&t.spent)-t.loose(p) < q.of(&t.spent)+open-t.loose(q) {
 			return false
 		}
 	}
@@ -186,8 +185,8 @@ func perhaps(doubt string) string {
 }
 
 func (r *Report) blame() string {
-	t := r.Judgement.slow()
-	whose := textfmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), r.Judgement.Latency.P99)
+	t := r.Summary.slow()
+	whose := textfmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), r.Summary.Latency.P99)
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	if first == nil || unseen >= mostUnseen {
@@ -203,7 +202,7 @@ func (r *Report) blame() string {
 	}
 	doubt := t.doubt(first, nil)
 	s := fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s", perhaps(doubt), first.name(&t.Share), t.had(first), whose, doubt)
-	if second != nil && t.Of(second.of(&t.Tally)) >= 0.05 {
+	if second != nil && t.Of(second.of(&t.spent)) >= 0.05 {
 		next := ""
 		if doubt == "" { // else all is perhaps
 			next = perhaps(t.doubt(second, first))
@@ -230,13 +229,13 @@ func (r *Report) collector() string {
 	if r.GC.Cycles == 0 {
 		return "The garbage collector did not run, so it is not to blame for anything."
 	}
-	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Judgement.reached(), r.Judgement.mattersFor()+r.Judgement.queued())
+	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Summary.reached(), r.Summary.mattersFor()+r.Summary.queued())
 }
 
 // reached says how many requests the collector cost time, of those that were
 // watched exactly. Of the others only the pauses that are certain are known, not what
 // they marked and swept.
-func (j *Judgement) reached() string {
+func (j *Summary) reached() string {
 	all, exact, slow, slowExact := j.sum(ToP50), j.sum(ToP50, stall.Exact), j.sum(tail), j.sum(tail, stall.Exact)
 	of := func(t *Tally) string { return percent(ratio(t.Affected, t.Requests)) }
 	switch {
@@ -273,7 +272,7 @@ type Matter struct {
 
 // byPercentile returns what garbage collection had above each percentile that
 // there is, from p50 up.
-func (j *Judgement) byPercentile() []Matter {
+func (j *Summary) byPercentile() []Matter {
 	all := []Matter{}
 	for i, name := range []string{"p50", "p90", "p99", "p99.9"} {
 		from := P50ToP90 + Band(i)
@@ -304,7 +303,7 @@ func (j *Judgement) byPercentile() []Matter {
 
 // mattersFor says for which of the two highest percentiles garbage collection
 // matters.
-func (j *Judgement) mattersFor() string {
+func (j *Summary) mattersFor() string {
 	all := j.byPercentile()
 	all = all[max(0, len(all)-2):]
 	slices.Reverse(all)
@@ -364,7 +363,7 @@ func sharesAbove(all []Matter) string {
 
 // queued says how much of the slow requests' queue lies in collections, beside
 // what chance would give: when requests arrive does not depend on the collector.
-func (j *Judgement) queued() string {
+func (j *Summary) queued() string {
 	slow, all := j.sum(tail, stall.Exact), j.sum(ToP50, stall.Exact)
 	queue := slow.Share.Charged[stall.Queue]
 	if all.ArrivedDuringGC == 0 || slow.Of(queue) < much {
@@ -376,152 +375,4 @@ func (j *Judgement) queued() string {
 	}
 	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
 		part, percent(ratio(all.ArrivedDuringGC, all.Requests)))
-}
-
-func (r *Report) machine() string {
-	o := &r.Outside
-	if o.Observed() <= 0 {
-		return "Nobody watched the machine."
-	}
-	where := "where it ran"
-	if o.CPU >= 0 {
-		where = fmt.Sprintf("on CPU %d", o.CPU)
-	}
-	none := o.Gaps+o.Dropped == 0
-	s := textfmt.Sprintf("The probe outside saw %s %s (%s of its time, longest %s%s)", textfmt.Many(o.Gaps, "gap"), where, percent(o.Lost()), o.longest(), o.reasons())
-	if none {
-		s = "The probe outside saw no gap " + where
-	}
-	all := r.Judgement.sum(ToP50)
-	switch host := hosts(&all.Share.Charged); {
-	case host > 0:
-		most := machineMost(&all.Share)
-		if strings.Contains(s, strings.Trim(most, " ()")) {
-			most = "" // it is said
-		}
-		return s + fmt.Sprintf(". The machine%s had %s of the requests' time.", most, percent(all.Of(host)))
-	case none:
-		return s + "."
-	case !o.Board:
-		return s + ", but the service could not read them, so requests were not compared with them."
-	case hosts(&all.Share.Coincident) > 0:
-		return s + "; none is charged to a request, since a gap on one CPU says nothing about a thread on another."
-	}
-	return s + "; none is charged to a request."
-}
-
-// reasons lists the causes that kept the probe from running for much of its time,
-// the most first.
-func (o *Outside) reasons() (text string) {
-	var causes []stall.Cause
-	for c := range stall.NumCauses {
-		if ratio(o.Causes[c].Time, o.Observed()) >= much {
-			causes = append(causes, c)
-		}
-	}
-	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b].Time, o.Causes[a].Time) })
-	for _, c := range causes {
-		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c].Time, o.Observed())), c)
-		if why := machineDid[c]; why != "" {
-			text += ": " + why
-		}
-	}
-	return text
-}
-
-// machineDid says in words what the machine did.
-var machineDid = map[stall.Cause]string{
-	stall.HostThrottled:  "the CPU quota was used up",
-	stall.HostPreempted:  "others had the CPU",
-	stall.HostIRQ:        "the CPU served interrupts",
-	stall.HostSteal:      "the hypervisor had the CPU",
-	stall.HostIRQOrSteal: "interrupts or the hypervisor had the CPU",
-	stall.HostFault:      "pages came from disk",
-	stall.HostSuspended:  "it slept, or the process was stopped",
-	stall.HostUnknown:    "no evidence says why",
-	stall.RuntimeUnknown: "the probe's own runtime held it up",
-}
-
-// hostCauses are those of the machine.
-var hostCauses = func() (list []stall.Cause) {
-	for c := range stall.NumCauses {
-		if c.IsHost() {
-			list = append(list, c)
-		}
-	}
-	return list
-}()
-
-// machineMost says in brackets what of the machine had the most of s.
-func machineMost(s *stall.Share) string {
-	first := stall.NoCause
-	for _, c := range hostCauses {
-		if s.Charged[c] > s.Charged[first] {
-			first = c
-		}
-	}
-	if why := machineDid[first]; why != "" {
-		return " (" + first.String() + ": " + why + ")"
-	}
-	return ""
-}
-
-// hosts returns the part of a list of causes that is of the machine.
-func hosts(list *[stall.NumCauses]time.Duration) (sum time.Duration) {
-	for _, c := range hostCauses {
-		sum += list[c]
-	}
-	return sum
-}
-
-// percent writes a fraction in a sentence, such as "0.3 %".
-func percent(f float64) string {
-	switch {
-	case f <= 0:
-		return "0 %"
-	case f < 0.001:
-		return "less than 0.1 %"
-	case f < 0.0995:
-		return fmt.Sprintf("%.1f %%", 100*f)
-	case f < 1 && f > 0.995:
-		return "more than 99 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*f)
-}
-
-// bound writes a fraction in a sentence, as an upper bound if it is one.
-func bound(f float64, atMost bool) string {
-	switch {
-	case !atMost || f <= 0:
-		return percent(f)
-	case f < 0.001:
-		return "at most 0.1 %"
-	case f > 0.995:
-		return "up to 100 %" // that is no bound
-	}
-	return "at most " + percent(f)
-}
-
-// between writes a share of which only bounds may be known.
-func between(least, most float64) string {
-	a, b := percent(least), percent(most)
-	switch {
-	case a == b && least > 0 || most <= 0:
-		return a
-	case most > 0.995 && least < 0.001:
-		return "an unknown part"
-	case most > 0.995:
-		return "at least " + a
-	case least < 0.001:
-		return "at most " + strings.TrimPrefix(b, "less than ")
-	}
-	return a + " to " + b
-}
-
-// upTo writes a share as the largest of several.
-func upTo(f float64) string {
-	if f > 0.995 {
-		return "nearly all"
-	}
-	return "up to " + percent(f)
 }

@@ -44,7 +44,7 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 		GC:       r.account.farewell.GC,
 		Injected: r.injected(),
 	}
-	b.Judgement = blame.Judge(len(answered), slowest,
+	b.Summary = blame.Summarize(len(answered), slowest,
 		func(i int) time.Duration { return answered[i].Latency() }, m.look)
 	for i := range answered {
 		if !m.matched(i) {
