@@ -277,28 +277,23 @@ func explain(set *flag.FlagSet, err error) string {
 	return what + ": want " + kind
 }
 
-// wrongArgument is an error of the command line, unbelievable one of numbers that must
-// not be believed.
-type (
-	wrongArgument struct{ error }
-	unbelievable  struct{ error }
-)
+// exitError is an error with an exit code other than Failed.
+type exitError struct {
+	error
+	code int
+}
 
-func (w wrongArgument) Unwrap() error { return w.error }
-func (u unbelievable) Unwrap() error  { return u.error }
+func (e exitError) Unwrap() error { return e.error }
 
-func wrong(format string, args ...any) error { return wrongArgument{fmt.Errorf(format, args...)} }
+func wrong(format string, args ...any) error { return exitError{fmt.Errorf(format, args...), Wrong} }
 
 func exitCode(err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return Done
-	case errors.As(err, new(wrongArgument)):
-		return Wrong
-	case errors.As(err, new(unbelievable)):
-		return Unbelievable
 	}
-	return Failed
+	e := exitError{code: Failed}
+	errors.As(err, &e)
+	return e.code
 }
 
 // complain prints err on one line, without control characters: it may quote another

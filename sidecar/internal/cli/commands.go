@@ -109,7 +109,7 @@ func start(o jitterprobe.Options) (*jitterprobe.Probe, error) {
 	p, err := jitterprobe.Start(o)
 	switch {
 	case errors.Is(err, jitterprobe.ErrCPU):
-		return nil, wrongArgument{err}
+		return nil, exitError{err, Wrong}
 	case err != nil:
 		return nil, err
 	case o.Mode != jitterprobe.Auto && errors.Is(p.Obstacle(), jitterprobe.ErrQuota):
@@ -159,7 +159,7 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 			err = demo.CheckEnvironment()
 		}
 		if err != nil {
-			return wrongArgument{err}
+			return exitError{err, Wrong}
 		}
 		report, err := demo.Run(e.ctx, o)
 		if stopped := e.ctx.Err(); stopped != nil && (errors.Is(err, context.Cause(e.ctx)) || errors.Is(err, stopped)) {
@@ -210,8 +210,8 @@ func parseSize(s string) (uint64, error) {
 // defineDoctor is the command that prints whether numbers from this machine can be
 // believed.
 func defineDoctor(set *flag.FlagSet) func(env) error {
-	mode := set.String("mode", "spin", "judge numbers of a probe in this mode: spin, runtime or periodic")
-	cpu := set.Int("cpu", -1, "judge this CPU (default the last one that is allowed)")
+	mode := set.String("mode", "spin", "the mode of the probe whose numbers are in question: spin, runtime or periodic")
+	cpu := set.Int("cpu", -1, "the CPU of that probe (default the last one that is allowed)")
 	target := set.Int("target", 0, "look at the process with this `PID` too")
 	selfTest := set.Duration("self-test", doctor.DefaultSelfTest, "how long the self-test takes; 0 for none")
 	return func(e env) (err error) {
@@ -233,7 +233,7 @@ func defineDoctor(set *flag.FlagSet) func(env) error {
 		}
 		report, err := doctor.Run(o)
 		if errors.Is(err, doctor.ErrTarget) {
-			return wrongArgument{err}
+			return exitError{err, Wrong}
 		}
 		if err != nil {
 			return err
@@ -242,7 +242,7 @@ func defineDoctor(set *flag.FlagSet) func(env) error {
 			return report.Print(w, doctor.Layout{Colour: doctor.Colourful(w), Columns: textfmt.Columns(w)})
 		})
 		if failed := report.Failed(); err == nil && len(failed) > 0 {
-			return unbelievable{fmt.Errorf("numbers from this machine cannot be believed: %s", strings.Join(failed, ", "))}
+			return exitError{fmt.Errorf("numbers from this machine cannot be believed: %s", strings.Join(failed, ", ")), Unbelievable}
 		}
 		return err
 	}

@@ -98,11 +98,11 @@ func reportOn(e env, file string, o report.Options, show func(*report.Report, io
 	}
 	switch {
 	case errors.Is(err, report.ErrUnknown) || errors.Is(err, report.ErrOpen):
-		return wrongArgument{err}
+		return exitError{err, Wrong}
 	case err != nil:
 		return err
 	case r.Experiment != nil && len(r.Experiment.NotReproducible) > 0:
-		return unbelievable{fmt.Errorf("%s: NOT REPRODUCIBLE: %s", file, strings.Join(r.Experiment.NotReproducible, "; "))}
+		return exitError{fmt.Errorf("%s: NOT REPRODUCIBLE: %s", file, strings.Join(r.Experiment.NotReproducible, "; ")), Unbelievable}
 	}
 	return nil
 }

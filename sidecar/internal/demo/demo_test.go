@@ -26,7 +26,7 @@ const us = stall.Instant(time.Microsecond)
 
 // TestBounds: whoever runs the demo for ten seconds has it back within thirty.
 func TestBounds(t *testing.T) {
-	if all := startLimit + 10*time.Second + grace + endLimit; all >= 30*time.Second {
+	if all := startLimit + 10*time.Second + load.Grace + endLimit; all >= 30*time.Second {
 		t.Errorf("the parts of a run of 10 s are bounded by %v in all, want less than 30 s", all)
 	}
 }

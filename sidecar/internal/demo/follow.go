@@ -82,13 +82,13 @@ func (f *followed) mark(lasted time.Duration) {
 	}
 }
 
-// waited returns a sentence on how long the service's threads waited for a CPU, empty
-// if that is not known.
+// waited returns a clause on how long the service's threads waited for a CPU, empty if
+// that is not known.
 func (f *followed) waited() string {
 	if f.lasted <= 0 || f.totals.RunDelay <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("its threads waited %s for a CPU, all in all, in %s", textfmt.Length(f.totals.RunDelay), textfmt.Length(f.lasted))
+	return textfmt.Sprintf(": its threads waited %s for a CPU, all in all, in %s", f.totals.RunDelay, f.lasted)
 }
 
 // coverage returns a clause on how well the machine was watched for the service.

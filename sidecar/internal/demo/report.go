@@ -109,44 +109,27 @@ func (r *runner) sharing(s jitterprobe.Summary) string {
 
 // warnings returns what readers have to know before they believe a number.
 func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, waited time.Duration) []string {
-	notes := r.notes
-	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if s.Note != "" {
-		add("The probe beside the service does not spin: %s.", s.Note)
-	}
-	if n := r.account.hello.ProbeNote; n != "" {
-		add("The probe in the service does not run as it should: %s.", n)
-	}
-	if n := b.Requests; n > 0 && n < minForP99 {
-		add("p99 of %s is the luck of a few: it wants %s or more.", textfmt.Many(n, "request"), textfmt.Count(minForP99))
-	}
-	if unsent > 0 {
-		add("%s of %s were not sent, since the service did not keep up; their latency would be above all others.", textfmt.Count(unsent), textfmt.Many(len(r.Schedule), "request"))
-	}
-	if n := b.Errors - unsent; n > 0 {
-		add("%s failed, such as by: %v.", textfmt.Many(n, "request"), r.outcome.Failure)
-	}
-	if b.Unmatched > 0 {
-		add("The service gave no account of %s that it answered: all their time is unseen.", textfmt.Many(b.Unmatched, "request"))
-	}
-	if waited > 10*time.Millisecond {
-		add("One request waited %s for a free connection: it is part of its latency, as queue.", textfmt.Length(waited))
-	}
-	if b.GC.Cycles != b.GC.RuntimeCycles {
-		add("The monitor counted %s, the runtime %s.", textfmt.Many(b.GC.Cycles, "collection"), textfmt.Count(b.GC.RuntimeCycles))
-	}
-	if r.Inject == InjectForcedGC && b.Injected.PerSecond < enoughForces {
-		why := r.followed.waited()
-		if why != "" {
-			why = ": " + why
+	notes, hello, failed := r.notes, &r.account.hello, b.Errors-unsent
+	add := func(is bool, format string, args ...any) {
+		if is {
+			notes = append(notes, textfmt.Sprintf(format, args...))
 		}
-		add("The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, b.Injected.PerSecond, why)
 	}
-	if n := uint64(r.account.dropped) + r.account.farewell.Lost; n > 0 {
-		add("%s of the service could not be kept.", textfmt.Many(n, "record"))
+	add(s.Note != "", "The probe beside the service does not spin: %s.", s.Note)
+	add(hello.ProbeNote != "", "The probe in the service does not run as it should: %s.", hello.ProbeNote)
+	add(b.Requests > 0 && b.Requests < minForP99, "p99 of %s is the luck of a few: it wants %s or more.", textfmt.Many(b.Requests, "request"), minForP99)
+	add(unsent > 0, "%s of %s were not sent, since the service did not keep up; their latency would be above all others.", unsent, textfmt.Many(len(r.Schedule), "request"))
+	add(failed > 0, "%s failed, such as by: %v.", textfmt.Many(failed, "request"), r.outcome.Failure)
+	add(b.Unmatched > 0, "The service gave no account of %s that it answered: all their time is unseen.", textfmt.Many(b.Unmatched, "request"))
+	add(waited > 10*time.Millisecond, "One request waited %s for a free connection: it is part of its latency, as queue.", waited)
+	add(b.GC.Cycles != b.GC.RuntimeCycles, "The monitor counted %s, the runtime %s.", textfmt.Many(b.GC.Cycles, "collection"), b.GC.RuntimeCycles)
+	if r.Inject == InjectForcedGC {
+		add(b.Injected.PerSecond < enoughForces, "The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, b.Injected.PerSecond, r.followed.waited())
 	}
+	lost := uint64(r.account.dropped) + r.account.farewell.Lost
+	add(lost > 0, "%s of the service could not be kept.", textfmt.Many(lost, "record"))
 	for _, n := range r.account.farewell.Notes {
-		add("The service says: %s.", n)
+		add(true, "The service says: %s.", n)
 	}
 	return notes
 }

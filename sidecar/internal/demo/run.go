@@ -26,7 +26,6 @@ import (
 // than thirty.
 const (
 	startLimit = 5 * time.Second  // for the service to come up, and a second per GiB of heap
-	grace      = 3 * time.Second  // for the requests that are late
 	endLimit   = 11 * time.Second // for the service to resolve what is open: it takes nine at most, and a busy machine more
 )
 
@@ -38,7 +37,7 @@ const warmWindows = 1024
 // or file of it is left; if this process is killed, the service sees to that.
 func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	startup := startLimit + time.Duration(o.LiveHeap>>30)*2*time.Second
-	limit := startup + o.Schedule.Span() + grace + endLimit
+	limit := startup + o.Schedule.Span() + load.Grace + endLimit
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the run did not end within %v", limit))
 	defer cancel()
 	clock, err := stall.NewClock()
@@ -211,7 +210,6 @@ func (r *runner) drive(ctx context.Context) {
 		Clock:    r.clock,
 		Path:     func(i int) string { return "/item?id=" + strconv.Itoa(i) },
 		Header:   arrivalHeader,
-		Grace:    grace,
 	})
 }
 

@@ -36,9 +36,6 @@ type Options struct {
 	// Connections bounds how many requests are under way at once, 128 if zero.
 	// Those that find none free wait, and their latency counts the wait.
 	Connections int
-	// Grace is how long after the last arrival the run may go on; what was not
-	// sent by then is not sent at all. 3 s if zero.
-	Grace time.Duration
 }
 
 // Outcome is a run: one Answer per arrival, in order.
@@ -71,7 +68,7 @@ func Run(ctx context.Context, o Options) Outcome {
 	for i, at := range o.Schedule {
 		r.out.Answers[i].Arrival = r.out.Start.Add(at)
 	}
-	r.deadline = r.out.Start.Add(o.Schedule.Span() + cmp.Or(o.Grace, 3*time.Second))
+	r.deadline = r.out.Start.Add(o.Schedule.Span() + Grace)
 	r.dispatch(ctx)
 	for range n {
 		c := <-r.free // when the last of its answers is there, or given up
@@ -81,6 +78,10 @@ func Run(ctx context.Context, o Options) Outcome {
 	readers.Wait()
 	return r.out
 }
+
+// Grace is how long after the last arrival a run may go on. What was not sent by then is
+// not sent at all.
+const Grace = 3 * time.Second
 
 const (
 	// leadTime is what the workers get to come to rest before the first arrival.

@@ -15,44 +15,24 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// columns are those of the table that PerfView's GCStats opens in Excel
-// (PerfView, src/PerfView/GcStats.cs, ToCsv), then ours. Milliseconds and
-// megabytes of 10^6 are GCStats' units; ours say theirs.
-//
-// "Time In GC" there is a share of CPU samples, which no file here holds: it is
-// empty. PauseMSec is our pause, to where the world runs again; the column
-// PauseMax ns is its upper bound, by which GCStats' own figure goes. The rows of
-// a recording say last whose they are.
-func (r *Report) columns() []string {
-	c := []string{
-		"Num", "PauseStart", "Reason", "Gen", "PauseMSec", "Time In GC", "AllocMB", "Alloc MB/sec", "PeakMB", "AfterMB",
-		"Peak/After Ratio", "PromotedMB",
-	}
-	for _, g := range []string{"Gen0", "Gen1", "Gen2", "LOH"} {
-		c = append(c, g+" Size", g+" Surv%", g+" Frag%")
-	}
-	c = append(c, "FinalizeSurviveMB", "Pinned Object", "% Pause Time", "Suspend Msec",
-		"POH Size", "POH Surv%", "POH Frag%", "Kind", "Start ns", "Pause ns", "PauseMax ns", "% Time in GC", "Finalizable", "Incomplete")
-	if r.Experiment != nil {
-		c = append(c, "Target", "PID")
-	}
-	return c
-}
-
-// PrintCSV writes one row for each collection, process by process. What is not
-// known is empty.
+// PrintCSV writes one row for each collection, process by process. What is not known is
+// empty.
 func (r *Report) PrintCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
-	_ = w.Write(r.columns()) // the error stays, for Error
+	write := func(pairs []string, from int) {
+		var row []string
+		for i := from; i < len(pairs); i += 2 {
+			row = append(row, pairs[i])
+		}
+		_ = w.Write(row) // the error stays, for Error
+	}
+	none := statsTable{Report: &Report{Collections: []*Collection{{}}}, recording: r.Experiment != nil}
+	write(none.row(0), 0)
 	parts := r.parts()
 	for _, id := range slices.Sorted(maps.Keys(parts)) {
-		t := csvTable{Report: parts[id]}
+		t := statsTable{Report: parts[id], recording: none.recording}
 		for i := range t.Collections {
-			row := t.row(i)
-			if r.Experiment != nil {
-				row = append(row, strconv.Itoa(id), strconv.Itoa(t.Source.PID))
-			}
-			_ = w.Write(row)
+			write(t.row(i), 1)
 		}
 	}
 	w.Flush()
@@ -84,14 +64,23 @@ func (r *Report) parts() map[int]*Report {
 	return parts
 }
 
-// csvTable is a table of one process under way.
-type csvTable struct {
+// statsTable is the table of one process, row by row.
+type statsTable struct {
 	*Report
-	restart stall.Instant // the end of the last pause so far, zero before
-	gen0    gc.Maybe[gc.Bytes]
+	recording bool          // the rows say of which process they are
+	restart   stall.Instant // the end of the last pause so far, zero before
+	gen0      gc.Maybe[gc.Bytes]
 }
 
-func (t *csvTable) row(i int) []string {
+// row returns the names of the columns, each with its value for a collection after it.
+// The columns are those of the table that PerfView's GCStats opens in Excel (PerfView,
+// src/PerfView/GcStats.cs, ToCsv), then ours. Milliseconds and megabytes of 10^6 are
+// GCStats' units; the names of ours have theirs.
+//
+// "Time In GC" there is a share of CPU samples, which no file here holds: it is
+// empty. PauseMSec is our pause, to where the world runs again; the column
+// PauseMax ns is its upper bound, by which GCStats' own figure goes.
+func (t *statsTable) row(i int) []string {
 	c := t.Collections[i]
 	start, pause, longest := pausesIn(&c.Collection)
 	var idle time.Duration // since the last restart
@@ -101,10 +90,7 @@ func (t *csvTable) row(i int) []string {
 	if n := len(c.Pauses); n > 0 {
 		t.restart = c.Pauses[n-1].End
 	}
-	number := c.Index
-	if number == 0 {
-		number = uint64(i + 1) // the file's
-	}
+	number := cmp.Or(c.Index, uint64(i+1)) // or the file's
 	allocated, speed, paused := t.allocated(&c.Collection), "", gc.Maybe[float64]{}
 	if idle > 0 {
 		speed, paused = decimal(allocated, 1e-6/idle.Seconds(), 2), share(pause, pause+idle)
@@ -114,16 +100,23 @@ func (t *csvTable) row(i int) []string {
 		suspend = milliseconds(d)
 	}
 	row := []string{
-		strconv.FormatUint(number, 10), milliseconds(t.since(start)), textfmt.Printable(string(c.Trigger)), genName(c), milliseconds(pause), "",
-		megabytes(allocated), speed, megabytes(peak), megabytes(c.HeapAfter), decimal(ratio(peak, c.HeapAfter), 1, 2), megabytes(c.Promoted),
+		"Num", strconv.FormatUint(number, 10), "PauseStart", milliseconds(t.since(start)), "Reason", textfmt.Printable(string(c.Trigger)),
+		"Gen", genName(c), "PauseMSec", milliseconds(pause), "Time In GC", "",
+		"AllocMB", megabytes(allocated), "Alloc MB/sec", speed, "PeakMB", megabytes(peak), "AfterMB", megabytes(c.HeapAfter),
+		"Peak/After Ratio", decimal(ratio(peak, c.HeapAfter), 1, 2), "PromotedMB", megabytes(c.Promoted),
 	}
-	for id := gc.Gen0; id <= gc.LOH; id++ {
-		row = append(row, genCells(&c.Collection, id)...)
+	for id, name := range []string{"Gen0", "Gen1", "Gen2", "LOH"} {
+		row = append(row, genCells(name, &c.Collection, gc.Gen0+gc.GenerationID(id))...)
 	}
-	row = append(row, "", decimal(c.Pinned, 1, 0), decimal(paused, 100, 1), suspend)
-	row = append(row, genCells(&c.Collection, gc.POH)...)
-	return append(row, c.Kind.String(), strconv.FormatInt(int64(start), 10), strconv.FormatInt(int64(pause), 10),
-		strconv.FormatInt(int64(longest), 10), decimal(c.TimeInGC, 100, 3), decimal(c.Finalizable, 1, 0), textfmt.Printable(c.Incomplete))
+	row = append(row, "FinalizeSurviveMB", "", "Pinned Object", decimal(c.Pinned, 1, 0), "% Pause Time", decimal(paused, 100, 1), "Suspend Msec", suspend)
+	row = append(row, genCells("POH", &c.Collection, gc.POH)...)
+	row = append(row, "Kind", c.Kind.String(), "Start ns", strconv.FormatInt(int64(start), 10), "Pause ns", strconv.FormatInt(int64(pause), 10),
+		"PauseMax ns", strconv.FormatInt(int64(longest), 10), "% Time in GC", decimal(c.TimeInGC, 100, 3),
+		"Finalizable", decimal(c.Finalizable, 1, 0), "Incomplete", textfmt.Printable(c.Incomplete))
+	if t.recording {
+		row = append(row, "Target", strconv.Itoa(c.Target), "PID", strconv.Itoa(t.Source.PID))
+	}
+	return row
 }
 
 // pausesIn returns where the first pause begins, and the sums of the pauses and
@@ -142,7 +135,7 @@ func pausesIn(c *gc.Collection) (start stall.Instant, pause, longest time.Durati
 
 // allocated returns what was allocated in generation 0 since the collection
 // before, as GCStats has it; in Go it is not known.
-func (t *csvTable) allocated(c *gc.Collection) (a gc.Maybe[gc.Bytes]) {
+func (t *statsTable) allocated(c *gc.Collection) (a gc.Maybe[gc.Bytes]) {
 	g := part(c, gc.Gen0)
 	if g == nil {
 		g = &gc.Generation{}
@@ -154,7 +147,7 @@ func (t *csvTable) allocated(c *gc.Collection) (a gc.Maybe[gc.Bytes]) {
 
 // peak returns the largest heap before c, and of a background collection before
 // those within it too.
-func (t *csvTable) peak(i int) gc.Maybe[gc.Bytes] {
+func (t *statsTable) peak(i int) gc.Maybe[gc.Bytes] {
 	c := &t.Collections[i].Collection
 	peak := c.HeapBefore
 	if c.Kind != gc.Background || !t.Source.dotnet {
@@ -191,14 +184,12 @@ func genName(c *Collection) string {
 	return name
 }
 
-func genCells(c *gc.Collection, id gc.GenerationID) []string {
-	g := part(c, id)
-	if g == nil {
-		return []string{"", "", ""}
+func genCells(name string, c *gc.Collection, id gc.GenerationID) []string {
+	var size, survival, free string
+	if g := part(c, id); g != nil {
+		size, survival, free = megabytes(g.SizeAfter), decimal(survivalOf(*g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2)
 	}
-	return []string{
-		megabytes(g.SizeAfter), decimal(survivalOf(*g), 100, 0), decimal(ratio(g.FragmentationAfter, g.SizeAfter), 100, 2),
-	}
+	return []string{name + " Size", size, name + " Surv%", survival, name + " Frag%", free}
 }
 
 func milliseconds(d time.Duration) string {
