@@ -61,8 +61,9 @@ type Interval struct {
 	CPU    int32 // logical number of the CPU that was seen, -1 or 0 if it does not matter
 	Owner  Owner
 	// Ref is the origin's own number of the collection that the interval is of,
-	// zero if it is of none or the origin does not number them. It means the same
-	// in all of one epoch of a source, and nothing beyond it.
+	// zero if it is of none, or its number is not known: then it counts as the only
+	// pause of its collection. It means the same in all of one epoch of a source, and
+	// nothing beyond it.
 	Ref uint64
 }
 

@@ -46,7 +46,11 @@ type Joiner struct {
 	process, own, host, track, seen, targetSeen cursor
 
 	sweep   sweep
+	pauses  []pausePart
 	parked  []int32 // hits of track that are parked
+	tracked bool    // there are hits of track
+	states  []int32 // those in a pause
+	made    []int32 // hits of own in a pause
 	stops   []int32 // hits of process that are stops
 	scratch []int32
 	refs    []uint64 // of the collections that delayed the window

@@ -4,18 +4,19 @@ import "sort"
 
 // addProcess adds what stopped the whole process, and counts the pauses.
 func (j *Joiner) addProcess(list []Interval, extent Span, s *Share) {
-	j.stops = j.stops[:0]
+	j.stops, j.pauses = j.stops[:0], j.pauses[:0]
 	j.scratch = j.process.overlaps(j.scratch[:0], extent)
 	for _, i := range j.scratch {
 		v := &list[i]
 		if !v.Cause.IsStop() {
 			continue
 		}
+		certain := j.addClaim(v, fact(v.Cause), doubtfulStop)
+		j.stops = append(j.stops, i)
 		if v.Cause == GCPause {
 			s.Pauses++
+			j.addPause(i, v, certain)
 		}
-		j.stops = append(j.stops, i)
-		j.addClaim(v, fact(v.Cause), doubtfulStop)
 	}
 }
 
@@ -34,11 +35,14 @@ func (j *Joiner) addOwn(list []Interval, extent Span) {
 	}
 }
 
-func (j *Joiner) addClaim(v *Interval, claim, doubt fact) {
-	j.sweep.add(claim, v.Certain(j.sweep.extent))
+// addClaim adds a claim, and returns what of it is certain.
+func (j *Joiner) addClaim(v *Interval, claim, doubt fact) Span {
+	certain := v.Certain(j.sweep.extent)
+	j.sweep.add(claim, certain)
 	if v.slack() > 0 {
 		j.sweep.add(doubt, v.Span())
 	}
+	return certain
 }
 
 func (j *Joiner) addSpans(c *cursor, f fact) {
@@ -54,6 +58,7 @@ func (j *Joiner) addTrack(e *Evidence, extent Span) {
 	j.parked = j.parked[:0]
 	ordered, end := true, Instant(-1<<63)
 	j.scratch = j.track.overlaps(j.scratch[:0], extent)
+	j.tracked = len(j.scratch) > 0
 	for _, i := range j.scratch {
 		v := j.track.spans[i]
 		switch e.Track[i].State {

@@ -135,7 +135,7 @@ func TestJoinCutsWhatIsTooLong(t *testing.T) {
 		{Start: 1 << 56, End: 1 << 61, Cause: GCPause}, // an end beyond the cut, a begin at it
 		{Start: 1 << 60, End: 1<<60 + 10, Cause: RuntimeSuspension},
 	}}
-	want := Share{Total: maxExtent, Unseen: maxExtent - 10, Pauses: 1}
+	want := Share{Total: maxExtent, Unseen: maxExtent - 10, Pauses: 1, Collections: 1}
 	want.Charged[GCPause] = 10
 	var j Joiner
 	var got Share

@@ -23,11 +23,25 @@ func oracle(w *Window, e *Evidence, unit time.Duration) Share {
 		if v.Cause == GCPause && v.Start < v.End && v.Start < extent.End && v.End > extent.Start && s.Total > 0 {
 			s.Pauses++
 		}
+		if v.Cause == GCPause && v.Ref == 0 && delayed(w, e, v, extent, unit) {
+			s.Collections++
+		}
 	}
 	if s.Unseen == 0 && s.Covered == s.Total {
 		s.Fidelity = Exact
 	}
 	return s
+}
+
+// delayed reports whether a window was delayed by the pause v, as far as that is
+// certain.
+func delayed(w *Window, e *Evidence, v Interval, extent Span, unit time.Duration) bool {
+	for t := extent.Start; t < extent.End; t = t.Add(unit) {
+		if o := (instant{w, e, extent, t}); o.certain(v) && !o.asleep() && !o.ran() {
+			return true
+		}
+	}
+	return false
 }
 
 type instant struct {

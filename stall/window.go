@@ -112,7 +112,8 @@ type Share struct {
 	// Pauses is the number of gc.pause intervals that overlap the window.
 	Pauses int
 	// Collections is the number of garbage collections that delayed the window: of
-	// distinct [Interval.Ref] among the intervals that it was charged for.
+	// distinct [Interval.Ref] among the intervals that it was charged for, and of
+	// pauses among them without one.
 	Collections int
 	// LastCollection is the Ref of the last of them, zero if there is none.
 	LastCollection uint64

@@ -92,7 +92,7 @@ func (w *writer) join(v *view, windows []window) {
 				o.kind = j.pauses.gravest(win.Extent())
 			}
 		} else if s.GC() > 0 {
-			s.Collections, o.kind = j.pauses.collections(win.Extent())
+			o.kind = j.pauses.kind(win.Extent())
 		}
 		w.conclude(win, &o)
 		return true

@@ -25,7 +25,7 @@ type pauses struct {
 	bytes  int // that the account has for them
 
 	mu   sync.Mutex
-	list []pause // by start, the youngest
+	list []pause // by start and index, the youngest
 }
 
 // pause says which collection a stop was for.
@@ -33,7 +33,7 @@ type pause struct {
 	stall.Span
 	most  stall.Instant // up to where it may have lasted
 	slack time.Duration
-	index int64
+	index uint64 // 0 if it is not known
 	kind  gc.Kind
 }
 
@@ -53,7 +53,7 @@ func (p *pauses) note(e *event) {
 		if !p.fresh(q) {
 			continue
 		}
-		at, _ := p.search(q.Start)
+		at, _ := p.find(q)
 		if len(p.list) == cap(p.list) {
 			if at == 0 {
 				continue // it is the oldest, and goes
@@ -68,7 +68,7 @@ func (p *pauses) note(e *event) {
 // pause returns the stop of a stall of a collection.
 func (e *event) pause(i int) pause {
 	v := &e.Intervals[i]
-	q := pause{v.Span(), v.End, v.Slack, int64(v.Ref), e.Kind}
+	q := pause{v.Span(), v.End, v.Slack, v.Ref, e.Kind}
 	if i < len(e.EndMax) {
 		q.most = e.EndMax[i]
 	}
@@ -77,7 +77,7 @@ func (e *event) pause(i int) pause {
 
 // fresh reports whether a pause is one, and not kept yet.
 func (p *pauses) fresh(q pause) bool {
-	_, found := p.search(q.Start)
+	_, found := p.find(q)
 	return !found && q.Start < q.most
 }
 
@@ -126,6 +126,15 @@ func (p *pauses) resize(n int) bool {
 	return true
 }
 
+// find returns the place of a pause, and whether it is there.
+func (p *pauses) find(q pause) (int, bool) {
+	return slices.BinarySearchFunc(p.list, q, func(a, b pause) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.index, b.index))
+	})
+}
+
+// search returns the place of the first pause that begins at t or later, and whether
+// one begins at t.
 func (p *pauses) search(t stall.Instant) (int, bool) {
 	return slices.BinarySearchFunc(p.list, t, startOfPause)
 }
@@ -152,21 +161,20 @@ type pausesOf struct {
 	off     time.Duration // how far the clock of the spans may be off
 }
 
-// collections returns how many collections stopped the process in s for certain, and
-// the gravest kind of them: those whose pauses a join can charge.
-func (p *pausesOf) collections(s stall.Span) (n int, kind gc.Kind) {
-	last := int64(-1)
+// kind returns the gravest kind of the collections that stopped the process in s for
+// certain: those that a join can charge.
+func (p *pausesOf) kind(s stall.Span) (kind gc.Kind) {
 	for _, q := range p.near(s) {
 		v := stall.Interval{Start: q.Start, End: q.End, Slack: q.slack + p.off}
-		if !v.Certain(s).Empty() && (q.index == 0 || q.index != last) {
-			n, last, kind = n+1, q.index, max(kind, q.kind)
+		if !v.Certain(s).Empty() {
+			kind = max(kind, q.kind)
 		}
 	}
-	return n, kind
+	return kind
 }
 
-// gravest returns the gravest kind of the collections that stopped the process in s,
-// as far as is known, of which somebody else knows that there were some.
+// gravest returns the gravest kind of the collections that stopped the process in s, as
+// far as is known. The process itself has said that there were some.
 func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
 	for _, q := range p.near(s) {
 		if !q.Clip(s).Empty() {

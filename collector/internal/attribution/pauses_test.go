@@ -64,8 +64,8 @@ func TestGravest(t *testing.T) {
 		if got := p.gravest(s); got != want {
 			t.Errorf("%v: got %v, want %v", s, got, want)
 		}
-		if n, kind := p.collections(s); n != 0 || kind != gc.NoKind {
-			t.Errorf("%v: %d collections of kind %v are certain, want none", s, n, kind)
+		if kind := p.kind(s); kind != gc.NoKind {
+			t.Errorf("%v: a collection of kind %v is certain, want none", s, kind)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestCollectionsCounted(t *testing.T) {
 			[]collection{{gc.Background, 7, 2 * ms, 3 * ms, 0}, {gc.FullBlocking, 0, 5 * ms, 6 * ms, 0}}, "", "several_collections", "full_blocking",
 		},
 		"two of one start": {
-			[]collection{{gc.Background, 1, 2 * ms, 5 * ms, 0}, {gc.FullBlocking, 2, 2 * ms, 6 * ms, 0}}, "", "one_collection", "background",
+			[]collection{{gc.Background, 1, 2 * ms, 5 * ms, 0}, {gc.FullBlocking, 2, 2 * ms, 6 * ms, 0}}, "", "several_collections", "full_blocking",
 		},
 		"the span has a count, and the gravest is uncertain": {
 			[]collection{{gc.Background, 1, 2 * ms, 3 * ms, 0}, {gc.FullBlocking, 2, 9 * ms, 12 * ms, 5 * ms}}, "one_collection", "one_collection", "full_blocking",
