@@ -1,13 +1,11 @@
 package board
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/otelgc/otelgc/internal/cgroup"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -38,23 +36,12 @@ func ownCgroups(root fs.FS) (ids []uint64) {
 	return ids
 }
 
-// createdField is the field in /proc/PID/stat in which two processes of one PID
-// differ (proc_pid_stat(5), starttime).
-const createdField = 22
-
 // processCreated returns the creation time of this process in clock ticks
 // since boot, 0 where that is not known.
 func processCreated() uint64 {
-	text, err := os.ReadFile("/proc/self/stat")
+	s, err := proc.ReadStat(os.DirFS("/"), "self")
 	if err != nil {
 		return 0
 	}
-	// The name, field 2, may hold spaces and parentheses of its own.
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const first = 3
-	if len(f) <= createdField-first {
-		return 0
-	}
-	n, _ := strconv.ParseUint(f[createdField-first], 10, 64)
-	return n
+	return s.Created
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
@@ -110,7 +111,7 @@ func (w *Watcher) begin() {
 	w.automatic = uint64(w.cur.cycles - w.cur.forced)
 	w.left = heapLeft{heap: objectsNow(), allocated: w.cur.allocBytes}
 	w.lastEnd, w.otherFrom, w.mark.at = w.cur.begin, w.cur.begin, w.cur.begin
-	if age, ok := processAge(); ok {
+	if age, err := proc.Age(os.DirFS("/"), "self"); err == nil {
 		w.started, w.startKnown = w.reader.now().Add(-age), true
 	}
 }

@@ -32,6 +32,29 @@ func StartTime(root fs.FS, ticks uint64) (time.Time, error) {
 	return time.Unix(boot, 0).Add(time.Duration(ticks) * Tick), nil
 }
 
+// Age returns for how long a process has existed, within Tick. It counts the time in
+// which the machine slept.
+func Age(root fs.FS, process string) (time.Duration, error) {
+	stat, err := ReadStat(root, process)
+	if err != nil {
+		return 0, err
+	}
+	text, err := Read(root, "proc/uptime")
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	up, err := strconv.ParseFloat(first, 64)
+	age := up - float64(stat.Created)/float64(time.Second/Tick)
+	if err == nil && !(age >= 0 && age < 1e9) {
+		err = fmt.Errorf("an uptime of %v s, and a process made at %d ticks", up, stat.Created)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read /proc/uptime: %w", err)
+	}
+	return time.Duration(age * 1e9), nil
+}
+
 // CPUs returns the CPUs that a process may use: those of its affinity that are
 // online. On a machine that more can be added to, the affinity has them already.
 func CPUs(root fs.FS, process string) ([]int, error) {

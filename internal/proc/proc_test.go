@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -134,4 +135,22 @@ func FuzzParseStat(f *testing.F) {
 			t.Errorf("got %+v", s)
 		}
 	})
+}
+
+func TestAge(t *testing.T) {
+	const stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 1 2\n"
+	files := func(stat, uptime string) fstest.MapFS {
+		return fstest.MapFS{"proc/7/stat": {Data: []byte(stat)}, "proc/uptime": {Data: []byte(uptime)}}
+	}
+	if got, err := Age(files(stat, "125.45 200.00\n"), "7"); err != nil || got.Round(time.Millisecond) != 2*time.Second {
+		t.Errorf("got %v, %v, want 2s", got, err)
+	}
+	for _, bad := range [][2]string{{"", ""}, {"7 (a) S 1", "125.45 1"}, {stat, ""}, {stat, "x"}, {stat, "1.00 1"}, {stat, "NaN 1"}} {
+		if got, err := Age(files(bad[0], bad[1]), "7"); err == nil {
+			t.Errorf("Age of %q, %q: got %v", bad[0], bad[1], got)
+		}
+	}
+	if got, err := Age(os.DirFS("/"), "self"); runtime.GOOS == "linux" && (err != nil || got > time.Since(time.Unix(0, 0))) {
+		t.Errorf("this process: got %v, %v", got, err)
+	}
 }
