@@ -34,6 +34,24 @@ type Cycle struct {
 	Partial      bool   // its end was not seen: the stream has a hole
 }
 
+// Collection returns c with its pauses, and whether that is all of it. There can be more
+// pauses than two, since mark termination may have been retried.
+func (c *Cycle) Collection(pauses []gc.Pause) (_ gc.Collection, whole bool) {
+	known := func(t stall.Instant) (m gc.Maybe[stall.Instant]) {
+		if t != 0 {
+			m = gc.Known(t)
+		}
+		return m
+	}
+	n := len(pauses)
+	return gc.Collection{
+		Cycles: 1, Kind: gc.Background, Trigger: c.Trigger, TriggerSite: c.TriggerSite, Pauses: slices.Clone(pauses),
+		Start: known(c.Begin), End: known(c.End),
+		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
+		Origin: stall.GoTrace, Fidelity: stall.Exact,
+	}, !c.BeginUnknown && !c.Partial && n >= 2 && pauses[0].Phase == gc.SweepTermination && pauses[n-1].Phase == gc.MarkTermination
+}
+
 // cycleEdge is one of EvGCBegin, EvGCActive, EvGCEnd. They happen on any
 // thread; their sequence number puts them in order.
 type cycleEdge struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -31,6 +32,15 @@ type Stop struct {
 // Over returns when the stop was over for all goroutines but the one that made it, as
 // far as is known.
 func (s *Stop) Over() stall.Instant { return cmp.Or(s.Restart, s.End) }
+
+// Tick is the resolution of a trace's clock on most platforms: an event may be stamped up
+// to that much before it was (runtime/traceruntime.go, traceTimeDiv).
+const Tick = 64 * time.Nanosecond
+
+// Pause returns s, which is for garbage collection, as a pause.
+func (s *Stop) Pause() gc.Pause {
+	return gc.Pause{Start: s.Start, End: s.Over(), EndMax: s.End, Phase: s.Phase, Slack: Tick}
+}
 
 // The reasons of the runtime for a stop that belongs to a collection
 // (runtime/proc.go, stwReasonStrings).

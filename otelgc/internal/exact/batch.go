@@ -1,8 +1,6 @@
 package exact
 
 import (
-	"slices"
-
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -78,7 +76,7 @@ func (b *traceBatch) stop(s *gotrace.Stop) {
 			b.pauses = b.pauses[:0]
 		}
 		v.Ref = b.ref
-		b.pauses = append(b.pauses, gc.Pause{Start: v.Start, End: v.End, EndMax: s.End, Phase: s.Phase, Slack: traceTick})
+		b.pauses = append(b.pauses, s.Pause())
 	}
 	b.batch.Intervals = append(b.batch.Intervals, v)
 }
@@ -86,18 +84,12 @@ func (b *traceBatch) stop(s *gotrace.Stop) {
 // end adds a collection: the last of its stops is the one in which it ended.
 func (b *traceBatch) end(c *gotrace.Cycle) {
 	b.ended = true
-	n := len(b.pauses)
-	if c.Partial || n == 0 {
+	if c.Partial || len(b.pauses) == 0 {
 		b.pauses = b.pauses[:0]
 		return
 	}
-	x := gc.Collection{
-		Index: b.ref, Cycles: 1, Pauses: slices.Clone(b.pauses),
-		Start: gc.Known(c.Begin), End: gc.Known(c.End), Trigger: c.Trigger, TriggerSite: c.TriggerSite,
-		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter,
-		Fidelity: stall.Exact, Origin: stall.GoTrace,
-	}
-	if c.BeginUnknown || n < 2 || b.pauses[0].Phase != gc.SweepTermination || b.pauses[n-1].Phase != gc.MarkTermination {
+	x, whole := c.Collection(b.pauses)
+	if x.Index = b.ref; !whole {
 		x.Incomplete = "the trace lacks a part of it"
 	}
 	b.batch.Collections = append(b.batch.Collections, x)
@@ -105,7 +97,7 @@ func (b *traceBatch) end(c *gotrace.Cycle) {
 
 // Interval returns a stop as it was for all goroutines but the one that made it.
 func Interval(s *gotrace.Stop) stall.Interval {
-	return stall.Interval{Start: s.Start, End: s.Over(), Slack: traceTick, Cause: stopCause(s.GC), Origin: stall.GoTrace}
+	return stall.Interval{Start: s.Start, End: s.Over(), Slack: gotrace.Tick, Cause: stopCause(s.GC), Origin: stall.GoTrace}
 }
 
 func stopCause(gc bool) stall.Cause {

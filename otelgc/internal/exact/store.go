@@ -36,7 +36,7 @@ type Store struct {
 // stops and the collections.
 func NewStore(start stall.Instant, clock stall.Clock, slots *window.Slots, t *timeline.Timeline) *Store {
 	b := &Store{
-		error:    traceTick + clock.Error(),
+		error:    gotrace.Tick + clock.Error(),
 		timeline: t,
 		slots:    slots,
 		carrying: make(map[uint64]int),
@@ -251,10 +251,6 @@ func (c *generation) learnWorkers(workers []gotrace.Worker) {
 		c.workers = append(c.workers, w.Span)
 	}
 }
-
-// traceTick is the resolution of the trace's clock: an event may be stamped up to
-// that much before it was.
-const traceTick = 64
 
 // track begins a walk over the states of a goroutine that reach into s.
 func (c *generation) track(goroutine uint64, s stall.Span) cursor {

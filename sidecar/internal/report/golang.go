@@ -13,11 +13,6 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// traceTick is the resolution of a Go trace's clock on most platforms: an event
-// may be stamped up to that much before it was (runtime/traceruntime.go,
-// traceTimeDiv).
-const traceTick = 64 * time.Nanosecond
-
 // readGo reads a Go execution trace.
 func readGo(r *Report, in io.Reader, _ Options) error {
 	r.Source.Runtime, r.Source.Clock = "go", clockFile
@@ -102,7 +97,7 @@ func (b *goBuilder) learnStops(stops []gotrace.Stop) {
 				continue
 			}
 			b.pauses++
-			b.stops = append(b.stops, gc.Pause{Start: s.Start, End: s.Over(), EndMax: s.End, Phase: s.Phase, Slack: traceTick})
+			b.stops = append(b.stops, s.Pause())
 			continue
 		}
 		caller := s.Caller // and through what
@@ -165,11 +160,9 @@ func (b *goBuilder) learnLost(g *gotrace.Generation) {
 	}
 }
 
-// collect records c with all stops since the collection before it: there can be
-// more than two, since mark termination may have been retried.
+// collect records c with all stops since the collection before it.
 func (b *goBuilder) collect(c *gotrace.Cycle) {
-	n := len(b.stops)
-	whole := n >= 2 && b.stops[0].Phase == gc.SweepTermination && b.stops[n-1].Phase == gc.MarkTermination
+	x, whole := c.Collection(b.stops)
 	switch {
 	case c.BeginUnknown:
 		b.addHole(Hole{b.Source.Start, c.End, "the trace began within this collection: its begin, and perhaps a pause, are not in it"})
@@ -178,20 +171,9 @@ func (b *goBuilder) collect(c *gotrace.Cycle) {
 	case !whole:
 		b.addHole(Hole{c.Begin, c.End, "not every pause of this collection is in the trace"})
 	}
-	b.addCollection(&Collection{Collection: gc.Collection{
-		Cycles: 1, Kind: gc.Background, Trigger: c.Trigger, TriggerSite: c.TriggerSite,
-		Start: known(c.Begin), End: known(c.End), Pauses: append([]gc.Pause(nil), b.stops...),
-		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
-		CPU: b.cpu, Origin: stall.GoTrace, Fidelity: stall.Exact,
-	}})
+	x.CPU = b.cpu
+	b.addCollection(&Collection{Collection: x})
 	b.stops, b.cpu = b.stops[:0], gc.CPU{}
-}
-
-func known(t stall.Instant) gc.Maybe[stall.Instant] {
-	if t == 0 {
-		return gc.Maybe[stall.Instant]{}
-	}
-	return gc.Known(t)
 }
 
 // end closes the report with what the stream ended by.
