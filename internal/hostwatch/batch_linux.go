@@ -33,7 +33,7 @@ func (w *Watch) look() error {
 	t.Throttled = hostcount.Since(now.Throttled, w.first.Throttled)
 	t.Stolen = max(0, now.Stolen-w.first.Stolen)
 	if slow {
-		t.Pressure = w.process.Pressure().Since(w.pressed)
+		t.MachinePressure = hostcount.MachinePressure(w.process.Pressure().Since(w.pressed))
 		if p, known := w.process.GroupPressure(); known {
 			t.GroupPressure = gc.Known(p.Since(w.grouped))
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // ErrTarget says that the process to watch is not there, or that it has ended.
@@ -56,31 +55,5 @@ type Observations struct {
 	// program's own.
 	Covered []stall.Span
 	// Totals are as of the end of Span.
-	Totals Totals
-}
-
-// Totals count since the watch began.
-type Totals struct {
-	// RunDelay is how long the threads were ready and did not run, summed over
-	// them: run_delay of /proc/PID/task/TID/schedstat, or the same from the
-	// scheduler.
-	RunDelay time.Duration
-	// Denied, Paged, Mixed and Covered are lengths of time, see the package.
-	Denied, Paged, Mixed, Covered time.Duration
-	// Throttled is throttled_time of the process's cgroup and its ancestors,
-	// summed over CPUs, where they can be seen from here.
-	Throttled gc.Maybe[time.Duration]
-	// MajorFaults were served from disk.
-	MajorFaults uint64
-	// Stolen is what the hypervisor admits to have taken of all CPUs, in
-	// steps of 10 ms.
-	Stolen time.Duration
-	// Pressure is how long some thread of the machine waited, GroupPressure how
-	// long one of the process's own cgroup did, where cgroup v2 tells of it.
-	Pressure      hostcount.Pressure
-	GroupPressure gc.Maybe[hostcount.Pressure]
-	// Events of the scheduler were seen, Dropped were not.
-	Events, Dropped uint64
-	// Threads is how many there are now.
-	Threads int
+	Totals hostcount.Totals
 }

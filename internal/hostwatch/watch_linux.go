@@ -60,7 +60,7 @@ type Watch struct {
 	timer  *time.Timer
 
 	mu      sync.Mutex
-	totals  Totals
+	totals  hostcount.Totals
 	history history
 
 	ask  chan chan struct{} // callers that wait for a batch
@@ -100,7 +100,7 @@ func (w *Watch) Exact() (ok bool, why error) { return w.scheduler != nil, w.why 
 func (w *Watch) Owner() stall.Owner { return w.process.Owner() }
 
 // Totals returns what was counted up to the last batch.
-func (w *Watch) Totals() Totals {
+func (w *Watch) Totals() hostcount.Totals {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.totals

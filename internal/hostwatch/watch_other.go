@@ -9,6 +9,7 @@ import (
 	"io"
 	"runtime"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
@@ -29,7 +30,7 @@ func (w *Watch) Exact() (ok bool, why error) { return false, errors.ErrUnsupport
 func (w *Watch) Owner() stall.Owner { return stall.Owner{} }
 
 // Totals returns nothing.
-func (w *Watch) Totals() Totals { return Totals{} }
+func (w *Watch) Totals() hostcount.Totals { return hostcount.Totals{} }
 
 // During returns nothing.
 func (w *Watch) During(stall.Span) gc.HostDuring { return gc.HostDuring{} }

@@ -132,30 +132,14 @@ type Status struct {
 	Unrecorded  uint64        `json:"unrecorded,omitempty"` // records and gaps that did not get into the file
 }
 
-// Host is what the machine did to the threads of a process since somebody
-// watched. Package hostwatch says how it separates the times.
+// Host is what the machine did to the threads of a process since it was watched.
 type Host struct {
 	PID int `json:"pid"`
 	// Followed says that every switch of the threads was followed. Else what
 	// follows is counted, and nothing is covered.
-	Followed    bool          `json:"followed"`
-	At          stall.Instant `json:"at,omitempty"`
-	RunDelay    time.Duration `json:"run_delay"` // summed over the threads
-	Denied      time.Duration `json:"denied"`    // a thread was ready, and none ran
-	Paged       time.Duration `json:"paged"`     // one waited for a page, and none ran or was ready
-	Undecided   time.Duration `json:"undecided"` // one was ready while others ran
-	Covered     time.Duration `json:"covered"`   // denied, paged, or left alone
-	MajorFaults uint64        `json:"major_faults"`
-	// Throttled is of its cgroups, summed over CPUs, where they could be seen.
-	Throttled gc.Maybe[time.Duration] `json:"throttled,omitzero"`
-	Stolen    time.Duration           `json:"stolen"` // of all CPUs
-	// How long somebody waited: on the machine, for a CPU, for memory and for
-	// disks; and in the process's own cgroup where cgroup v2 has it.
-	Pressure       time.Duration                `json:"pressure"`
-	PressureMemory time.Duration                `json:"pressure_memory"`
-	PressureIO     time.Duration                `json:"pressure_io"`
-	CgroupPressure gc.Maybe[hostcount.Pressure] `json:"cgroup_pressure,omitzero"`
-	Dropped        uint64                       `json:"dropped"` // events of the scheduler
+	Followed bool          `json:"followed"`
+	At       stall.Instant `json:"at,omitempty"`
+	hostcount.Totals
 }
 
 // Doctor is the doctor's whole document, as it prints it with --json.
@@ -198,9 +182,12 @@ func check(r Record) error {
 	case Status:
 		return cmp.Or(instants(v.At, v.Watermark), lengths(v.DroppedTime, v.Unseen))
 	case Host:
-		p := v.CgroupPressure.Or(hostcount.Pressure{})
-		return cmp.Or(instants(v.At), lengths(v.RunDelay, v.Denied, v.Paged, v.Undecided, v.Covered, v.Throttled.Or(0), v.Stolen,
-			v.Pressure, v.PressureMemory, v.PressureIO, p.CPU, p.Memory, p.IO))
+		p := v.GroupPressure.Or(hostcount.Pressure{})
+		list := []time.Duration{v.Throttled.Or(0), p.CPU, p.Memory, p.IO}
+		for _, d := range v.Times() {
+			list = append(list, *d)
+		}
+		return cmp.Or(instants(v.At), lengths(list...))
 	case End:
 		return instants(v.At)
 	}

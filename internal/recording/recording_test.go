@@ -54,7 +54,7 @@ func sample() []Record {
 		}},
 		Suspension{Target: 1, Span: stall.Span{Start: 400, End: 500}, Reason: "Other", Caller: "f"},
 		Status{Source: "probe.spin", Probe: 2, At: 600, Watermark: 590, Dropped: 2, DroppedTime: 30, Unrecorded: 1},
-		Host{PID: 42, Followed: true, At: 610, RunDelay: 9, Paged: 3, MajorFaults: 2, CgroupPressure: gc.Known(hostcount.Pressure{CPU: 5})},
+		Host{PID: 42, Followed: true, At: 610, Totals: hostcount.Totals{RunDelay: 9, Paged: 3, MajorFaults: 2, GroupPressure: gc.Known(hostcount.Pressure{CPU: 5})}},
 		Doctor{json.RawMessage(`{"schema":"otelgc.doctor/1"}`)},
 		End{700},
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -32,8 +33,8 @@ type hostSide struct {
 	unseen  []stall.Span // since the last status
 	status  stall.Instant
 	at      stall.Instant    // end of the last batch
-	counted hostwatch.Totals // what the instruments have counted
-	totals  hostwatch.Totals
+	counted hostcount.Totals // what the instruments have counted
+	totals  hostcount.Totals
 }
 
 // startHostSide watches the process pid, unless it is 0, and calls record once a second,
@@ -177,7 +178,7 @@ func (h *hostSide) stop() {
 func hostFacts(v recording.Host) []any {
 	facts := []any{"pid", v.PID}
 	if v.Followed {
-		facts = append(facts, "held_up", textfmt.Length(v.Denied), "paging", textfmt.Length(v.Paged), "not_decided", textfmt.Length(v.Undecided))
+		facts = append(facts, "held_up", textfmt.Length(v.Denied), "paging", textfmt.Length(v.Paged), "not_decided", textfmt.Length(v.Mixed))
 	} else {
 		facts = append(facts, "followed", false, "run_delay_of_all_threads", textfmt.Length(v.RunDelay))
 	}
@@ -209,12 +210,5 @@ func (h *hostSide) document() *recording.Host {
 // seen returns what the machine did to the target so far.
 func (h *hostSide) seen() recording.Host {
 	followed, _ := h.process.Exact()
-	t := &h.totals
-	return recording.Host{
-		PID: int(h.process.Owner().PID), Followed: followed, At: h.at,
-		RunDelay: t.RunDelay, Denied: t.Denied, Paged: t.Paged, Undecided: t.Mixed, Covered: t.Covered,
-		Throttled: t.Throttled, MajorFaults: t.MajorFaults, Stolen: t.Stolen,
-		Pressure: t.Pressure.CPU, PressureMemory: t.Pressure.Memory, PressureIO: t.Pressure.IO, CgroupPressure: t.GroupPressure,
-		Dropped: t.Dropped,
-	}
+	return recording.Host{PID: int(h.process.Owner().PID), Followed: followed, At: h.at, Totals: h.totals}
 }

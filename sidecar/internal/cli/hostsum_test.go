@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -28,7 +29,7 @@ func TestHostFacts(t *testing.T) {
 				t.Errorf("followed: %v: %s is said, and there was none", followed, key)
 			}
 		}
-		all := hostFacts(recording.Host{PID: 7, Followed: followed, Throttled: gc.Known(time.Second), Stolen: time.Second, MajorFaults: 1, Dropped: 1})
+		all := hostFacts(recording.Host{PID: 7, Followed: followed, Totals: hostcount.Totals{Throttled: gc.Known(time.Second), Stolen: time.Second, MajorFaults: 1, Dropped: 1}})
 		for _, key := range rare {
 			if !slices.Contains(all, key) {
 				t.Errorf("followed: %v: %s is not said", followed, key)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
@@ -23,7 +24,7 @@ type followed struct {
 	denied []stall.Interval // when they were ready and none ran, at most maxStops
 	// While the load lasted:
 	lasted time.Duration
-	totals hostwatch.Totals
+	totals hostcount.Totals
 }
 
 // follow lets the service know what the machine does to its threads, as far as the

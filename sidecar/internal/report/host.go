@@ -8,7 +8,6 @@ import (
 	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
-	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Host is what the machine did to the threads of a process behind the warm-up.
@@ -41,25 +40,9 @@ func (b *experimentBuilder) learnHost(v *recording.Host) {
 // settle computes what happened behind the warm-up. Nothing is known of a process
 // that has one record only.
 func (h *Host) settle() {
-	first, last := &h.first, &h.last
-	h.Host = *last
-	for _, f := range []struct {
-		d    *time.Duration
-		from time.Duration
-	}{
-		{&h.RunDelay, first.RunDelay}, {&h.Denied, first.Denied}, {&h.Paged, first.Paged}, {&h.Undecided, first.Undecided},
-		{&h.Covered, first.Covered}, {&h.Stolen, first.Stolen}, {&h.Pressure, first.Pressure},
-		{&h.PressureMemory, first.PressureMemory}, {&h.PressureIO, first.PressureIO},
-	} {
-		*f.d = max(0, *f.d-f.from)
-	}
-	h.MajorFaults -= min(first.MajorFaults, last.MajorFaults)
-	h.Dropped -= min(first.Dropped, last.Dropped)
-	h.Throttled = hostcount.Since(last.Throttled, first.Throttled)
-	if p, known := last.CgroupPressure.Get(); known {
-		h.CgroupPressure = gc.Known(p.Since(first.CgroupPressure.Or(hostcount.Pressure{})))
-	}
-	h.Over = max(0, last.At.Sub(first.At))
+	h.Host = h.last
+	h.Totals = h.last.Since(h.first.Totals)
+	h.Over = max(0, h.last.At.Sub(h.first.At))
 }
 
 // print writes it, what the process was kept from running by first.
@@ -76,7 +59,7 @@ func (h *Host) print(w *textfmt.Page) {
 	if h.Followed {
 		part("held up", h.Denied, "a thread was ready, and none of the process ran")
 		part("paging", h.Paged, "one waited for a page from disk, and none ran")
-		part("not decided", h.Undecided, "one was ready while others ran")
+		part("not decided", h.Mixed, "one was ready while others ran")
 		part("covered", h.Covered, "held up, paging, or left alone for certain")
 	}
 	t.Row("run delay", h.RunDelay, "threads were ready without a CPU, summed over them")
@@ -90,8 +73,8 @@ func (h *Host) print(w *textfmt.Page) {
 	waited := func(p hostcount.Pressure) string {
 		return textfmt.Sprintf("for a CPU %s, for memory %s, for disks %s", p.CPU, p.Memory, p.IO)
 	}
-	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure{CPU: h.Pressure, Memory: h.PressureMemory, IO: h.PressureIO}))
-	if p, known := h.CgroupPressure.Get(); known {
+	t.Row("pressure", "", "of the machine: "+waited(hostcount.Pressure(h.MachinePressure)))
+	if p, known := h.GroupPressure.Get(); known {
 		t.Row("", "", "of its cgroup: "+waited(p))
 	}
 	w.Table(&t)

@@ -17,9 +17,12 @@ import (
 // hosted is what the machine did to process 42 up to an instant, growing with n.
 func hosted(at time.Duration, n time.Duration) recording.Record {
 	return recording.Host{
-		PID: 42, Followed: true, At: begin.Add(at), RunDelay: 9 * n, Denied: 2 * n, Paged: n, Undecided: 3 * n, Covered: 6 * n,
-		Throttled: gc.Known(4 * n), MajorFaults: uint64(n / time.Millisecond), Stolen: n, Pressure: 5 * n, PressureMemory: 7 * n,
-		CgroupPressure: gc.Known(hostcount.Pressure{CPU: n}), Dropped: uint64(n / time.Second),
+		PID: 42, Followed: true, At: begin.Add(at), Totals: hostcount.Totals{
+			RunDelay: 9 * n, Denied: 2 * n, Paged: n, Mixed: 3 * n, Covered: 6 * n,
+			Throttled: gc.Known(4 * n), MajorFaults: uint64(n / time.Millisecond), Stolen: n,
+			MachinePressure: hostcount.MachinePressure{CPU: 5 * n, Memory: 7 * n},
+			GroupPressure:   gc.Known(hostcount.Pressure{CPU: n}), Dropped: uint64(n / time.Second),
+		},
 	}
 }
 
