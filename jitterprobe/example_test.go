@@ -40,3 +40,19 @@ func Example() {
 	s := p.Stop()
 	fmt.Printf("%v on CPU %d: %d gaps in %v, longest %v\n", s.Mode, s.CPU, s.Gaps, s.Observed(), s.Longest.Duration())
 }
+
+// A probe tried for a second before it is believed: how much of the time it could speak
+// of, and which causes it could not have decided.
+func ExampleTry() {
+	t, err := jitterprobe.Try(jitterprobe.Options{}, time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%v: %.1f%% of %v seen\n", t.Mode, 100*t.Seen, t.Span)
+	if t.Own != nil && t.Own.Switches > 0 {
+		fmt.Println("its thread gave up the CPU", t.Own.Switches, "times")
+	}
+	for _, l := range t.Limits {
+		fmt.Println(l)
+	}
+}

@@ -91,3 +91,35 @@ func ExampleJoiner_All() {
 	// 1 at most 3ms of 9ms
 	// 2 at most 0s of 1ms
 }
+
+// What a source saw, as a reader keeps it: intervals, how far it has seen, and what it
+// did not see.
+func ExampleLog() {
+	l := stall.NewLog(stall.GCWatch, 16, 16)
+	l.Begin(100 * ms)
+	l.Add(stall.Interval{Start: 110 * ms, End: 112 * ms, Cause: stall.GCPause})
+	l.MarkUnseen(stall.Span{Start: 130 * ms, End: 150 * ms})
+	l.Advance(200 * ms)
+	all := stall.Span{Start: 100 * ms, End: 200 * ms}
+	for _, v := range l.Intervals(nil, all) {
+		fmt.Println(v.Cause, v.Duration())
+	}
+	fmt.Println("seen:", l.Coverage(all), "up to", l.Watermark())
+	// Output:
+	// gc.pause 2ms
+	// seen: 0.8 up to 200000000
+}
+
+// Instants are those of the machine's monotonic clock, so that what two processes saw
+// lies on one axis.
+func ExampleClock() {
+	clock, err := stall.NewClock()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	from := clock.Now()
+	time.Sleep(time.Millisecond)
+	fmt.Println(clock.Now().Sub(from) >= time.Millisecond)
+	// Output: true
+}

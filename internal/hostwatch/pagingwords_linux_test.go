@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -16,14 +17,14 @@ func TestPagingInWords(t *testing.T) {
 	r := startReader(t)
 	l := &log{}
 	w := start(t, Options{PID: r.pid}, l)
-	var usual gc.Usual
+	var usual slowed.Usual
 	judge := func(which string) *gc.Collection {
 		s := r.round(which)
 		c := &gc.Collection{
 			Cycles: 1, Kind: gc.Background, Start: gc.Known(s.Start), End: gc.Known(s.End),
 			Pauses: []gc.Pause{{Start: s.Start, End: s.End, EndMax: s.End, HostDuring: w.During(s)}},
 		}
-		usual.Judge(c)
+		usual.Classify(c)
 		return c
 	}
 	r.round("near") // brings them into memory

@@ -47,7 +47,7 @@ type Collection struct {
 	Estimated  Fields     `json:"estimated,omitempty"`
 	HostDuring HostDuring `json:"host_during,omitzero"`
 	// UsualPause is what collections of the kind pause for the same work, and
-	// SlowedBy what the machine made the pauses longer by: see [Usual].
+	// SlowedBy what the machine made the pauses longer by.
 	UsualPause  Maybe[time.Duration] `json:"usual_pause,omitzero"`
 	SlowedBy    SlowedBy             `json:"slowed_by,omitempty"`
 	Compacting  Maybe[bool]          `json:"compacting,omitzero"`  // it moved objects (.NET)

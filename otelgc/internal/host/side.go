@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/hostcount"
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/otelgc/internal/pacer"
 	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
@@ -35,7 +36,7 @@ type Side struct {
 	history hostcount.History
 	delays  stall.Instant // when the run delay is read next
 	pace    pacer.Pacer
-	usual   gc.Usual
+	usual   slowed.Usual
 
 	intervals  []stall.Interval // scratch
 	cpu, pages []stall.Span
@@ -121,7 +122,7 @@ func (h *Side) Fill(c *gc.Collection) {
 		p := &c.Pauses[i]
 		p.HostDuring = h.during(stall.Span{Start: p.Start, End: p.End}, p.Slack)
 	}
-	h.usual.Judge(c)
+	h.usual.Classify(c)
 }
 
 // during returns what the machine did in s, which may lie off by slack. Time in

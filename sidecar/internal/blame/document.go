@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/semconv"
-	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 

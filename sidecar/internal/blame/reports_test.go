@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/stall"
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostwatch"
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -29,7 +30,7 @@ type process struct {
 
 	followed *hostwatch.Watch // that another reads, nil for none
 	host     host
-	usual    gc.Usual
+	usual    slowed.Usual
 	recorder recorder
 	output   *output // nil before the first session
 	summary  Summary
@@ -134,7 +135,7 @@ func (p *process) take(ctx context.Context, b *source.Batch, o *events.Observati
 		c := &b.Collections[i]
 		p.recorder.latency(o.Modes[i])
 		p.host.during(c)
-		p.usual.Judge(c)
+		p.usual.Classify(c)
 		p.summary.collection(c)
 		p.collection(c)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
-	"github.com/otelgc/otelgc/sidecar/internal/slowed"
+	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"

@@ -1,5 +1,5 @@
-// Package slowed counts the collections that the machine made pause long, as far
-// as that is certain. Which those are is decided before: see gc.Usual.
+// Package slowed finds the collections that the machine made pause long, as far as that
+// is certain, and counts them.
 package slowed
 
 import (
