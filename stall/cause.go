@@ -95,7 +95,7 @@ func (c Cause) IsStop() bool {
 	return c == GCPause || c == RuntimeSuspension || c == RuntimeUnknown
 }
 
-// Origin names who saw an interval. The list is closed.
+// Origin names the source that saw an interval. The list is closed.
 type Origin uint8
 
 const (

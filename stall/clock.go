@@ -72,8 +72,8 @@ func (w WallOffset) Time(t Instant) time.Time {
 	return time.Unix(0, int64(t)+int64(w.Offset))
 }
 
-// Wall measures the offset of wall time now. It changes whenever somebody
-// steps or slews the wall clock: measure again, never store wall time.
+// Wall measures the offset of wall time now. It changes whenever the wall
+// clock is stepped or slewed: measure again, never store wall time.
 func (c Clock) Wall() WallOffset {
 	best := WallOffset{Error: time.Hour}
 	for range 4 {

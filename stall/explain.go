@@ -20,7 +20,7 @@ type part struct {
 //	52.1 ms: 38.2 ms waiting for a CPU (sched), 12.4 ms stopped for garbage collection (gc.pause); 1.5 ms not seen
 //
 // At most four owners are named; what is left is "other". In fidelity Cycle the
-// stops are "at most". Time that nobody watched is always named.
+// stops are "at most". Time that was not watched is always named.
 func (s *Share) Explain() string {
 	var parts []part
 	for c := GCPause; c < NumCauses; c++ {

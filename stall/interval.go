@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Scope says for whom an interval of the machine holds. The list is closed.
+// Scope says which processes an interval of the machine applies to. The list is closed.
 type Scope uint8
 
 const (
@@ -42,7 +42,7 @@ func (s *Scope) UnmarshalText(name []byte) error {
 }
 
 // Owner names the cgroup or the process that an interval of the machine
-// belongs to. The zero Owner names nobody.
+// belongs to. The zero Owner names none.
 type Owner struct {
 	Cgroup  uint64 // inode of the cgroup's directory, for ScopeCgroup
 	PID     int32  // in the initial PID namespace, for ScopeTarget

@@ -34,11 +34,11 @@ import (
 // Start and End only: before and after, the request is under way but the
 // goroutine is not at it. A stop in parked time is [Share.Overlapped]; but if
 // the goroutine woke in the stop or up to 50 us after it, it may have been
-// ready earlier, since nobody polls the network or fires timers in a stop, and
+// ready earlier, since the network is not polled and no timer fires in a stop, and
 // the overlap is uncertain.
 //
 // Nor do stops claim anything while the goroutine ran: a stop begins before it has
-// reached everybody. Only who stops the world runs in the stop: [Evidence.Own]
+// reached every goroutine. Only the one that stops the world runs in the stop: [Evidence.Own]
 // says so. What a stop costs the others is the time in which they are runnable.
 //
 // An interval in a list where its cause does not belong is ignored.
@@ -65,7 +65,7 @@ const wakeupGrace = 50 * time.Microsecond
 // goes beyond is cut off.
 const maxExtent = 1<<56 - 1
 
-// Join writes into s who owns the time of w. A window that ends before it
+// Join writes into s the owners of the time of w. A window that ends before it
 // starts has the zero Share.
 //
 // Join looks at all of e; with many windows on the same evidence use

@@ -20,7 +20,7 @@ func (j *Joiner) addHost(list []Interval, extent Span, place *Place) {
 }
 
 // Applies reports whether what v says of the machine holds at p, which may be
-// nil. A gap of one CPU never does, as nobody knows the CPU of a goroutine; nor
+// nil. A gap of one CPU never does, as the CPU of a goroutine is not known; nor
 // does one of the process that saw it, as a probe in the same process stops
 // with it.
 func (v *Interval) Applies(p *Place) bool {

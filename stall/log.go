@@ -10,7 +10,7 @@ import (
 // source has got (its watermark), and what it did not see.
 //
 // A log begins at the instant of [Log.Begin], or of the first [Log.Advance] if
-// nobody called Begin: nothing before it counts as seen. Where a log begins, or
+// Begin was not called: nothing before it counts as seen. Where a log begins, or
 // up to where it had to forget, is its floor.
 //
 // One goroutine may write while any number read. No method allocates but to

@@ -12,7 +12,7 @@ func (l *Log) Size() (kept, room int) {
 // Resize makes room for so many intervals, at least one, and allocates once for
 // it. What finds no room any more is forgotten, from the oldest on, as by
 // [Log.Add]. So a log that belongs to many may begin small and take memory as it
-// comes to need it; a log that nobody resizes has all its memory from the start.
+// comes to need it; a log that is not resized has all its memory from the start.
 func (l *Log) Resize(intervals int) {
 	ring := make([]kept, max(1, intervals)) // readers need not wait for the memory
 	l.mu.Lock()
@@ -31,7 +31,7 @@ func (l *Log) Resize(intervals int) {
 	l.ring, l.oldest = ring, 0
 }
 
-// Forget says that nobody wants to know of the time before t any more: it
+// Forget says that the time before t is not needed any more: it
 // forgets intervals from the oldest on, up to the first that may reach beyond t.
 // The floor rises to the end of what is forgotten, and stays where nothing is.
 func (l *Log) Forget(t Instant) {

@@ -78,7 +78,7 @@ type Evidence struct {
 	TargetSeen []Span
 }
 
-// Share says who owns the time of one window. Charged, Uncertain, App,
+// Share has the owners of the time of one window. Charged, Uncertain, App,
 // AppOrHost and Unseen sum to Total exactly.
 type Share struct {
 	Total time.Duration
@@ -91,8 +91,8 @@ type Share struct {
 	// own doing or ran while a source of scope target saw that the machine left
 	// it alone.
 	App time.Duration
-	// AppOrHost is time in which the goroutine ran and nobody watched the
-	// machine for this process.
+	// AppOrHost is time in which the goroutine ran and the machine was not
+	// watched for this process.
 	AppOrHost time.Duration
 	// Unseen is time in which no exact source followed the window.
 	Unseen time.Duration

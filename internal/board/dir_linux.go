@@ -15,7 +15,7 @@ const dirMode = 0o755
 
 // A dir is an open directory whose path only root and this user can change: no
 // component of it is a symbolic link, and none belongs to or can be written by
-// somebody else. What is done in it is done by names relative to it, so that it
+// another user. What is done in it is done by names relative to it, so that it
 // does not matter what becomes of the path.
 type dir struct {
 	file *os.File // opened with O_PATH
@@ -26,9 +26,9 @@ type dir struct {
 // With make it makes those that are missing, mode 0755.
 //
 // Every component must belong to root or this user, and only the owner may write
-// it. A sticky directory is as good on the way, because nobody else can replace an
+// it. A sticky directory is as good on the way, because no other user can replace an
 // entry of root's or of this user's in it. The last component has no such excuse:
-// anybody could put the lock or a board of his own there.
+// any user could put the lock or another board there.
 func openDir(path string, make bool) (*dir, error) {
 	full, err := absolute(path)
 	if err != nil {

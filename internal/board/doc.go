@@ -2,7 +2,7 @@
 // saw, reach every process of the host.
 //
 // One [Writer] holds it, any number of [Reader]s read it with pread(2): a
-// mapped file that somebody truncates would kill its readers with SIGBUS. All
+// mapped file that is truncated would kill its readers with SIGBUS. All
 // numbers are little endian, all instants of CLOCK_MONOTONIC in the initial
 // time namespace, of the boot that the header names.
 //
@@ -34,7 +34,7 @@ import (
 var ErrStale = errors.New("stale board")
 
 // ErrForeign says that the file is no board, is of another version, or belongs
-// to somebody whose word about the machine is not to be taken.
+// to a user that is not believed about the machine.
 var ErrForeign = errors.New("foreign board")
 
 // ErrLocked says that another process writes the board.

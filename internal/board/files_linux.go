@@ -72,8 +72,8 @@ func (f *files) close() error {
 	return errors.Join(errs...)
 }
 
-// replaceable refuses to take the place of a file that is no board, which is
-// somebody's. One that a dead writer left is a board.
+// replaceable refuses to take the place of a file that is no board: another
+// program may need it. One that a dead writer left is a board.
 func (d *dir) replaceable(name string) error {
 	path := filepath.Join(d.path, name)
 	st, err := d.stat(name)
@@ -145,7 +145,7 @@ func (d *dir) newFile(name string, size int64) (*os.File, error) {
 	return f, nil
 }
 
-// openBoard opens a board to read. It asks the open file, not the path, whose it is.
+// openBoard opens a board to read. Its owner is that of the open file, not of the path.
 func openBoard(path string) (*os.File, int64, error) {
 	f, err := openInDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,8 +174,8 @@ func openInDir(path string) (*os.File, error) {
 	return d.openFile(filepath.Base(path), unix.O_RDONLY, 0)
 }
 
-// trusted checks that f is a regular file of root or of this user, and that nobody
-// else may write it.
+// trusted checks that f is a regular file of root or of this user, and that no
+// other user may write it.
 func trusted(f *os.File) (size int64, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {

@@ -38,7 +38,7 @@ type Reader struct {
 }
 
 // Open opens the first board at paths, such as [Paths], that can be believed: a
-// regular file of root's or of this user, that nobody else can change or take the
+// regular file of root's or of this user, that no other user can change or take the
 // place of, of this boot, and whole. If there is none the error is [ErrForeign] or
 // [ErrStale], and without a file [io/fs.ErrNotExist].
 func Open(paths ...string) (*Reader, error) {

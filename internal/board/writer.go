@@ -90,7 +90,7 @@ const maxHeld = 256
 
 // Create puts a new, empty board in the place of the old one. It is
 // [ErrLocked] while another process has one there, or another user in a better
-// place, and [ErrForeign] where something else is there or somebody else could take
+// place, and [ErrForeign] where something else is there or another user could take
 // its place.
 func Create(o WriterOptions) (*Writer, error) {
 	if len(o.Paths) == 0 {

@@ -47,8 +47,8 @@ func withController(root fs.FS, proc, controller string) ([]Group, error) {
 	if own == "" || err != nil {
 		return nil, err
 	}
-	// The mounts are those of the reader, not of the process: it is the reader
-	// who opens the files.
+	// The mounts are those of the reader, not of the process: the reader opens
+	// the files.
 	mount, top, err := findMount(root, v2, controller)
 	if mount == "" || err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 )
 
 // Inode returns the number of the inode of g's directory, the id of a cgroup
-// by which stall.Owner names it; 0 if it cannot be told.
+// by which stall.Owner names it; 0 if it is not known.
 func (g Group) Inode(root fs.FS) uint64 {
 	info, err := fs.Stat(root, g.Dir)
 	if err != nil {

@@ -2,7 +2,7 @@ package cgroup
 
 import "strings"
 
-// OwnerOf names, by the text of a /proc/PID/cgroup, who the kernel says a process
+// OwnerOf names, by the text of a /proc/PID/cgroup, what the kernel says a process
 // belongs to: the user whose slice it is in, or its pod, or its container; empty for
 // none of these. Where one is in another the outermost counts: a user, or a container
 // that may make cgroups, names what is below its own as it likes.
@@ -21,7 +21,7 @@ func OwnerOf(text string) string {
 	return ""
 }
 
-// ownerIn returns whom one part of a path names. The slice of a user is systemd's
+// ownerIn returns the owner that one part of a path names. The slice of a user is systemd's
 // (systemd.special(7)).
 func ownerIn(part string) string {
 	if user, ok := strings.CutSuffix(part, ".slice"); ok {

@@ -16,7 +16,7 @@ const (
 	LevelAllocations = 5
 
 	// idGCJoin is how the collector looks, at the start of each collection,
-	// whether somebody wants that level: in a session that names its events and
+	// whether a session wants that level: in a session that names its events and
 	// not this one, AllocationTick ends there (runtime, src/coreclr/vm/gcenv.ee.cpp,
 	// UpdateGCEventStatus; seen of .NET 10). Only server GC fires it.
 	idGCJoin = 203

@@ -1,7 +1,7 @@
 package dotnetgc
 
-// Statistics and histories name no collection: whose they are is told by when, and on
-// which thread, they come.
+// Statistics and histories name no collection: when, and on which thread,
+// they come says which they belong to.
 
 // heapStats belongs to the collection that ended last, on the same thread if
 // one did.
@@ -54,7 +54,7 @@ func (m *Model) globalHistory(h globalHistory, thread uint64) {
 }
 
 // heapHistory belongs to the collection whose global history the same thread
-// has just told, if that has such a heap.
+// has just written, if that has such a heap.
 func (m *Model) heapHistory(h *heapHistory, thread uint64) {
 	var found *collection
 	for _, c := range m.open {

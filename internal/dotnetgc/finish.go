@@ -11,7 +11,7 @@ import (
 // finishReady hands out the collections of which everything is there.
 func (m *Model) finishReady() {
 	for i := 0; i < len(m.open); {
-		if c := m.open[i]; c.told() && c.stopsOver() && c.lacks() == "" {
+		if c := m.open[i]; c.written() && c.stopsOver() && c.lacks() == "" {
 			m.finish(c) // takes it out
 		} else {
 			i++
@@ -19,9 +19,9 @@ func (m *Model) finishReady() {
 	}
 }
 
-// told reports whether all events but those of the stops are there. It is asked
+// written reports whether all events but those of the stops are there. It is asked
 // after every event, before what is missing is put in words.
-func (c *collection) told() bool {
+func (c *collection) written() bool {
 	return c.end != 0 && c.stats != nil && c.whole()
 }
 

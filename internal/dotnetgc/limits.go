@@ -31,7 +31,7 @@ const (
 	// maxHeaps is MAX_SUPPORTED_HEAPS (runtime, src/coreclr/gc/gcpriv.h). A history
 	// of a higher one counts as malformed.
 	maxHeaps = 1 << 10
-	// maxUnnamed bounds the numbers without a name that are told apart. The names
+	// maxUnnamed bounds the numbers without a name that are kept apart. The names
 	// become values of attributes of metrics, each of which is kept for ever: a
 	// broken stream must not make as many as there are numbers.
 	maxUnnamed = 64

@@ -65,7 +65,7 @@ func (m *Model) Add(e *nettrace.Event) {
 	}
 }
 
-// read hands an event to whom it belongs. It reports false if it is too short,
+// read hands an event to the stop or the collection that it is of. It reports false if it is too short,
 // or was before what it follows, as in a broken stream.
 func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 	if s := m.stopOf(e.Thread); s != nil && at < s.latest() && isOfStop(e.ID) {

@@ -68,8 +68,8 @@ var pauseModeNames = [...]string{"Batch", "Interactive", "LowLatency", "Sustaine
 // String returns the name of m, such as "Interactive".
 func (m PauseMode) String() string { return nameOf(pauseModeNames[:], "PauseMode", uint32(m)) }
 
-// pauseModeOf returns the mode that v is, nothing for one without a name: who
-// keeps each mode once keeps no more of them than there are.
+// pauseModeOf returns the mode that v is, nothing for one without a name: a
+// caller that keeps each mode once keeps no more of them than there are.
 func pauseModeOf(v uint32) (m gc.Maybe[PauseMode]) {
 	if uint64(v) < uint64(len(pauseModeNames)) {
 		m = gc.Known(PauseMode(v))

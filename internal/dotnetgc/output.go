@@ -28,8 +28,8 @@ type Stats struct {
 	Dropped   uint64 // collections, stops and records that were given up over a limit
 }
 
-// lost notes that events are missing. What is open then may lack a part that
-// nobody will miss, so it is incomplete.
+// lost notes that events are missing. What is open then may lack a part without
+// a sign of it, so it is incomplete.
 func (m *Model) lost(thread, n uint64, since, at stall.Instant) {
 	m.stats.Lost += n
 	m.lostInStops(thread, n)

@@ -11,7 +11,7 @@ import (
 // is zero.
 type Stop struct {
 	Reason SuspendReason
-	Thread uint64 // who stopped the world
+	Thread uint64 // that stopped the world
 	// Begin to RestartEnd are the events that mark it. The world stands still
 	// from Suspended to RestartBegin, and threads are being stopped from Begin
 	// on.

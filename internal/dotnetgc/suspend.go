@@ -86,7 +86,7 @@ func (m *Model) restartEnd(thread uint64, at stall.Instant) {
 	}
 }
 
-// unblock tells those who wait for the lock that s is over.
+// unblock notes in the stops that wait for the lock that s is over.
 func (m *Model) unblock(s *openStop) {
 	for _, o := range m.stops {
 		if o != s && o.Suspended == 0 {

@@ -23,7 +23,7 @@ type Caller struct {
 
 // callerKey names a runtime: by its process, of which it is the only one, or by its
 // user and cookie where the process cannot be seen. A cookie is no secret, and
-// anybody can make one up.
+// any process can make one up.
 type callerKey struct {
 	Identity
 	uid    int

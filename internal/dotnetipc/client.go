@@ -34,7 +34,7 @@ func (c *Client) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-// Resume lets a runtime go on that was told to wait for it at its start
+// Resume lets a runtime go on that waits for it at its start
 // (DOTNET_DiagnosticPorts with suspend). It does nothing to one that runs.
 func (c *Client) Resume(ctx context.Context) error {
 	if _, err := c.ask(ctx, resumeRuntime, nil); err != nil {

@@ -41,7 +41,7 @@ func dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	return conn, nil
 }
 
-// exists returns whose the socket of e is, if it is there.
+// exists returns the owner of the socket of e, if it is there.
 func exists(e Endpoint) (owner int, err error) {
 	fd, owner, err := openSocket(e)
 	if err == nil {
@@ -50,7 +50,7 @@ func exists(e Endpoint) (owner int, err error) {
 	return owner, err
 }
 
-// openSocket returns a descriptor of the socket of e, and whose it is.
+// openSocket returns a descriptor of the socket of e, and its owner.
 func openSocket(e Endpoint) (fd, owner int, err error) {
 	fd, err = openIn(e.Root, filepath.Join(e.Dir, e.Name), unix.O_NOFOLLOW)
 	if err != nil {
@@ -153,8 +153,8 @@ func nameIn(e Endpoint, wanted func(string) bool) string {
 	return ""
 }
 
-// listens checks that pid is who listens at the other end. A socket's name is
-// no proof: whoever may write to the directory chooses it.
+// listens checks that process pid listens at the other end. A socket's name is
+// no proof: any process that may write to the directory chooses it.
 func listens(conn *net.UnixConn, pid int) error {
 	peer, err := peerOf(conn)
 	if err != nil {
@@ -166,7 +166,7 @@ func listens(conn *net.UnixConn, pid int) error {
 	return nil
 }
 
-// peerOf returns who is at the other end.
+// peerOf returns the process at the other end.
 func peerOf(conn *net.UnixConn) (peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

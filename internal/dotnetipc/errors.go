@@ -11,7 +11,7 @@ var (
 	ErrStarting = errors.New("it is only being executed")
 	// ErrNoSocket: the process has no diagnostics socket.
 	ErrNoSocket = errors.New("no diagnostics socket")
-	// ErrStaleSocket: the socket's file is there and nobody listens on it.
+	// ErrStaleSocket: the socket's file is there and no process listens on it.
 	ErrStaleSocket = errors.New("stale diagnostics socket")
 	// ErrOtherProcess: another process listens on the socket.
 	ErrOtherProcess = errors.New("the socket is of another process")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// run accepts until Close. Each connection says who it is on a goroutine of its own,
+// run accepts until Close. Each connection is greeted on a goroutine of its own,
 // so that one that says nothing holds up no other.
 func (l *Listener) run() {
 	for {
@@ -50,7 +50,7 @@ func (l *Listener) refuse(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// track counts a connection that has to say who it is. It reports false if its user
+// track counts a connection that has to identify itself. It reports false if its user
 // may not dial, or has too many of them.
 func (l *Listener) track(conn net.Conn, uid int) bool {
 	l.mu.Lock()
@@ -79,7 +79,7 @@ func (l *Listener) allows(uid int) bool {
 	return l.o.AnyUser || uid == 0 || uid == os.Geteuid() || slices.Contains(l.o.UIDs, uid)
 }
 
-// greet reads who dialled and hands the connection to its Caller.
+// greet reads the identity of a caller and hands the connection to its Caller.
 func (l *Listener) greet(conn *net.UnixConn, key callerKey, uid int) {
 	a, err := func() (advertisement, error) {
 		if err := conn.SetReadDeadline(time.Now().Add(DefaultTimeout)); err != nil {
@@ -135,7 +135,7 @@ func (l *Listener) place(conn net.Conn, a advertisement, key callerKey, uid int)
 }
 
 // room reports whether there is room for another runtime of a user. Where there is none, those
-// go first that have ended and that nobody forgot, which is looked at every pruneEvery.
+// go first that have ended and were not forgotten, which is looked at every pruneEvery.
 func (l *Listener) room(key callerKey, uid int) bool {
 	if l.fits(key, uid) {
 		return true

@@ -25,7 +25,7 @@ type ProcessInfo struct {
 	RID           string // .NET 8; such as "linux-x64"
 }
 
-// ProcessInfo asks the runtime who it is: by ProcessInfo3, and by what older
+// ProcessInfo asks the runtime for its identity: by ProcessInfo3, and by what older
 // runtimes know instead.
 func (c *Client) ProcessInfo(ctx context.Context) (ProcessInfo, error) {
 	for _, cmd := range []command{processInfo3, processInfo2} {

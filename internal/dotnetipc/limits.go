@@ -25,18 +25,18 @@ const (
 	maxArguments = 1 << 12
 	maxPath      = 4096
 	// maxBound bounds the sockets of one name that are looked at: a process has one,
-	// and anybody may bind others of that name elsewhere.
+	// and any process may bind others of that name elsewhere.
 	maxBound = 16
 	// maxRuntimes bounds the runtimes that may dial a Listener, maxRuntimesOfUser
 	// those of one user.
 	maxRuntimes       = 256
 	maxRuntimesOfUser = 128
-	// maxGreeting bounds the connections of a Listener that have not said who
-	// they are.
+	// maxGreeting bounds the connections of a Listener that have not identified
+	// themselves.
 	maxGreeting = 64
 	// maxGreetingOfUser bounds those of one user, maxUnseenOfUser the runtimes of
-	// one user whose process cannot be seen from here: of such a one nothing tells
-	// whether it is the same that dials again.
+	// one user whose process cannot be seen from here: whether the
+	// same one dials again is not known.
 	maxGreetingOfUser = 16
 	maxUnseenOfUser   = 16
 	// maxSocketPath is the longest path a socket can be bound to: sun_path of

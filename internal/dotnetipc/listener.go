@@ -16,14 +16,14 @@ import (
 //
 // dial it, whatever their namespace, as soon as they start, if their user may. Without
 // nosuspend a runtime waits at its start for [Client.Resume], and hangs if
-// nobody listens.
+// no process listens.
 type Listener struct {
 	listener *net.UnixListener
 	remove   func() // the file
 	fresh    chan *Caller
 	refused  atomic.Uint64
 	stranger atomic.Int64  // the last user who may not dial and did, and one; 0 for none
-	greeting chan struct{} // one for each connection that has not said who it is
+	greeting chan struct{} // one for each connection that has not identified itself
 	done     chan struct{}
 	work     sync.WaitGroup
 
@@ -35,7 +35,7 @@ type Listener struct {
 	open    map[net.Conn]int      // greeting, by the user at the other end
 }
 
-// ListenOptions say whose runtimes a Listener takes. The zero value takes those of
+// ListenOptions say which users' runtimes a Listener takes. The zero value takes those of
 // this process's own user and of root.
 type ListenOptions struct {
 	// UIDs are further users, AnyUser says that all are.
@@ -45,8 +45,8 @@ type ListenOptions struct {
 }
 
 // Listen makes the socket at path. A file that a former Listener left there is
-// replaced. Its mode is 0600, or 0666 where other users may dial: who dials is asked
-// of the kernel, not of the file.
+// replaced. Its mode is 0600, or 0666 where other users may dial: the kernel says
+// which user dials, not the file.
 func Listen(path string, o ListenOptions) (*Listener, error) {
 	mode := fs.FileMode(0o600)
 	if o.AnyUser || len(o.UIDs) > 0 {

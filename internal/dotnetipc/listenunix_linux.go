@@ -14,7 +14,7 @@ import (
 )
 
 // listenUnix listens on a socket at path, in the place of one that a former run left
-// there and of nothing else. Nobody ever finds it with another mode than this: it is
+// there and of nothing else. It never has another mode than this: it is
 // made in a directory that is ours alone, and moved when it is ready. Other tools may
 // list it under the name that it was made by. What it returns beside the listener takes
 // the file away.
@@ -61,7 +61,7 @@ func listenUnix(path string, mode fs.FileMode) (u *net.UnixListener, remove func
 	}, nil
 }
 
-// openPrivate returns a descriptor of a directory that nobody else can change.
+// openPrivate returns a descriptor of a directory that no other user can change.
 func openPrivate(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -93,7 +93,7 @@ func vacate(path string) error {
 			_ = conn.Close()
 			return fmt.Errorf("%s: another process listens on it", path)
 		}
-		if errors.Is(err, syscall.ECONNREFUSED) { // nobody listens: it was killed
+		if errors.Is(err, syscall.ECONNREFUSED) { // it was killed
 			return os.Remove(path)
 		}
 	}

@@ -73,7 +73,7 @@ func (p Proc) locate(ctx context.Context, pid int) (Endpoint, error) {
 	})
 }
 
-// found is an endpoint whose socket is there, and whether it is its process's user's.
+// found is an endpoint that has a socket, and whether the user of the process owns it.
 type found struct {
 	Endpoint
 	owned bool
@@ -81,7 +81,7 @@ type found struct {
 
 // among returns e in the first of dirs in which its socket is the user's that the
 // process runs as, else in the first in which there is one: a connection is checked,
-// and to a socket of somebody else there is none.
+// and none is made to a socket of another process.
 func (p Proc) among(ctx context.Context, e Endpoint, dirs []string) (found, error) {
 	return Look(ctx, p, e.PID, func() (first found, err error) {
 		user, known := p.user(e.PID)
@@ -102,7 +102,7 @@ func (p Proc) among(ctx context.Context, e Endpoint, dirs []string) (found, erro
 	})
 }
 
-// anywhere returns e, and whose its socket is, if that is there, in the root of the
+// anywhere returns e, and the owner of its socket, if that is there, in the root of the
 // process or, if that cannot be entered, in our own: a name is unique to a process,
 // and a connection is checked.
 func anywhere(e Endpoint) (at Endpoint, owner int, err error) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Runtimes returns the processes that have a diagnostics socket somebody
-// listens on, by their number, as far as this process may see them. It looks in
+// Runtimes returns the processes that have a diagnostics socket with a listener, by their
+// number, as far as this process may see them. It looks in
 // every network namespace once, and at a process only where there is a socket.
 //
 // With an error, which is one line, there may be more than those that it returns: it
@@ -41,7 +41,7 @@ func (p Proc) Runtimes(ctx context.Context) ([]Identity, error) {
 }
 
 // search finds the processes that sockets are named after. Of a socket that is named
-// after none it keeps nothing: anybody may bind any number of them.
+// after none it keeps nothing: any process may bind any number of them.
 type search struct {
 	proc  Proc
 	pids  []int

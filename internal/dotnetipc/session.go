@@ -63,7 +63,7 @@ func (c *Client) collect(ctx context.Context, cmd command, q *Request) (*Session
 }
 
 // Read reads the stream. A runtime that has nothing to say sends nothing, for
-// hours: set a deadline to be told so by os.ErrDeadlineExceeded. It returns
+// hours: with a deadline the error is os.ErrDeadlineExceeded then. It returns
 // io.EOF when the runtime ended the session or died.
 func (s *Session) Read(p []byte) (int, error) { return s.conn.Read(p) }
 
@@ -71,7 +71,7 @@ func (s *Session) Read(p []byte) (int, error) { return s.conn.Read(p) }
 func (s *Session) SetReadDeadline(t time.Time) error { return s.conn.SetReadDeadline(t) }
 
 // Stop asks the runtime to end the stream in good order: it writes what it
-// holds, and the mark of the end. Somebody must keep reading until io.EOF
+// holds, and the mark of the end. The stream must be read until io.EOF
 // meanwhile, or the runtime's diagnostics server hangs until Close. A Stop that
 // returns an error leaves only Close, which always ends a session.
 func (s *Session) Stop(ctx context.Context) error {

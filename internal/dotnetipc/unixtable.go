@@ -65,7 +65,7 @@ func parseSocket(file string) (bound, bool) {
 const acceptsConnections = 0x10000
 
 // readUnixTable yields the diagnostics sockets of a /proc/PID/net/unix that
-// somebody listens on. Of a table of more than limit bytes it reads the first limit
+// have a listener. Of a table of more than limit bytes it reads the first limit
 // bytes and returns ErrPart. It looks at ctx every few lines.
 func readUnixTable(ctx context.Context, r io.Reader, limit int64, yield func(bound)) error {
 	left := &io.LimitedReader{R: r, N: limit}

@@ -153,7 +153,7 @@ func (w *Watcher) newest(v balance, k uint64) {
 	}
 	c.Promoted = gc.Known(w.cur.live)
 	if k != 1 || !w.prev.coherent {
-		return // what was in force when the newest began, nobody read
+		return // what was in force when the newest began was not read
 	}
 	if w.prev.goal < noGoal {
 		c.Goal = gc.Known(w.prev.goal)
@@ -175,8 +175,8 @@ const (
 	// noGoal is more than any heap: with GOGC=off and no memory limit the
 	// runtime says what would be left of a limit of 1<<63 - 1.
 	noGoal gc.Bytes = 1 << 62
-	// periodicAfter is how long after a cycle the runtime begins one that
-	// nobody asked for (runtime/proc.go, forcegcperiod).
+	// periodicAfter is how long after a cycle the runtime begins one by
+	// itself (runtime/proc.go, forcegcperiod).
 	periodicAfter = 2 * time.Minute
 )
 

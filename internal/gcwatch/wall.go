@@ -7,7 +7,7 @@ import (
 )
 
 // The recorded end of a cycle is wall time without a monotonic reading, and
-// somebody may step the wall clock. So each reading measures the offset at its
+// the wall clock may be stepped. So each reading measures the offset at its
 // begin and at its end. A cycle that is new in a reading ended after the
 // previous reading began and before this one ended: four measurements enclose
 // every cycle. If they agree, the offset is known; if not, a step lies between

@@ -160,7 +160,7 @@ func (w *Watcher) Close() error {
 // bell is what the finalizer rings. The watcher holds the bell and not the sentinel:
 // a sentinel that is referenced is never collected.
 type bell struct {
-	rung chan struct{} // capacity 1: rings that nobody heard yet are one
+	rung chan struct{} // capacity 1: rings that were not heard yet are one
 	off  atomic.Bool
 }
 

@@ -1,7 +1,7 @@
 // Package goprogram reads what a Go program of another process was built and started
 // with, from its executable and its environment.
 //
-// Both are of somebody else's making: no more than a bounded part is read, and of an
+// Both are made by others: no more than a bounded part is read, and of an
 // environment nothing is kept but [Variables].
 package goprogram
 

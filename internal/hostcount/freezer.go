@@ -13,7 +13,7 @@ type freezer struct {
 	line []byte // that says so
 }
 
-// freezersOf finds those of a process, none where that is not told.
+// freezersOf finds those of a process, none where that is not known.
 func freezersOf(root fs.FS, proc string) (list []freezer) {
 	found, err := cgroup.Freezers(root, proc)
 	if err != nil {

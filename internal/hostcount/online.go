@@ -3,7 +3,7 @@ package hostcount
 import "bytes"
 
 // Online returns how many CPUs the machine has on line, whichever of them the
-// process may use: its cgroups may hold others. It is 0 where nobody says
+// process may use: its cgroups may hold others. It is 0 where that is not known
 // (Documentation/admin-guide/cputopology.rst).
 func (p *Process) Online() (n int) {
 	one := file{root: p.root, name: "sys/devices/system/cpu/online"}

@@ -10,8 +10,8 @@ import (
 )
 
 // Pressure is how long some thread waited for what it needed, of the machine or
-// of a cgroup (Documentation/accounting/psi.rst, "some"). It says that somebody
-// waited, not who: it decides nothing. What the kernel never told is zero.
+// of a cgroup (Documentation/accounting/psi.rst, "some"). It says that some
+// thread waited, not which: it decides nothing. What the kernel never said is zero.
 type Pressure struct {
 	CPU    time.Duration `json:"cpu"`
 	Memory time.Duration `json:"memory"` // for pages to be freed, or to come back from disk

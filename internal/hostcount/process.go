@@ -25,7 +25,7 @@ type Process struct {
 	stat      file
 	machine   file
 	pressed   pressed  // of the machine
-	grouped   *pressed // of its own cgroup; nil where that is not told
+	grouped   *pressed // of its own cgroup; nil where that is not known
 	cgroups   *cgroup.Watch
 	unseen    bool // they are not to be seen from here
 	freezers  []freezer
@@ -78,8 +78,8 @@ func (p *Process) Owner() stall.Owner { return stall.Owner{PID: int32(p.pid), Cr
 // Root returns the root of the file system that the process is read from.
 func (p *Process) Root() fs.FS { return p.root }
 
-// Freezable reports whether it is told of a cgroup of the process whether a freezer
-// holds it. It is told of now alone, not of since when.
+// Freezable reports whether the kernel says of a cgroup of the process whether a freezer
+// holds it. It says so of now alone, not since when.
 func (p *Process) Freezable() bool { return len(p.freezers) > 0 }
 
 // File returns the path of a file of the process.

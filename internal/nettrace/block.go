@@ -100,7 +100,7 @@ func (r *Reader) decodeSome() error {
 	return nil
 }
 
-// take hands one event of a block to whom it belongs.
+// take hands one event of a block to the part that it is for.
 func (r *Reader) take(h *head) error {
 	r.steps++
 	if r.block.metadata {

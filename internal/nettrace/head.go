@@ -1,12 +1,12 @@
 package nettrace
 
-// head is an event's header, which the next one of its block is told relative
-// to, and its payload.
+// head is an event's header, and its payload. The next header of the block is written
+// relative to it.
 type head struct {
 	typ     uint32 // the id of its type: MetadataId
 	seq     uint32
-	capture uint64 // who recorded it: CaptureThreadId, in format 6 an index
-	thread  uint64 // whom it is about: ThreadId, in format 6 an index
+	capture uint64 // thread that recorded it: CaptureThreadId, in format 6 an index
+	thread  uint64 // that it is about: ThreadId, in format 6 an index
 	ticks   Ticks
 	size    uint32
 	sorted  bool

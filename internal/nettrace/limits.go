@@ -2,7 +2,7 @@ package nettrace
 
 import "unsafe"
 
-// The defaults of [Limits]: for a stream of a process that nobody need trust.
+// The defaults of [Limits]: for a stream of a process that is not trusted.
 // All together are some 12 MB, of which a stream of a real one has a hundredth.
 const (
 	// DefaultBlockBytes is ten times the largest block of a runtime: it keeps

@@ -88,7 +88,7 @@ func (r *Reader) define(id uint32, provider, name string, event, version int) er
 }
 
 // defineType reads a type of formats 4 and 5: i32 id, provider, i32 event id,
-// name, u64 keywords, i32 version, and what nobody here needs.
+// name, u64 keywords, i32 version, and what is not needed here.
 func (r *Reader) defineType(payload []byte) error {
 	c := cursor{b: payload}
 	id := c.u32()

@@ -84,7 +84,7 @@ func protocolOf(s signal) (protocol, error) {
 }
 
 // checkEndpoint refuses an endpoint that nothing can ever be exported to: the SDK
-// takes it, and says nothing but that nobody answers.
+// takes it, and says nothing but that there is no answer.
 func checkEndpoint(s signal, p protocol) error {
 	name, v := variableOf(s, "ENDPOINT")
 	u, err := url.Parse(v)

@@ -124,7 +124,7 @@ const (
 	noCollector = "start a Collector at OTEL_EXPORTER_OTLP_ENDPOINT, or run without one: OTEL_METRICS_EXPORTER=none OTEL_LOGS_EXPORTER=none OTEL_TRACES_EXPORTER=none"
 )
 
-// hintOf says what to do about an error, empty where nobody knows.
+// hintOf says what to do about an error, empty where that is not known.
 func hintOf(err error) string {
 	text := err.Error()
 	for _, h := range hints {

@@ -222,7 +222,7 @@ func (p *Providers) Discard() {
 	p.stop()
 	_ = p.Shutdown(context.Background()) // its exports are canceled: the error says so
 	if p.Spans != nil {
-		_ = p.Spans.Shutdown(context.Background()) // if nobody has registered it
+		_ = p.Spans.Shutdown(context.Background()) // if it was not registered
 	}
 }
 

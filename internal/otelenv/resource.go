@@ -22,7 +22,7 @@ func newResource(ctx context.Context, o Options) (*resource.Resource, error) {
 	if o.Other != nil {
 		options = append(options, resource.WithDetectors(detector(host)), resource.WithAttributes(o.Other...))
 	} else {
-		if _, err := resource.New(ctx, resource.WithFromEnv()); err != nil { // the SDK says what of it, and not whose it is
+		if _, err := resource.New(ctx, resource.WithFromEnv()); err != nil { // the SDK does not name the variable
 			return nil, oneLine(fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w: want name=value,name=value", err))
 		}
 		options = append(options, resource.WithService(), resource.WithDetectors(Detector()))

@@ -52,7 +52,7 @@ type Probe struct {
 	Mode   string        `json:"mode"`
 	CPU    int           `json:"cpu"`              // -1 if it is not pinned
 	Floor  time.Duration `json:"threshold"`        // the shortest gap that counts
-	Target int           `json:"target,omitempty"` // in whose process it runs; 0: in none of theirs
+	Target int           `json:"target,omitempty"` // process that it runs in; 0: in none of the targets
 	Note   string        `json:"note,omitempty"`   // why it does not run as it was asked to
 	At     stall.Instant `json:"at,omitempty"`     // it ran from here on; 0: from before the recording
 }
@@ -73,8 +73,8 @@ type Target struct {
 	// Facts are the runtime line, by name; see RuntimeFacts.
 	Facts map[string]string `json:"facts"`
 	At    stall.Instant     `json:"at"` // watched from here on
-	// Unwatched says why nobody watched its collections and stops. Empty: somebody
-	// did.
+	// Unwatched says why its collections and stops were not watched. Empty: they
+	// were.
 	Unwatched string `json:"unwatched,omitempty"`
 }
 
@@ -114,7 +114,7 @@ type Suspension struct {
 	stall.Span
 	EndMax stall.Instant `json:"end_max,omitempty"` // upper bound of End, 0 if none is known
 	Reason string        `json:"reason"`
-	Caller string        `json:"caller,omitempty"` // who stopped the world
+	Caller string        `json:"caller,omitempty"` // that stopped the world
 	Target int           `json:"target,omitempty"`
 }
 

@@ -40,7 +40,7 @@ func (t *Telemetry) Untold(s stall.Origin, v stall.Span) {
 }
 
 // collectionEvent holds the event of c. It ranks by the sum of the pauses: a long
-// collection that stopped nobody is no stall.
+// collection that stopped no thread is no stall.
 func (t *Telemetry) collectionEvent(c *gc.Collection) {
 	e := event{name: semconv.EventCollection, rank: rankRuntime, stalled: c.PauseTotal(), v: extent(c)}
 	if !t.wants(&e) {
@@ -215,8 +215,8 @@ func keyValues(all []semconv.Attr) []attribute.KeyValue {
 
 // Status sends the event of s at once; its Wall is measured if it is zero. What the
 // Telemetry kept back of the source's events is added to what s dropped. An event
-// that is held holds the watermark back: nobody may resolve a window that it will
-// still charge.
+// that is held holds the watermark back: a window that it will still charge must
+// not be resolved.
 func (t *Telemetry) Status(s semconv.Status) {
 	k := kind{semconv.EventSourceStatus, log.SeverityInfo}
 	if !t.logs.wants(k) {

@@ -75,7 +75,7 @@ func survive(lost func(panicked any)) {
 	}
 }
 
-// instrument records values of one metric, told apart by K. A nil instrument
+// instrument records values of one metric, kept apart by K. A nil instrument
 // records nothing.
 type instrument[K comparable] struct {
 	enabled func(context.Context) bool
@@ -215,7 +215,7 @@ func (s *series[K]) get(k K) *options {
 
 const (
 	// maxValues bounds the values that one attribute of one instrument has. Most
-	// are of closed lists of ours, which are shorter. Others are somebody else's,
+	// are of closed lists of ours, which are shorter. Others come from outside,
 	// such as the reasons of a runtime: its next version may have more of them, and
 	// a broken stream any number.
 	maxValues = 40

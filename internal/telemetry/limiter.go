@@ -35,8 +35,8 @@ type event struct {
 	stops    []stall.Span      // of the world, where they may lie
 }
 
-// origin returns who saw a stall and must say so if the event is late or lost. A
-// slow request is no stall: nobody joins with it.
+// origin returns the source that saw a stall: its status must say so if the event is
+// late or lost. A slow request is no stall: it is not joined with.
 func (e *event) origin() stall.Origin {
 	if e.name == semconv.EventSlowRequest || e.v.Origin >= stall.NumOrigins {
 		return stall.NoOrigin

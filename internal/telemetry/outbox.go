@@ -7,11 +7,11 @@ import (
 )
 
 // Outbox calls what may block, such as a logger of the program's, in order and one
-// at a time, on a goroutine that is there only while there is something to call. Who
-// puts something in waits for nobody, and what waits is bounded in number.
+// at a time, on a goroutine that is there only while there is something to call. Put
+// does not wait, and what waits is bounded in number.
 type Outbox struct {
 	room int
-	ctx  context.Context // of what is called, ends when nobody waits for it any more
+	ctx  context.Context // of what is called, ends when it is not waited for any more
 	stop context.CancelFunc
 
 	mu     sync.Mutex
@@ -19,7 +19,7 @@ type Outbox struct {
 	busy   chan struct{} // closed when all are called; nil while nothing is
 	called uint64        // how many have returned
 	closed bool
-	given  bool // up: what has not returned was told of
+	given  bool // up: what has not returned was reported
 }
 
 // NewOutbox returns an Outbox in which room calls may wait, the one under way apart.
@@ -78,8 +78,8 @@ func (o *Outbox) next() func(context.Context) {
 
 const (
 	// patience is for how long none of the calls may return before it is taken that
-	// none will: so many looks that found none, not a time. Who was stopped, or had no
-	// CPU, has not looked meanwhile, and what is called has not run.
+	// none will: so many looks that found none, not a time: while the process was stopped, or had
+	// no CPU, it did not look, and what is called did not run.
 	patience = time.Second
 	looks    = 4
 	// unwind is how long a call is waited for whose context has ended.
@@ -89,7 +89,7 @@ const (
 // Close takes nothing from now on, and waits until all that was put in is called, as
 // long as some of it still is: until ctx ends, or no call has returned for a second.
 // Then what is under way has its context end, and the rest is not called. It returns
-// how many calls have not returned: to the first who asks, where it is called more
+// how many calls have not returned: to the first caller, where it is called more
 // than once.
 func (o *Outbox) Close(ctx context.Context) (left int) {
 	defer o.stop()
@@ -138,7 +138,7 @@ func (o *Outbox) returned() uint64 {
 	return o.called
 }
 
-// giveUp returns how many will not be called, and whether nobody was told of them.
+// giveUp returns how many will not be called, and whether that was not reported before.
 func (o *Outbox) giveUp() (left int, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package source defines what all that sees stalls has in common: a [Source]
-// yields [Batch]es, and whoever wants to know calls Next.
+// yields [Batch]es, and its reader calls Next.
 package source
 
 import (
@@ -13,7 +13,7 @@ import (
 // Source sees stalls.
 //
 // A Source has one caller. It never runs code of the caller's, and what feeds it
-// never waits for Next: what nobody fetches in time is counted in [Batch.Lost],
+// never waits for Next: what is not fetched in time is counted in [Batch.Lost],
 // and its time is in [Batch.Unseen].
 type Source interface {
 	// Next waits until the source knows more, or ctx is done. The Batch is valid
