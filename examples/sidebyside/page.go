@@ -37,8 +37,10 @@ func writePage(w io.Writer, duration time.Duration, plain, decorated []sdktrace.
 	var slow *sdklog.Record
 	most := 0.0
 	for _, e := range events {
-		cost := value(e, "otelgc.stall.gc.pause").AsFloat64() + value(e, "otelgc.stall.gc.assist").AsFloat64() +
-			value(e, "otelgc.stall.gc.sweep").AsFloat64() + value(e, "otelgc.stall.gc.wait").AsFloat64()
+		cost := 0.0
+		for _, cause := range []attribute.Key{"pause", "assist", "sweep", "wait"} {
+			cost += value(e, "otelgc.stall.gc."+cause).AsFloat64()
+		}
 		if e.EventName() == "otelgc.request.slow" && value(e, "otelgc.fidelity").AsString() == "exact" && cost > most {
 			slow, most = e, cost
 		}
@@ -99,9 +101,9 @@ func metricLines(scopes []metricdata.ScopeMetrics) (lines []string) {
 			}
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
-				points(d.DataPoints, add)
-			case metricdata.Gauge[int64]:
-				points(d.DataPoints, add)
+				for _, p := range d.DataPoints {
+					add(p.Attributes, p.Value)
+				}
 			case metricdata.Histogram[int64]:
 				histograms(d.DataPoints, add)
 			case metricdata.Histogram[float64]:
@@ -111,12 +113,6 @@ func metricLines(scopes []metricdata.ScopeMetrics) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-func points(all []metricdata.DataPoint[int64], add func(attribute.Set, any)) {
-	for _, p := range all {
-		add(p.Attributes, p.Value)
-	}
 }
 
 // histograms writes the count, the sum and the bound under which 99 % of the

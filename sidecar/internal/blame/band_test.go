@@ -11,22 +11,6 @@ import (
 
 var compareMaybe = cmp.AllowUnexported(gc.Maybe[time.Duration]{})
 
-func TestRank(t *testing.T) {
-	tests := []struct {
-		q    int
-		n    int
-		want int
-	}{
-		{500, 1, 1}, {500, 2, 1}, {500, 3, 2}, {900, 10, 9}, {990, 10, 10}, {990, 100, 99},
-		{990, 101, 100}, {999, 10_000, 9_990}, {999, 10_001, 9_991}, {990, 1_000_000, 990_000},
-	}
-	for _, tt := range tests {
-		if got := rank(tt.q, tt.n); got != tt.want {
-			t.Errorf("rank(%v, %d) = %d, want %d", tt.q, tt.n, got, tt.want)
-		}
-	}
-}
-
 func TestBands(t *testing.T) {
 	tests := []struct {
 		n    int

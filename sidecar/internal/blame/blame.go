@@ -12,8 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/internal/slowed"
+	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -72,7 +73,7 @@ type Outside struct {
 }
 
 // Lost returns the fraction of the observed time that fell into gaps.
-func (o *Outside) Lost() float64 { return ratio(o.GapTime, o.Observed()) }
+func (o *Outside) Lost() float64 { return textfmt.Ratio(o.GapTime, o.Observed()) }
 
 func (o *Outside) longest() time.Duration { return max(o.Longest.Duration(), o.DroppedMax) }
 
@@ -114,35 +115,34 @@ type Latency struct {
 	Max  time.Duration           `json:"max"`
 }
 
-// rank returns how many of n requests are within a quantile.
-func rank(permille, n int) int { return (permille*n + 999) / 1000 }
-
-// percentiles returns the latency of sorted requests.
+// percentiles returns the latency of n sorted requests, of which at returns one.
 func percentiles(n int, at func(rank int) time.Duration) (l Latency) {
 	if n == 0 {
 		return l
 	}
-	l.P50, l.P90, l.P99, l.Max = at(rank(500, n)-1), at(rank(900, n)-1), at(rank(990, n)-1), at(n-1)
+	p := func(permille int) time.Duration { return at(textfmt.Rank(permille, n) - 1) }
+	l = Latency{P50: p(500), P90: p(900), P99: p(990), Max: p(1000)}
 	if n >= MinForP999 {
-		l.P999 = gc.Known(at(rank(999, n) - 1))
+		l.P999 = gc.Known(p(999))
 	}
 	return l
 }
 
 // bandOf returns the band of the request at rank i of n, 0 the fastest.
 func bandOf(i, n int) Band {
+	within := func(permille int) bool { return i < textfmt.Rank(permille, n) }
 	switch {
 	case i == n-1:
 		return Slowest
-	case i < rank(500, n):
+	case within(500):
 		return ToP50
-	case i < rank(900, n):
+	case within(900):
 		return P50ToP90
-	case i < rank(990, n):
+	case within(990):
 		return P90ToP99
 	case n < MinForP999:
 		return AboveP99
-	case i < rank(999, n):
+	case within(999):
 		return P99ToP999
 	}
 	return AboveP999
@@ -232,25 +232,17 @@ func (t *Tally) add(u *Tally) {
 
 // Coverage returns the fraction of the known time in which an exact source
 // watched the runtime.
-func (t *Tally) Coverage() float64 { return min(1, ratio(t.Share.Covered, t.Known)) }
+func (t *Tally) Coverage() float64 { return min(1, textfmt.Ratio(t.Share.Covered, t.Known)) }
 
 // Of returns d as a fraction of the tally's time.
-func (t *Tally) Of(d time.Duration) float64 { return ratio(d, t.Share.Total) }
+func (t *Tally) Of(d time.Duration) float64 { return textfmt.Ratio(d, t.Share.Total) }
 
 // GCShare returns what garbage collection had of the time of all requests, and
 // of the time of those that it delayed. In fidelity cycle both are of pauses that
 // fell into requests for certain, which need not have delayed them; more of them may
 // be uncertain.
 func (t *Tally) GCShare() (ofAll, ofDelayed float64) {
-	return t.Of(t.Share.GC()), ratio(t.affected.Share.GC(), t.affected.Share.Total)
-}
-
-// ratio returns part/of, 0 of nothing.
-func ratio[T int | time.Duration](part, of T) float64 {
-	if of <= 0 {
-		return 0
-	}
-	return float64(part) / float64(of)
+	return t.Of(t.Share.GC()), textfmt.Ratio(t.affected.Share.GC(), t.affected.Share.Total)
 }
 
 // Row is the tally of one band in one fidelity.

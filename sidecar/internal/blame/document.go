@@ -3,8 +3,9 @@ package blame
 import (
 	"time"
 
-	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/internal/slowed"
+	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -130,7 +131,7 @@ func (row *Row) attribution() Attribution {
 func (s *spent) shares() map[string]float64 {
 	m := map[string]float64{}
 	for _, p := range s.parts() {
-		m[p.name] = ratio(p.d, s.Share.Total)
+		m[p.name] = textfmt.Ratio(p.d, s.Share.Total)
 	}
 	return m
 }
@@ -159,7 +160,7 @@ func fractions(list *[stall.NumCauses]time.Duration, of time.Duration) map[stall
 	m := map[stall.Cause]float64{}
 	for c := range stall.NumCauses {
 		if list[c] > 0 {
-			m[c] = ratio(list[c], of)
+			m[c] = textfmt.Ratio(list[c], of)
 		}
 	}
 	return m

@@ -49,13 +49,13 @@ func (r *Report) machine() string {
 func (o *Outside) reasons() (text string) {
 	var causes []stall.Cause
 	for c := range stall.NumCauses {
-		if ratio(o.Causes[c].Time, o.Observed()) >= much {
+		if textfmt.Ratio(o.Causes[c].Time, o.Observed()) >= much {
 			causes = append(causes, c)
 		}
 	}
 	slices.SortStableFunc(causes, func(a, b stall.Cause) int { return cmp.Compare(o.Causes[b].Time, o.Causes[a].Time) })
 	for _, c := range causes {
-		text += fmt.Sprintf("; %s %s", percent(ratio(o.Causes[c].Time, o.Observed())), c)
+		text += fmt.Sprintf("; %s %s", percent(textfmt.Ratio(o.Causes[c].Time, o.Observed())), c)
 		if why := machineDid[c]; why != "" {
 			text += ": " + why
 		}

@@ -182,7 +182,7 @@ func (row *Row) delayCells() []any {
 	ofAll, ofDelayed := row.GCShare()
 	return []any{
 		bands[row.Band].title, row.Fidelity, number(row.Affected),
-		cell(ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.affected.Share), atMost(ofAll, &row.Share),
+		cell(textfmt.Ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.affected.Share), atMost(ofAll, &row.Share),
 		number(row.Affected - row.Several), number(row.Several),
 	}
 }
@@ -237,7 +237,7 @@ func (r *Report) printGaps(w *textfmt.Page) {
 	w.Heading("GAPS", "when a probe could not run")
 	inside := "no gap above 50 us"
 	if in.Over50us > 0 {
-		inside = textfmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other", textfmt.Many(in.Over50us, "gap"), in.GC, percent(ratio(in.GC, in.Over50us)), in.Coincident, in.Other)
+		inside = textfmt.Sprintf("%s above 50 us: %s GC (%s), %s at the time of a gap outside, %s other", textfmt.Many(in.Over50us, "gap"), in.GC, percent(textfmt.Ratio(in.GC, in.Over50us)), in.Coincident, in.Other)
 	}
 	w.Item("inside", "%s probe in the service: %s", in.Mode, inside)
 	if out.Observed() <= 0 {

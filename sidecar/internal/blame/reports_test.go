@@ -4,8 +4,8 @@ import (
 	"flag"
 	"time"
 
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/internal/slowed"
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/stall"
 )
 

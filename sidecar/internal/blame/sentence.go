@@ -237,7 +237,7 @@ func (r *Report) collector() string {
 // they marked and swept.
 func (j *Summary) reached() string {
 	all, exact, slow, slowExact := j.sum(ToP50), j.sum(ToP50, stall.Exact), j.sum(tail), j.sum(tail, stall.Exact)
-	of := func(t *Tally) string { return percent(ratio(t.Affected, t.Requests)) }
+	of := func(t *Tally) string { return percent(textfmt.Ratio(t.Affected, t.Requests)) }
 	switch {
 	case exact.Requests == 0:
 		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them nobody watched.", of(&all), of(&slow))
@@ -371,8 +371,8 @@ func (j *Summary) queued() string {
 	}
 	part := "none"
 	if slow.QueueDuringGC > 0 {
-		part = upTo(ratio(slow.QueueDuringGC, queue))
+		part = upTo(textfmt.Ratio(slow.QueueDuringGC, queue))
 	}
 	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
-		part, percent(ratio(all.ArrivedDuringGC, all.Requests)))
+		part, percent(textfmt.Ratio(all.ArrivedDuringGC, all.Requests)))
 }

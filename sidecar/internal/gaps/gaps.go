@@ -199,7 +199,7 @@ func (r *Report) printHead(w *textfmt.Page) {
 		w.Item("loop", "%.2f ns; looks and gaps make up %.2f %% of the time", r.Loop, 100*r.Balance)
 	}
 	w.Item("covered", "%.3f %%; %s dropped (%s)", 100*r.Covered(), textfmt.Many(r.Dropped, "gap"), r.DroppedTime)
-	w.Item("lost", "%s in %s, %.3f %% of the time", r.GapTime, textfmt.Many(r.Gaps, "gap"), 100*share(r.GapTime, r.Observed()))
+	w.Item("lost", "%s in %s, %.3f %% of the time", r.GapTime, textfmt.Many(r.Gaps, "gap"), 100*textfmt.Ratio(r.GapTime, r.Observed()))
 	if r.Gaps > 0 {
 		w.Item("longest", "%s, %.3f s after the start, %s", r.Longest.Duration(), r.Longest.Start.Sub(r.Start).Seconds(), r.Longest.Cause)
 		if e := r.Longest.Evidence.String(); e != "" {
@@ -250,7 +250,7 @@ func (r *Report) printCauses(w *textfmt.Page) {
 	var t textfmt.Table
 	t.Row("cause", "gaps", "time", "share")
 	for _, c := range causes {
-		t.Row(c, r.Causes[c].N, r.Causes[c].Time, share(r.Causes[c].Time, r.GapTime))
+		t.Row(c, r.Causes[c].N, r.Causes[c].Time, textfmt.Ratio(r.Causes[c].Time, r.GapTime))
 	}
 	if len(causes) > 0 {
 		w.Blank()
@@ -260,11 +260,4 @@ func (r *Report) printCauses(w *textfmt.Page) {
 		w.Blank()
 		w.Say("%s", l)
 	}
-}
-
-func share(part, of time.Duration) float64 {
-	if of <= 0 {
-		return 0
-	}
-	return float64(part) / float64(of)
 }

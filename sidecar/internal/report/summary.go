@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -137,7 +138,7 @@ var quantiles = [...]quantile{{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99.9"
 // rank returns how many of n samples are within q, by the nearest rank, and whether
 // there are enough beyond it.
 func (q quantile) rank(n int) (rank int, ok bool) {
-	return (n*q.permille + 999) / 1000, n*(1000-q.permille) >= beyond*1000
+	return textfmt.Rank(q.permille, n), n*(1000-q.permille) >= beyond*1000
 }
 
 // spreadOf returns the distribution of list, and leaves it sorted.
@@ -349,7 +350,7 @@ func share[T ~int64 | ~uint64](part, whole T) gc.Maybe[float64] {
 	if whole <= 0 {
 		return gc.Maybe[float64]{}
 	}
-	return gc.Known(float64(part) / float64(whole))
+	return gc.Known(textfmt.Ratio(part, whole))
 }
 
 // ratio returns part/whole, unknown if either is, or if the whole is zero.

@@ -236,7 +236,7 @@ func (r *Report) printAllocations(w *textfmt.Page) {
 		if t.Thread == 0 {
 			name = "others"
 		}
-		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, share(t.Bytes(), d.Bytes).Or(0))
+		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, textfmt.Ratio(t.Bytes(), d.Bytes))
 	}
 	w.Table(&g)
 	if more := len(d.Threads) - shownAllocators; more > 0 {
@@ -252,10 +252,9 @@ func (r *Report) printRequests(w *textfmt.Page) {
 	var g textfmt.Table
 	g.Row("", "", "", "", "hit by", "hit by", "GC of", "GC of")
 	g.Row("latency", "up to", "requests", "in all", "GC", "several", "their time", "all time")
-	of := func(part, whole time.Duration) float64 { return share(part, whole).Or(0) }
 	for _, b := range r.Summary.Requests {
-		n := time.Duration(b.Count)
-		g.Row(b.Title, b.UpTo, b.Count, b.Time, of(time.Duration(b.Hit), n), of(time.Duration(b.Several), n), of(b.GC, b.HitTime), of(b.GC, b.Time))
+		g.Row(b.Title, b.UpTo, b.Count, b.Time, textfmt.Ratio(b.Hit, b.Count), textfmt.Ratio(b.Several, b.Count),
+			textfmt.Ratio(b.GC, b.HitTime), textfmt.Ratio(b.GC, b.Time))
 	}
 	w.Table(&g)
 	w.Say("requests that package otelgc marked and that lie in the trace from begin to end")

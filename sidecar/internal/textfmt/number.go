@@ -145,3 +145,14 @@ func Many[T int | int64 | uint64](n T, noun string) string {
 	}
 	return Count(n) + " " + noun + "s"
 }
+
+// Ratio returns part/of, 0 of nothing.
+func Ratio[T ~int | ~int64 | ~uint64](part, of T) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
+
+// Rank returns how many of n sorted samples are within a quantile, by the nearest rank.
+func Rank(permille, n int) int { return (permille*n + 999) / 1000 }

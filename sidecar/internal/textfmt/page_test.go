@@ -131,3 +131,19 @@ func TestNarrow(t *testing.T) {
 		t.Errorf("page (-want +got):\n%s", d)
 	}
 }
+
+func TestRank(t *testing.T) {
+	tests := []struct {
+		q    int
+		n    int
+		want int
+	}{
+		{500, 1, 1}, {500, 2, 1}, {500, 3, 2}, {900, 10, 9}, {990, 10, 10}, {990, 100, 99},
+		{990, 101, 100}, {999, 10_000, 9_990}, {999, 10_001, 9_991}, {990, 1_000_000, 990_000},
+	}
+	for _, tt := range tests {
+		if got := Rank(tt.q, tt.n); got != tt.want {
+			t.Errorf("Rank(%v, %d) = %d, want %d", tt.q, tt.n, got, tt.want)
+		}
+	}
+}
