@@ -1,10 +1,10 @@
-// Package blame attributes the time of the slow requests: it orders requests
-// into disjoint bands of latency, sums their shares per band and fidelity, and
-// says the result as a table, as JSON and in sentences.
+// Package blame attributes the time of the slow requests: it orders requests into
+// disjoint bands of latency, sums their shares per band and fidelity, and prints the
+// result as a table, as JSON and in sentences.
 //
-// What was not watched stays unseen in every one of them. What was only watched per
-// GC cycle counts where it is certain, and the time of it is called "at most" unless
-// more of it may be uncertain.
+// What was not watched stays unseen in each of them. What was watched only per GC cycle
+// counts where it is certain, and its time is called "at most" unless more of it may be
+// uncertain.
 package blame
 
 import (
@@ -35,10 +35,10 @@ type Report struct {
 	Notes    []string // what the reader has to know before believing a number
 }
 
-// Line is a title and what it says.
+// Line is a title and its text.
 type Line struct{ Title, Text string }
 
-// Injected is what was done to the service on purpose, and how often.
+// Injected is what the demo did to the service on purpose, and how often.
 type Injected struct {
 	What      string  `json:"what"`
 	Times     uint64  `json:"times,omitempty"` // zero for what is not done a number of times

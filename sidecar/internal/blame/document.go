@@ -79,7 +79,7 @@ type Affected struct {
 	Requests   int            `json:"requests"`
 	FirstStall stall.Cause    `json:"first_stall"`
 	Stalls     []stall.Cause  `json:"stalls"` // the most first, queue not among them
-	// Share is whose their time was. It sums to 1.
+	// Share is the part of each owner of their time. It sums to 1.
 	Share map[string]float64 `json:"share"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// machine says in a sentence what the machine did.
+// machine returns a sentence about what the machine did.
 func (r *Report) machine() string {
 	o := &r.Outside
 	if o.Observed() <= 0 {
@@ -63,7 +63,7 @@ func (o *Outside) reasons() (text string) {
 	return text
 }
 
-// machineDid says in words what the machine did.
+// machineDid describes what the machine did, by cause.
 var machineDid = map[stall.Cause]string{
 	stall.HostThrottled:  "the CPU quota was used up",
 	stall.HostPreempted:  "others had the CPU",
@@ -86,7 +86,7 @@ var hostCauses = func() (list []stall.Cause) {
 	return list
 }()
 
-// machineMost says in brackets what of the machine had the most of s.
+// machineMost returns, in brackets, the cause of the machine with the most of s.
 func machineMost(s *stall.Share) string {
 	first := stall.NoCause
 	for _, c := range hostCauses {

@@ -13,16 +13,15 @@ import (
 
 // much is the fraction of a time from which on it is worth a word: unseen time, the
 // queue, the load generator's own part, the gaps of the probe outside, and what
-// garbage collection has to have to matter. From mostUnseen on nobody is named.
+// garbage collection has to have to matter. From mostUnseen on no owner is named.
 const (
 	much       = 0.10
 	mostUnseen = 0.50
 )
 
-// Sentences says in three sentences what a person would say of the report: who
-// is to blame for p99, what the garbage collector cost, and what the machine
-// did. Unseen time is nobody's, and is said before anything else when it is
-// most of it.
+// Sentences returns the report in three sentences: what is to blame for p99, what the
+// garbage collector cost, and what the machine did. Unseen time has no owner; where it
+// is most of the time, it comes first.
 func (r *Report) Sentences() []string {
 	if r.Requests == 0 {
 		return []string{"Nobody can be blamed for p99: no request was answered."}
@@ -30,13 +29,13 @@ func (r *Report) Sentences() []string {
 	return []string{r.blame(), r.collector(), r.machine()}
 }
 
-// party is one who can have time: a cause, a group of causes, or what is left
-// over. The printed table has a column for each that had any.
+// party is an owner of time: a cause, a group of causes, or what is left over. The printed
+// table has a column for each that had any.
 type party struct {
 	top, head string // the two lines of the column's title
-	says      string // in a sentence
-	// atMost says that in fidelity cycle what it is charged with cost the requests
-	// that much at most.
+	text      string // in a sentence
+	// atMost is set if in fidelity cycle its charge is an upper bound of what it cost the
+	// requests.
 	atMost bool
 	owners []semconv.Owner // none for the load generator
 }
@@ -78,15 +77,15 @@ func (p *party) of(t *spent) (sum time.Duration) {
 	return sum
 }
 
-// nobody reports whether the time of p is that of which it is not known whose it is.
-func (p *party) nobody() bool { return p.top == "un-" }
+// unknown reports whether p stands for time without a known owner.
+func (p *party) unknown() bool { return p.top == "un-" }
 
 // name returns its name in a sentence about s.
 func (p *party) name(s *stall.Share) string {
 	if p.top+p.head == "host" {
-		return p.says + machineMost(s)
+		return p.text + machineMost(s)
 	}
-	return p.says
+	return p.text
 }
 
 // slow is the tally of the requests above p99, and cycle that of those of them that
@@ -106,8 +105,8 @@ func (t *slow) loose(p *party) time.Duration {
 	return p.of(&t.cycle.spent)
 }
 
-// had says what p had: an upper bound if some of it is one, and no time that is
-// uncertain may be more of it.
+// had returns what p had: an upper bound if some of it is one, unless uncertain time may
+// be more of it.
 func (t *slow) had(p *party) string {
 	return bound(t.Of(p.of(&t.spent)), t.loose(p) > 0 && t.cycle.Share.Uncertain == 0)
 }
@@ -131,9 +130,9 @@ func (t *slow) leaders() (first, second *party) {
 	return first, second
 }
 
-// doubt says why p need not have had more time than all parties but ahead, the one before
-// it (nil for none). Of some time only an upper bound is known, and time that was unseen or
-// is uncertain may be another's. It is empty if there is no doubt.
+// doubt returns why p need not have had more time than all parties but ahead, the one
+// before it (nil for none), and nothing if there is no doubt. Of some time only an upper
+// bound is known, and time that was unseen or is uncertain may be another's.
 func (t *slow) doubt(p, ahead *party) string {
 	if p == nil {
 		return ""
@@ -141,12 +140,12 @@ func (t *slow) doubt(p, ahead *party) string {
 	open := t.Share.Unseen + t.Share.Uncertain
 	is := "was unseen or is uncertain"
 	switch {
-	case t.Share.Uncertain == 0 || p.nobody():
+	case t.Share.Uncertain == 0 || p.unknown():
 		is = "was unseen"
 	case t.Share.Unseen == 0:
 		is = "is uncertain"
 	}
-	if p.nobody() {
+	if p.unknown() {
 		open -= p.of(&t.spent) // that is the party that is named
 	}
 	switch {
@@ -158,15 +157,16 @@ func (t *slow) doubt(p, ahead *party) string {
 	return ""
 }
 
-// leads reports whether p had as much time as anybody else but ahead, even if none of
-// what is a bound only was its, but all of it, and the open time, was the other's.
+// leads reports whether p had as much time as each other party but ahead, in the worst
+// case: none of what is only a bound was p's, and all of it, and the open time, was the
+// other's.
 func (t *slow) leads(p, ahead *party, open time.Duration) bool {
 	for i := range parties {
 		open += t.loose(&parties[i])
 	}
 	for i := range parties {
 		q := &parties[i]
-		if q == p || q == ahead || q.nobody() {
+		if q == p || q == ahead || q.unknown() {
 			continue
 		}
 		if p.of(&t.spent)-t.loose(p) < q.of(&t.spent)+open-t.loose(q) {
@@ -186,11 +186,11 @@ func perhaps(doubt string) string {
 
 func (r *Report) blame() string {
 	t := r.Summary.slow()
-	whose := textfmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), r.Summary.Latency.P99)
+	slowest := textfmt.Sprintf("the %s above p99 (%s and longer)", textfmt.Many(t.Requests, "request"), r.Summary.Latency.P99)
 	unseen := t.Of(t.Share.Unseen)
 	first, second := t.leaders()
 	if first == nil || unseen >= mostUnseen {
-		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), whose)
+		s := fmt.Sprintf("To blame for p99: not known; %s of the time of %s was unseen (not watched by an exact source)", percent(unseen), slowest)
 		if first != nil {
 			went := "went to"
 			if t.loose(first) > 0 {
@@ -201,7 +201,7 @@ func (r *Report) blame() string {
 		return s + r.garbage(t) + "."
 	}
 	doubt := t.doubt(first, nil)
-	s := fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s", perhaps(doubt), first.name(&t.Share), t.had(first), whose, doubt)
+	s := fmt.Sprintf("To blame for p99: %s%s, with %s of the time of %s%s", perhaps(doubt), first.name(&t.Share), t.had(first), slowest, doubt)
 	if second != nil && t.Of(second.of(&t.spent)) >= 0.05 {
 		next := ""
 		if doubt == "" { // else all is perhaps
@@ -215,8 +215,8 @@ func (r *Report) blame() string {
 	return s + r.garbage(t) + "."
 }
 
-// garbage says what the collector had of the time of slow requests: what was unseen
-// may have been its, too, if it ran.
+// garbage returns a clause on what the collector had of the time of slow requests. Unseen
+// time may have been the collector's too, if it ran.
 func (r *Report) garbage(t *slow) string {
 	most := t.Of(t.Share.GC() + t.Share.Unseen + t.Share.Uncertain)
 	if most <= 0 || r.GC.Cycles == 0 && t.Share.GC() == 0 {
@@ -232,9 +232,9 @@ func (r *Report) collector() string {
 	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Summary.reached(), r.Summary.mattersFor()+r.Summary.queued())
 }
 
-// reached says how many requests the collector cost time, of those that were
-// watched exactly. Of the others only the pauses that are certain are known, not what
-// they marked and swept.
+// reached returns a sentence on how many requests the collector cost time, of those that
+// were watched exactly. Of the others only the pauses that are certain are known, not
+// what they marked and swept.
 func (j *Summary) reached() string {
 	all, exact, slow, slowExact := j.sum(ToP50), j.sum(ToP50, stall.Exact), j.sum(tail), j.sum(tail, stall.Exact)
 	of := func(t *Tally) string { return percent(textfmt.Ratio(t.Affected, t.Requests)) }
@@ -251,8 +251,8 @@ func (j *Summary) reached() string {
 	return s + textfmt.Sprintf("above p99 in %s of %s.", of(&slowExact), slowExact.Requests)
 }
 
-// Matter says whether garbage collection had a tenth or more of the time of the
-// requests above a percentile.
+// Matter is whether garbage collection had a tenth or more of the time of the requests
+// above a percentile.
 type Matter struct {
 	Above    string `json:"above"`
 	Requests int    `json:"requests"`
@@ -301,8 +301,8 @@ func (j *Summary) byPercentile() []Matter {
 	return all
 }
 
-// mattersFor says for which of the two highest percentiles garbage collection
-// matters.
+// mattersFor returns a clause on for which of the two highest percentiles garbage
+// collection matters.
 func (j *Summary) mattersFor() string {
 	all := j.byPercentile()
 	all = all[max(0, len(all)-2):]
@@ -361,8 +361,8 @@ func sharesAbove(all []Matter) string {
 	}
 }
 
-// queued says how much of the slow requests' queue lies in collections, beside
-// what chance would give: when requests arrive does not depend on the collector.
+// queued returns a sentence on how much of the slow requests' queue lies in collections,
+// beside what chance would give: the arrivals do not depend on the collector.
 func (j *Summary) queued() string {
 	slow, all := j.sum(tail, stall.Exact), j.sum(ToP50, stall.Exact)
 	queue := slow.Share.Charged[stall.Queue]

@@ -42,7 +42,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"run", "", "probe a CPU, tell the services of this host of gaps, export them (OTEL_*)", true, defineRun},
+	{"run", "", "probe a CPU, show its gaps to the services of this host, export them (OTEL_*)", true, defineRun},
 	{"probe", "", "print the gaps of this machine, and export nothing", true, defineProbe},
 	{"demo", "", "run a sample service under load, and print who is to blame for its p99", true, defineDemo},
 	{"doctor", "", "print whether numbers from this machine can be believed", false, defineDoctor},

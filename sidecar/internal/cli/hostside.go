@@ -71,8 +71,8 @@ func (h *hostSide) followed() *hostwatch.Watch {
 	return h.process
 }
 
-// run reads the watch until it has ended. If the target has, nobody follows its threads
-// from then on, nor those of a process that is started in its place.
+// run reads the watch until it has ended. It ends with the target: a process that replaces
+// the target is not watched.
 func (h *hostSide) run() {
 	defer close(h.over)
 	for {
@@ -172,9 +172,9 @@ func (h *hostSide) stop() {
 	h.log.Info("what the machine did to the target", hostFacts(h.seen())...)
 }
 
-// hostFacts is what the log says of v at the end, in the words of the report:
-// target_host of run --json has all of it. How long threads were held up is known only
-// if they were followed.
+// hostFacts returns what is logged of v at the end, in the words of the report; target_host
+// of run --json has all of it. How long threads were held up is known only if they were
+// followed.
 func hostFacts(v recording.Host) []any {
 	facts := []any{"pid", v.PID}
 	if v.Followed {

@@ -81,8 +81,8 @@ func worse(e env, a, b error) error {
 	return a
 }
 
-// severity orders what is wrong with a file: it is no file that we read, it is damaged,
-// or what it says is not to be believed.
+// severity orders errors: the numbers cannot be believed, the file is damaged, it is of
+// another format.
 func severity(err error) int {
 	return slices.Index([]int{Unbelievable, Failed, Wrong}, exitCode(err))
 }

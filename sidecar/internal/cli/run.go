@@ -299,7 +299,7 @@ func (s *sidecar) logStart() {
 		s.log.Info("some causes of gaps cannot be decided", "limit", l.String())
 	}
 	if others := s.watch.Probes()[1:]; len(others) > 0 {
-		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(watch.CPUs(others)))
+		s.log.Info("probing other CPUs", "mode", jitterprobe.Periodic.String(), "cpus", fmt.Sprint(watch.CPUs(others...)))
 		if !s.watch.AllCPUs() {
 			s.log.Warn("no gap can be called the machine's: not every CPU has a probe", "hint", "name all that are online in --watch-cpus")
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// targetFlags say which processes are watched from outside.
+// targetFlags select the processes that are watched from outside.
 type targetFlags struct {
 	target, listen, uids string
 	allocations          bool

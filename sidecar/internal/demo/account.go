@@ -27,7 +27,7 @@ type message struct {
 	Failure    string          `json:",omitempty"` // why the service ended early
 }
 
-// hello says that the service takes requests.
+// hello is sent when the service takes requests.
 type hello struct {
 	Address    string // host:port on the loopback interface
 	GoVersion  string

@@ -49,7 +49,7 @@ const (
 	MaxLiveHeap = 16 << 30
 )
 
-// Options say what to run.
+// Options describe what to run.
 type Options struct {
 	Schedule load.Schedule
 	LiveHeap uint64 // bytes

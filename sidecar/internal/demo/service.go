@@ -105,7 +105,7 @@ func (c *child) run(ctx context.Context) error {
 	probe.Stop()
 	gaps.Wait()
 	if c.orphaned() {
-		return errors.New("the parent is gone") // nobody waits for open windows
+		return errors.New("the parent is gone") // no reader waits for open windows
 	}
 	c.settle(ctx, before, start)
 	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
@@ -238,7 +238,7 @@ func (c *child) settle(ctx context.Context, before uint64, start otelgc.Session)
 	if err != nil {
 		c.last.Notes = append(c.last.Notes, "not every request was resolved in time: "+err.Error())
 	} else {
-		// Decoding a trace that nobody needs would keep the collector from coming to rest.
+		// Decoding a trace that is not needed would keep the collector from coming to rest.
 		_, err = c.monitor.PauseExact(ctx)
 	}
 	for ; ; time.Sleep(settleEvery) {
@@ -270,7 +270,7 @@ func (o *childOptions) orphaned() bool { return os.Getppid() != o.Parent }
 // comes from the environment: only a demo's directory is removed.
 func (o *childOptions) tidy() {
 	if o.orphaned() && strings.HasPrefix(filepath.Base(o.Dir), dirPrefix) {
-		_ = os.RemoveAll(o.Dir) // there is nobody to report to
+		_ = os.RemoveAll(o.Dir) // no parent is left to report to
 	}
 }
 

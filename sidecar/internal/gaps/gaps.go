@@ -1,6 +1,5 @@
-// Package gaps says what a probe has seen, as a table and as JSON: all gaps
-// counted, the longest of them one by one. Why there was a gap is the probe's own
-// classification; it is only printed here.
+// Package gaps prints what a probe has seen, as a table and as JSON: the number of all
+// gaps, and the longest one by one. The probe has classified them.
 package gaps
 
 import (
@@ -100,7 +99,7 @@ type Document struct {
 	GapsLeft    uint64        `json:"gaps_left_out,omitempty"`
 	// Counts are the gaps of at least so long; in mode periodic the wake-ups that
 	// were at least so late, of which a long gap swallows several. Null is below the
-	// threshold: nobody looked.
+	// threshold: such gaps are not looked for.
 	Counts map[string]*uint64    `json:"counts"`
 	Causes map[stall.Cause]Cause `json:"causes,omitempty"`
 	Limits []string              `json:"limits,omitempty"` // causes that cannot be decided, and why

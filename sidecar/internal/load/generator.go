@@ -1,9 +1,9 @@
 // Package load drives a service with arrivals that are fixed in advance.
 //
 // A request's latency counts from the instant at which it was to be sent,
-// whether or not a connection was free then: a service that stalls is charged
-// for everybody who had to wait, not for the one request that was under way
-// (the omission is known as coordinated).
+// whether or not a connection was free then: a service that stalls is charged for all
+// requests that had to wait, not only for the one that was under way (which would be
+// coordinated omission).
 package load
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Options say whom to drive, and with what.
+// Options are the service to drive, and what to send.
 type Options struct {
 	Address  string // host:port of an HTTP/1.1 server
 	Schedule Schedule
@@ -223,7 +223,7 @@ func (a *Answer) Back() stall.Instant {
 // connection is one keep-alive connection that carries one request at a time. The
 // dispatcher takes a free one and sends; its own goroutine reads the answers. It is not an
 // http.Client: that one runs two goroutines per connection, and a third would hand it
-// each request, whose own waiting for a CPU would be counted as the service's.
+// each request, and the third one's waiting for a CPU would count as the service's.
 type connection struct {
 	address string
 	conn    net.Conn // nil while it is not open

@@ -70,7 +70,7 @@ const maxLine = 256
 // becomes the beginning of the run, so any epoch will do. Arrivals at the same
 // instant are set one nanosecond apart.
 //
-// name is the file's name in errors, which say the line.
+// Errors begin with name, the file's, and the line.
 func Parse(name string, r io.Reader) (Schedule, error) {
 	var s Schedule
 	var first, last int64

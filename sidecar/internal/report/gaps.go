@@ -65,7 +65,7 @@ type Gaps struct {
 	Expected    float64 `json:"overlapping_by_chance"`
 
 	decided map[decision]sum
-	floor   time.Duration // the shortest gap that the probe tells of
+	floor   time.Duration // the shortest gap that the probe reports
 	pauses  int           // that the gaps were set against
 	gc      uint64        // of Long, what GC is the share of
 	long    []longGap
@@ -142,8 +142,8 @@ func (c *Gaps) longFrom() time.Duration { return max(longGapFrom, c.floor) }
 // exactSlack is the largest slack of a pause whose place is known.
 const exactSlack = time.Microsecond
 
-// settle sets the long gaps against the pauses. Inside says that they are of the process
-// that the probe runs in.
+// settle compares the long gaps with the pauses. Inside is set if the pauses are of the
+// process that the probe runs in.
 func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) {
 	c.pauses, c.Long = len(pauses), uint64(len(c.long))
 	var paused time.Duration

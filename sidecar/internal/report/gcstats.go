@@ -67,7 +67,7 @@ func (r *Report) parts() map[int]*Report {
 // statsTable is the table of one process, row by row.
 type statsTable struct {
 	*Report
-	recording bool          // the rows say of which process they are
+	recording bool          // the rows end with their process
 	restart   stall.Instant // the end of the last pause so far, zero before
 	gen0      gc.Maybe[gc.Bytes]
 }
@@ -206,9 +206,8 @@ func decimal[T float64 | uint64 | gc.Bytes](m gc.Maybe[T], scale float64, places
 	return ""
 }
 
-// PrintPerfView writes each pause by TraceEvent's own rule, which PerfView's
-// GCStats shows, beside ours. Of a file that PerfView does not read, one line
-// says so.
+// PrintPerfView writes each pause by TraceEvent's own rule, which PerfView's GCStats
+// shows, beside ours. For a file that PerfView does not read it writes one line.
 func (r *Report) PrintPerfView(to io.Writer) error {
 	w := textfmt.NewText(to, textfmt.Width)
 	if r.Source.dotnet {
@@ -232,7 +231,7 @@ func (r *Report) printPerfView(w *textfmt.Page) {
 	}
 	w.Say("%s", whyPerfView)
 	w.Blank()
-	g := textfmt.Table{Left: map[int]bool{1: true}}
+	g := textfmt.Table{Left: []int{1}}
 	g.Row("GC", "gen", "at", "PerfView", "ours", "difference", "to suspend")
 	exact := func(m gc.Maybe[time.Duration]) string {
 		if d, known := m.Get(); known {

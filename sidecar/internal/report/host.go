@@ -26,7 +26,7 @@ func (b *experimentBuilder) learnHost(v *recording.Host) {
 		if i = len(b.Hosts); i == maxTargets {
 			return
 		}
-		// The sums began when somebody started to watch, which may have been before
+		// The sums began with the watch, which may have been before
 		// the recording or in its warm-up: what was before is subtracted.
 		b.Hosts = append(b.Hosts, &Host{Host: recording.Host{PID: v.PID}, first: *v})
 	}
@@ -52,7 +52,7 @@ func (h *Host) print(w *textfmt.Page) {
 		how = "its threads were counted, not followed"
 	}
 	w.Heading(fmt.Sprintf("WHAT THE MACHINE DID TO PROCESS %d", h.PID), "%s, %s", h.Over, how)
-	t := textfmt.Table{Left: map[int]bool{2: true}}
+	t := textfmt.Table{Left: []int{2}}
 	part := func(name string, d time.Duration, what string) {
 		t.Row(name, d, textfmt.Percent(float64(d)/float64(h.Over))+": "+what)
 	}

@@ -13,34 +13,33 @@ import (
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
-// ErrUnknown says that a file is none that a report can be made of.
+// ErrUnknown is the error for a file of another format.
 var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace file, nor a recording")
 
-// ErrOpen says that a file cannot be opened.
+// ErrOpen is the error for a file that cannot be opened.
 var ErrOpen = errors.New("open file")
 
-// notOpen is an ErrOpen whose text is that of package os, which says so and names
-// the file.
+// notOpen is an ErrOpen with the text of package os, which names the file.
 type notOpen struct{ error }
 
 func (e notOpen) Is(target error) bool { return target == ErrOpen }
 
 func (e notOpen) Unwrap() error { return e.error }
 
-// Damaged says that a file could be read only to a place, for a reason other
-// than that it ends too soon. The report holds what was whole before it.
+// Damaged is the error for a file that could be read only up to a place, and does not end
+// there. The report holds what was whole before it.
 type Damaged struct{ Err error }
 
-// Error says what is wrong and where.
+// Error returns what is wrong and where.
 func (d *Damaged) Error() string { return d.Err.Error() }
 
 // Unwrap returns the cause.
 func (d *Damaged) Unwrap() error { return d.Err }
 
-// ReadFile reports on a file, whose format its content tells. An error is one
-// line: the file, what is wrong, where, and the mend. It wraps ErrOpen, or
-// ErrUnknown if no format fits. If a part of the file was whole, the report is
-// not nil and the error is a *Damaged.
+// ReadFile returns the report of a file. The content decides the format. An error is one
+// line: the file, what is wrong, where, and what to do. It wraps ErrOpen, or ErrUnknown
+// if no format fits. If a part of the file was whole, the report is not nil and the
+// error is a *Damaged.
 func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,11 +113,11 @@ func (c *counter) Read(p []byte) (int, error) {
 // format is one that files have.
 type format struct {
 	magic string
-	read  func(*Report, io.Reader, Options) error // nil: it is known, and of no use here
+	read  func(*Report, io.Reader, Options) error // nil if there is no reader
 	hint  string                                  // what to do, where read is nil
 }
 
-// formats end with the one that every file has.
+// formats ends with one that fits every file.
 var formats = []format{
 	{magic: "go 1.", read: readGo},
 	{magic: "Nettrace", read: readDotnet},

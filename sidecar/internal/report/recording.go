@@ -13,17 +13,17 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Options say how to report on a recording. They change nothing for a trace.
+// Options are for the report of a recording. They change nothing for a trace.
 type Options struct {
 	// Warmup is the beginning of a recording that is no part of the results.
 	Warmup time.Duration
-	// Kinds are those of which results are claimed: each must have occurred.
+	// Kinds must have occurred, each of them, or the results are not reproducible.
 	Kinds []gc.Kind
-	// Workload says what ran, if the recording does not.
+	// Workload describes what ran, if the recording does not.
 	Workload string
 	// Doctor, if not nil, returns the doctor's document about the process with a PID,
-	// or about the machine (0), for numbers of probe. It is asked for a recording that
-	// has none, as a service's has not, if the machine has not booted since.
+	// or about the machine (0), for numbers of probe. It is called for a recording without
+	// such a document, as services make them, if the machine has not booted since.
 	Doctor func(made recording.Environment, probe recording.Probe, pid int) (json.RawMessage, error)
 }
 
@@ -31,12 +31,12 @@ type Options struct {
 // those of its steady state.
 const DefaultWarmup = 30 * time.Minute
 
-// Experiment is what a recording holds beside stops: where, how, and with what
-// it was made, and what a probe saw meanwhile. Collections and suspensions of its
-// report are those behind the warm-up.
+// Experiment is what a recording holds beside stops: where, how, and with what it was
+// made, and what a probe saw meanwhile. Its report holds the collections and suspensions
+// after the warm-up.
 type Experiment struct {
-	// NotReproducible says why nobody can get the same figures again, or they
-	// cannot be believed; empty if all is there.
+	// NotReproducible holds the reasons why the figures cannot be had again, or cannot
+	// be believed; empty if all is there.
 	NotReproducible []string           `json:"not_reproducible"`
 	Machine         string             `json:"machine,omitempty"`
 	OS              string             `json:"os,omitempty"`
@@ -53,15 +53,15 @@ type Experiment struct {
 	// Common are the stretches in which every CPU stood still, nil if there were none.
 	// They are among the gaps of the probes.
 	Common *Gaps `json:"gaps_of_all_cpus,omitempty"`
-	// Examined says that there are answers of the doctor at all, and ExaminedLater
-	// that they are of the time of the report, since the recording has none. Failed
-	// names the checks that failed, Warned holds those that warned.
+	// Examined is set if there are any answers of the doctor, and ExaminedLater if they
+	// are of the time of the report, since the recording has none. Failed names the checks
+	// that failed, Warned holds those that warned.
 	Examined      bool      `json:"doctor_asked"`
 	ExaminedLater bool      `json:"doctor_asked_later,omitempty"`
 	Failed        []string  `json:"doctor_failed,omitempty"`
 	Warned        []Warning `json:"doctor_warned,omitempty"`
 	Unexamined    []int     `json:"doctor_not_asked_about,omitempty"` // PIDs of targets
-	// Watched says of targets, by ID, how they were watched from outside.
+	// Watched holds, by the ID of a target, how it was watched from outside.
 	Watched map[int]*Watched `json:"watched,omitempty"`
 	Hosts   []*Host          `json:"hosts,omitempty"` // of processes, targets or not
 
@@ -73,8 +73,8 @@ type Experiment struct {
 	unrecorded, skipped uint64
 }
 
-// Watched is how a target was watched behind the warm-up, as far as its watcher
-// says so. A process that records itself is watched as long as it runs.
+// Watched is how a target was watched after the warm-up, by what its watcher reported. A
+// process that records itself is watched as long as it runs.
 type Watched struct {
 	Until  stall.Instant `json:"until"` // all before it was seen, or counts as unseen
 	Unseen time.Duration `json:"unseen"`
@@ -99,7 +99,7 @@ func (s *status) dropped() uint64 { return s.last.Dropped - min(s.first.Dropped,
 // Probe is a probe and what it saw behind the warm-up.
 type Probe struct {
 	recording.Probe
-	// Inside says that the probe runs in a process that was watched: then a pause of
+	// Inside is set if the probe runs in a process that was watched: then a pause of
 	// that process stops it.
 	Inside bool `json:"inside"`
 	Gaps   Gaps `json:"gaps"`
@@ -328,7 +328,7 @@ func (x *Experiment) sumUp(r *Report) {
 	}
 }
 
-// only returns what the recording says of one target.
+// only returns the part of the recording about one target.
 func (r *Report) only(target int) *Report {
 	one := &Report{Source: r.Source}
 	if t := r.Experiment.target(target); t != nil {
@@ -350,8 +350,8 @@ func (r *Report) only(target int) *Report {
 	return one
 }
 
-// fromOutside reports whether a process was watched by the sidecar, which tells
-// how far. A Go program records itself: nobody can lose sight of it.
+// fromOutside reports whether the sidecar watched a process, and so reported how far. A Go
+// program records itself: no watcher can lose sight of it.
 func fromOutside(t *recording.Target) bool { return t.Runtime == "dotnet" && t.Unwatched == "" }
 
 // watchedFor returns for how much of the results a process was watched.

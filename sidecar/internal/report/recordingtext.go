@@ -70,7 +70,7 @@ func (r *Report) printExperiment(w *textfmt.Page) {
 
 func orMissing(s string) string { return cmp.Or(s, "missing") }
 
-// runtimeLine says all facts of a target, those that are missing too.
+// runtimeLine returns all facts of a target, those that are missing too.
 func runtimeLine(t *recording.Target) string {
 	words := []string{}
 	for _, name := range recording.RuntimeFacts[t.Runtime] {
@@ -89,8 +89,8 @@ func runtimeLine(t *recording.Target) string {
 // slowedShown is how many of the slowed collections are named.
 const slowedShown = 5
 
-// printSlowed says which collections the machine made pause long, the longest first,
-// and by what. Without any it says nothing: of most nobody knows.
+// printSlowed writes which collections the machine made pause long, and how, the longest
+// first. Without any it writes nothing: of most collections it is not known.
 func (r *Report) printSlowed(w *textfmt.Page) {
 	var all []*Collection
 	var sum slowed.Tally
@@ -112,7 +112,7 @@ func (r *Report) printSlowed(w *textfmt.Page) {
 	}
 }
 
-// probeTexts says how each probe ran, those that ran alike in one line.
+// probeTexts returns how each probe ran, those that ran alike in one line.
 func (x *Experiment) probeTexts() (texts []string) {
 	type way struct {
 		mode, note string
@@ -151,7 +151,7 @@ func (x *Experiment) probeTexts() (texts []string) {
 	return texts
 }
 
-// place says in which process a probe runs.
+// place returns in which process a probe runs.
 func (x *Experiment) place(target int) string {
 	if target == 0 {
 		return "outside of the processes"
@@ -256,7 +256,7 @@ func (c *Gaps) printDecided(w *textfmt.Page) {
 	all := slices.SortedFunc(maps.Keys(c.decided), func(a, b decision) int {
 		return cmp.Or(cmp.Compare(c.decided[b].time, c.decided[a].time), cmp.Compare(a.cause, b.cause), cmp.Compare(a.witness, b.witness))
 	})
-	t := textfmt.Table{Left: map[int]bool{1: true}}
+	t := textfmt.Table{Left: []int{1}}
 	t.Row("cause", "decided by", "gaps", "in all")
 	for _, d := range all {
 		by := strings.ReplaceAll(d.witness.String(), "_", " ")
@@ -268,7 +268,7 @@ func (c *Gaps) printDecided(w *textfmt.Page) {
 	w.Table(&t)
 }
 
-// printGC says what garbage collection has to do with the long gaps of a probe.
+// printGC writes what garbage collection has to do with the long gaps of a probe.
 func (x *Experiment) printGC(w *textfmt.Page, p *Probe) {
 	c := &p.Gaps
 	long := textfmt.Length(c.longFrom())

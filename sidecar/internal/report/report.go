@@ -1,7 +1,7 @@
-// Package report says what a recorded file knows of stop-the-worlds: a Go
-// execution trace, a .NET nettrace file and a recording become one [Report],
-// which is a JSON document and is printed as text, as a page for a browser, as
-// CSV, or beside the figures that PerfView would show.
+// Package report reads the stop-the-worlds of a file: a Go execution trace, a .NET
+// nettrace file and a recording become one [Report]. It is a JSON document, and is
+// printed as text, as a page for a browser, as CSV, or beside the figures that PerfView
+// shows.
 //
 // What a file does not hold is absent, never zero. A file that ends too soon is
 // reported as far as it was whole, and Incomplete names the rest. A quantile
@@ -33,7 +33,7 @@ const (
 	MaxIncomplete  = 1 << 12
 )
 
-// Report is what one file says. Times are nanoseconds of the clock that Source
+// Report is what one file holds. Times are nanoseconds of the clock that Source
 // names, sizes bytes; what is not known is absent.
 type Report struct {
 	Schema      string                 `json:"schema"`
@@ -46,10 +46,10 @@ type Report struct {
 	Experiment  *Experiment            `json:"experiment,omitempty"`  // of a recording
 
 	left   left
-	endsAt int64 // where the stream says that it ends, 0 if it does not say
+	endsAt int64 // where the stream ends, 0 if that is not in it
 }
 
-// Source says what the file is.
+// Source describes the file.
 type Source struct {
 	File    string `json:"file"`
 	Bytes   int64  `json:"bytes"`   // of the file that were read
@@ -165,7 +165,7 @@ func (r *Report) incomplete(c *gc.Collection) {
 }
 
 // close notes what the stream ended by, io.EOF if in good order, and returns the
-// damage. Cut says why a file ends too soon.
+// damage. Cut is the reason why a file ends too soon.
 func (r *Report) close(err error, cut string) error {
 	switch {
 	case err == io.EOF:

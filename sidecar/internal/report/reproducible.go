@@ -47,7 +47,7 @@ func (x *Experiment) not(format string, args ...any) {
 	x.NotReproducible = append(x.NotReproducible, textfmt.Sprintf(format, args...))
 }
 
-// notIf says it of n things, if there are any.
+// notIf adds a reason about n things, if there are any.
 func (x *Experiment) notIf(n uint64, noun, format string, args ...any) {
 	if n > 0 {
 		x.not(format, append([]any{textfmt.Many(n, noun)}, args...)...)

@@ -31,7 +31,7 @@ type requestLog struct {
 
 func (l *requestLog) learn(g *gotrace.Generation) {
 	if len(g.Marks) == 0 && len(l.open) == 0 && len(l.done) == 0 {
-		return // nobody marks requests
+		return // there are no marks
 	}
 	if l.open == nil || g.Lost.Generations > 0 || g.Lost.Marks > 0 {
 		l.open = map[int16]gotrace.Mark{}

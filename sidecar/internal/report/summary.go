@@ -206,22 +206,22 @@ type reason struct {
 // reasons sums up the stops that were not for garbage collection, those that
 // took the most time first.
 func (r *Report) reasons() (list []reason) {
-	lengths, callers := map[string][]time.Duration{}, map[string]map[string]int{}
+	type call struct{ reason, by string }
+	lengths, calls, callers := map[string][]time.Duration{}, map[call]int{}, map[string][]string{}
 	for i := range r.Suspensions {
 		s := &r.Suspensions[i]
 		lengths[s.Reason] = append(lengths[s.Reason], s.Duration())
-		if callers[s.Reason] == nil {
-			callers[s.Reason] = map[string]int{}
-		}
 		if s.Caller != "" {
-			callers[s.Reason][s.Caller]++
+			calls[call{s.Reason, s.Caller}]++
 		}
 	}
+	for _, c := range slices.SortedFunc(maps.Keys(calls), func(a, b call) int {
+		return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a.by, b.by))
+	}) {
+		callers[c.reason] = append(callers[c.reason], c.by)
+	}
 	for name, l := range lengths {
-		n := callers[name]
-		list = append(list, reason{name, spreadOf(l), slices.SortedFunc(maps.Keys(n), func(a, b string) int {
-			return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b))
-		})})
+		list = append(list, reason{name, spreadOf(l), callers[name]})
 	}
 	slices.SortFunc(list, func(a, b reason) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.name, b.name))

@@ -50,7 +50,7 @@ func (r *Report) print(w *textfmt.Page) {
 	r.printSession(w)
 }
 
-// sentence says the whole in one.
+// sentence sums up the report.
 func (r *Report) sentence() string {
 	if len(r.Collections) == 0 {
 		return "No garbage collection is in this file."
@@ -193,7 +193,7 @@ func (r *Report) printHeap(w *textfmt.Page) {
 		var last *gc.Generation
 		var largest gc.Maybe[gc.Bytes] // after a collection
 		var free, survival mean[float64]
-		collected := 0 // as far as the file tells
+		collected := 0 // as far as the file has it
 		for _, c := range r.Collections {
 			g := part(&c.Collection, id)
 			if g == nil {
@@ -289,7 +289,7 @@ func (r *Report) printLongest(w *textfmt.Page) {
 		return
 	}
 	w.Heading("THE LONGEST PAUSES", "when, in which collection, and why there was one")
-	g := textfmt.Table{Left: map[int]bool{2: true, 3: true}}
+	g := textfmt.Table{Left: []int{2, 3}}
 	details := detailsOf(list)
 	upper, lower := []any{"", "", "", ""}, []any{"", "", "", ""}
 	for _, d := range details {
@@ -313,13 +313,13 @@ func (r *Report) printLongest(w *textfmt.Page) {
 // detail is a column about pauses, under two words.
 type detail struct {
 	upper, lower string
-	has          func(*stop) bool // the column says something of the pause
+	has          func(*stop) bool // the column has something about the pause
 	of           func(*stop) any
 }
 
-// details are the columns that there can be. What the machine took of a pause is
-// said of each for which it is known: that a collection was long for its work takes
-// others to compare it with, and the rare kinds have none.
+// details are the columns that there can be. What the machine took of a pause is there for
+// each pause of which it is known: to call a collection long for its work takes others to
+// compare it with, and the rare kinds have none.
 var details = []detail{
 	{"of it to", "suspend", (*stop).placed, func(s *stop) any { return s.Suspend }},
 	{
@@ -333,7 +333,7 @@ var details = []detail{
 	{"perhaps", "longer by", (*stop).placed, func(s *stop) any { return s.longer() }},
 }
 
-// detailsOf returns the columns that have something to say of a pause.
+// detailsOf returns the columns that have something about one of the pauses.
 func detailsOf(list []stop) (all []detail) {
 	for _, d := range details {
 		if slices.ContainsFunc(list, func(s stop) bool { return d.has(&s) }) {
@@ -345,8 +345,8 @@ func detailsOf(list []stop) (all []detail) {
 
 func (s *stop) placed() bool { return !s.Suspend.IsZero() || s.longer() > 0 }
 
-// longer returns by how much the pause may have been longer. A Go trace has
-// goroutines run by the end: that the runtime stamps its own later says nothing.
+// longer returns by how much the pause may have been longer. In a Go trace goroutines run
+// by the end: it means nothing that the runtime stamps its own end later.
 func (s *stop) longer() time.Duration {
 	if s.Origin == stall.GoTrace {
 		return 0
@@ -362,7 +362,7 @@ func (c *Collection) title() string {
 	return fmt.Sprintf("#%d", c.number)
 }
 
-// name says which collection it is.
+// name names the collection and its kind.
 func (s *stop) name() string {
 	name := s.title()
 	if g, ok := s.Generation.Get(); ok {
@@ -371,7 +371,7 @@ func (s *stop) name() string {
 	return name + " " + strings.ReplaceAll(s.Kind.String(), "_", " ")
 }
 
-// why says in what part of the collection, and why there was one.
+// why returns in which part of the collection the pause was, and what began it.
 func (s *stop) why() string {
 	text := string(s.Trigger)
 	if s.Trigger.IsZero() {
@@ -393,7 +393,7 @@ func (r *Report) printSuspensions(w *textfmt.Page) {
 		w.Say("none")
 		return
 	}
-	g := textfmt.Table{Left: map[int]bool{5: true}}
+	g := textfmt.Table{Left: []int{5}}
 	g.Row("reason", "stops", "p50", "max", "total", "by")
 	for _, s := range list {
 		shown := min(len(s.callers), shownCallers)

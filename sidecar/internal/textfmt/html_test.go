@@ -11,7 +11,7 @@ import (
 func TestHTML(t *testing.T) {
 	var out strings.Builder
 	h := NewHTML(&out, "a <b>")
-	table := Table{Left: map[int]bool{2: true}}
+	table := Table{Left: []int{2}}
 	table.Row("from", "gaps", "")
 	table.Row("<1 us", "2", "###")
 	h.Title("WHAT %s STOPPED FOR", "x&y")

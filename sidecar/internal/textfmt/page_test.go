@@ -48,7 +48,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	table := Table{Left: map[int]bool{2: true}}
+	table := Table{Left: []int{2}}
 	table.Row("who", "ms", "why")
 	table.Row("größer", "1.5", strings.Repeat("x", 2*Width))
 	table.Row("a")

@@ -3,6 +3,7 @@ package textfmt
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,7 +12,7 @@ import (
 // Table is a table of cells. The first column, and those of Left, are set to the
 // left, the others to the right.
 type Table struct {
-	Left map[int]bool
+	Left []int
 	rows [][]string
 }
 
@@ -62,7 +63,7 @@ func (p *Page) Table(t *Table) {
 		for i, c := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
 			b.WriteString(strings.Repeat(" ", gutter))
-			if i == 0 || t.Left[i] {
+			if i == 0 || slices.Contains(t.Left, i) {
 				b.WriteString(c + pad)
 			} else {
 				b.WriteString(pad + c)
@@ -85,7 +86,7 @@ func (p *Page) tableHTML(t *Table) {
 		p.write("<tr>")
 		for i, cell := range row {
 			class, text := "", html.EscapeString(cell)
-			if i == 0 || t.Left[i] {
+			if i == 0 || slices.Contains(t.Left, i) {
 				class = ` class="l"`
 			}
 			if cell != "" && strings.Trim(cell, "#") == "" {
@@ -110,7 +111,7 @@ func Histogram(name string, counts []uint64) *Table {
 	if most == 0 {
 		return nil
 	}
-	t := &Table{Left: map[int]bool{2: true}}
+	t := &Table{Left: []int{2}}
 	t.Row("from", name, "")
 	for i := first; i <= last; i++ {
 		t.Row(time.Duration(1)<<i, counts[i], bar(counts[i], most))

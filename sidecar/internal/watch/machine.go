@@ -20,9 +20,9 @@ func newMachine(source stall.Origin, probes int) machine {
 	return machine{source: source, pending: make([][]jitterprobe.Gap, probes)}
 }
 
-// add takes a gap of probe i. Only what leaves a CPU to nobody counts: a probe
-// that was preempted on each CPU says that others ran, and maybe the very
-// service that would be charged for it.
+// add takes a gap of probe i. Only gaps in which no thread had the CPU count: where the
+// probe was preempted on each CPU, others ran, and maybe the very service that would be
+// charged for it.
 func (m *machine) add(i int, g jitterprobe.Gap) {
 	if g.Scope != stall.ScopeCPU || g.Cause != stall.HostSteal && g.Cause != stall.HostIRQOrSteal {
 		return

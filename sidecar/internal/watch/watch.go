@@ -72,7 +72,7 @@ func Start(o Options) (*Watch, error) {
 	w.marks = make([]stall.Instant, len(w.probes))
 	w.machine = newMachine(o.Probe.Mode().Source(), len(w.probes))
 	w.close = sync.OnceValue(w.closeProbes)
-	cpus := CPUs(w.probes)
+	cpus := CPUs(w.probes...)
 	w.allCPUs = coversAll(cpus)
 	if err := w.openBoard(cpus); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -106,7 +106,7 @@ func (w *Watch) openBoard(cpus []int) (err error) {
 }
 
 // CPUs returns the CPUs of those probes that are pinned.
-func CPUs(probes []*jitterprobe.Probe) (cpus []int) {
+func CPUs(probes ...*jitterprobe.Probe) (cpus []int) {
 	for _, p := range probes {
 		if cpu := p.CPU(); cpu >= 0 {
 			cpus = append(cpus, cpu)
@@ -204,7 +204,7 @@ func (w *Watch) add(g jitterprobe.Gap) {
 	switch {
 	case !g.Cause.IsHost():
 	case g.Scope == stall.ScopeProcess:
-		// Only this process was stopped: to others it means that nobody watched.
+		// Only this process was stopped: to others it is time without a watch.
 		w.lost.Count++
 		w.lost.Time += g.Duration()
 	default:
@@ -256,10 +256,10 @@ func (w *Watch) Seen() (all []Seen) {
 		}
 		k := slices.IndexFunc(all, func(have Seen) bool { return have.Origin == origin })
 		if k < 0 {
-			all = append(all, Seen{origin, CPUs([]*jitterprobe.Probe{p}), s})
+			all = append(all, Seen{origin, CPUs(p), s})
 			continue
 		}
-		all[k].CPUs = append(all[k].CPUs, CPUs([]*jitterprobe.Probe{p})...)
+		all[k].CPUs = append(all[k].CPUs, CPUs(p)...)
 		all[k].Merge(&s)
 	}
 	return all
