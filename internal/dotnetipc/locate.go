@@ -1,10 +1,16 @@
 package dotnetipc
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +19,35 @@ import (
 
 	"github.com/otelgc/otelgc/internal/hungcall"
 )
+
+// peer is the process at the other end of a socket as it was when it listened or
+// connected: its number in this process's pid namespace, 0 if it cannot be seen from
+// here, and its user.
+type peer struct{ pid, uid int }
+
+// Endpoint is where the runtime of one process listens.
+type Endpoint struct {
+	Identity
+	// Root is the root directory of the process as this process sees it, Dir
+	// and Name the socket in it.
+	Root, Dir, Name string
+	// Calls bounds the calls for it that hang; a nil one bounds none.
+	Calls *hungcall.Limiter
+}
+
+// Path returns the path of the socket.
+func (e Endpoint) Path() string { return filepath.Join(e.Root, e.Dir, e.Name) }
+
+// String names the process, for messages.
+func (e Endpoint) String() string { return fmt.Sprintf("process %d", e.PID) }
+
+func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := hungcall.Do(ctx, e.Calls, e.PID, func() (net.Conn, error) { return dial(ctx, e) })
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", legible(e.Path()), err)
+	}
+	return conn, nil
+}
 
 // Locate returns where the runtime of pid listens. If it does not, the error
 // says why in one line, as far as can be seen from outside.
@@ -226,4 +261,181 @@ func disables(name, value string) bool {
 		return strings.Trim(strings.TrimPrefix(value, "0x"), "0") == "" && value != ""
 	}
 	return false
+}
+
+// Runtimes returns the processes that have a diagnostics socket with a listener, by their
+// number, as far as this process may see them. It looks in
+// every network namespace once, and at a process only where there is a socket.
+//
+// With an error, which is one line, there may be more than those that it returns: it
+// is ErrPart where there are too many processes, or sockets in one namespace.
+func (p Proc) Runtimes(ctx context.Context) ([]Identity, error) {
+	pids, trouble := p.Processes()
+	if trouble != nil && !errors.Is(trouble, ErrPart) {
+		return nil, fmt.Errorf("look for .NET processes: %w", trouble)
+	}
+	s := search{proc: p, pids: pids}
+	seen := make(map[string]bool)
+	for _, pid := range pids {
+		net, err := os.Readlink(p.path(pid, "ns/net"))
+		if err != nil || seen[net] {
+			continue
+		}
+		switch err := p.unixTable(ctx, pid, s.add); {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, ErrPart):
+			trouble = fmt.Errorf("%w: a network namespace has more sockets than the %d MiB that are read of its list (%s): name a .NET process that is not found by --target PID", ErrPart, maxUnixTable>>20, p.path(pid, "net/unix"))
+		case err != nil:
+			continue // it ended: another may show the same namespace
+		}
+		seen[net] = true
+	}
+	slices.SortFunc(s.found, func(a, b Identity) int { return a.PID - b.PID })
+	return slices.Compact(s.found), trouble
+}
+
+// search finds the processes that sockets are named after. Of a socket that is named
+// after none it keeps nothing: any process may bind any number of them.
+type search struct {
+	proc  Proc
+	pids  []int
+	found []Identity
+	// created has the processes by their creation time, once a socket was seen.
+	// named has those of the creation times that sockets were seen of, by the name
+	// that their socket would have, until it is seen.
+	created map[uint64][]Identity
+	named   map[bound][]Identity
+}
+
+func (s *search) add(b bound) {
+	if s.created == nil {
+		s.created, s.named = make(map[uint64][]Identity), make(map[bound][]Identity)
+		for _, pid := range s.pids {
+			if id, err := s.proc.Identify(pid); err == nil {
+				s.created[id.Created] = append(s.created[id.Created], id)
+			}
+		}
+	}
+	for _, id := range s.created[b.created] {
+		if inner, err := s.proc.InnerPID(id.PID); err == nil {
+			key := bound{innerPID: inner, created: id.Created}
+			s.named[key] = append(s.named[key], id)
+		}
+	}
+	delete(s.created, b.created)
+	b.dir = ""
+	s.found = append(s.found, s.named[b]...)
+	delete(s.named, b)
+}
+
+// Names of the sockets, ds-ipc-pal-socket.c: the pid is the process's own
+// number for itself, the key its creation time.
+const (
+	socketPrefix = "dotnet-diagnostic-"
+	socketSuffix = "-socket"
+)
+
+// bound is one diagnostics socket of a network namespace, by its name.
+type bound struct {
+	dir      string
+	innerPID int
+	created  uint64
+}
+
+func (b bound) name() string { return socketName(b.innerPID, b.created) }
+
+func socketName(innerPID int, created uint64) string {
+	return socketPrefix + strconv.Itoa(innerPID) + "-" + strconv.FormatUint(created, 10) + socketSuffix
+}
+
+// parseSocket reads the path of a diagnostics socket.
+func parseSocket(file string) (bound, bool) {
+	dir, name := path.Split(file)
+	rest, ok := strings.CutPrefix(name, socketPrefix)
+	if !ok {
+		return bound{}, false
+	}
+	if rest, ok = strings.CutSuffix(rest, socketSuffix); !ok {
+		return bound{}, false
+	}
+	pid, key, ok := strings.Cut(rest, "-")
+	if !ok {
+		return bound{}, false
+	}
+	b := bound{dir: path.Clean("/" + dir)}
+	var err error
+	if b.innerPID, err = strconv.Atoi(pid); err != nil || b.innerPID <= 0 {
+		return bound{}, false
+	}
+	if b.created, err = strconv.ParseUint(key, 10, 64); err != nil {
+		return bound{}, false
+	}
+	if b.name() != name { // +7 and 007 are not the runtime's spelling
+		return bound{}, false
+	}
+	return b, true
+}
+
+// acceptsConnections is __SO_ACCEPTCON of the column Flags, <linux/net.h>.
+const acceptsConnections = 0x10000
+
+// readUnixTable yields the diagnostics sockets of a /proc/PID/net/unix that
+// have a listener. Of a table of more than limit bytes it reads the first limit
+// bytes and returns ErrPart. It looks at ctx every few lines.
+func readUnixTable(ctx context.Context, r io.Reader, limit int64, yield func(bound)) error {
+	left := &io.LimitedReader{R: r, N: limit}
+	in := bufio.NewReaderSize(left, 64<<10)
+	for n := 0; ; n++ {
+		if n%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		line, err := in.ReadSlice('\n')
+		if b, ok := parseUnixLine(line); ok {
+			yield(b)
+		}
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull): // no path is that long
+		case errors.Is(err, io.EOF) && left.N <= 0:
+			return ErrPart
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// parseUnixLine reads one line of the table. The path is the eighth column, and
+// may hold spaces.
+func parseUnixLine(line []byte) (bound, bool) {
+	at := bytes.Index(line, []byte(" /"))
+	if at < 0 || !bytes.Contains(line[at:], []byte(socketPrefix)) {
+		return bound{}, false
+	}
+	f := bytes.Fields(line[:at])
+	const flags = 3
+	if len(f) != 7 {
+		return bound{}, false
+	}
+	bits, err := strconv.ParseUint(string(f[flags]), 16, 64)
+	if err != nil || bits&acceptsConnections == 0 {
+		return bound{}, false
+	}
+	return parseSocket(strings.TrimSuffix(string(line[at+1:]), "\n"))
+}
+
+// unixTable yields the diagnostics sockets of the network namespace of pid. The kernel
+// lists them by itself: the process cannot make it wait.
+func (p Proc) unixTable(ctx context.Context, pid int, yield func(bound)) error {
+	path := p.path(pid, "net/unix")
+	f, err := os.Open(path)
+	if err != nil {
+		return p.gone(pid, err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := readUnixTable(ctx, f, maxUnixTable, yield); err != nil {
+		return p.gone(pid, fmt.Errorf("read %s: %w", path, err))
+	}
+	return nil
 }

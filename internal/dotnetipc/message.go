@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf16"
 )
 
 // magic begins every message; a message is magic, u16 size of the whole, u8
@@ -122,4 +123,121 @@ func noEOF(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// appendString appends s as the protocol has it: a u32 count of UTF-16 units
+// with the final zero among them, then the units. The empty string is a count
+// of zero.
+func appendString(b []byte, s string) []byte {
+	if s == "" {
+		return binary.LittleEndian.AppendUint32(b, 0)
+	}
+	units := utf16.Encode([]rune(s))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(units)+1))
+	for _, u := range units {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return append(b, 0, 0)
+}
+
+// decoder reads a payload. Its error sticks: the caller checks once.
+type decoder struct {
+	b   []byte
+	at  int
+	err error
+}
+
+// take returns the next n bytes, nil once something is wrong.
+func (d *decoder) take(n int, what string) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > len(d.b)-d.at {
+		d.err = fmt.Errorf("%s at byte %d of a payload of %d: %w", what, d.at, len(d.b), io.ErrUnexpectedEOF)
+		return nil
+	}
+	d.at += n
+	return d.b[d.at-n : d.at]
+}
+
+func (d *decoder) u32() uint32 {
+	if b := d.take(4, "u32"); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *decoder) u64() uint64 {
+	if b := d.take(8, "u64"); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (d *decoder) cookie() (c Cookie) {
+	copy(c[:], d.take(len(c), "runtime cookie"))
+	return c
+}
+
+// text reads a string. What is no UTF-16 becomes U+FFFD.
+func (d *decoder) text() string {
+	count := d.u32()
+	if d.err == nil && uint64(count) > uint64(maxUnits) {
+		d.err = fmt.Errorf("string at byte %d: %d units, at most %d", d.at, count, maxUnits)
+	}
+	if d.err != nil {
+		return ""
+	}
+	b := d.take(2*int(count), "string")
+	if len(b) == 0 {
+		return ""
+	}
+	units := make([]uint16, count)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	if last := len(units) - 1; units[last] == 0 {
+		units = units[:last]
+	}
+	return string(utf16.Decode(units))
+}
+
+// HResult is the error code of a runtime's answer: diagnostics IPC codes of
+// the runtime's ds-rt-types.h, and those of Windows.
+type HResult uint32
+
+// The codes that have a meaning here.
+const (
+	BadEncoding          HResult = 0x80131384
+	UnknownCommand       HResult = 0x80131385
+	UnknownMagic         HResult = 0x80131386
+	NotSupported         HResult = 0x80131515
+	Fail                 HResult = 0x80004005
+	NotYetAvailable      HResult = 0x8013135b
+	RuntimeUninitialized HResult = 0x80131371
+	InvalidArgument      HResult = 0x80070057
+)
+
+// Error returns what the code means.
+func (h HResult) Error() string {
+	meaning := "unknown code"
+	switch h {
+	case BadEncoding:
+		meaning = "the runtime cannot read the command"
+	case UnknownCommand:
+		meaning = "the runtime does not know the command"
+	case UnknownMagic:
+		meaning = "the runtime does not know the protocol"
+	case NotSupported:
+		meaning = "the runtime does not support it"
+	case Fail:
+		meaning = "the runtime refuses"
+	case NotYetAvailable:
+		meaning = "not yet available: the runtime is starting"
+	case RuntimeUninitialized:
+		meaning = "the runtime is not initialized"
+	case InvalidArgument:
+		meaning = "the runtime does not accept an argument"
+	}
+	return fmt.Sprintf("%s (0x%08x)", meaning, uint32(h))
 }
