@@ -172,3 +172,78 @@ func read(root fs.FS, name string) (string, error) {
 	}
 	return string(text), nil
 }
+
+// Why [Own] returns no cgroup.
+var (
+	// ErrNone: the process is in no cgroup with a cpu controller: nothing limits it.
+	ErrNone = errors.New("no cgroup with the cpu controller")
+	// ErrUnseen: its cgroup is not mounted here, or lies outside of what is.
+	ErrUnseen = errors.New("its cgroup cannot be seen from here")
+)
+
+// Own returns the cgroup with the cpu controller that the process is in, which
+// is the first of [Of] where all can be seen. Beside another container it cannot.
+func Own(root fs.FS, proc string) (Group, error) {
+	const controller = "cpu"
+	own, v2, err := ownPath(root, path.Join("proc", proc, "cgroup"), controller)
+	switch {
+	case err != nil:
+		return Group{}, err
+	case own == "":
+		return Group{}, ErrNone
+	}
+	mount, top, err := findMount(root, v2, controller)
+	switch {
+	case err != nil:
+		return Group{}, err
+	case mount == "":
+		return Group{}, ErrUnseen
+	}
+	rel, seen := below(top, own)
+	if !seen && isReader(root, proc) {
+		rel, seen = readers, true
+	}
+	dir := strings.TrimPrefix(path.Join(mount, rel), "/")
+	if _, err := fs.Stat(root, dir); !seen || err != nil {
+		return Group{}, ErrUnseen
+	}
+	return Group{dir, v2}, nil
+}
+
+// Watch reads the throttling of some cgroups again and again. It is for one
+// goroutine.
+type Watch struct {
+	root   fs.FS
+	groups []Group
+	inodes []uint64
+	last   []Throttle // that was read of each
+}
+
+// NewWatch returns a Watch of those of groups that count their throttling. Of
+// none of them it reads nothing.
+func NewWatch(root fs.FS, groups []Group) *Watch {
+	w := &Watch{root: root}
+	for _, g := range groups {
+		if t, ok := g.Throttle(root); ok {
+			w.groups = append(w.groups, g)
+			w.inodes = append(w.inodes, g.Inode(root))
+			w.last = append(w.last, t)
+		}
+	}
+	return w
+}
+
+// Read appends the present state of each cgroup to dst, own first, always the
+// same number of them. Of one that cannot be read it repeats the last: were it
+// zero, all that was ever counted would be new in the next.
+func (w *Watch) Read(dst []Throttle) []Throttle {
+	for i, g := range w.groups {
+		if t, ok := g.Throttle(w.root); ok {
+			w.last[i] = t
+		}
+	}
+	return append(dst, w.last...)
+}
+
+// Inode returns the id of the i-th of the cgroups, see [Group.Inode].
+func (w *Watch) Inode(i int) uint64 { return w.inodes[i] }

@@ -1,6 +1,8 @@
 package cgroup
 
-import "strings"
+import (
+	"strings"
+)
 
 // Container is what the cgroup of a process says of the container that it runs
 // in. What it does not say is empty: in a cgroup namespace of its own a process
@@ -104,4 +106,40 @@ func isHex(s string, length int) bool {
 func isNumber(s string) bool {
 	const longest = 20 // digits of a uint64
 	return s != "" && len(s) <= longest && strings.Trim(s, "0123456789") == ""
+}
+
+// OwnerOf names, by the text of a /proc/PID/cgroup, what the kernel says a process
+// belongs to: the user whose slice it is in, or its pod, or its container; empty for
+// none of these. Where one is in another the outermost counts: a user, or a container
+// that may make cgroups, names what is below its own as it likes.
+func OwnerOf(text string) string {
+	for line := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) != 3 || len(f[2]) > maxPath {
+			continue
+		}
+		for part := range strings.SplitSeq(f[2], "/") {
+			if owner := ownerIn(part); owner != "" {
+				return owner
+			}
+		}
+	}
+	return ""
+}
+
+// ownerIn returns the owner that one part of a path names. The slice of a user is systemd's
+// (systemd.special(7)).
+func ownerIn(part string) string {
+	if user, ok := strings.CutSuffix(part, ".slice"); ok {
+		if number, ok := strings.CutPrefix(user, "user-"); ok && isNumber(number) {
+			return "user " + number
+		}
+	}
+	if uid := podUID(part); uid != "" {
+		return "pod " + uid
+	}
+	if id := containerID(part); id != "" {
+		return "container " + id
+	}
+	return ""
 }

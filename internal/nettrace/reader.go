@@ -4,6 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
+	"math/bits"
+	"strconv"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // Options of a [Reader]. The zero value is the default.
@@ -198,4 +204,125 @@ func (r *Reader) salvage() bool {
 	err = r.enter(f, b[f.start:min(len(b), f.start+f.size)])
 	r.block.open, r.block.cut = err == nil, true
 	return err == nil
+}
+
+// Header is what a stream says of itself.
+type Header struct {
+	Version     int // of the format: 4, 5 or 6
+	PointerSize int // 4 or 8
+	Frequency   Frequency
+	// SyncTicks and SyncTime are the same moment, the second with a resolution
+	// of a millisecond.
+	SyncTicks  Ticks
+	SyncTime   time.Time
+	PID        int // 0 if the stream does not say
+	Processors int // 0 if the stream does not say
+}
+
+// traceBytes is the length of the trace object of formats 4 and 5.
+const traceBytes = 48
+
+// readTrace reads the trace object of formats 4 and 5, or the trace block of 6.
+func readTrace(body []byte, version int) (Header, error) {
+	h := Header{Version: version}
+	c := cursor{b: body}
+	h.SyncTime = readSystemTime(&c)
+	h.SyncTicks = Ticks(c.u64())
+	frequency := int64(c.u64())
+	pointer := int32(c.u32())
+	h.Frequency, h.PointerSize = Frequency(frequency), int(pointer)
+	if version < 6 {
+		h.PID, h.Processors = int(int32(c.u32())), int(int32(c.u32()))
+		c.u32() // the expected rate of CPU samples
+	} else {
+		readKeyValues(&c, &h)
+	}
+	switch {
+	case c.bad:
+		return h, broken("trace of %d bytes is too short", len(body))
+	case frequency <= 0:
+		return h, broken("tick frequency %d", frequency)
+	case pointer != 4 && pointer != 8:
+		return h, broken("pointer size %d, want 4 or 8", pointer)
+	}
+	return h, nil
+}
+
+// readSystemTime reads a Windows SYSTEMTIME: year, month, day of the week, day,
+// hour, minute, second and millisecond.
+func readSystemTime(c *cursor) time.Time {
+	var v [8]int
+	for i := range v {
+		v[i] = int(c.u16())
+	}
+	return time.Date(v[0], time.Month(v[1]), v[3], v[4], v[5], v[6], v[7]*1e6, time.UTC)
+}
+
+func readKeyValues(c *cursor, h *Header) {
+	n := c.u32()
+	if n > MaxKeyValues {
+		c.bad = true
+		return
+	}
+	for range n {
+		key, value := c.text(), c.text()
+		if c.bad {
+			return
+		}
+		number, _ := strconv.Atoi(string(value))
+		switch string(key) {
+		case "ProcessId":
+			h.PID = number
+		case "HardwareThreadCount":
+			h.Processors = number
+		}
+	}
+}
+
+// Event is one event, or a place where events are missing.
+type Event struct {
+	// Provider, ID, Version and Name say what it is. The runtime's own events
+	// come without a name. An event without a provider is none: see Lost.
+	Provider string
+	ID       int
+	Version  int
+	Name     string
+	Ticks    Ticks
+	Thread   uint64 // the operating system's id, as far as the stream tells it
+	PID      int    // of the process, if the stream names it
+	// Payload is valid until the next call of Next.
+	Payload []byte
+	// Lost is the number of events that Thread recorded between LostSince and
+	// Ticks and that the stream does not hold. LostSince is zero if none of
+	// the thread was seen before. All other fields but PID are not set then.
+	Lost      uint64
+	LostSince Ticks
+}
+
+// IsLoss reports whether e is a place where events are missing.
+func (e *Event) IsLoss() bool { return e.Lost > 0 }
+
+// Ticks is a point in time of the stream's own clock. On Linux and macOS it is
+// nanoseconds of CLOCK_MONOTONIC, in the time namespace of the process
+// (runtime, src/native/minipal/time.c), on Windows the performance counter.
+type Ticks uint64
+
+// Frequency is the number of ticks in a second.
+type Frequency uint64
+
+// maxInstant keeps sums of a few instants from overflowing.
+const maxInstant = math.MaxInt64 / 4
+
+// Instant converts t exactly, rounding to the nanosecond below: t x 1e9 / f.
+// Values that no real stream holds are clamped.
+func (f Frequency) Instant(t Ticks) stall.Instant {
+	if f == 1e9 {
+		return stall.Instant(min(t, maxInstant))
+	}
+	hi, lo := bits.Mul64(uint64(t), 1e9)
+	if hi >= uint64(f) {
+		return maxInstant
+	}
+	q, _ := bits.Div64(hi, lo, uint64(f))
+	return stall.Instant(min(q, maxInstant))
 }
