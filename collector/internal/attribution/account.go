@@ -44,7 +44,7 @@ func (a *account) hold(spans, bytes int) bool {
 	return true
 }
 
-// free returns how much nobody has, without what is left to what is known.
+// free returns how much is not used, without what is left to what is known.
 func (a *account) free() int {
 	return a.maxBytes - a.held - a.summed - max(a.known, a.maxBytes/leastKnown)
 }

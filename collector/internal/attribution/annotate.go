@@ -225,9 +225,9 @@ func (o *carried) gain(joined *stall.Share) {
 // elsewhere returns how much of a gap that was joined from here may lie in time that
 // the process gave to another owner: whether that has precedence or the gap has, it
 // is not the time that the gap can be charged to. When that was, the process does not
-// tell; so what may lie there is not charged, and remains app_or_host, which it may
-// be. Stops and gaps that were told here, too, are not in what was joined of a gap;
-// those that were not told are.
+// report; so what may lie there is not charged, and remains app_or_host, which it may
+// be. Stops and gaps that were reported here, too, are not in what was joined of a gap;
+// those that were not reported are.
 func (o *carried) elsewhere(joined *stall.Share) time.Duration {
 	d := o.App
 	if o.Fidelity == stall.Exact {
@@ -240,8 +240,8 @@ func (o *carried) elsewhere(joined *stall.Share) time.Duration {
 }
 
 // believable reports whether a process can have said that of a span of that length.
-// It may have timed the span by a clock that was not being adjusted, and whoever
-// handed the span on may have cut its times to milliseconds.
+// It may have timed the span by a clock that was not being adjusted, and a
+// component that handed the span on may have cut its times to milliseconds.
 func (o *carried) believable(length time.Duration) bool {
 	return o.Total <= length+length/8+time.Millisecond
 }

@@ -113,7 +113,7 @@ func (a *Attributor) take(e *event) error {
 	}
 	switch {
 	case foreign && !p.inside():
-		return errStamp // it may be a sidecar that sends where nobody stamps
+		return errStamp // it may be a sidecar whose agent does not stamp
 	case overtaken:
 		return errLate
 	}
@@ -128,9 +128,9 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 		a.known.split(h)
 		return errTime
 	}
-	ok, wrong := c.told(&e.Status, clock, silentAfter+stall.Instant(a.config.Wait))
+	ok, wrong := c.report(&e.Status, clock, silentAfter+stall.Instant(a.config.Wait))
 	if wrong {
-		a.known.forgetTeller(h, p, l)
+		a.known.forgetSender(h, p, l)
 	}
 	if !ok {
 		return errTime
@@ -146,7 +146,7 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 	if first {
 		a.known.changed(p) // a span that was found for it may have begun after its end
 	}
-	a.tellOf(p, e)
+	a.learnProcess(p, e)
 	if !one && !p.id.stamped {
 		c.dispute(clock)
 		a.known.changed(p)
@@ -155,8 +155,8 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 	return nil
 }
 
-// tellOf takes what a status says of its process.
-func (a *Attributor) tellOf(p *process, e *event) {
+// learnProcess takes what a status says of its process.
+func (a *Attributor) learnProcess(p *process, e *event) {
 	if e.TargetPID != 0 && p.outer != e.TargetPID {
 		p.outer = e.TargetPID
 		a.known.changed(p)
@@ -210,21 +210,21 @@ type Lost struct {
 	// a host, or for another process, without the stamp that Config.Probes asks for;
 	// a probe's are taken for its own process, and do not count where otelgc is in it.
 	// Conflict are statuses that show that
-	// two senders tell as one process. Limit is of those of a source
+	// two senders report as one process. Limit is of those of a source
 	// that found no room, and of stalls that had to go for others of their
 	// source while a span that waits might want them.
 	Events map[string]uint64
 	// Duplicates are events that were there already: they count once.
 	Duplicates uint64
 	// Disagreements are statuses whose wall clock cannot be the one that another
-	// sender of the same host told last: one of the two is wrong, or the clock was
+	// sender of the same host reported last: one of the two is wrong, or the clock was
 	// set between them.
 	Disagreements uint64
 	// SpansOverLimit went on unattributed for want of room.
 	SpansOverLimit uint64
 	// SpansTimedOut were attributed with what was known when Wait was over.
 	SpansTimedOut uint64
-	// SpansUnknown had nobody who watched their process: coverage 0.
+	// SpansUnknown are of processes that were not watched: coverage 0.
 	SpansUnknown uint64
 	// SpansAmbiguous could be of several processes: they are of none, coverage 0.
 	SpansAmbiguous uint64
@@ -236,7 +236,7 @@ type Lost struct {
 	// as requests.
 	SpansTime uint64
 	// HostsForgotten and ProcessesForgotten made way for others when there was
-	// no more room, or told times that cannot be.
+	// no more room, or reported times that cannot be.
 	HostsForgotten, ProcessesForgotten uint64
 	// ServicesForgotten had no request for an hour and made way for others: their
 	// series ended.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// silentAfter is how long a source may say nothing before nobody waits for
-	// it: its part of a span is unseen then, as in process.
+	// silentAfter is how long a source may say nothing before it is not waited
+	// for: its part of a span is unseen then, as in process.
 	silentAfter = stall.Instant(3e9)
 	// farAway is how far a status may be from what its sender's time should be.
 	farAway = stall.Instant(3600e9)
@@ -20,29 +20,29 @@ const (
 )
 
 // clocks are what one sender says of time: how far its instants have got, and what the
-// wall clock shows there. Each sender has its own, and nobody else's word changes them.
+// wall clock shows there. Each sender has its own, which no other sender changes.
 type clocks struct {
-	wall    *wall         // nil while it has told none; never changed
-	now     stall.Instant // the latest that it told
-	ahead   stall.Instant // start of the last stall that it told before that
-	strange int           // statuses in a row that were far away
-	hasty   int           // that were ahead, not long after each other
-	hastyAt time.Duration // the last of them, by registry.clock
-	behind  int           // that were behind while it told no time
-	toldAt  time.Duration // the last that did, by registry.clock
-	heard   time.Duration // the last event, likewise
-	twice   time.Duration // the last that somebody else must have sent, likewise
-	two     bool          // there was one
+	wall       *wall         // nil while it has reported none; never changed
+	now        stall.Instant // the latest that it reported
+	ahead      stall.Instant // start of the last stall that it reported before that
+	strange    int           // statuses in a row that were far away
+	hasty      int           // that were ahead, not long after each other
+	hastyAt    time.Duration // the last of them, by registry.clock
+	behind     int           // that were behind while it reported no time
+	reportedAt time.Duration // the last that did, by registry.clock
+	heard      time.Duration // the last event, likewise
+	twice      time.Duration // the last that another must have sent, likewise
+	two        bool          // there was one
 }
 
-// horizon returns the latest instant that may be told: time goes on also while
-// nobody tells.
+// horizon returns the latest instant that may be reported: time goes on also
+// without reports.
 func (c *clocks) horizon(clock time.Duration) stall.Instant {
-	return c.now + farAway + stall.Instant(clock-c.toldAt)
+	return c.now + farAway + stall.Instant(clock-c.reportedAt)
 }
 
 // expect takes in the start of a stall. It reports false for one of the future: it
-// would stay for ever. Before any time was told that shows later.
+// would stay for ever. Before any time was reported that shows later.
 func (c *clocks) expect(start stall.Instant, clock time.Duration) bool {
 	if c.now == 0 {
 		c.ahead = max(c.ahead, start)
@@ -51,12 +51,12 @@ func (c *clocks) expect(start stall.Instant, clock time.Duration) bool {
 	return start <= c.horizon(clock)
 }
 
-// told takes in the time of a status. It reports false if that cannot be: one of the
-// future would silence its sender for ever. If wrong is then true it is what was told
+// report takes in the time of a status. It reports false if that cannot be: one of the
+// future would silence its sender for ever. If wrong is then true it is what was reported
 // before that cannot be, and that has to be forgotten. Near is how far a sender may be
 // ahead of itself.
-func (c *clocks) told(s *semconv.Status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
-	elapsed := stall.Instant(clock - c.toldAt)
+func (c *clocks) report(s *semconv.Status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
+	elapsed := stall.Instant(clock - c.reportedAt)
 	switch {
 	case c.now == 0 && c.ahead > s.At+farAway:
 		return false, true // its stalls would stay for ever
@@ -80,7 +80,7 @@ func (c *clocks) told(s *semconv.Status, clock time.Duration, near stall.Instant
 		}
 		return c.behind < believeAfter, c.behind >= believeAfter
 	}
-	c.strange, c.behind, c.toldAt = 0, 0, clock
+	c.strange, c.behind, c.reportedAt = 0, 0, clock
 	c.now = max(c.now, s.At)
 	return true, false
 }
@@ -97,27 +97,27 @@ func (c *clocks) relate(s stall.WallOffset) bool {
 	return ok
 }
 
-// dispute notes that two senders tell as one.
+// dispute notes that two senders report as one.
 func (c *clocks) dispute(clock time.Duration) { c.two, c.twice = true, clock }
 
 // Every sender that reaches the Collector can say anything. So it speaks for itself
 // alone:
 //
 //   - Its clocks are its own. Its spans are placed by the wall clock that its own
-//     statuses tell, and wait for its own sources, however far others say to be.
+//     statuses report, and wait for its own sources, however far others say to be.
 //   - For a host speak its probes: all of them, or those that an agent stamped. They
-//     tell the gaps of the machine, and place the spans of processes that tell no
-//     clock. Where they disagree, nobody knows, and nothing is certain.
-//   - For another process speaks the sidecar. What it tells of one goes before what
-//     comes without a stamp under the same name. If two without a stamp tell as one,
-//     nobody is that process until one has fallen silent.
+//     report the gaps of the machine, and place the spans of processes that report no
+//     clock. Where they disagree, nothing is certain.
+//   - For another process speaks the sidecar. What it reports on one goes before what
+//     comes without a stamp under the same name. If two without a stamp report as one,
+//     no sender is that process until one has fallen silent.
 
-// speaksForHost reports whether a sender may tell of more than itself.
+// speaksForHost reports whether a sender may report on more than itself.
 func (r *registry) speaksForHost(id *identity) bool {
 	return id.stamped || r.config.Probes != ProbesStamped
 }
 
-// walls returns the wall clocks by which spans are placed. Of those told for the host
+// walls returns the wall clocks by which spans are placed. Of those reported for the host
 // these are the ones of live senders, or all if none is alive.
 func (r *registry) walls(f *found) (w walls) {
 	if f.host == nil {
@@ -142,7 +142,7 @@ func (r *registry) walls(f *found) (w walls) {
 	return w
 }
 
-// latest returns how far the clock of a place has got, by those who may say so.
+// latest returns how far the clock of a place has got, by the senders that may say so.
 func (f *found) latest() (t stall.Instant) {
 	for _, p := range f.host.probes {
 		t = max(t, p.clocks.now)
@@ -155,7 +155,7 @@ func (f *found) latest() (t stall.Instant) {
 	return t
 }
 
-// disputed reports whether two senders tell as p, or did until a moment ago.
+// disputed reports whether two senders report as p, or did until a moment ago.
 func (r *registry) disputed(p *process) bool {
 	return p.clocks.two && r.clock-p.clocks.twice <= time.Duration(silentAfter)+r.config.Wait
 }
@@ -176,8 +176,8 @@ func (r *registry) namesake(p *process) bool {
 	return false
 }
 
-// began returns when the boot began by the wall clock of now, Unix ns; of who has told
-// no time long ago.
+// began returns when the boot began by the wall clock of now, Unix ns; long ago if c has
+// reported no time.
 func (c *clocks) began() int64 {
 	if c.wall == nil {
 		return never
@@ -185,11 +185,11 @@ func (c *clocks) began() int64 {
 	return int64(c.wall.latest().offset)
 }
 
-// over reports whether c tells of an earlier boot of the machine of which one began at
+// over reports whether c reports an earlier boot of the machine of which one began at
 // boot: it was last heard before. That is never so of its own.
 func (c *clocks) over(boot int64) bool { return c.wall != nil && c.wall.latest().wallAt() <= boot }
 
-// began returns when the boot began, by those who speak for the host.
+// began returns when the boot began, by the senders that speak for the host.
 func (h *host) began() int64 {
 	boot := int64(never)
 	for _, p := range h.probes {
@@ -198,7 +198,7 @@ func (h *host) began() int64 {
 	return boot
 }
 
-// over reports whether all who speak for h tell of an earlier boot.
+// over reports whether all senders that speak for h report an earlier boot.
 func (h *host) over(boot int64) bool {
 	for _, p := range h.probes {
 		if !p.clocks.over(boot) {
@@ -210,7 +210,7 @@ func (h *host) over(boot int64) bool {
 
 // A machine that was copied while it ran, as from a snapshot, has the boot id of its
 // copies, and a clock of its own. It shows when sources with host ids that differ go
-// on telling wall clocks that do. From then on the machines of that boot id are told
+// on reporting wall clocks that do. From then on the machines of that boot id are kept
 // apart by their host id.
 //
 // The host id alone is no reason: in a container it may be that of the image, and its
@@ -226,7 +226,7 @@ const (
 	mostCopied = 256
 )
 
-// witness is a source that told of the clock of its host for a while.
+// witness is a source that reported on the clock of its host for a while.
 type witness struct {
 	hostID string
 	offset time.Duration
@@ -272,7 +272,7 @@ func (h *host) disputes(of *identity, l *sourceLog, clock time.Duration) bool {
 	return false
 }
 
-// split has the machines of a host told apart from now on.
+// split has the machines of a host kept apart from now on.
 func (r *registry) split(h *host) {
 	if len(r.copied) >= mostCopied || strings.Contains(h.boot, copyMark) {
 		return

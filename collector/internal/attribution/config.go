@@ -21,19 +21,19 @@ type Config struct {
 	MaxBytes int `mapstructure:"max_bytes"`
 	// MaxHosts and MaxProcesses (of all hosts) bound what is known at a time, at
 	// about 13 kB for a quiet Go process and up to 180 kB for a busy one. Over
-	// them, and over half of MaxBytes, who is new takes the place of the one that
-	// was silent longest, if it says nothing any more, or, if its host has told for
+	// them, and over half of MaxBytes, a newcomer takes the place of the one that
+	// was silent longest, if it says nothing any more, or, if its host has reported for
 	// a second, of one of the host that has most; else it is not known, counted.
 	// MaxServices bounds the series, and so does an eighth of MaxBytes: over it
 	// services are counted under one name.
 	MaxHosts     int `mapstructure:"max_hosts"`
 	MaxProcesses int `mapstructure:"max_processes"`
 	MaxServices  int `mapstructure:"max_services"`
-	// SlowSpan is the duration from which a span is told as an event with the
-	// sentence that explains it. Zero tells none.
+	// SlowSpan is the duration from which a span is reported as an event with the
+	// sentence that explains it. Zero reports none.
 	SlowSpan time.Duration `mapstructure:"slow_span"`
-	// Probes says whose probes speak for their host, and who may tell what the
-	// machine did to another process: all that say they are one, or those that an
+	// Probes says which probes speak for their host, and which senders may report what
+	// the machine did to another process: all that say they are one, or those that an
 	// agent stamped (otelgc.stamp). A probe without the stamp speaks for its own
 	// process then.
 	Probes string `mapstructure:"probes"`

@@ -41,7 +41,7 @@ func (r *registry) find(id *identity) (f found) {
 }
 
 // findProcess returns the process of id. The word of a stamped sender goes before that
-// of others, unless it says nothing any more. One of which two tell is nobody's.
+// of others, unless it says nothing any more. A process that two report is not found.
 func (r *registry) findProcess(id *identity) (p *process, contested bool) {
 	if r.config.Probes == ProbesStamped {
 		stamped := *id
@@ -81,7 +81,7 @@ func (r *registry) findAmong(id *identity) (_ *process, contested bool) {
 			return p, several
 		}
 		if l.how == byBoot {
-			return nil, false // nobody has that pid: a container has no other
+			return nil, false // no process has that pid: a container has no other
 		}
 	}
 	return nil, false
@@ -129,7 +129,7 @@ func (r *registry) shared(name string, p *process) (shared, others bool) {
 	return shared, others
 }
 
-// findHost returns the host of a process that nobody watches, by the name that
+// findHost returns the host of a process that is not watched, by the name that
 // its probes have for it.
 func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 	for _, name := range [...]string{id.hostID, id.hostName} {
@@ -156,7 +156,7 @@ func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 }
 
 // leave leaves out a process that had ended before the spans began, from that Unix ns
-// on: the pid is used again. One that has only not told yet may be heard in time.
+// on: the pid is used again. One that has only not reported yet may be heard in time.
 func (r *registry) leave(f *found, id *identity, begin int64) {
 	if f.host == nil || begin == 0 {
 		return
@@ -176,14 +176,14 @@ func (r *registry) leave(f *found, id *identity, begin int64) {
 	}
 }
 
-// ended reports whether none of the sources of a process told of it for so long
+// ended reports whether none of the sources of a process reported on it for so long
 // before t that it was gone, if there is one.
 func (p *process) ended(t stall.Instant) bool {
 	return p != nil && p.clocks.now > 0 && p.clocks.now+silentAfter < t
 }
 
 // targetOf returns what is known of what the machine does to a process. The
-// sidecar has a pid of its own for it: the one that the process's source told,
+// sidecar has a pid of its own for it: the one that the process's source reported,
 // else the same if nothing says that it is in a container.
 func (h *host) targetOf(id *identity, p *process) *process {
 	if p != nil && p.outer != 0 {
@@ -211,7 +211,7 @@ func (h *host) targetOf(id *identity, p *process) *process {
 
 // changes counts what comes and goes, by what it goes by. A span that waits looks
 // for its place again only if something changed that goes by a name of its own:
-// somebody always comes in a fleet, and 100,000 spans would look at every tick.
+// in a fleet there is always a newcomer, and 100,000 spans would look at every tick.
 // Names that share a counter by chance have it look in vain.
 type changes struct {
 	seed maphash.Seed
@@ -222,7 +222,7 @@ type changes struct {
 type counter uint16
 
 func (c *changes) counter(l link) counter {
-	l.stamped = false // whoever looks wants both
+	l.stamped = false // both are looked for
 	return counter(maphash.Comparable(c.seed, l) % uint64(len(c.of)))
 }
 
@@ -282,7 +282,7 @@ func (r *registry) cameOrWent(h *host) {
 }
 
 // lookAgain is how long a span that may be of several, or of one that may have ended,
-// waits until it looks again: it is seconds until somebody is silent.
+// waits until it looks again: it is seconds until one of them is silent.
 const lookAgain = time.Second
 
 // look finds the place of h, unless it is known and nothing changed. Of several

@@ -72,7 +72,7 @@ func (r *registry) makeWay(of *host, but *process) bool {
 	return true
 }
 
-// refusal is when nobody made way for a process of a host that has so many. In
+// refusal is when none made way for a process of a host that has so many. In
 // a flood the answer is the same until something changes.
 type refusal struct {
 	version uint64
@@ -151,8 +151,8 @@ func (r *registry) forget(p *process) {
 	r.changed(p)
 }
 
-// forgetTeller forgets a process, or a probe of a host, that told impossible times.
-func (r *registry) forgetTeller(h *host, p *process, l *sourceLog) {
+// forgetSender forgets a process, or a probe of a host, that reported impossible times.
+func (r *registry) forgetSender(h *host, p *process, l *sourceLog) {
 	if p != nil {
 		r.forget(p)
 	} else {
@@ -194,12 +194,12 @@ func (r *registry) forgetHost(h *host) {
 	r.cameOrWent(h)
 }
 
-// staysAfter is for how long a host has to tell until those that live make way for
+// staysAfter is for how long a host has to report until those that live make way for
 // it. A host heard once takes no place: or a flood of boot ids would take that of
 // all processes of a host but one.
 const staysAfter = time.Second
 
-// newcomers remembers since when hosts tell that are not known, the few that were
+// newcomers remembers since when hosts report that are not known, the few that were
 // heard last, in buckets by the hash of their boot id. One that is lost in a flood is
 // remembered anew when that is over.
 type newcomers [1 << 8]bucket
@@ -213,7 +213,7 @@ type newcomer struct {
 	heard time.Duration
 }
 
-// since returns since when a host tells that is not known, by registry.clock.
+// since returns since when a host reports that is not known, by registry.clock.
 func (r *registry) since(boot string) time.Duration {
 	sum, b := r.bucket(boot)
 	n := b.of(sum)
@@ -274,8 +274,8 @@ type standing uint8
 const (
 	gone    standing = iota // or none
 	once                    // it was heard once, as all of a flood are
-	refused                 // it told for long enough, and nobody made way
-	waits                   // it is about to have told for long enough
+	refused                 // it reported for long enough, and none made way
+	waits                   // it is about to have reported for long enough
 )
 
 func (r *registry) standing(n *newcomer) standing {
@@ -290,5 +290,5 @@ func (r *registry) standing(n *newcomer) standing {
 	return waits
 }
 
-// stays reports whether h has told for so long that others make way for it.
+// stays reports whether h has reported for so long that others make way for it.
 func (r *registry) stays(h *host) bool { return r.clock-h.since >= staysAfter }

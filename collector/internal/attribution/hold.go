@@ -135,7 +135,7 @@ func newHeld(rs ptrace.ResourceSpans, sink Sink, due time.Time) *held {
 	for _, ss := range rs.ScopeSpans().All() {
 		h.n += ss.Spans().Len()
 		for _, s := range ss.Spans().All() {
-			if _, ok := duration(s); ok { // else nobody passes it, and the others need not wait
+			if _, ok := duration(s); ok { // else no source passes it, and the others need not wait
 				h.end = max(h.end, clamp(s.EndTimestamp()))
 				if at := clamp(s.StartTimestamp()); h.begin == 0 || at < h.begin {
 					h.begin = at
@@ -215,7 +215,7 @@ func (a *Attributor) ready(now time.Time, all bool) (ready []*held) {
 	return ready
 }
 
-// overdue reports whether nobody waits any longer.
+// overdue reports whether h is not held any longer.
 func (h *held) overdue(now time.Time) bool {
 	return !now.Before(h.due) || h.sink.Waits != nil && h.sink.Waits.Err() != nil
 }
@@ -271,8 +271,8 @@ func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, event
 	}
 }
 
-// overLimit hands on spans that found no room, and counts them. Nobody will say what
-// stalled them; what they brought from their own process is known all the same.
+// overLimit hands on spans that found no room, and counts them. What stalled them
+// stays unknown; what they brought from their own process is known all the same.
 func (a *Attributor) overLimit(h *held) {
 	a.lost.overLimit.Add(uint64(h.n))
 	w := writer{a: a, j: new(joiner), h: h}

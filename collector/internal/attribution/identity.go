@@ -10,7 +10,7 @@ import (
 	"github.com/otelgc/otelgc/semconv"
 )
 
-// maxName bounds every name that is kept of somebody else's telemetry.
+// maxName bounds every name that is kept of other senders' telemetry.
 const maxName = 256
 
 // Attributes of the semantic conventions by which a process is found.
@@ -145,7 +145,7 @@ func (id *identity) contradicts(o *identity) bool {
 }
 
 // strange reports whether a and b go by other names than one resource has: those of
-// a process that tells of itself are the same on its events and on its spans.
+// a process that reports of itself are the same on its events and on its spans.
 func (id *identity) strange(o *identity) bool {
 	return differ(id.hostID, o.hostID) || differ(id.hostName, o.hostName) || differ(id.service, o.service)
 }
@@ -181,7 +181,7 @@ type link struct {
 	how  how
 	a, b string
 	pid  int32
-	// stamped links lead to processes of which a stamped sender tells.
+	// stamped links lead to processes of which a stamped sender reports.
 	stamped bool
 }
 

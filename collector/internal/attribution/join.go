@@ -31,8 +31,8 @@ type outcome struct {
 	odd      bool // the span has times that cannot be
 }
 
-// watched reports whether anybody can say that no collection delayed the span: who
-// watched its runtime, or its own process. Where nobody did, one may still be known.
+// watched reports whether it is known that no collection delayed the span: its runtime
+// was watched, or its own process says so. If not, a collection may still be known.
 func (o *outcome) watched() bool { return o.own != nil || o.coverage > 0 || o.share.GC() > 0 }
 
 // attribute joins the spans of h, and returns the events of the slow ones.
@@ -83,7 +83,7 @@ func (w *writer) join(v *view, windows []window) {
 			o.coverage = j.coverage(win)
 		}
 		if s.Total == 0 {
-			s.Fidelity = stall.Cycle // nothing is unseen, and nobody was exact
+			s.Fidelity = stall.Cycle // nothing is unseen, and no source was exact
 		}
 		if own := w.brought(win.span, s.Total); own != nil {
 			own.gain(s)
@@ -99,7 +99,7 @@ func (w *writer) join(v *view, windows []window) {
 	})
 }
 
-// unknown concludes spans of whose host nobody told anything.
+// unknown concludes spans of a host that is not known.
 func (w *writer) unknown() {
 	for _, ss := range w.h.spans.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
@@ -167,7 +167,7 @@ type window struct {
 	odd   bool          // its times cannot be: it has no length
 }
 
-// vague tells apart windows of which some may be much farther off: one that is
+// vague keeps apart windows of which some may be much farther off: one that is
 // an hour long must not make those beside it uncertain.
 func vague(off time.Duration) int { return bits.Len64(uint64(off / (16 * time.Microsecond))) }
 
@@ -224,14 +224,14 @@ func (j *joiner) gather(v *view, windows []window) {
 	}
 }
 
-// own leaves what a probe in the process can tell of the machine. With its cgroup it
+// own leaves what a probe in the process can report of the machine. With its cgroup it
 // stops as the process does: the join inside takes none of these gaps either.
 func own(gaps []stall.Interval) []stall.Interval {
 	return slices.DeleteFunc(gaps, func(g stall.Interval) bool { return g.Scope == stall.ScopeCgroup })
 }
 
 // process collects what was said about the process alone. Every collection is
-// told once, by the source that knew it better, so stops need no sorting out.
+// reported once, by the source that knew it better, so stops need no sorting out.
 func (j *joiner) process(v *view, all stall.Span) {
 	e := &j.evidence
 	for _, l := range v.runtime {
@@ -261,7 +261,7 @@ func (j *joiner) of(l *sourceLog, all stall.Span) []stall.Interval {
 	return j.more
 }
 
-// coverage returns the part of a window in which somebody watched its runtime.
+// coverage returns the part of a window in which its runtime was watched.
 func (j *joiner) coverage(w *window) float64 {
 	extent := w.Extent()
 	if extent.Empty() {
@@ -281,7 +281,7 @@ func (j *joiner) coverage(w *window) float64 {
 // lock: what it points to is read under locks of its own, or never changed.
 type view struct {
 	boot    string
-	walls   walls // none if nobody told the clock
+	walls   walls // none if the clock is not known
 	probes  []probe
 	process *process // nil if it is not known
 	runtime logs
@@ -291,7 +291,7 @@ type view struct {
 	inside  bool       // otelgc is in the process
 }
 
-// known reports whether anybody watches the process.
+// known reports whether the process is watched.
 func (v *view) known() bool { return v.process != nil || v.target != nil }
 
 // view returns what a join needs to know of f.
@@ -312,7 +312,7 @@ func (r *registry) view(f *found) (v view) {
 
 // passed reports whether every source that is alive has passed t: those of the
 // machine, and those of the process. The span that ends at t has waited for so long, so
-// it is no later than that: whoever says that it is makes nobody silent.
+// it is no later than that: a sender that says that it is makes no other silent.
 func (f *found) passed(t stall.Instant, waited time.Duration) bool {
 	now := min(f.latest(), t+stall.Instant(waited))
 	if now < t {

@@ -29,7 +29,7 @@ type registry struct {
 	changes changes            // the same, by what it goes by
 
 	processes int
-	began     time.Time     // the first tick; zero while nobody ticks
+	began     time.Time     // the first tick; zero before
 	clock     time.Duration // since then
 	refused   refusal       // the last
 	dying     *host         // of which the last made way that had fallen silent
@@ -106,7 +106,7 @@ func (r *registry) process(h *host, e *event) *process {
 		return r.target(h, e)
 	}
 	if e.of.number == 0 {
-		return nil // without a pid it is nobody's
+		return nil // without a pid it is of no process
 	}
 	if p := r.exact[e.of]; p != nil {
 		return p
@@ -201,7 +201,7 @@ type host struct {
 	place     *list.Element      // in registry.recent
 	counter   counter            // of registry.changes
 	witness   witness            // of its clock
-	last      testimony          // of its clock, by anybody
+	last      testimony          // of its clock, by any sender
 }
 
 func newHost(boot string) *host {
@@ -217,7 +217,7 @@ type testimony struct {
 }
 
 // disagrees takes in what a sender says of the wall clock. It reports whether another
-// sender told a different clock last: this is counted, and changes no answer.
+// sender reported a different clock last: this is counted, and changes no answer.
 func (h *host) disagrees(by *clocks, s stall.WallOffset) bool {
 	before := h.last
 	h.last = testimony{s, by}
@@ -231,27 +231,27 @@ type logs [stall.NumOrigins]*sourceLog
 type process struct {
 	host         *host
 	id           identity      // of a target, no more than what the sidecar calls the host
-	outer        int32         // the pid that the sidecar sees, 0 if it has not told
-	createdTicks uint64        // of a target: clock ticks since boot, 0 if not told
+	outer        int32         // the pid that the sidecar sees, 0 if it has not reported
+	createdTicks uint64        // of a target: clock ticks since boot, 0 if not reported
 	target       bool          // it is in host.targets
-	cgroups      []uint64      // as it told; never changed, but replaced
+	cgroups      []uint64      // as it reported; never changed, but replaced
 	runtime      logs          // of a target, TargetWatch alone
-	clocks       clocks        // as its sources tell them
+	clocks       clocks        // as its sources report them
 	heard        time.Duration // the last time, by registry.clock
 	pauses       pauses
 	place        *list.Element // in host.processes
 }
 
-// inside reports whether a source in the process itself has told of it.
+// inside reports whether a source in the process itself has reported on it.
 func (p *process) inside() bool {
 	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
 }
 
 // silent reports whether nothing came of p for so long before others of its host were
-// heard that it has ended, or cannot send. When things come nobody else can say.
+// heard that it has ended, or cannot send. The order in which things come is all that shows it.
 func (p *process) silent() bool { return p.host.heard-p.heard > time.Duration(silentAfter) }
 
-// contained reports whether the process is in a container, as far as anybody says:
+// contained reports whether the process is in a container, as far as is known:
 // it says so itself, or the sidecar sees it by another pid than its own.
 func (p *process) contained() bool {
 	return p.id.contained() || p.outer != 0 && p.outer != p.id.number
@@ -286,7 +286,7 @@ func (p *process) move(cgroups []uint64, m *memory) {
 	p.cgroups = cgroups
 }
 
-// sameCreation reports whether a process made at created, as otelgc tells it, may
+// sameCreation reports whether a process made at created, as otelgc reports it, may
 // be the one made so many clock ticks after the boot: the boot is a whole second
 // there, so what is left of one is the same in both.
 func sameCreation(created string, ticks uint64) bool {

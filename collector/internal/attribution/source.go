@@ -24,14 +24,14 @@ const (
 // is written.
 type sourceLog struct {
 	*stall.Log
-	memory *memory
-	bytes  int              // that the account has for it
-	told   stall.Instant    // end of the last status of those that follow each other
-	heard  stall.Instant    // of the latest status
-	early  []semconv.Status // that came before one that is missing, by since
-	queued int              // of bytes, for them
-	offset time.Duration    // of the wall clock, by the last status
-	steady int              // statuses in a row that told about the same
+	memory   *memory
+	bytes    int              // that the account has for it
+	reported stall.Instant    // end of the last status of those that follow each other
+	heard    stall.Instant    // of the latest status
+	early    []semconv.Status // that came before one that is missing, by since
+	queued   int              // of bytes, for them
+	offset   time.Duration    // of the wall clock, by the last status
+	steady   int              // statuses in a row that reported about the same
 }
 
 // newSourceLog makes a log for which there is room.
@@ -94,11 +94,11 @@ func (l *sourceLog) giveBack() {
 // is missing the stalls that were sent with it are missing too, so those that
 // came before it wait until it comes, or until so much time has passed that it
 // will not. Then what it was about is unseen. It reports false for a status that begins
-// in the midst of one that was told: another sender must have told that.
+// in the midst of one that was reported: another sender must have reported that.
 func (l *sourceLog) learn(s *semconv.Status, patience stall.Instant) bool {
 	l.heard = max(l.heard, s.At)
 	if len(l.early) == 0 && l.follows(s) {
-		one := l.told == 0 || s.Since == l.told || s.At <= l.told
+		one := l.reported == 0 || s.Since == l.reported || s.At <= l.reported
 		l.follow(s)
 		l.giveBack()
 		return one
@@ -153,8 +153,8 @@ func (l *sourceLog) queue() bool {
 	return true
 }
 
-// follows reports whether no status before s is missing, as far as one can tell.
-func (l *sourceLog) follows(s *semconv.Status) bool { return l.told == 0 || s.Since <= l.told }
+// follows reports whether no status before s is missing, as far as one can report.
+func (l *sourceLog) follows(s *semconv.Status) bool { return l.reported == 0 || s.Since <= l.reported }
 
 // follow takes in the next status. A source that is heard for the first time has
 // seen nothing before its watermark, and a status can say nothing of what comes
@@ -164,5 +164,5 @@ func (l *sourceLog) follow(s *semconv.Status) {
 		l.MarkUnseen(stall.Span{Start: u.Start, End: min(u.End, s.At)})
 	}
 	l.Advance(s.Watermark)
-	l.told = max(l.told, s.At)
+	l.reported = max(l.reported, s.At)
 }

@@ -23,15 +23,15 @@ type serviceSums struct{ semconv.Sums }
 // sums holds the sums of all services that were seen, up to a bound of services
 // and of memory. A service has at most 824 series: of 8 latency buckets and 2
 // fidelities each, 12 by what delayed its requests, twice, and 21 by owner; of those
-// that nobody watched 2 in each bucket, and 11 by owner.
+// that were not watched 2 in each bucket, and 11 by owner.
 type sums struct {
 	account   *account
 	mu        sync.Mutex
 	most      int
 	services  map[serviceName]*service
 	order     []serviceName
-	now       time.Time // the last tick; zero while nobody ticks
-	looked    time.Time // the last time that nobody was idle
+	now       time.Time // the last tick; zero before
+	looked    time.Time // the last time that none was idle
 	forgotten uint64    // services that made way
 }
 
@@ -103,7 +103,7 @@ func (t *serviceSums) add(o *outcome) {
 // service is a service that is known by name.
 type service struct {
 	serviceSums
-	began time.Time // zero: before anybody ticked
+	began time.Time // zero: before the first tick
 	last  time.Time // that a request counted
 }
 
@@ -239,7 +239,7 @@ const mostTogether = 16
 
 // Metrics yields the sums since start, or since the service was first seen, as
 // cumulative counters, by service, of at most [mostTogether] services at a time. What
-// was yielded is the caller's. Instance tells apart Collectors that count spans of the
+// was yielded is the caller's. Instance keeps apart Collectors that count spans of the
 // same services, so that each series has one writer.
 func (a *Attributor) Metrics(start, now time.Time, instance string) iter.Seq[pmetric.Metrics] {
 	return func(yield func(pmetric.Metrics) bool) {

@@ -14,7 +14,7 @@ const (
 	// second.
 	between = stall.Instant(500 * time.Millisecond)
 	// drift bounds how a wall clock runs away from CLOCK_MONOTONIC where
-	// nobody has looked: 100 ppm, one part of ten thousand.
+	// it was not looked at: 100 ppm, one part of ten thousand.
 	drift = 10_000
 	// farthest bounds wall times, offsets and instants, so that none of their
 	// sums overflows: 146 years.
@@ -23,7 +23,7 @@ const (
 	never = -1 << 63
 )
 
-// wall relates the wall clock to the instants of a host, as one sender tells it. The
+// wall relates the wall clock to the instants of a host, as one sender reports it. The
 // clock is set and slewed, so it is a history: runs in which all statuses agreed, by
 // instant. A wall is never changed: joins may hold it.
 type wall struct {
@@ -31,7 +31,7 @@ type wall struct {
 	n    int
 }
 
-// run is a stretch of time in which the statuses told one offset, within their errors.
+// run is a stretch of time in which the statuses reported one offset, within their errors.
 type run struct {
 	from, to stall.Instant
 	offset   time.Duration
@@ -59,7 +59,7 @@ func (r *run) agrees(s stall.WallOffset) bool {
 }
 
 // learn returns w with what a status says. It reports false if that cannot be said of
-// the same clock: at one time it was told to show two others.
+// the same clock: at one time it was reported to show two others.
 func (w *wall) learn(s stall.WallOffset) (_ *wall, ok bool) {
 	at := 0 // of the first run that begins after s
 	for at < w.n && w.runs[at].from <= s.At {
@@ -139,7 +139,7 @@ func (w *wall) latest() *run { return &w.runs[w.n-1] }
 func (r *run) wallAt() int64 { return int64(r.to) + int64(r.offset) }
 
 // instant returns the instant of a wall time, and how far it may be off. It
-// reports false if nobody has told the clock.
+// reports false if the clock is not known.
 func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 	if w == nil || w.n == 0 {
 		return 0, 0, false
@@ -191,15 +191,15 @@ func (w *wall) relate(ns int64) (r *run, step time.Duration) {
 
 // walls are those by which the spans of a place are put on the clock of its host.
 type walls struct {
-	own  *wall   // of their process; nil if it has told none
-	host []*wall // of those who speak for the host
+	own  *wall   // of their process; nil if it has reported none
+	host []*wall // of the senders that speak for the host
 }
 
-// known reports whether anybody told the clock.
+// known reports whether the clock is known.
 func (p *walls) known() bool { return p.own != nil || len(p.host) > 0 }
 
 // instant returns the instant of a wall time, and how far it may be off. What a process
-// tells of its own time is taken as it is. Of a time of which it told nothing others may
+// reports on its own time is taken as it is. Of a time of which it reported nothing others may
 // know better; where they differ by more than their errors, it may be off by as much.
 func (p *walls) instant(ns int64) (t stall.Instant, slack time.Duration, ok bool) {
 	if t, slack, ok = p.own.instant(ns); ok && p.own.covers(t) {
@@ -225,7 +225,7 @@ func (p *walls) instant(ns int64) (t stall.Instant, slack time.Duration, ok bool
 	return t, slack, ok
 }
 
-// covers reports whether statuses told of t, or nearly.
+// covers reports whether statuses reported on t, or nearly.
 func (w *wall) covers(t stall.Instant) bool {
 	return w.runs[0].from-silentAfter <= t && t <= w.latest().to+silentAfter
 }

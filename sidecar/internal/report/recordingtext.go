@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/internal/slowed"
+	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
