@@ -100,6 +100,21 @@ func unguessed(err error) error {
 	return err
 }
 
+// MayFollow returns why this process may not follow the scheduler, or nil. It loads and
+// drops a program that does nothing, of a kind that takes the same rights: CAP_BPF and
+// CAP_PERFMON in the initial user namespace, and no seccomp filter that forbids bpf(2).
+func MayFollow() error {
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.RawTracepoint, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if errno := unix.Errno(0); errors.As(err, &errno) {
+		return fmt.Errorf("bpf: %w", errno)
+	} else if err != nil {
+		return fmt.Errorf("bpf: %w", err)
+	}
+	return program.Close()
+}
+
 func (s *scheduler) attach(tracepoint string, instructions asm.Instructions) error {
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "otelgc_sched", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: tracepoint,

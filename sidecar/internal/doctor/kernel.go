@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // kernelChecks look at how the kernel ticks, interrupts and schedules, and what it and
@@ -59,7 +61,7 @@ var housekeepingChecks = []check{
 	{"mitigations", "sys/devices/system/cpu/vulnerabilities", read(root.list, mitigations)},
 }
 
-// maxConfig bounds the kernel's configuration; today's are 0.3 MB.
+// maxConfig bounds the unpacked configuration of the kernel; today's are 0.3 MB.
 const maxConfig = 4 << 20
 
 // kernelConfig is the configuration that the kernel was built with.
@@ -70,7 +72,7 @@ type kernelConfig struct {
 
 func (m *machine) readKernelConfig() (c kernelConfig) {
 	c.file = "proc/config.gz"
-	data, err := m.bytes(c.file, maxFile)
+	data, err := proc.Read(m, c.file)
 	if err == nil {
 		c.text, c.err = gunzip(data)
 		return c
@@ -78,7 +80,7 @@ func (m *machine) readKernelConfig() (c kernelConfig) {
 	release, _ := m.text("proc/sys/kernel/osrelease")
 	if release != "" && !strings.ContainsAny(release, "/\x00") {
 		file := "boot/config-" + release
-		if data, e := m.bytes(file, maxConfig); e == nil {
+		if data, e := proc.Read(m, file); e == nil {
 			return kernelConfig{string(data), file, nil}
 		}
 	}

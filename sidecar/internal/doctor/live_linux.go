@@ -2,9 +2,9 @@ package doctor
 
 import (
 	"fmt"
-	"runtime"
 	"unsafe"
 
+	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +15,7 @@ func newLive() (live, error) {
 	return live{
 		perfThread: func() error { return followSwitches(0, -1) },
 		perfCPU:    func(cpu int) error { return followSwitches(-1, cpu) },
-		loadBPF:    loadProgram,
+		loadBPF:    hostwatch.MayFollow,
 		selfTest:   jitterprobe.Try,
 		limits:     limitsOf,
 	}, nil
@@ -48,38 +48,4 @@ func limitsOf(o jitterprobe.Options) ([]jitterprobe.Limit, error) {
 	}
 	defer p.Stop()
 	return p.Limits(), nil
-}
-
-// loadAttr is the part of union bpf_attr that BPF_PROG_LOAD must have
-// (linux/bpf.h).
-type loadAttr struct {
-	program, count        uint32
-	instructions, license uint64
-	logLevel, logSize     uint32
-	log                   uint64
-	kernel, flags         uint32
-}
-
-// loadProgram loads and drops a program that does nothing, of a kind that takes
-// the rights that following the scheduler does: CAP_BPF and CAP_PERFMON in the
-// initial user namespace, and no seccomp filter that forbids it (bpf(2)).
-func loadProgram() error {
-	instructions := [2]uint64{
-		unix.BPF_ALU64 | unix.BPF_MOV, // r0 = 0
-		unix.BPF_JMP | unix.BPF_EXIT,
-	}
-	license := [...]byte{0}
-	attr := loadAttr{
-		program: unix.BPF_PROG_TYPE_RAW_TRACEPOINT, count: uint32(len(instructions)),
-		instructions: uint64(uintptr(unsafe.Pointer(&instructions))), license: uint64(uintptr(unsafe.Pointer(&license))),
-	}
-	var pin runtime.Pinner
-	pin.Pin(&instructions)
-	pin.Pin(&license)
-	defer pin.Unpin()
-	fd, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_PROG_LOAD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	if errno != 0 {
-		return fmt.Errorf("bpf: %w", errno)
-	}
-	return unix.Close(int(fd))
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -113,10 +114,10 @@ func TestRootWithoutCapabilities(t *testing.T) {
 	}
 }
 
-// TestLoadProgram: the kernel takes the program, or refuses it for want of rights,
+// TestMayFollow: the kernel takes the program, or refuses it for want of rights,
 // and not since it is none.
-func TestLoadProgram(t *testing.T) {
-	err := loadProgram()
+func TestMayFollow(t *testing.T) {
+	err := hostwatch.MayFollow()
 	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOSYS) {
 		t.Errorf("got %v, want none, or a refusal", err)
 	}

@@ -110,7 +110,7 @@ func (m *machine) sleepStates(dir string) Check {
 // latencyRequest reports which limit programs have set to the sleep states
 // (Documentation/power/pm_qos_interface.rst).
 func latencyRequest(m *machine, file string) Check {
-	data, err := m.bytes(file, 64)
+	data, err := proc.Read(m, file)
 	switch {
 	case err != nil:
 		return unread(err)

@@ -45,18 +45,14 @@ func (r *Report) Print(to io.Writer, l Layout) error {
 	if r.CPU != nil {
 		where = fmt.Sprintf(" on CPU %d", *r.CPU)
 	}
-	for _, line := range wrap(fmt.Sprintf("CAN NUMBERS FROM THIS MACHINE BE BELIEVED? Probe in mode %s%s", r.Mode, where), l.Columns) {
-		fmt.Fprintln(w, line)
-	}
+	fmt.Fprintln(w, strings.Join(wrap(fmt.Sprintf("CAN NUMBERS FROM THIS MACHINE BE BELIEVED? Probe in mode %s%s", r.Mode, where), l.Columns), "\n"))
 	fmt.Fprintln(w)
 	for _, c := range r.Checks {
 		c.print(w, l)
 	}
 	r.printCauses(w, l)
 	fmt.Fprintln(w)
-	for _, line := range wrap(r.Verdict(), l.Columns) {
-		fmt.Fprintln(w, line)
-	}
+	fmt.Fprintln(w, strings.Join(wrap(r.Verdict(), l.Columns), "\n"))
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print table: %w", err)
 	}
@@ -74,17 +70,24 @@ func (c *Check) print(w io.Writer, l Layout) {
 	if c.File != "" {
 		value += " (" + c.File + ")"
 	}
-	const indent = 2 + statusWidth + idWidth
-	for i, line := range wrap(value, l.Columns-indent) {
+	l.row(w, status, c.ID, value)
+	for _, line := range wrap(c.Advice, l.Columns-indent-2) {
+		fmt.Fprintf(w, "%*s  %s\n", indent, "", line)
+	}
+}
+
+// indent is where the text of a row begins.
+const indent = 2 + statusWidth + idWidth
+
+// row writes one row. Its status is padded to statusWidth.
+func (l Layout) row(w io.Writer, status, id, text string) {
+	for i, line := range wrap(text, l.Columns-indent) {
 		if i == 0 {
-			fmt.Fprintf(w, "  %s%-*s%s\n", status, idWidth, c.ID, line)
+			fmt.Fprintf(w, "  %s%-*s%s\n", status, idWidth, id, line)
 			continue
 		}
 		// A path is one word: a long one begins further left.
 		fmt.Fprintf(w, "%*s%s\n", max(2, min(indent, l.Columns-len(line))), "", line)
-	}
-	for _, line := range wrap(c.Advice, l.Columns-indent-2) {
-		fmt.Fprintf(w, "%*s  %s\n", indent, "", line)
 	}
 }
 
@@ -105,12 +108,7 @@ func (r *Report) printCauses(w io.Writer, l Layout) {
 				text += "; for more: " + c.Needs
 			}
 		}
-		for i, line := range wrap(text, l.Columns-2-statusWidth-idWidth) {
-			if i > 0 {
-				yes, c.Cause = "", ""
-			}
-			fmt.Fprintf(w, "  %-*s%-*s%s\n", statusWidth, yes, idWidth, c.Cause, line)
-		}
+		l.row(w, fmt.Sprintf("%-*s", statusWidth, yes), c.Cause, text)
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 )
 
-// Limits of what is read.
+// Limits of what is read, beside that of proc.Read.
 const (
-	maxFile    = 1 << 20
 	maxEntries = 1 << 14 // of a directory
 	maxCPUs    = 1 << 13 // CONFIG_NR_CPUS of the largest distribution kernels
 )
@@ -21,40 +20,33 @@ const (
 // root is the root of the file system, of a fake machine in tests.
 type root struct{ fs.FS }
 
-// bytes returns a file of at most limit bytes.
-func (r root) bytes(name string, limit int) ([]byte, error) {
-	f, err := r.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > limit {
-		return nil, fmt.Errorf("longer than %d bytes", limit)
-	}
-	return data, nil
-}
-
 // text returns a file without the space around it.
 func (r root) text(name string) (string, error) {
-	data, err := r.bytes(name, maxFile)
-	return strings.TrimSpace(string(data)), err
+	data, err := proc.Read(r, name)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// parsed returns what parse reads of a file.
+func parsed[T any](r root, name string, parse func(string) (T, error)) (v T, err error) {
+	text, err := r.text(name)
+	if err != nil {
+		return v, err
+	}
+	return parse(text)
 }
 
 // number returns a file that holds one whole number.
 func (r root) number(name string) (int64, error) {
-	text, err := r.text(name)
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("holds %.20q, not a number", text)
-	}
-	return n, nil
+	return parsed(r, name, func(text string) (int64, error) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("holds %.20q, not a number", text)
+		}
+		return n, nil
+	})
 }
 
 // list returns the names in a directory, at most maxEntries of them.
@@ -124,22 +116,10 @@ func parseCPUMask(text string) ([]int, error) {
 }
 
 // cpuList returns a file that holds a list of CPUs.
-func (r root) cpuList(name string) ([]int, error) {
-	text, err := r.text(name)
-	if err != nil {
-		return nil, err
-	}
-	return proc.ParseCPUs(text)
-}
+func (r root) cpuList(name string) ([]int, error) { return parsed(r, name, proc.ParseCPUs) }
 
 // cpuMask returns a file that holds a mask of CPUs.
-func (r root) cpuMask(name string) ([]int, error) {
-	text, err := r.text(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseCPUMask(text)
-}
+func (r root) cpuMask(name string) ([]int, error) { return parsed(r, name, parseCPUMask) }
 
 // plural writes a number of things.
 func plural(n int, thing string) string {
