@@ -83,7 +83,7 @@ func TestOwns(t *testing.T) {
 	span := func(from, to stall.Instant) stall.Span { return stall.Span{Start: from, End: to} }
 	covered := testCase{from: 10, below: 1000, cover: 70}
 	single := testCase{from: 10, below: 1000}
-	gaps := []seenGap{{Start: 100, End: 200}, {Start: 300, End: 400}, {Start: 410, End: 420}}
+	gaps := []seenGap{{Span: span(100, 200)}, {Span: span(300, 400)}, {Span: span(410, 420)}}
 	for _, test := range []struct {
 		name  string
 		c     testCase
@@ -126,13 +126,13 @@ func TestMayBe(t *testing.T) {
 func TestTally(t *testing.T) {
 	c := &testCase{want: "host.irq", evidence: "timer", vague: "host.irq_or_steal", from: 1, below: 1000, cover: 70, never: []string{"runtime.unknown"}}
 	x := newTally(c, seen{Gaps: []seenGap{
-		{Start: 0, End: 10, Cause: "host.irq", Evidence: "1 interrupt, most of it local_timer"},
-		{Start: 12, End: 15, Cause: "host.irq", Evidence: "1 interrupt, most of it reschedule"},
-		{Start: 20, End: 30, Cause: "host.irq_or_steal"},
-		{Start: 40, End: 50, Cause: "host.steal"},
-		{Start: 60, End: 70, Cause: "host.unknown"},
-		{Start: 80, End: 90, Cause: "host.preempted"},
-		{Start: 200, End: 210, Cause: "runtime.unknown"},
+		{Span: stall.Span{Start: 0, End: 10}, Cause: "host.irq", Evidence: "1 interrupt, most of it local_timer"},
+		{Span: stall.Span{Start: 12, End: 15}, Cause: "host.irq", Evidence: "1 interrupt, most of it reschedule"},
+		{Span: stall.Span{Start: 20, End: 30}, Cause: "host.irq_or_steal"},
+		{Span: stall.Span{Start: 40, End: 50}, Cause: "host.steal"},
+		{Span: stall.Span{Start: 60, End: 70}, Cause: "host.unknown"},
+		{Span: stall.Span{Start: 80, End: 90}, Cause: "host.preempted"},
+		{Span: stall.Span{Start: 200, End: 210}, Cause: "runtime.unknown"},
 	}}, injection{truth: []stall.Span{{Start: 0, End: 100}}, switched: []stall.Instant{11, 19, 85}})
 	got := []int{x.gaps, x.truth, x.right(), x.undecided(), x.wrong(), x.never}
 	if d := cmp.Diff([]int{7, 5, 1, 2, 2, 1}, got); d != "" {

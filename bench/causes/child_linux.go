@@ -36,9 +36,9 @@ type childSpec struct {
 
 // seenGap is a gap as the child reports it.
 type seenGap struct {
-	Start, End stall.Instant
-	Cause      string
-	Evidence   string
+	stall.Span
+	Cause    string
+	Evidence string
 }
 
 // seen is the last document of a child.
@@ -135,7 +135,7 @@ func probing(spec childSpec, clock stall.Clock, quit <-chan struct{}, out *json.
 		s.Missing, err = missing.Error(), nil
 	}
 	for _, g := range gaps {
-		s.Gaps = append(s.Gaps, seenGap{g.Start, g.End, g.Cause.String(), g.Evidence.String()})
+		s.Gaps = append(s.Gaps, seenGap{stall.Span{Start: g.Start, End: g.End}, g.Cause.String(), g.Evidence.String()})
 	}
 	s.Observed = summary.Observed()
 	return errors.Join(err, out.Encode(s))

@@ -45,10 +45,10 @@ func newTally(c *testCase, s seen, in injection) *tally {
 	for _, g := range s.Gaps {
 		// Right behind another gap all is slow: the caches are cold.
 		cold := g.Start == last
-		if last = g.End; slices.Contains(c.never, g.Cause) && !(c.but && (cold || mayBe(truth, stall.Span{Start: g.Start, End: g.End}))) {
+		if last = g.End; slices.Contains(c.never, g.Cause) && !(c.but && (cold || mayBe(truth, g.Span))) {
 			t.never++
 		}
-		if c.want != "" && !in.disturbed(g) && c.owns(stall.Span{Start: g.Start, End: g.End}, truth, s.Gaps) {
+		if c.want != "" && !in.disturbed(g) && c.owns(g.Span, truth, s.Gaps) {
 			t.truth++
 			t.called[c.call(g)]++
 			t.remember(g)
@@ -275,11 +275,11 @@ func writeCauses(s *harness.Page, all []*tally) {
 		if t.truth == 0 {
 			continue
 		}
-		row := t.c.name
+		var counts []int
 		for _, name := range names {
-			row += fmt.Sprintf(" | %d", t.called[name])
+			counts = append(counts, t.called[name])
 		}
-		rows.Row("%s", row)
+		rows.Row("%s | %s", t.c.name, harness.Cells("%d", counts))
 	}
 	s.Table(rows)
 }

@@ -51,6 +51,15 @@ func NewTable(head string) *Table {
 // Row adds a row, whose format is that of all cells, such as "%s | %.1f | %.1f".
 func (t *Table) Row(format string, cells ...any) { fmt.Fprintf(t, "| "+format+" |\n", cells...) }
 
+// Cells joins cells of a row, each written by verb.
+func Cells[T any](verb string, cells []T) string {
+	var all []string
+	for _, v := range cells {
+		all = append(all, fmt.Sprintf(verb, v))
+	}
+	return strings.Join(all, " | ")
+}
+
 // Table adds a table.
 func (p *Page) Table(t *Table) { p.text.WriteString("\n" + t.String()) }
 

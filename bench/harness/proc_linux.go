@@ -19,8 +19,7 @@ type Thread struct {
 	TID   int
 	Name  string
 	CPU   time.Duration
-	Delay time.Duration // ready, while others had the CPU
-	Turns uint64        // times that it got a CPU
+	Turns uint64 // times that it got a CPU
 }
 
 // ProbeThread is the name of the thread on which a probe spins.
@@ -40,7 +39,8 @@ func readThread(tid int, dir string) (Thread, error) {
 		return t, err
 	}
 	t.Name = strings.TrimSpace(string(name))
-	if _, err := fmt.Sscan(string(text), &t.CPU, &t.Delay, &t.Turns); err != nil {
+	var delay time.Duration // ready, while others had the CPU
+	if _, err := fmt.Sscan(string(text), &t.CPU, &delay, &t.Turns); err != nil {
 		return t, fmt.Errorf("parse schedstat %q: %w", text, err)
 	}
 	return t, nil

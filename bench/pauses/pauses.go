@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
@@ -314,9 +313,5 @@ func write(s *harness.Page, e *experiment, tallies []*tally) {
 
 // quantiles writes the cells of values at ranks.
 func quantiles(values []float64, ranks ...float64) string {
-	var cells []string
-	for _, q := range ranks {
-		cells = append(cells, fmt.Sprintf("%.1f", harness.Quantile(values, q)))
-	}
-	return strings.Join(cells, " | ")
+	return harness.Cells("%.1f", harness.Each(ranks, func(q float64) float64 { return harness.Quantile(values, q) }))
 }

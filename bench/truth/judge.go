@@ -178,7 +178,7 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 		"first name that otelgc gives: the longest part of the request. A request is affected if the log overlaps it by at least %d times the p99 of requests "+
 		"without injection, which is measured first in the same run; each class wants at least %d affected requests.", affectedTimes, affected)
 	summary := harness.NewTable("class | injected | p99 without | requests | affected | right | with sched.gc | set aside")
-	matrix := harness.NewTable("class | " + join(owners) + " | others")
+	matrix := harness.NewTable("class | " + harness.Cells("%v", owners) + " | others")
 	windows, broken, unmatched := 0, 0, 0
 	for _, t := range tallies {
 		summary.Row("%s | %s | %v | %d | %d | %v | %v | %d", t.class.name, t.class.what, t.p99.Round(10*time.Microsecond), t.requests, t.affected,
@@ -189,7 +189,7 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 			counts = append(counts, t.first[o])
 			others -= t.first[o]
 		}
-		matrix.Row("%s | %s | %d", t.class.name, join(counts), others)
+		matrix.Row("%s | %s | %d", t.class.name, harness.Cells("%d", counts), others)
 		windows, broken, unmatched = windows+t.requests, broken+t.broken, unmatched+t.unmatched
 	}
 	s.Table(summary)
@@ -229,15 +229,6 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 	}
 	s.Para("Of %d requests, affected or not, %d have parts that do not sum to their duration. %d affected ones have no window of their own, by when they began and ended.",
 		windows, broken, unmatched)
-}
-
-// join writes the cells of a row.
-func join[T any](cells []T) string {
-	var all []string
-	for _, v := range cells {
-		all = append(all, fmt.Sprint(v))
-	}
-	return strings.Join(all, " | ")
 }
 
 // callersOf lists them, most frequent first.
