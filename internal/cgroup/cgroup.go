@@ -3,7 +3,7 @@
 // alike: the process's own cgroup and every ancestor that can be seen from here.
 //
 // All files are read below an fs.FS that is the root of the file system, and
-// no more than [MaxFile] bytes of each. Nothing is written. A cgroup outside of
+// no more than 1 MiB of each. Nothing is written. A cgroup outside of
 // this process's cgroup namespace is not known: [ErrUnseen]. Files and fields are
 // those of cgroups(7) and Documentation/admin-guide/cgroup-v2.rst.
 package cgroup
@@ -11,16 +11,15 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 const (
-	// MaxFile bounds what is read of one file.
-	MaxFile = 1 << 20
 	// maxDepth bounds how many ancestors are looked at.
 	maxDepth = 64
 )
@@ -153,24 +152,10 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// read returns a file of at most MaxFile bytes.
+// read returns the text of a file.
 func read(root fs.FS, name string) (string, error) {
-	if !fs.ValidPath(name) {
-		return "", fmt.Errorf("open %q: %w", name, fs.ErrInvalid)
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }() // read only
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return "", err
-	}
-	if len(text) > MaxFile {
-		return "", fmt.Errorf("read %s: longer than %d bytes", name, MaxFile)
-	}
-	return string(text), nil
+	text, err := proc.Read(root, name)
+	return string(text), err
 }
 
 // Why [Own] returns no cgroup.

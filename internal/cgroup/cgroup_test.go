@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 const (
@@ -96,7 +97,7 @@ func TestTightestQuota(t *testing.T) {
 		},
 		{
 			name: "too long", cgroup: "0::/\n", mounts: mountV2, fails: true,
-			files: map[string]string{"sys/fs/cgroup/cpu.max": strings.Repeat("9", MaxFile+1)},
+			files: map[string]string{"sys/fs/cgroup/cpu.max": strings.Repeat("9", proc.MaxFile+1)},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestWatchReadsOwnAndAncestors(t *testing.T) {
 		t.Errorf("throttling (-want +got):\n%s", diff)
 	}
 	const parent = "sys/fs/cgroup/a/cpu.stat"
-	for _, text := range []string{"", "nr_throttled much\n", strings.Repeat("9", MaxFile+1)} {
+	for _, text := range []string{"", "nr_throttled much\n", strings.Repeat("9", proc.MaxFile+1)} {
 		root[parent] = &fstest.MapFile{Data: []byte(text)}
 		if diff := cmp.Diff(want, w.Read(nil)); diff != "" {
 			t.Errorf("throttling while one cannot be read (-want +got):\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/otelgc/otelgc/internal/proc"
 )
 
 // TestOtherControllers: each has a hierarchy of its own in v1, and a process a
@@ -39,7 +40,7 @@ func TestOtherControllers(t *testing.T) {
 	if list != "0-3" || file != "sys/fs/cgroup/cpuset/c/cpuset.effective_cpus" || err != nil {
 		t.Errorf("CPUs: got %q of %q, %v", list, file, err)
 	}
-	root[file] = &fstest.MapFile{Data: make([]byte, MaxFile+1)}
+	root[file] = &fstest.MapFile{Data: make([]byte, proc.MaxFile+1)}
 	if list, file, err = CPUs(root, "7"); err == nil || list != "" || file != "" {
 		t.Errorf("CPUs of a file that is too long: got %q of %q, %v, want an error alone", list, file, err)
 	}

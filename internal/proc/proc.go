@@ -119,8 +119,8 @@ func field(text []byte, name string) string {
 	return ""
 }
 
-// maxFile bounds the files that Read returns.
-const maxFile = 1 << 20
+// MaxFile bounds the files that Read returns.
+const MaxFile = 1 << 20
 
 // Read returns the text of a file, which must not have more than 1 MiB.
 func Read(root fs.FS, name string) ([]byte, error) {
@@ -129,15 +129,18 @@ func Read(root fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("read /%s: longer than %d bytes", name, maxFile)
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(text) > MaxFile {
+		err = fmt.Errorf("read /%s: longer than %d bytes", name, MaxFile)
 	}
 	return text, err
 }
 
 // Open opens a file. Its errors name the file as people know it.
 func Open(root fs.FS, name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: "/" + name, Err: fs.ErrInvalid}
+	}
 	f, err := root.Open(name)
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return nil, &fs.PathError{Op: e.Op, Path: "/" + name, Err: e.Err}

@@ -3,16 +3,14 @@ package recording
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"io/fs"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// maxFile bounds what is read of a file that describes the machine.
-const maxFile = 1 << 20
+	"github.com/otelgc/otelgc/internal/proc"
+)
 
 // Describe says what machine and what system root belongs to; root is
 // os.DirFS("/") but in tests. What cannot be read is empty: a report says that
@@ -40,13 +38,9 @@ func Describe(root fs.FS) (machine, system string) {
 	return machine, system
 }
 
+// text returns a file of the machine, empty if it cannot be read.
 func text(root fs.FS, name string) string {
-	f, err := root.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, _ := io.ReadAll(io.LimitReader(f, maxFile))
+	b, _ := proc.Read(root, name)
 	return string(b)
 }
 
