@@ -1,4 +1,4 @@
-// Package causes holds the causes that a probe names against what was injected.
+// Package causes injects causes of gaps, and compares them with those that a probe names.
 package causes
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Experiment injects what takes a CPU away, and holds the causes that a probe names
-// against what was injected, moment by moment: a cgroup's quota, a thread that
-// competes for the CPU, SIGSTOP, page faults, timer interrupts, softirqs of packets,
-// and the probing process's own garbage collector. Some of it is repeated with a
-// process that probes with fewer rights. It needs root.
+// Experiment takes the CPU away from a probe in known ways: by a cgroup's quota, a thread
+// that competes for the CPU, SIGSTOP, page faults, timer interrupts, softirqs of packets,
+// and the probing process's own garbage collector. It compares the cause that the probe
+// names for each gap with the injection at that moment. Some cases are repeated by a
+// process with fewer rights. It needs root.
 func Experiment() harness.Experiment {
 	return harness.Experiment{Name: "causes", Title: "Causes of gaps against what was injected", Answer: "Are the causes of the probe's gaps right?", Measurement: new(experiment)}
 }
@@ -81,8 +81,8 @@ type missingRights struct{ error }
 
 func (m missingRights) Unwrap() error { return m.error }
 
-// once runs a case: a child probes, the injector works beside it, and what the
-// child saw is held against what the injector did.
+// once runs a case: a child probes while the injector works beside it. It compares the
+// gaps of the child with the injector's record.
 func (e *experiment) once(ctx context.Context, c *testCase) (_ *tally, err error) {
 	spec := childSpec{Mode: c.mode, Work: c.work, Rights: c.rights, Trap: c.trap, Wait: c.wait}
 	if c.prepare != nil {

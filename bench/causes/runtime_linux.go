@@ -13,8 +13,8 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// The runtime's own word on when it held the probe's thread up, and on when the
-// world was stopped, is in what it calls (runtime/proc.go, Go 1.26).
+// Calls of these functions show when the runtime delayed the probe's thread, and when the
+// world was stopped (runtime/proc.go, Go 1.26).
 const (
 	noP   = "runtime.exitsyscallNoP"        // the thread comes back to the runtime, and there is no P for it
 	goOn  = "runtime.execute"               // it has one
@@ -56,7 +56,7 @@ func watchHeld(cpu int, clock stall.Clock) (*held, error) {
 
 func (h *held) close() error { return errors.Join(h.thread.Close(), h.process.Close()) }
 
-// read takes in what happened since the last call.
+// read adds the calls since the last read.
 func (h *held) read() error {
 	err := h.thread.Read(func(c kernel.Hit) {
 		switch {
@@ -111,8 +111,8 @@ func pinnedTo(cpu int) (tid int, err error) {
 	return threads[0].TID, nil
 }
 
-// What the probe's thread calls when it leaves the runtime, or comes back, while
-// somebody else is at its goroutine or has taken its P: sysmon, which does so all
+// The probe's thread calls these functions when it leaves the runtime or comes back, while
+// another thread changes the state of its goroutine or has taken its P. Sysmon does so all
 // the time to a goroutine that has made nothing but system calls for 10 ms
 // (runtime/proc.go, retake, Go 1.26).
 const (
@@ -123,7 +123,7 @@ const (
 // takenEvery is the time between two looks at what was called.
 const takenEvery = 20 * time.Millisecond
 
-// taken returns when the runtime kept the thread on cpu from passing.
+// taken returns when the runtime delayed the thread that is pinned to cpu.
 func taken(cpu int, _ stall.Clock, quit <-chan struct{}) (truth []stall.Span, err error) {
 	tid, err := pinnedTo(cpu)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package kernel asks the kernel for records that a measurement is held against:
-// samples of a perf event (perf_event_open(2)), and calls of functions of the Go
-// runtime.
+// Package kernel reads records of the kernel, with which measurements are compared: samples
+// of a perf event (perf_event_open(2)), and calls of functions of the Go runtime.
 package kernel
 
 import (

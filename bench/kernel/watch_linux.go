@@ -29,10 +29,9 @@ type Hit struct {
 	BX, CX uint64
 }
 
-// Watch records when threads of this program enter functions of the Go runtime: the
-// runtime's own word, in which no probe has a part. A call costs its thread about a
-// microsecond; an execution trace would cost a thread that makes system calls all
-// the time as much in each of them. It is for one goroutine.
+// Watch records when threads of this program enter functions of the Go runtime. No probe
+// has a part in that record. A watched call takes about a microsecond longer; with an
+// execution trace, every system call of the thread would. It is for one goroutine.
 //
 // It depends on the names, the arguments and the first instructions of functions,
 // and refuses what it does not find. It runs on amd64 only.

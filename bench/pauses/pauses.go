@@ -189,7 +189,7 @@ func newTally(name string, clock stall.Clock, m *otelgc.Monitor) *tally {
 	return t
 }
 
-// look takes in what is new.
+// look compares the collections that ended since the last look.
 func (t *tally) look() {
 	t.readRuntime()
 	list, dropped := t.monitor.Collections(t.after)
@@ -250,8 +250,8 @@ func (t *tally) compare(c *gc.Collection) {
 
 func micro(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// compareHeap finds how wrong cycle fidelity would have been on the heap before
-// c: it takes the goal that was in force.
+// compareHeap finds by how much cycle fidelity would have missed the heap before c. Cycle
+// fidelity takes the goal that was in force.
 func (t *tally) compareHeap(c *gc.Collection) {
 	goal, ok := c.Goal.Get()
 	before, known := c.HeapBefore.Get()
@@ -261,7 +261,7 @@ func (t *tally) compareHeap(c *gc.Collection) {
 	t.heapError = append(t.heapError, (float64(goal)-float64(before))/float64(before))
 }
 
-// write puts the figures and how they came about into s.
+// write writes the page.
 func write(s *harness.Page, e *experiment, tallies []*tally) {
 	pauses := harness.NewTable("load | of | collections | exact | compared | min | p50 | p90 | p99 | max | below -1 us")
 	ends := harness.NewTable("load | begins: p50 | p90 | p99 | last end: p50 | p90 | p99")

@@ -1,5 +1,5 @@
-// Package probe holds the spinning probe against what others say of the same time:
-// the kernel's time stamps, and oslat.
+// Package probe compares the spinning probe with two others that watch the same CPU: the
+// kernel, which stamps interrupts, and oslat.
 package probe
 
 import (
@@ -60,11 +60,12 @@ type part struct {
 	into    []time.Duration // how far into the gap, sorted
 }
 
-// longest is the longest gap that is compared: in a longer one more happened than
+// longest is the longest gap that is compared. A longer one has further causes, besides
 // the sample.
 const longest = 50 * time.Microsecond
 
-// compare holds samples against gaps, both in order, by parts of a length.
+// compare finds the gap of each sample, and returns the samples by parts of a length. Both
+// lists are in order.
 func compare(samples []stall.Instant, gaps []jitterprobe.Gap, length time.Duration) []*part {
 	var parts []*part
 	next := 0
@@ -95,8 +96,8 @@ func compare(samples []stall.Instant, gaps []jitterprobe.Gap, length time.Durati
 	return parts
 }
 
-// shortest returns the distance that one sample in a hundred is below, zero for
-// none: what else happens on the machine makes the way longer, never shorter.
+// shortest returns the distance that one sample in a hundred is below; zero if there are
+// none. Other work on the machine makes the way longer, never shorter.
 func (p *part) shortest() time.Duration {
 	if len(p.into) == 0 {
 		return 0

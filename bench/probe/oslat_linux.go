@@ -26,7 +26,7 @@ func Oslat() harness.Experiment {
 type oslat struct {
 	rounds    int
 	span      time.Duration
-	cpu, rest int // of the measuring loops, and of what else the programs do
+	cpu, rest int // of the measuring loops, and of the other threads of both programs
 }
 
 // bounds are the lengths from which on gaps are compared.
@@ -188,7 +188,7 @@ const (
 	longestLook = 12 // ns
 )
 
-// write puts the figures and how they came about into s.
+// write writes the page.
 func (e *oslat) write(p *harness.Page, c *comparison) {
 	p.Para("oslat of rt-tests %s and the probe in turns on CPU %d, %d runs of %v each, both at normal priority, nothing else to do on the machine. "+
 		"Gaps per second: median (quartiles).", c.version, e.cpu, e.rounds, e.span)
@@ -196,7 +196,7 @@ func (e *oslat) write(p *harness.Page, c *comparison) {
 	for i, b := range bounds {
 		at := func(r rates) float64 { return r[i] }
 		theirs, ours := harness.Each(c.oslat, at), harness.Each(c.probe, at)
-		v := judge(i, theirs, ours)
+		v := compareMedians(i, theirs, ours)
 		rows.Row("%d us | %s | %s | %s | %s | %s", b.Microseconds(), quartiles(theirs), quartiles(ours), v.ratio, v.wanted, harness.Met(v.met))
 	}
 	p.Table(rows)
@@ -211,10 +211,10 @@ type verdict struct {
 	met           bool
 }
 
-// judge compares the medians: short gaps are many and come from the machine's
-// own ticks; of the longest there are so few that oslat does not agree with
-// itself either.
-func judge(i int, theirs, ours []float64) verdict {
+// compareMedians compares the medians for one of the bounds. Short gaps are many, and come
+// from the machine's own ticks. The longest are so few that two runs of oslat differ, too:
+// there the medians may be as far apart as those runs.
+func compareMedians(i int, theirs, ours []float64) verdict {
 	o, p := harness.Median(theirs), harness.Median(ours)
 	v := verdict{ratio: "n/a"}
 	if o > 0 {

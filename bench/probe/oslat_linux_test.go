@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 		{2, []float64{1, 10, 12}, []float64{20, 21, 22}, true},
 		{2, []float64{9, 10, 11}, []float64{13, 13, 13}, false},
 	} {
-		if v := judge(test.bound, test.theirs, test.ours); v.met != test.met {
+		if v := compareMedians(test.bound, test.theirs, test.ours); v.met != test.met {
 			t.Errorf("%v: oslat %v, probe %v: met is %v (%+v), want %v", bounds[test.bound], test.theirs, test.ours, v.met, v, test.met)
 		}
 	}

@@ -87,7 +87,7 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 		return nil, err
 	}
 	t.dropped, t.callers = dropped, b.reports.callers
-	t.judge(b)
+	t.classify(b)
 	return t, nil
 }
 
@@ -332,8 +332,9 @@ const alonePart = 4
 // leftAlone reports whether the machine had a small part in r at most.
 func (b *bench) leftAlone(r *request) bool { return alonePart*b.held(r) <= b.overlap(r) }
 
-// heldUp reports whether the machine was an injector too. Where a request's thread
-// is its own, waited knows better: what the machine did to it is part of its wait.
+// heldUp reports whether the machine delayed r by more than half of what was injected. It
+// is false for requests with a thread of their own: for them, waited counts the machine's
+// part as a wait.
 func (b *bench) heldUp(r *request) bool { return b.usual == 0 && b.held(r) > b.overlap(r)/2 }
 
 const (

@@ -15,7 +15,8 @@ import (
 	"github.com/otelgc/otelgc/semconv"
 )
 
-// reports reads the monitor's telemetry: what it lost, and who stopped the world.
+// reports reads the monitor's telemetry: its losses, and the callers that stopped the
+// world.
 type reports struct {
 	reader *sdkmetric.ManualReader
 	meters *sdkmetric.MeterProvider
@@ -57,7 +58,7 @@ func (r *reports) Shutdown(context.Context) error { return nil }
 // ForceFlush has nothing to send.
 func (r *reports) ForceFlush(context.Context) error { return nil }
 
-// harmless are items whose loss takes nothing from any request.
+// harmless are items whose loss changes no request's share.
 var harmless = []string{"event", "suspension", "cross_check", "slow_request", "tap_generation"}
 
 // dropped returns the losses that matter to requests, such as

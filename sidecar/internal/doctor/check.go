@@ -22,12 +22,12 @@ const (
 type Check struct {
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	File   string `json:"file,omitempty"` // that says so, if a file does
-	Value  string `json:"value"`          // what it says, or why it says nothing
-	Advice string `json:"advice"`         // what follows from it; empty if nothing does
+	File   string `json:"file,omitempty"` // the source of Value, if it is a file
+	Value  string `json:"value"`          // what was found, or why nothing was
+	Advice string `json:"advice"`         // what Value means and what to do; may be empty
 }
 
-// check is one row of the tables: its name, what it reads, and what follows from it.
+// check is one row of the tables: its name, the file that it reads, and its verdict.
 type check struct {
 	id string
 	// file is shown with the result. CPU# stands for the number of the probe's CPU,
@@ -38,7 +38,7 @@ type check struct {
 	verdict func(m *machine, file string) Check
 }
 
-// read returns the verdict on what get reads of the file of the check.
+// read returns a function that reads the file of a check by get and asks verdict about it.
 func read[T any](get func(root, string) (T, error), verdict func(*machine, T) Check) func(*machine, string) Check {
 	return func(m *machine, file string) Check {
 		v, err := get(m.root, file)

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// cpuChecks look at the clock, the hypervisor, and which CPUs the probe has and with
-// whom it shares them.
+// cpuChecks look at the clock, the hypervisor, and the CPUs of the probe: which it has,
+// and what it shares them with.
 var cpuChecks = []check{
 	{"clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", read(root.text, clocksource)},
 	{"virtualised", "proc/cpuinfo", virtualised},
@@ -27,8 +27,8 @@ var cpuChecks = []check{
 	{"isolation", isolatedFile, read(root.cpuList, (*machine).isolation)},
 }
 
-// clocksource checks the clock that the kernel itself keeps time with: where
-// it is not the cycle counter, the kernel has found the counter wanting.
+// clocksource checks which clock the kernel keeps time with. Where that is not the cycle
+// counter, the kernel does not trust the counter.
 func clocksource(m *machine, source string) Check {
 	verdict := fail
 	if m.mode == jitterprobe.Periodic {
@@ -60,8 +60,8 @@ func clocksource(m *machine, source string) Check {
 	return ok("tsc, constant_tsc nonstop_tsc")
 }
 
-// cpuFlags returns the flags of the first CPU; the kernel clears them for all
-// where one lacks them.
+// cpuFlags returns the flags of the first CPU. If one CPU lacks a flag, the kernel clears
+// it for all.
 func (m *machine) cpuFlags() ([]string, error) {
 	text, err := m.text("proc/cpuinfo")
 	if err != nil {
@@ -104,8 +104,8 @@ func (m *machine) hypervisor(flags []string) (name, file string) {
 	return "", ""
 }
 
-// steal checks the steal time in /proc/stat. It is counted in ticks of 10 ms, and lacks
-// what the host does not report.
+// steal checks the steal time in /proc/stat, which counts ticks of 10 ms. Hosts need not
+// report it.
 func (m *machine) steal(string) Check {
 	if err := cmp.Or(m.after.cpuErr, m.before.cpuErr); err != nil {
 		return unread(err)
@@ -172,9 +172,8 @@ func (m *machine) cpuTimes(cpus ...int) (sum cpuTime, err error) {
 
 const noCPUController = "no cgroup with the cpu controller to be seen"
 
-// quota checks the limits on CPU time of this process's cgroups. A spinner
-// uses up a CPU of a quota, and what is throttled then is the service that
-// shares it.
+// quota checks the limits on CPU time of this process's cgroups. A spinner uses up one CPU
+// of a quota, and the kernel then throttles the service that shares the quota.
 func (m *machine) quota(string) Check {
 	groups, err := cgroup.Of(m.root, "self")
 	if err != nil {
@@ -245,8 +244,7 @@ func (m *machine) affinity(string) Check {
 	return info(value, "one CPU: no other mode than periodic")
 }
 
-// cpuset checks which CPUs the cgroup leaves to this process at all: taskset
-// widens no further.
+// cpuset checks which CPUs the cgroup leaves to this process: taskset cannot add others.
 func (m *machine) cpuset(string) Check {
 	list, file, err := cgroup.CPUs(m.root, "self")
 	if err != nil {
@@ -265,8 +263,8 @@ func (m *machine) cpuset(string) Check {
 	return ok(list).in(file)
 }
 
-// busySibling is the share of its time from which a sibling is busy: a tick in
-// 2 s is not.
+// busySibling is the share of its time from which on a sibling counts as busy. One tick
+// in 2 s is less.
 const busySibling = 0.02
 
 // siblings checks which CPUs share the core: two hyperthreads slow each other.
@@ -303,9 +301,9 @@ func (m *machine) siblingCPUs() ([]int, error) {
 	return slices.DeleteFunc(cpus, func(cpu int) bool { return cpu == m.cpu }), err
 }
 
-// siblingBusy reports whether the siblings are in use: by the time that they were busy
-// during the self-test, else by the threads that are runnable there now. Why says how
-// it knows; it is empty if that is not known.
+// siblingBusy reports whether the siblings are in use, and names the evidence: their busy
+// time in the self-test, else the threads that are runnable there now. Without evidence,
+// why is empty.
 func (m *machine) siblingBusy(cpus []int) (busy bool, why string) {
 	if before, after := m.before.core, m.after.core; m.trial != nil && before.all > 0 && after.all > before.all {
 		share := float64(after.busy-min(before.busy, after.busy)) / float64(after.all-before.all)
@@ -330,8 +328,8 @@ func (m *machine) targetMayUse(cpus []int) bool {
 	return err == nil && slices.ContainsFunc(cpus, func(cpu int) bool { return slices.Contains(allowed, cpu) })
 }
 
-// Files with the CPUs on which the kernel schedules no thread by itself: those of isolcpus=, and
-// those of isolated partitions of cgroup v2.
+// Files that list the CPUs on which the kernel schedules no thread by itself: those of
+// isolcpus=, and those of isolated partitions of cgroup v2.
 const (
 	isolatedFile   = "sys/devices/system/cpu/isolated"
 	partitionsFile = "sys/fs/cgroup/cpuset.cpus.isolated"

@@ -1,9 +1,10 @@
-// Package doctor checks whether numbers from this machine can be believed: what
-// /proc and /sys say, what each of that does to a probe or to a service, what to do
-// about it, and which causes of gaps can be decided with the rights at hand. The
+// Package doctor checks whether numbers from this machine can be believed. It reads
+// /proc and /sys, says what each setting does to a probe or to a service and what to do
+// about it, and says which causes of gaps this process has the rights to decide. The
 // checks are rows of tables, such as cpuChecks.
 //
-// What cannot be read is n/a with the reason, never ok. Nothing is changed.
+// A check whose file cannot be read is n/a with the reason, never ok. The doctor changes
+// nothing.
 package doctor
 
 import (
@@ -35,14 +36,14 @@ type Options struct {
 	CPU *int
 	// Target is the PID of the process that is watched; 0 for none.
 	Target int
-	// TargetOnly leaves out what is not about the target, for a machine that was
-	// checked before.
+	// TargetOnly runs the checks of the target alone, for a machine that was checked
+	// before.
 	TargetOnly bool
-	// SelfTest is how long the self-test takes. Zero is DefaultSelfTest, less
-	// than zero is none.
+	// SelfTest is how long the self-test takes. Zero means DefaultSelfTest, a negative
+	// value means no self-test.
 	SelfTest time.Duration
-	// Probe is one that runs already, or nil. Its mode and CPU count then, not Mode and
-	// CPU, and there is no self-test, which would disturb it.
+	// Probe is a probe that runs already, or nil. Its mode and CPU then replace Mode and
+	// CPU. There is no self-test, since that would disturb it.
 	Probe *jitterprobe.Probe
 }
 
@@ -53,8 +54,8 @@ type Report struct {
 	CPU    *int    `json:"cpu,omitempty"`
 	Target int     `json:"target,omitempty"` // PID
 	Checks []Check `json:"checks"`
-	// Decidable holds the names of the causes that can be distinguished here, in the
-	// order of precedence. Causes says how for each, or what it needs.
+	// Decidable holds the names of the causes that the probe can distinguish here, in the
+	// order of precedence. Causes says how it does so for each, or what it needs.
 	Decidable []string `json:"decidable_causes"`
 	Causes    []Cause  `json:"causes"`
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 )
 
-// kernelChecks look at how the kernel ticks, interrupts and schedules, and what it and
-// the firmware do of their own accord.
+// kernelChecks look at how the kernel ticks, interrupts and schedules.
 var kernelChecks = []check{
 	{"kernel.hz", "", kernelHz},
 	{"kernel.preempt", "", preemption},
@@ -30,6 +29,7 @@ var kernelChecks = []check{
 	{"rt.fairserver", "sys/kernel/debug/sched/fair_server/cpuCPU#/runtime", read(root.number, fairServer)},
 }
 
+// housekeepingChecks look at what the kernel and the firmware do of their own accord.
 var housekeepingChecks = []check{
 	{"vmstat", "proc/sys/vm/stat_interval", read(root.number, func(_ *machine, n int64) Check {
 		if n <= 1 {
@@ -110,7 +110,7 @@ func (c *kernelConfig) setting(name string) string {
 	return ""
 }
 
-// kernelHz reports the grid on which the gaps of the tick lie.
+// kernelHz reports how often the kernel ticks: the gaps of the tick lie on that grid.
 func kernelHz(m *machine, _ string) Check {
 	c := &m.config
 	if c.err != nil {
@@ -201,7 +201,7 @@ func (m *machine) device(dir, line string) string {
 	return line
 }
 
-// interruptsByDefault checks where the interrupts of devices go that are set up later.
+// interruptsByDefault checks which CPUs the interrupts of later devices go to.
 func interruptsByDefault(m *machine, text string) Check {
 	cpus, err := parseCPUMask(text)
 	switch {
@@ -225,7 +225,7 @@ func irqBalance(m *machine, _ string) Check {
 }
 
 // policy checks how this process is scheduled. The kernel takes the CPU away from a
-// spinner in a real-time class, to let others live.
+// spinner in a real-time class, so that other threads run.
 func (m *machine) policy(string) Check {
 	self, err := m.self()
 	name := policyNames[self.Policy]

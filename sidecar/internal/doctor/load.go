@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// loadChecks look at what else wants the CPUs now.
+// loadChecks look at the programs that compete for the CPUs now.
 var loadChecks = []check{
 	{"load", "proc/loadavg", read(root.text, loadAverage)},
 	{"psi", "proc/pressure/cpu", read(root.text, pressure)},
@@ -71,8 +71,8 @@ func competitors(m *machine, _ string) Check {
 	return warn(few(names)+note, fmt.Sprintf("runnable on CPU %d: the probe shares it; choose another --cpu, or move them", m.cpu))
 }
 
-// runnable returns the processes that run on the CPUs at this moment, or could, without
-// this one.
+// runnable returns the other processes that run on the CPUs at this moment or wait for
+// them.
 func (m *machine) runnable(cpus []int) []string {
 	self, _ := m.self() // 0 is no process
 	var names []string

@@ -12,13 +12,13 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
-// live asks the running kernel for what no file says.
+// live asks the running kernel what no file shows.
 type live struct {
-	// perfThread and perfCPU report whether context switches may be followed,
-	// of a thread of this process and of all that runs on a CPU.
+	// perfThread and perfCPU return why this process may not follow the context switches
+	// of a thread of its own, or of a CPU. Nil means that it may.
 	perfThread func() error
 	perfCPU    func(cpu int) error
-	// loadBPF reports whether programs may be loaded that follow the scheduler.
+	// loadBPF returns why this process may not load BPF programs that follow the scheduler.
 	loadBPF  func() error
 	selfTest func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
 	// limits returns what a probe cannot decide here.
@@ -36,7 +36,7 @@ type machine struct {
 	status  string           // /proc/self/status
 	target  int              // PID, 0 if there is none
 	threads []thread
-	partial bool // there are more threads than were looked at
+	partial bool // the machine has more than maxThreads threads
 
 	groups []cgroup.Group // this process's
 	config kernelConfig
@@ -49,7 +49,7 @@ type machine struct {
 	processErr error
 }
 
-// counters are what is read before and after the self-test.
+// counters are read before and after the self-test.
 type counters struct {
 	cpu      cpuTime // of the probe's CPU; cpuErr if it could not be read
 	cpuErr   error
@@ -76,7 +76,7 @@ func newMachine(r root, arch string, live live, o Options) (*machine, error) {
 	}
 	if o.Probe != nil {
 		m.limits = o.Probe.Limits()
-		// The rest of this process may have made way for it.
+		// jitterprobe.Reserve may have kept the rest of this process off that CPU.
 		if m.cpu >= 0 && !m.on(m.allowed) {
 			m.allowed = append(m.allowed, m.cpu)
 		}
@@ -107,7 +107,7 @@ func (m *machine) targetFile(name string) string {
 	return "proc/" + strconv.Itoa(m.target) + "/" + name
 }
 
-// count reads the counters that are compared over the self-test.
+// count reads the counters.
 func (m *machine) count() counters {
 	var c counters
 	var own []int
@@ -127,7 +127,7 @@ func (m *machine) count() counters {
 	return c
 }
 
-// maxThreads bounds how many threads of the machine are looked at.
+// maxThreads bounds how many threads the doctor reads.
 const maxThreads = 1 << 14
 
 // Scheduling policies (sched(7)), as /proc/PID/stat names them.
@@ -145,14 +145,13 @@ type thread struct {
 	pid int
 }
 
-// realtime reports whether t goes before every ordinary thread.
+// realtime reports whether the scheduler runs t before every ordinary thread.
 func realtime(t *proc.Stat) bool {
 	return t.Policy == schedFIFO || t.Policy == schedRR || t.Policy == schedDeadline
 }
 
-// allThreads returns the threads of the machine, those of the process first
-// first, and whether it stopped at maxThreads. Threads that end meanwhile are
-// left out.
+// allThreads returns the threads of the machine, and whether it stopped at maxThreads.
+// The threads of process first come first. Threads that end meanwhile are missing.
 func (r root) allThreads(first int) (all []thread, partial bool) {
 	names, err := r.list("proc")
 	if err != nil {

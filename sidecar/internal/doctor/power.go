@@ -12,7 +12,7 @@ import (
 
 const hugepages = "sys/kernel/mm/transparent_hugepage/"
 
-// powerChecks look at what saves power at the cost of time.
+// powerChecks look at settings that save power and cost time.
 var powerChecks = []check{
 	{"governor", "sys/devices/system/cpu/cpuCPU#/cpufreq/scaling_governor", read(root.text, func(_ *machine, name string) Check {
 		if name == "performance" {
@@ -31,7 +31,7 @@ var powerChecks = []check{
 	})},
 }
 
-// memoryChecks look at what the kernel does to a program's memory of its own accord.
+// memoryChecks look at settings by which the kernel moves or changes a program's memory.
 var memoryChecks = []check{
 	{"thp", hugepages + "enabled", read(root.text, hugePages)},
 	{"khugepaged", hugepages + "khugepaged/defrag", bestZero("khugepaged compacts memory to collapse huge pages: short stalls of whoever holds the locks")},
@@ -107,7 +107,7 @@ func (m *machine) sleepStates(dir string) Check {
 	return warn(value, "each wake-up of the probe is so much later: hold /dev/cpu_dma_latency open with 0 in it while measuring")
 }
 
-// latencyRequest reports which limit programs have set to the sleep states
+// latencyRequest reports which limit programs have set on the sleep states
 // (Documentation/power/pm_qos_interface.rst).
 func latencyRequest(m *machine, file string) Check {
 	data, err := proc.Read(m, file)
@@ -163,8 +163,8 @@ func numaBalancing(m *machine, n int64) Check {
 	return warn("balancing", "hint faults and migrations stall threads: set kernel.numa_balancing=0 and bind the service to a node")
 }
 
-// node checks where the memory of the probe is: it writes its ring all the time,
-// and one on another node makes every gap look longer.
+// node checks on which node the probe's memory is. The probe writes its ring all the time:
+// a ring on another node makes every gap look longer.
 func (m *machine) node(online []int) Check {
 	if len(online) == 1 {
 		return ok("one node")

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// rightsChecks look at what the kernel lets this process know about causes.
+// rightsChecks look at the rights that the probe needs to find causes.
 var rightsChecks = []check{
 	{"rights.perf", "proc/sys/kernel/perf_event_paranoid", perfRights},
 	{"rights.bpf", "proc/self/status", bpfRights},
@@ -28,8 +28,8 @@ const (
 	capBPF      = 39
 )
 
-// has reports whether this process has a capability, be it in a user namespace where
-// it does not help.
+// has reports whether this process has a capability. In a user namespace of its own,
+// the capability may not help.
 func (m *machine) has(capability uint) bool {
 	text, _ := field(m.status, "CapEff")
 	caps, _ := strconv.ParseUint(text, 16, 64) // what cannot be read is not there
@@ -84,9 +84,9 @@ func bpfRights(m *machine, _ string) Check {
 	return ok("CAP_BPF and CAP_PERFMON, BTF")
 }
 
-// bpfSwitch checks who may load programs at all
-// (Documentation/admin-guide/sysctl/kernel.rst, unprivileged_bpf_disabled). None
-// of its values lets the scheduler be followed without capabilities.
+// bpfSwitch checks which processes may load BPF programs
+// (Documentation/admin-guide/sysctl/kernel.rst, unprivileged_bpf_disabled). Whatever its
+// value, a process needs capabilities to follow the scheduler.
 func bpfSwitch(_ *machine, n int64) Check {
 	switch n {
 	case 0:
@@ -138,8 +138,8 @@ type Cause struct {
 	Needs     string `json:"needs,omitempty"` // what to do for it, or for more of it; why it cannot be, where nothing helps
 }
 
-// addCauses adds what the probe says of each cause: the probe knows what it could
-// open, and what it can do without.
+// addCauses adds each cause with the evidence for it, or with what the probe needs. The
+// limits of the probe say which causes it cannot decide.
 func (r *Report) addCauses(m *machine) {
 	followed := m.limit(stall.HostFault) == ""
 	traced := m.limit(stall.HostIRQ) == "" && m.limit(stall.HostSteal) == ""

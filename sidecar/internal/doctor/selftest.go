@@ -16,8 +16,7 @@ const (
 	maxApart      = time.Microsecond // counters of two CPUs
 )
 
-// testSelf runs a probe for a moment, and returns checks of what the probe says of
-// itself.
+// testSelf runs a probe for a moment, and returns the checks of its figures.
 func (m *machine) testSelf(o Options) []check {
 	if o.SelfTest < 0 {
 		return nil
@@ -106,8 +105,8 @@ func testedCPUs(m *machine, _ string) Check {
 	return ok(value)
 }
 
-// testedDrift reports whether a look takes as long at the end as at the beginning. It
-// follows the frequency, and spoils no time stamp.
+// testedDrift reports how long a look took, and how much of the time looks and gaps make
+// up. Both follow the CPU's frequency; the time stamps do not.
 func testedDrift(m *machine, _ string) Check {
 	t := m.trial
 	if t.Loop <= 0 {

@@ -72,9 +72,9 @@ func targetQuota(m *machine, _ string) Check {
 	return info(fmt.Sprintf("%.3g CPUs", q.CPUs), "when it is used up every thread stops for the rest of the period, in the middle of a pause too: host.throttled").in(q.File)
 }
 
-// targetThreads checks how the target's threads are scheduled. A runtime that
-// stops its threads waits for each; one that spins with a higher priority than
-// the one it waits for waits for ever, or for the fair server.
+// targetThreads checks how the target's threads are scheduled. A runtime that stops its
+// threads waits for each of them. While it spins at a higher priority than the thread that
+// it waits for, that thread gets no CPU until the fair server runs it.
 func targetThreads(m *machine, _ string) Check {
 	all, first := 0, []string{}
 	for i := range m.threads {
@@ -97,7 +97,7 @@ func targetThreads(m *machine, _ string) Check {
 		"real-time threads can invert against the suspension handshake: the collector waits for a thread that gets no CPU while they run; use SCHED_OTHER")
 }
 
-// targetGo reports what a Go target was started with.
+// targetGo reports the Go version and the settings that a Go target was started with.
 func targetGo(m *machine, _ string) Check {
 	p, err := m.process, m.processErr
 	if err != nil {

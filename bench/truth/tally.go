@@ -40,8 +40,8 @@ func first(s *stall.Share) semconv.Owner {
 	return name
 }
 
-// leftOver returns the part of the window's time that has no owner, or more than
-// one.
+// leftOver returns the part of the window's time that has no owner. It is negative if
+// parts overlap.
 func leftOver(s *stall.Share) time.Duration {
 	d := s.Total
 	for o := range semconv.NumOwners {
@@ -75,8 +75,8 @@ func newTally(c *class, p99 time.Duration) *tally {
 	return &tally{class: c, p99: p99, least: affectedTimes * p99, first: make(map[semconv.Owner]int), waited: make(map[semconv.Owner]int)}
 }
 
-// judge compares the program's log with what the monitor found.
-func (t *tally) judge(b *bench) {
+// classify compares the program's log with what the monitor found.
+func (t *tally) classify(b *bench) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.windows {
@@ -116,7 +116,7 @@ func (t *tally) judge(b *bench) {
 	}
 }
 
-// name counts what s names first, and reports whether that is right, or sched.gc.
+// name counts the owner that s names first, and reports whether it is right, or sched.gc.
 func (t *tally) name(r *request, s *stall.Share) bool {
 	name := first(s)
 	t.first[name]++
@@ -156,7 +156,7 @@ func (b *bench) windowOf(r *request) (found *window) {
 // with its interval.
 func (t *tally) interval() harness.Share { return harness.Wilson(t.right, t.affected) }
 
-// String says it in a line, for the log.
+// String returns t in one line, for the log.
 func (t *tally) String() string {
 	text := fmt.Sprintf("%s: p99 %v, %d requests, %d affected, %s right, %d of %d that the machine left alone, %d set aside, named first %v",
 		t.class.name, t.p99.Round(time.Microsecond), t.requests, t.affected, t.interval(), t.aloneRight, t.alone, t.held, t.first)
@@ -169,7 +169,7 @@ func (t *tally) String() string {
 	return text
 }
 
-// write puts the figures and how they came about into s.
+// write writes the page.
 func write(s *harness.Page, affected int, tallies []*tally) {
 	if len(tallies) == 0 {
 		return

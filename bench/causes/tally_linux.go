@@ -115,8 +115,8 @@ func (t *tally) remember(g seenGap) {
 	}
 }
 
-// oddities says what the first gaps are called that are not right, and why, one a
-// line.
+// oddities lists the first gaps that are not called right, one a line, with their
+// evidence.
 func (t *tally) oddities() string {
 	var b strings.Builder
 	for _, g := range t.odd {
@@ -157,8 +157,7 @@ type verdict struct {
 	met               bool
 }
 
-// verdicts holds what was measured against the bounds. A case that was left out
-// has none.
+// verdicts compares the figures with the bounds. A case that was left out has none.
 func verdicts(all []*tally) (list []verdict) {
 	for _, t := range all {
 		if t.left == "" {
@@ -184,9 +183,9 @@ func (t *tally) verdicts() (list []verdict) {
 	return append(list, verdict{t.c.name + ", wrong", fmt.Sprintf("%d %% at most", mostWrong), percent(t.wrong(), t.truth), 100*t.wrong() <= mostWrong*t.truth})
 }
 
-// impossible is the verdict on gaps that are called what cannot be. Where it can
-// be in the injection, some have it by chance: not every doing of the runtime is
-// known.
+// impossible is the verdict on gaps with a cause that cannot occur. Where that cause may
+// occur in the injection (but), some gaps outside of it have it, too: the calls that are
+// watched are not all that the runtime does.
 func (t *tally) impossible() verdict {
 	v := verdict{what: t.c.name + ", called what cannot be", wanted: "none", got: fmt.Sprintf("%d of %d", t.never, t.gaps), met: t.never == 0}
 	if t.c.but {
@@ -249,8 +248,8 @@ func write(s *harness.Page, e *experiment, all []*tally) {
 // to which nothing is done, on a machine that is quiet.
 const busyFrom = 50
 
-// writeQuiet says so if the machine was not quiet: what others do is a true cause,
-// and wrong in these tables.
+// writeQuiet adds a paragraph if the machine was not quiet. What other programs do is a
+// true cause of gaps, which these tables count as wrong.
 func writeQuiet(s *harness.Page, all []*tally) {
 	for _, t := range all {
 		n := float64(t.causes[stall.HostPreempted.String()]) / max(t.observed.Seconds(), 1e-9)
