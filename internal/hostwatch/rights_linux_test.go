@@ -1,7 +1,9 @@
 package hostwatch
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -73,4 +75,14 @@ func TestOtherPIDNamespace(t *testing.T) {
 	if got, want := strings.TrimSpace(string(out)), "false <nil> "+errOtherPIDs.Error(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// TestMayFollow: the kernel accepts the program, or refuses it for lack of rights. It never
+// says that the program is wrong.
+func TestMayFollow(t *testing.T) {
+	err := MayFollow()
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOSYS) {
+		t.Errorf("got %v, want none, or a refusal", err)
+	}
+	t.Logf("loaded: %v", err)
 }

@@ -1,19 +1,15 @@
 package doctor
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/jitterprobe"
 )
 
@@ -112,14 +108,4 @@ func TestRootWithoutCapabilities(t *testing.T) {
 	if err := followSwitches(0, -1); err != nil {
 		t.Errorf("follow its own thread: %v", err)
 	}
-}
-
-// TestMayFollow: the kernel takes the program, or refuses it for want of rights,
-// and not since it is none.
-func TestMayFollow(t *testing.T) {
-	err := hostwatch.MayFollow()
-	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOSYS) {
-		t.Errorf("got %v, want none, or a refusal", err)
-	}
-	t.Logf("loaded: %v", err)
 }
