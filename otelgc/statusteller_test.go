@@ -12,17 +12,23 @@ import (
 	"github.com/otelgc/otelgc/stall/source"
 )
 
+// heardMonitor returns a monitor that has not begun, and what gets its events.
+func heardMonitor(t *testing.T) (*Monitor, *rig) {
+	t.Helper()
+	m, r := idleMonitor(t), newRig()
+	tel, err := telemetry.New(telemetry.Options{Logger: r.apply(config{}).loggers.Logger("test"), Clock: m.here.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.tel.Telemetry, m.timeline = tel, timeline.New(second)
+	return m, r
+}
+
 // TestWatermarkStands: a collection that is noticed later does not take back what a
 // source has said, though the place of a pause is known only roughly, and may seem to
 // lie before.
 func TestWatermarkStands(t *testing.T) {
-	p, r := idleMonitor(t), newRig()
-	c := r.apply(config{})
-	tel, err := telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.here.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.tel.Telemetry, p.timeline = tel, timeline.New(second)
+	p, r := heardMonitor(t)
 	tell := func(at stall.Instant) {
 		p.timeline.Cycle.Advance(at)
 		p.status.source(at, p.here.clock.Wall(), p.timeline.Cycle)
@@ -46,13 +52,7 @@ func TestWatermarkStands(t *testing.T) {
 // TestStatusAfterLong: what a source did not see is named where it comes to be known
 // later than any deadline, as behind a decoder that had no CPU.
 func TestStatusAfterLong(t *testing.T) {
-	p, r := idleMonitor(t), newRig()
-	c := r.apply(config{})
-	tel, err := telemetry.New(telemetry.Options{Logger: c.loggers.Logger("test"), Clock: p.here.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.tel.Telemetry, p.timeline = tel, timeline.New(second)
+	p, r := heardMonitor(t)
 	tell := func(at stall.Instant) {
 		p.status.source(at, p.here.clock.Wall(), p.timeline.Exact)
 		p.status.since = at

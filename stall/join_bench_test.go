@@ -76,18 +76,26 @@ func timePeer(windows []Window, e *Evidence) time.Duration {
 	return time.Duration(float64(time.Since(start)) * float64(len(windows)) / float64(len(part)))
 }
 
+// timeJoin measures a join of all windows, and returns how long one takes and how long
+// its peer does.
+func timeJoin(b *testing.B, windows []Window, e *Evidence) (each, peer time.Duration) {
+	b.Helper()
+	peer = timePeer(windows, e)
+	var j Joiner
+	yield := func(_ int, s *Share) bool { joinSink += s.GC(); return true }
+	j.All(windows, e, yield)
+	b.ReportAllocs()
+	for b.Loop() {
+		j.All(windows, e, yield)
+	}
+	each = b.Elapsed() / time.Duration(b.N)
+	return each, peer
+}
+
 func BenchmarkJoinShort(b *testing.B) {
 	windows, e := shortWindows(100_000)
 	items := len(windows) + len(e.Process) + len(e.Host)
-	peer := timePeer(windows, &e)
-	var j Joiner
-	yield := func(_ int, s *Share) bool { joinSink += s.GC(); return true }
-	j.All(windows, &e, yield)
-	b.ReportAllocs()
-	for b.Loop() {
-		j.All(windows, &e, yield)
-	}
-	each := b.Elapsed() / time.Duration(b.N)
+	each, peer := timeJoin(b, windows, &e)
 	b.ReportMetric(float64(items)/each.Seconds(), "items/s")
 	b.ReportMetric(float64(peer)/float64(each), "times-nested-loop")
 }
@@ -95,15 +103,7 @@ func BenchmarkJoinShort(b *testing.B) {
 func BenchmarkJoinOverlapping(b *testing.B) {
 	windows, e := overlappingWindows(2_000, 100)
 	pairs, _ := nestedLoop(windows, &e)
-	peer := timePeer(windows, &e)
-	var j Joiner
-	yield := func(_ int, s *Share) bool { joinSink += s.GC(); return true }
-	j.All(windows, &e, yield)
-	b.ReportAllocs()
-	for b.Loop() {
-		j.All(windows, &e, yield)
-	}
-	each := b.Elapsed() / time.Duration(b.N)
+	each, peer := timeJoin(b, windows, &e)
 	b.ReportMetric(float64(each)/float64(pairs), "ns/pair")
 	b.ReportMetric(float64(peer)/float64(each), "times-nested-loop")
 }

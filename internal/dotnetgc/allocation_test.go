@@ -138,18 +138,7 @@ func TestAllocationsByThread(t *testing.T) {
 	s.event(3, 6, dotnetgc.IDAllocationTick, 4, v4(10, 2))
 	s.event(4, 6, dotnetgc.IDAllocationTick, 4, v4(1, 9))
 	s.event(5, 6, dotnetgc.IDAllocationTick, 4, v4(1, 0)[:17])
-	r, err := nettrace.NewReader(bytes.NewReader(s.stream()), nettrace.Options{Want: dotnetgc.Want})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := dotnetgc.NewModel(r.Header(), dotnetgc.Options{})
-	for {
-		e, err := r.Next()
-		if err != nil {
-			break
-		}
-		m.Add(e)
-	}
+	m := modelOf(t, s.stream())
 	want := []dotnetgc.Allocation{
 		{Thread: 5, Samples: 2, SOH: 1000, LOH: 200},
 		{Thread: 6, Samples: 2, SOH: 1<<32 + 1, POH: 1<<32 + 10},

@@ -56,10 +56,8 @@ func pass(a *Attributor, spans ptrace.Traces, sink Sink) (n int) {
 	return cores * spans.SpanCount()
 }
 
-// BenchmarkAttributor holds, joins and hands on batches of 1,000 spans in a time
-// that holds 1,000 pauses and gaps of the machine, one on each core.
-func BenchmarkAttributor(b *testing.B) {
-	a, _, spans := load()
+// benchPasses measures passes of spans.
+func benchPasses(b *testing.B, a *Attributor, spans ptrace.Traces) {
 	n, used := 0, cpuTime(b)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -67,6 +65,13 @@ func BenchmarkAttributor(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "spans/s")
 	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
+}
+
+// BenchmarkAttributor holds, joins and hands on batches of 1,000 spans in a time
+// that holds 1,000 pauses and gaps of the machine, one on each core.
+func BenchmarkAttributor(b *testing.B) {
+	a, _, spans := load()
+	benchPasses(b, a, spans)
 }
 
 // BenchmarkCarried is the same with spans that bring charges of their own process.
@@ -82,13 +87,7 @@ func BenchmarkCarried(b *testing.B) {
 			m.PutDouble(k, v)
 		}
 	}
-	n, used := 0, cpuTime(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		n += pass(a, spans, Sink{Count: true, Take: ended})
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "spans/s")
-	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "spans/cpu-s")
+	benchPasses(b, a, spans)
 }
 
 // BenchmarkLearn learns one event at a time while spans are joined: how long an

@@ -193,14 +193,9 @@ func TestWaitOverTheLimit(t *testing.T) {
 	}
 }
 
-// TestWaitSlow: events of slow spans for which there is no room do not wait.
-func TestWaitSlow(t *testing.T) {
-	const spans = 400 // of which the events take more than the rest of the room
-	s, a, c := newSender(), New(Config{MaxBytes: 1 << 20, SlowSpan: 1}), new(catcher)
-	td := ptrace.NewTraces()
-	for range spans {
-		td = both(td, s.span(100*sec, 100*sec+ms))
-	}
+// someWait: of slow spans some wait with their events, and some events go on.
+func someWait(t *testing.T, a *Attributor, c *catcher, td ptrace.Traces, spans int) {
+	t.Helper()
 	ready := make(chan *Parcel, spans)
 	a.Hold(td, c.sink().waits(context.Background(), ready), start)
 	a.Flush()
@@ -210,6 +205,17 @@ func TestWaitSlow(t *testing.T) {
 	if _, bytes := a.Held(); bytes != 0 {
 		t.Errorf("%d bytes held after all", bytes)
 	}
+}
+
+// TestWaitSlow: events of slow spans for which there is no room do not wait.
+func TestWaitSlow(t *testing.T) {
+	const spans = 400 // of which the events take more than the rest of the room
+	s, a, c := newSender(), New(Config{MaxBytes: 1 << 20, SlowSpan: 1}), new(catcher)
+	td := ptrace.NewTraces()
+	for range spans {
+		td = both(td, s.span(100*sec, 100*sec+ms))
+	}
+	someWait(t, a, c, td, spans)
 }
 
 // TestWaitSlowResource: an event of a slow span that waits takes as much as its
@@ -225,15 +231,7 @@ func TestWaitSlowResource(t *testing.T) {
 		}
 		td = both(td, one)
 	}
-	ready := make(chan *Parcel, spans)
-	a.Hold(td, c.sink().waits(context.Background(), ready), start)
-	a.Flush()
-	if all, kept := end(ready); all != spans || kept == 0 || len(c.slow) == 0 || kept+len(c.slow) != spans {
-		t.Errorf("%d spans, %d events wait, %d went on; want some of each, %d", all, kept, len(c.slow), spans)
-	}
-	if _, bytes := a.Held(); bytes != 0 {
-		t.Errorf("%d bytes held after all", bytes)
-	}
+	someWait(t, a, c, td, spans)
 }
 
 // TestWaitNothingSlow: a sink is not told of nothing, even where no room is left.

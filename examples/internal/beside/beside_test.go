@@ -76,6 +76,19 @@ func handlers() http.Handler {
 	return mux
 }
 
+// traced returns the handlers with otelgc and otelhttp around them, one of them outside,
+// and what gets the spans.
+func traced(m *otelgc.Monitor, outside bool) (h http.Handler, out *tracetest.InMemoryExporter, tracers *sdktrace.TracerProvider) {
+	out = tracetest.NewInMemoryExporter()
+	tracers = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
+		spans.NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
+	h = handlers()
+	if outside {
+		return m.Middleware(otelhttp.NewHandler(h, "h", otelhttp.WithTracerProvider(tracers))), out, tracers
+	}
+	return otelhttp.NewHandler(m.Middleware(h), "h", otelhttp.WithTracerProvider(tracers)), out, tracers
+}
+
 // TestHTTP: in either order around handlers that stream, panic or hijack, each
 // request is one window and one span.
 func TestHTTP(t *testing.T) {
@@ -83,15 +96,7 @@ func TestHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got windows
 			m := start(t, otelgc.WithOnWindow(got.add))
-			out := tracetest.NewInMemoryExporter()
-			tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
-				spans.NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
-			h := handlers()
-			if outer {
-				h = m.Middleware(otelhttp.NewHandler(h, "h", otelhttp.WithTracerProvider(tracers)))
-			} else {
-				h = otelhttp.NewHandler(m.Middleware(h), "h", otelhttp.WithTracerProvider(tracers))
-			}
+			h, out, tracers := traced(m, outer)
 			s := httptest.NewServer(h)
 			// On a connection that is used again a client repeats what was aborted.
 			s.Client().Transport.(*http.Transport).DisableKeepAlives = true

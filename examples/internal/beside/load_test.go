@@ -10,12 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/otelgc/otelgc/otelgc"
-	"github.com/otelgc/otelgc/otelgc/spans"
 )
 
 // collecting forces collections until stop is called.
@@ -80,15 +78,7 @@ func TestHTTPUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got windows
 			m := start(t, otelgc.WithExactBudget(1), otelgc.WithOnWindow(got.add))
-			out := tracetest.NewInMemoryExporter()
-			tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
-				spans.NewProcessor(m, sdktrace.NewSimpleSpanProcessor(out))))
-			h := handlers()
-			if outer {
-				h = m.Middleware(otelhttp.NewHandler(h, "h", otelhttp.WithTracerProvider(tracers)))
-			} else {
-				h = otelhttp.NewHandler(m.Middleware(h), "h", otelhttp.WithTracerProvider(tracers))
-			}
+			h, out, tracers := traced(m, outer)
 			s := httptest.NewUnstartedServer(h)
 			m.AcceptArrivals(s.Config)
 			s.Start()

@@ -14,8 +14,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
-	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -49,19 +47,7 @@ func TestTargetEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	board, err := watch.Start(watch.Options{Clock: clock, Probe: probe})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := board.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	board := startBoard(t, clock)
 	target := exec.Command("sleep", "1000")
 	if err := target.Start(); err != nil {
 		t.Skipf("skipped: a process to watch: %v", err)

@@ -17,6 +17,25 @@ import (
 	"github.com/otelgc/otelgc/stall/source"
 )
 
+// startBoard starts a board with a probe that sleeps; the test's end closes it.
+func startBoard(t *testing.T, clock stall.Clock) *watch.Watch {
+	t.Helper()
+	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	board, err := watch.Start(watch.Options{Clock: clock, Probe: probe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := board.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return board
+}
+
 // TestHostIsRecordedFromTheFirstBatch: a report counts from the first record of a
 // process, which comes with the first batch, and then there is one a second.
 func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
@@ -28,19 +47,7 @@ func TestHostIsRecordedFromTheFirstBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe, err := jitterprobe.Start(jitterprobe.Options{Mode: jitterprobe.Periodic, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	board, err := watch.Start(watch.Options{Clock: clock, Probe: probe})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := board.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	board := startBoard(t, clock)
 	started, err := startHostSide(os.Getpid(), slog.New(slog.DiscardHandler), clock, board, tel, nil)
 	if err != nil {
 		t.Fatal(err)
