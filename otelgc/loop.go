@@ -131,7 +131,7 @@ type observer struct{ *Monitor }
 func (m observer) Generation(g *gotrace.Generation) {
 	for i := range g.Stops {
 		if s := &g.Stops[i]; !s.GC {
-			m.reportStop(Suspension{Interval: exact.Interval(s), Reason: s.Reason, Caller: callerOf(s), Fidelity: stall.Exact})
+			m.reportStop(Suspension{Interval: exact.Interval(s), Reason: s.Reason, Caller: s.Via(), Fidelity: stall.Exact})
 		}
 	}
 	m.tellLost(&g.Lost)

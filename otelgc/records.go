@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -183,13 +182,6 @@ func (m *Monitor) reportStop(s Suspension) {
 	defer m.records.mu.Unlock()
 	s.Index = m.records.suspensions.n + 1
 	m.records.suspensions.add(s)
-}
-
-func callerOf(s *gotrace.Stop) string {
-	if s.Entry != "" && s.Entry != s.Caller {
-		return s.Entry + " < " + s.Caller
-	}
-	return s.Caller
 }
 
 // reportUnknown reports a suspension without its reason.

@@ -2,6 +2,7 @@ package gotrace
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/otelgc/otelgc/stall"
@@ -50,6 +51,28 @@ func (c *Cycle) Collection(pauses []gc.Pause) (_ gc.Collection, whole bool) {
 		HeapBefore: c.HeapBefore, HeapAfter: c.HeapAfter, Promoted: c.HeapAfter, Goal: c.Goal,
 		Origin: stall.GoTrace, Fidelity: stall.Exact,
 	}, !c.BeginUnknown && !c.Partial && n >= 2 && pauses[0].Phase == gc.SweepTermination && pauses[n-1].Phase == gc.MarkTermination
+}
+
+// InOrder yields the stops, and the cycles as they end, in the order of time: one of each
+// pair is nil. A stop for garbage collection is of the cycle that ends next.
+func InOrder(stops []Stop, cycles []Cycle) iter.Seq2[*Stop, *Cycle] {
+	return func(yield func(*Stop, *Cycle) bool) {
+		for i := range stops {
+			for ; len(cycles) > 0 && cycles[0].End < stops[i].Start; cycles = cycles[1:] {
+				if !yield(nil, &cycles[0]) {
+					return
+				}
+			}
+			if !yield(&stops[i], nil) {
+				return
+			}
+		}
+		for i := range cycles {
+			if !yield(nil, &cycles[i]) {
+				return
+			}
+		}
+	}
 }
 
 // cycleEdge is one of EvGCBegin, EvGCActive, EvGCEnd. They happen on any

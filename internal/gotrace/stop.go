@@ -37,6 +37,15 @@ func (s *Stop) Over() stall.Instant { return cmp.Or(s.Restart, s.End) }
 // to that much before it was (runtime/traceruntime.go, traceTimeDiv).
 const Tick = 64 * time.Nanosecond
 
+// Via returns Caller with Entry before it, where that is another:
+// "runtime.ReadMemStats < main.agent".
+func (s *Stop) Via() string {
+	if s.Entry != "" && s.Entry != s.Caller {
+		return s.Entry + " < " + s.Caller
+	}
+	return s.Caller
+}
+
 // Pause returns s, which is for garbage collection, as a pause.
 func (s *Stop) Pause() gc.Pause {
 	return gc.Pause{Start: s.Start, End: s.Over(), EndMax: s.End, Phase: s.Phase, Slack: Tick}

@@ -45,17 +45,12 @@ func (b *traceBatch) learn(g *gotrace.Generation) {
 		b.ref, b.ended, b.pauses = 1, false, b.pauses[:0]
 	}
 	b.broken = g.Lost.Stops > 0
-	cycles := g.Cycles
-	for i := range g.Stops {
-		s := &g.Stops[i]
-		for len(cycles) > 0 && cycles[0].End < s.Start {
-			b.end(&cycles[0])
-			cycles = cycles[1:]
+	for s, c := range gotrace.InOrder(g.Stops, g.Cycles) {
+		if c != nil {
+			b.end(c)
+		} else {
+			b.stop(s)
 		}
-		b.stop(s)
-	}
-	for i := range cycles {
-		b.end(&cycles[i])
 	}
 	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
 		b.batch.Unseen = append(b.batch.Unseen, g.Span)

@@ -67,18 +67,14 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 		clear(b.parts)
 	}
 	b.Source.End = g.End
-	stops := g.Stops
-	for i := range cycles {
-		n := 0
-		for n < len(stops) && stops[n].Start <= cycles[i].End {
-			n++
+	for stop, c := range gotrace.InOrder(g.Stops, cycles) {
+		if c == nil {
+			b.learnStop(stop)
+			continue
 		}
-		b.learnStops(stops[:n])
-		stops = stops[n:]
-		workers = b.learnWorkers(workers, cycles[i].End)
-		b.collect(&cycles[i])
+		workers = b.learnWorkers(workers, c.End)
+		b.collect(c)
 	}
-	b.learnStops(stops)
 	b.learnWorkers(workers, g.End)
 	b.learnRanges(g.Ranges)
 	b.log.learn(g)
@@ -88,23 +84,15 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 	}
 }
 
-func (b *goBuilder) learnStops(stops []gotrace.Stop) {
-	for i := range stops {
-		s := &stops[i]
-		if s.GC {
-			if b.pauses == MaxPauses {
-				b.left.pauses++
-				continue
-			}
-			b.pauses++
-			b.stops = append(b.stops, s.Pause())
-			continue
-		}
-		caller := s.Caller // and through what
-		if s.Entry != "" && s.Entry != s.Caller {
-			caller = s.Entry + " < " + s.Caller
-		}
-		b.addSuspension(recording.Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, EndMax: s.End, Reason: s.Reason, Caller: caller})
+func (b *goBuilder) learnStop(s *gotrace.Stop) {
+	switch {
+	case !s.GC:
+		b.addSuspension(recording.Suspension{Span: stall.Span{Start: s.Start, End: s.Over()}, EndMax: s.End, Reason: s.Reason, Caller: s.Via()})
+	case b.pauses == MaxPauses:
+		b.left.pauses++
+	default:
+		b.pauses++
+		b.stops = append(b.stops, s.Pause())
 	}
 }
 
