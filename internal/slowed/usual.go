@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -55,6 +56,19 @@ func (u *Usual) Classify(c *gc.Collection) {
 		c.SlowedBy = blame(paused, usual, cpu, page)
 	}
 	r.add(float64(max(0, paused-cpu-page)) / work)
+}
+
+// Fill says in c what the machine did to the process while c ran and in its pauses, as
+// during knows it of a span that is off by slack, and classifies c.
+func (u *Usual) Fill(c *gc.Collection, during func(s stall.Span, slack time.Duration) gc.HostDuring) {
+	if s := c.Extent(); during != nil && !s.Empty() {
+		c.HostDuring = during(s, 0)
+		for i := range c.Pauses {
+			p := &c.Pauses[i]
+			p.HostDuring = during(stall.Span{Start: p.Start, End: p.End}, p.Slack)
+		}
+	}
+	u.Classify(c)
 }
 
 // workOf returns the work of c in megabytes, or in collections. It is not known

@@ -98,6 +98,24 @@ func (c *Collection) PauseTotal() time.Duration {
 	return sum
 }
 
+// Extent returns the time of c and its pauses, with their slack: in .NET the first pause
+// begins before the collection and the last one ends after it. It is empty if no start
+// is known.
+func (c *Collection) Extent() stall.Span {
+	s := stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
+	for i := range c.Pauses {
+		p := &c.Pauses[i]
+		if first := p.Start.Add(-p.Slack); s.Start == 0 || first < s.Start {
+			s.Start = first
+		}
+		s.End = max(s.End, p.End)
+	}
+	if s.Start == 0 {
+		return stall.Span{}
+	}
+	return s
+}
+
 // CPU is the CPU time that the collector used, by the classes of
 // runtime/metrics (/cpu/classes/gc/...).
 type CPU struct {

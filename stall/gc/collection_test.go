@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/otelgc/otelgc/stall"
 )
 
 func TestFields(t *testing.T) {
@@ -97,5 +98,25 @@ func TestNames(t *testing.T) {
 	want := `["none","ephemeral","background","full_blocking","kind(4)","unknown","sweep_termination","mark_termination","phase(3)","gen0","gen1","gen2","loh","poh","generation(5)"]`
 	if string(got) != want {
 		t.Errorf("names: got %s, want %s", got, want)
+	}
+}
+
+func TestExtent(t *testing.T) {
+	pause := func(start, end stall.Instant, slack time.Duration) Pause {
+		return Pause{Start: start, End: end, Slack: slack}
+	}
+	for name, test := range map[string]struct {
+		c    Collection
+		want stall.Span
+	}{
+		"of pauses around it":   {Collection{Start: Known(stall.Instant(100)), End: Known(stall.Instant(200)), Pauses: []Pause{pause(90, 110, 0), pause(190, 210, 0)}}, stall.Span{Start: 90, End: 210}},
+		"with slack":            {Collection{End: Known(stall.Instant(200)), Pauses: []Pause{pause(150, 180, 20)}}, stall.Span{Start: 130, End: 200}},
+		"of a background one":   {Collection{Start: Known(stall.Instant(100)), End: Known(stall.Instant(200)), Pauses: []Pause{pause(120, 130, 0)}}, stall.Span{Start: 100, End: 200}},
+		"without a start":       {Collection{End: Known(stall.Instant(200))}, stall.Span{}},
+		"of which all is known": {Collection{Start: Known(stall.Instant(100)), End: Known(stall.Instant(200))}, stall.Span{Start: 100, End: 200}},
+	} {
+		if got := test.c.Extent(); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
 	}
 }

@@ -116,14 +116,7 @@ func (h *Side) Passed(now stall.Instant) stall.Instant {
 
 // Fill fills in what the machine did to the process while it collected, and what
 // that made of the pauses.
-func (h *Side) Fill(c *gc.Collection) {
-	c.HostDuring = h.during(timeline.Extent(c), 0)
-	for i := range c.Pauses {
-		p := &c.Pauses[i]
-		p.HostDuring = h.during(stall.Span{Start: p.Start, End: p.End}, p.Slack)
-	}
-	h.usual.Classify(c)
-}
+func (h *Side) Fill(c *gc.Collection) { h.usual.Fill(c, h.during) }
 
 // during returns what the machine did in s, which may lie off by slack. Time in
 // which a page was waited for and the machine was gone counts as the machine's.

@@ -108,7 +108,7 @@ func (t *Timeline) Watched(b *source.Batch, pauses []gcwatch.Bucket) {
 		}
 		t.collections.limit(func(r *record) (uint64, stall.Span) {
 			r.notice.settle(&r.Collection)
-			return uint64(r.Cycles), Extent(&r.Collection)
+			return uint64(r.Cycles), r.Extent()
 		})
 	}
 	t.Cycle.Advance(b.Watermark)
@@ -259,18 +259,6 @@ func (t *Timeline) Disagreed() Disagreement {
 	d := t.disagreed
 	t.disagreed = Disagreement{}
 	return d
-}
-
-// Extent returns the time of c and its pauses, with their slack.
-func Extent(c *gc.Collection) stall.Span {
-	s := stall.Span{Start: c.Start.Or(0), End: c.End.Or(0)}
-	for _, p := range c.Pauses {
-		if first := p.Start.Add(-p.Slack); s.Start == 0 || first < s.Start {
-			s.Start = first
-		}
-		s.End = max(s.End, p.End)
-	}
-	return s
 }
 
 // queue holds what waits for the trace, in order.

@@ -134,8 +134,7 @@ func (p *process) take(ctx context.Context, b *source.Batch, o *events.Observati
 	for i := range b.Collections {
 		c := &b.Collections[i]
 		p.recorder.latency(o.Modes[i])
-		p.host.during(c)
-		p.usual.Classify(c)
+		p.usual.Fill(c, p.host.during)
 		p.summary.collection(c)
 		p.collection(c)
 	}
@@ -230,18 +229,12 @@ func (p *process) watchHost(followed *hostwatch.Watch) {
 	}()
 }
 
-// during fills in what the machine did to the process while it collected, and
-// while it was stopped for that.
-func (h host) during(c *gc.Collection) {
-	s := spanOf(c)
-	if h.watch == nil || s.Empty() {
-		return
+// during returns what the machine did to the process in s.
+func (h host) during(s stall.Span, _ time.Duration) gc.HostDuring {
+	if h.watch == nil {
+		return gc.HostDuring{}
 	}
-	c.HostDuring = h.watch.During(s)
-	for i := range c.Pauses {
-		p := &c.Pauses[i]
-		p.HostDuring = h.watch.During(stall.Span{Start: p.Start, End: p.End})
-	}
+	return h.watch.During(s)
 }
 
 // stop ends the watch. That the process ended before is no news.
@@ -250,21 +243,4 @@ func (h host) stop() {
 		_ = h.watch.Close()
 		<-h.read
 	}
-}
-
-// spanOf returns the time of c with its pauses: the first of them begins before
-// it, the last ends after it.
-func spanOf(c *gc.Collection) stall.Span {
-	start, known := c.Start.Get()
-	end := c.End.Or(0)
-	for _, p := range c.Pauses {
-		if !known || p.Start < start {
-			start, known = p.Start, true
-		}
-		end = max(end, p.End)
-	}
-	if !known {
-		return stall.Span{}
-	}
-	return stall.Span{Start: start, End: end}
 }
