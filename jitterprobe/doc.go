@@ -21,8 +21,9 @@
 //
 // Each gap has a cause and the [Evidence] that decided it, from what the kernel
 // recorded of the probe's thread and its CPU; the thread itself is not asked.
-// Without the rights to that, causes are called by what is left of them, and
-// never guessed: [Probe.Limits] says which, and the mend.
+// Without the rights to read these records, a cause is named only as far as the other
+// evidence shows it, and never guessed. [Probe.Limits] lists the causes that are affected,
+// and the mend.
 //
 // A Probe is a [source.Source]; [Probe.All] yields its gaps; [Probe.Snapshot]
 // counts them in a histogram.

@@ -7,7 +7,8 @@
 // reads runtime/metrics and [runtime/debug.ReadGCStats], which do not stop the
 // world and, with their memory prepared, do not allocate. The finalizer is a
 // hint: cycles are counted by the runtime's own counter, and a poll catches
-// what the hint lost.
+// what the hint lost. The index of a collection, which is the Ref of its pauses, counts
+// on from that counter.
 //
 // # What it knows, and what it does not
 //

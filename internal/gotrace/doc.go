@@ -9,15 +9,14 @@
 //
 // How it works: batches are decoded as they arrive, each against the state of
 // its own thread, and never merged into one order of events. What happened on
-// one thread (a stop, a sweep, a worker's turn) is complete there. What moves
-// between threads (a goroutine's states, an assist, a collection) is kept as
-// edges that carry the format's own sequence numbers and is put in order at the
-// end of the generation: exact even where two timestamps are equal.
+// one thread (a stop, a sweep, a worker's turn) is complete there. Some
+// things move between threads: a goroutine's states, an assist, a collection. Their
+// changes are kept with the sequence numbers of the format, and sorted at the end of the
+// generation: the order is exact even if two timestamps are equal.
 //
-// What it cannot see: EvSTWBegin is stamped before the runtime takes the
-// scheduler's lock and EvSTWEnd after the world runs again, so a stop is longer
-// than the runtime's own figure at both ends; [Stop.Restart] is when it ran again
-// for others. The stop in which tracing starts
+// What it cannot see: the runtime stamps EvSTWBegin before it takes the scheduler's
+// lock, and EvSTWEnd after the world runs again. So a stop is longer than the runtime's
+// figure at both ends. [Stop.Restart] is when the other goroutines could run again. The stop in which tracing starts
 // ("start trace") begins before the trace does; only its last part is there.
 // The time it took to stop the threads is not in a trace.
 //
