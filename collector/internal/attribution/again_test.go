@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -42,7 +43,7 @@ func TestPidAgain(t *testing.T) {
 		a.Hold(s.span(x.at, x.at+5*ms), c.sink(), start)
 		a.Tick(start)
 		// That it has fallen silent by now only the time says that the span has waited.
-		if a.Tick(start.Add(2 * time.Duration(silentAfter))); len(c.spans) != 1 {
+		if a.Tick(start.Add(2 * time.Duration(senders.SilentAfter))); len(c.spans) != 1 {
 			t.Fatalf("%s: the span waits for one that has ended", name)
 		}
 		throttled := floats(c.spans[0].Attributes())["otelgc.stall.host.throttled"] > 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -58,14 +59,14 @@ func TestTimeWentOn(t *testing.T) {
 	s, a, c := newSender(), New(Config{}), new(catcher)
 	a.Tick(start)
 	a.Learn(s.status(stall.GCWatch, 100*sec))
-	for i := range int64(believeAfter + 1) {
+	for i := range int64(senders.BelieveAfter + 1) {
 		a.Learn(s.status(stall.GCWatch, 400*sec+i*sec))
 	}
-	const at = 400*sec + believeAfter*sec
+	const at = 400*sec + senders.BelieveAfter*sec
 	a.Learn(s.collection(stall.GCWatch, 1, at-90*ms, at-80*ms, 0))
 	a.Hold(s.span(at-95*ms, at-75*ms), c.sink(), start)
 	a.Flush()
-	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got != 10e-3 || a.Lost().Events["time"] != believeAfter-1 {
+	if got := floats(c.spans[0].Attributes())["otelgc.stall.gc.pause"]; got != 10e-3 || a.Lost().Events["time"] != senders.BelieveAfter-1 {
 		t.Errorf("gc.pause %v, lost %+v; want 10 ms, and the statuses that nobody believed yet", got, a.Lost())
 	}
 }
@@ -75,7 +76,7 @@ func TestTimeWentOn(t *testing.T) {
 func TestLagging(t *testing.T) {
 	now, late, a, c := newSender(), newSender(), New(Config{}), new(catcher)
 	late.pid = 99
-	const seconds = believeAfter + 5
+	const seconds = senders.BelieveAfter + 5
 	for i := range int64(seconds) {
 		a.Tick(start.Add(time.Duration(i) * time.Second))
 		a.Learn(late.status(stall.GCWatch, 500*sec+i*sec))

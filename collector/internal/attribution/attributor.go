@@ -2,13 +2,19 @@ package attribution
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/services"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -24,9 +30,9 @@ type Attributor struct {
 	lost    lost
 	scratch []stall.Interval
 
-	account account // has a lock of its own, and so have the next two
-	held    queue
-	sums    sums
+	budget *budget.Budget // has a lock of its own, and so have the next two
+	held   queue
+	sums   *services.Sums
 
 	releasing sync.Mutex // one release at a time
 	joiners   []*joiner
@@ -35,10 +41,10 @@ type Attributor struct {
 // New makes an Attributor.
 func New(c Config) *Attributor {
 	c = c.withDefaults()
-	a := &Attributor{config: c, account: account{maxBytes: c.MaxBytes, maxSpans: c.MaxSpans}}
+	b := &budget.Budget{MaxBytes: c.MaxBytes, MaxSpans: c.MaxSpans}
+	a := &Attributor{config: c, budget: b, sums: services.New(c.MaxServices, b)}
 	a.lost.events = make(map[string]uint64)
-	a.known.init(c, &a.lost, &a.account)
-	a.sums.init(c.MaxServices, &a.account)
+	a.known.init(c, &a.lost, b)
 	return a
 }
 
@@ -54,7 +60,7 @@ func (a *Attributor) Learn(ld plog.Logs) {
 
 func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 	for _, rl := range ld.ResourceLogs().All() {
-		of := origin{resource: rl.Resource().Attributes(), stamps: a.config.Probes == ProbesStamped}
+		of := wire.Resource{Attributes: rl.Resource().Attributes(), Stamps: a.config.Probes == ProbesStamped}
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
 				if (r.EventName() == semconv.EventSourceStatus) == statuses {
@@ -65,8 +71,8 @@ func (a *Attributor) learnAll(ld plog.Logs, statuses bool) {
 	}
 }
 
-func (a *Attributor) learn(r plog.LogRecord, of *origin) {
-	e, ours, err := parse(r, of)
+func (a *Attributor) learn(r plog.LogRecord, of *wire.Resource) {
+	e, ours, err := wire.ParseEvent(r, of)
 	if !ours {
 		return
 	}
@@ -80,35 +86,35 @@ func (a *Attributor) learn(r plog.LogRecord, of *origin) {
 	}
 }
 
-func (a *Attributor) take(e *event) error {
-	foreign := e.speaks() && !a.known.speaksForHost(&e.of)
-	if foreign && (e.Origin == stall.TargetWatch || e.of.number == 0) {
+func (a *Attributor) take(e *wire.Event) error {
+	foreign := e.Speaks() && !a.known.speaksForHost(&e.Sender)
+	if foreign && (e.Origin == stall.TargetWatch || e.Sender.PID == 0) {
 		return errStamp
 	}
-	e.of.boot = a.known.epoch(&e.of)
+	e.Sender.Boot = a.known.epoch(&e.Sender)
 	h, p, l, c := a.known.of(e)
 	if l == nil {
 		return errRoom
 	}
 	overtaken := false
 	for _, v := range e.Intervals {
-		if !c.expect(v.Start, a.known.clock) {
+		if !c.Expect(v.Start, a.known.clock) {
 			return errTime
 		}
-		if !l.add(v, &a.scratch) {
+		if !l.Keep(v, &a.scratch) {
 			a.lost.duplicates++
 			continue
 		}
 		overtaken = overtaken || v.End < l.Watermark()
 	}
-	switch e.name {
+	switch e.Name {
 	case semconv.EventSourceStatus:
 		if err := a.certify(e, h, p, l, c); err != nil {
 			return err
 		}
 	case semconv.EventCollection:
 		if p != nil {
-			p.pauses.note(e)
+			p.pauses.Note(e)
 		}
 	}
 	switch {
@@ -122,13 +128,13 @@ func (a *Attributor) take(e *event) error {
 
 // certify takes what a status says of its source, unless its time cannot be. The
 // process is nil for a probe that speaks for its host.
-func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clocks) error {
-	clock, first := a.known.clock, c.now == 0
-	if l.relate(e.Status.Wall.Offset); p == nil && h.disputes(&e.of, l, clock) {
+func (a *Attributor) certify(e *wire.Event, h *host, p *process, l *senders.Log, c *senders.Clocks) error {
+	clock, first := a.known.clock, c.Now == 0
+	if l.Relate(e.Status.Wall.Offset); p == nil && h.disputes(&e.Sender, l, clock) {
 		a.known.split(h)
 		return errTime
 	}
-	ok, wrong := c.report(&e.Status, clock, silentAfter+stall.Instant(a.config.Wait))
+	ok, wrong := c.Report(&e.Status, clock, senders.SilentAfter+stall.Instant(a.config.Wait))
 	if wrong {
 		a.known.forgetSender(h, p, l)
 	}
@@ -138,8 +144,8 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 	if h.disagrees(c, e.Status.Wall) {
 		a.lost.disagreements++
 	}
-	one := c.relate(e.Status.Wall)
-	one = l.learn(&e.Status, stall.Instant(a.config.Wait)) && one
+	one := c.Relate(e.Status.Wall)
+	one = l.Learn(&e.Status, stall.Instant(a.config.Wait)) && one
 	if p == nil {
 		return nil
 	}
@@ -147,8 +153,8 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 		a.known.changed(p) // a span that was found for it may have begun after its end
 	}
 	a.learnProcess(p, e)
-	if !one && !p.id.stamped {
-		c.dispute(clock)
+	if !one && !p.id.Stamped {
+		c.Dispute(clock)
 		a.known.changed(p)
 		return errConflict
 	}
@@ -156,7 +162,7 @@ func (a *Attributor) certify(e *event, h *host, p *process, l *sourceLog, c *clo
 }
 
 // learnProcess takes what a status says of its process.
-func (a *Attributor) learnProcess(p *process, e *event) {
+func (a *Attributor) learnProcess(p *process, e *wire.Event) {
 	if e.TargetPID != 0 && p.outer != e.TargetPID {
 		p.outer = e.TargetPID
 		a.known.changed(p)
@@ -164,19 +170,27 @@ func (a *Attributor) learnProcess(p *process, e *event) {
 	p.move(e.Status.Cgroups, &a.known.memory)
 }
 
+// Metrics yields the sums of requests since start, or since their service was first
+// seen, as cumulative counters, by service. What was yielded is the caller's. Instance
+// keeps apart Collectors that count spans of the same services, so that each series has
+// one writer.
+func (a *Attributor) Metrics(start, now time.Time, instance string) iter.Seq[pmetric.Metrics] {
+	return a.sums.Metrics(start, now, instance, scopeName)
+}
+
 // Wait returns for how long spans are held at most.
 func (a *Attributor) Wait() time.Duration { return a.config.Wait }
 
 // Held returns how many spans are held, and about how many bytes they take.
 func (a *Attributor) Held() (spans, bytes int) {
-	spans, bytes, _ = a.account.sizes()
+	spans, bytes, _, _ = a.budget.Sizes()
 	return spans, bytes
 }
 
 // Known returns about how many bytes is kept of hosts, processes and services.
 func (a *Attributor) Known() (bytes int) {
-	_, _, bytes = a.account.sizes()
-	return bytes
+	_, _, known, summed := a.budget.Sizes()
+	return known + summed
 }
 
 // Tick releases what is due. The owner calls it some times a second. Sinks are
@@ -185,7 +199,7 @@ func (a *Attributor) Tick(now time.Time) {
 	a.mu.Lock()
 	a.known.tick(now)
 	a.mu.Unlock()
-	a.sums.tick(now)
+	a.sums.Tick(now)
 	a.release(now, false)
 }
 
@@ -195,12 +209,11 @@ func (a *Attributor) Flush() { a.release(time.Time{}, true) }
 
 // Why an event was not taken, or not in time. Each is a value of error.type.
 var (
-	errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
-	errTime       = semconv.ErrTime
-	errRoom       = errors.New("limit")     // no room for one more source, or for the stalls of one
-	errStamp      = errors.New("unstamped") // it speaks for a host, which it may not: a probe's is kept for its own process
-	errConflict   = errors.New("conflict")  // two senders have the same name: the event is kept, and spans of that name are of neither
-	errLate       = errors.New("late")      // behind the watermark of its source: it is kept, but spans may have gone on without it
+	errTime     = semconv.ErrTime
+	errRoom     = errors.New("limit")     // no room for one more source, or for the stalls of one
+	errStamp    = errors.New("unstamped") // it speaks for a host, which it may not: a probe's is kept for its own process
+	errConflict = errors.New("conflict")  // two senders have the same name: the event is kept, and spans of that name are of neither
+	errLate     = errors.New("late")      // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.
@@ -254,12 +267,16 @@ type lost struct {
 
 // Lost returns what was lost so far.
 func (a *Attributor) Lost() Lost {
-	services := a.sums.gone()
+	services := a.sums.Forgotten()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := &a.lost
+	events := maps.Clone(l.events)
+	if n := a.known.memory.Crowded; n > 0 {
+		events[errRoom.Error()] += n
+	}
 	return Lost{
-		Events: maps.Clone(l.events), Duplicates: l.duplicates, Disagreements: l.disagreements,
+		Events: events, Duplicates: l.duplicates, Disagreements: l.disagreements,
 		HostsForgotten: l.hostsForgotten, ProcessesForgotten: l.processesForgotten, ServicesForgotten: services,
 		SpansOverLimit: l.overLimit.Load(), SpansTimedOut: l.timedOut.Load(),
 		SpansUnknown: l.unknown.Load(), SpansAmbiguous: l.ambiguous.Load(),

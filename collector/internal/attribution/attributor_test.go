@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -141,7 +142,7 @@ func TestKnownAlthoughUnwatched(t *testing.T) {
 		a.Hold(td, c.sink(), start)
 		a.Flush()
 		attrs := c.spans[0].Attributes()
-		if got := text(attrs, semconv.AttrGCOverlap); got != x.want || floats(attrs)[semconv.AttrCoverage] != 0 || (text(attrs, semconv.AttrFidelity) == "") != (x.want == "") {
+		if got := wire.Text(attrs, semconv.AttrGCOverlap); got != x.want || floats(attrs)[semconv.AttrCoverage] != 0 || (wire.Text(attrs, semconv.AttrFidelity) == "") != (x.want == "") {
 			t.Errorf("%s: %v, want overlap %q and coverage 0", name, attrs.AsRaw(), x.want)
 		}
 	}
@@ -209,8 +210,8 @@ func TestBounded(t *testing.T) {
 	if h, p, n := len(a.known.hosts), a.known.processes, len(a.known.index); h > 8 || p > 16 || n > 32 {
 		t.Errorf("kept %d hosts, %d processes, %d links; want at most 8, 16, 32", h, p, n)
 	}
-	if n := len(a.sums.services); n > 5 {
-		t.Errorf("kept %d services, want at most 4 and one for the others", n)
+	if md, _ := summed(a, start, start); md.ResourceMetrics().Len() > 5 {
+		t.Errorf("kept %d services, want at most 4 and one for the others", md.ResourceMetrics().Len())
 	}
 	if l := a.Lost(); l.Events["limit"] == 0 || len(c.spans) != 5000 {
 		t.Errorf("lost %+v and %d spans went on; want hosts refused and all 5000 spans", l, len(c.spans))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -149,7 +150,7 @@ func (a *Attributor) counted(t *testing.T) float64 {
 		for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
 			for _, p := range metric.Sum().DataPoints().All() {
 				sums[metric.Name()] += p.DoubleValue()
-				if b := text(p.Attributes(), semconv.AttrLatencyBucket); b != "le_10ms" {
+				if b := wire.Text(p.Attributes(), semconv.AttrLatencyBucket); b != "le_10ms" {
 					t.Errorf("%s: bucket %s, want le_10ms", metric.Name(), b)
 				}
 			}

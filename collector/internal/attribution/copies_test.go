@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -12,7 +13,7 @@ import (
 // own pauses and none of the other's, as soon as their clocks have told them apart; and
 // spans keep the boot id that they came with.
 func TestCopies(t *testing.T) {
-	const seconds, settled = 60, believeAfter + 10
+	const seconds, settled = 60, senders.BelieveAfter + 10
 	for _, apart := range []int64{30, 600, 7200} {
 		one, two, a, c := newSender(), newSender(), New(Config{}), new(catcher)
 		one.with = m{"host.id": "a", "process.creation.time": "2026-11-21T10:00:00.25Z", "service.instance.id": "x"}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -23,8 +24,8 @@ func TestDisbelieved(t *testing.T) {
 				td := s.span(100*sec, 100*sec+10*ms)
 				m := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 				m.PutStr(semconv.AttrFidelity, "exact")
-				m.PutDouble(semconv.App.Key(), longestSpan.Seconds()-1)
-				m.PutDouble(semconv.AttrStallPrefix+"host.steal", longestSpan.Seconds()-1)
+				m.PutDouble(semconv.App.Key(), wire.LongestSpan.Seconds()-1)
+				m.PutDouble(semconv.AttrStallPrefix+"host.steal", wire.LongestSpan.Seconds()-1)
 				m.PutDouble(semconv.Unseen.Key(), 0)
 				a.Hold(td, c.sink(), start)
 			}
@@ -41,7 +42,7 @@ func TestDisbelieved(t *testing.T) {
 				if diff := cmp.Diff(of(want), floats(span.Attributes()), near); diff != "" {
 					t.Errorf("attributes (-want +got):\n%s", diff)
 				}
-				if got := text(span.Attributes(), semconv.AttrFidelity); got != fidelity {
+				if got := wire.Text(span.Attributes(), semconv.AttrFidelity); got != fidelity {
 					t.Errorf("fidelity %q, want %q", got, fidelity)
 				}
 			}
@@ -61,8 +62,8 @@ func TestBelieved(t *testing.T) {
 	for total, want := range map[time.Duration]bool{
 		80 * time.Millisecond: true, 90 * time.Millisecond: true, 91 * time.Millisecond: true, 92 * time.Millisecond: false,
 	} {
-		o := carried{Share: stall.Share{Total: total}}
-		if got := o.believable(80 * time.Millisecond); got != want {
+		o := wire.SpanShare{Share: stall.Share{Total: total}}
+		if got := o.Believable(80 * time.Millisecond); got != want {
 			t.Errorf("shares of %v of a span of 80 ms: believed %v, want %v", total, got, want)
 		}
 	}
@@ -108,34 +109,5 @@ func TestCarriedTwice(t *testing.T) {
 	a.Flush()
 	if got := a.counted(t); !cmp.Equal(got, 10e-3, near) {
 		t.Errorf("the request counts for %v s, want 10 ms", got)
-	}
-}
-
-// TestCountersStay: whatever lengths spans claim, a counter never falls.
-func TestCountersStay(t *testing.T) {
-	a := New(Config{})
-	week := outcome{share: &stall.Share{Total: longestSpan, App: longestSpan}}
-	last := 0.0
-	for range 8 {
-		var more serviceSums
-		for range 4000 {
-			more.add(&week)
-		}
-		a.sums.add(serviceName{name: "shop"}, more.move())
-		md, _ := summed(a, start, start.Add(time.Second))
-		metrics := md.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
-		if n := metrics.Len(); n != 3 {
-			t.Fatalf("%d metrics, want 3", n)
-		}
-		for i := 1; i < 3; i++ {
-			if got := metrics.At(i).Sum().DataPoints().At(0).DoubleValue(); got < last {
-				t.Fatalf("%s fell from %v s to %v s", metrics.At(i).Name(), last, got)
-			} else if i == 2 {
-				last = got
-			}
-		}
-	}
-	if want := time.Duration(1<<63 - 1).Seconds(); last != want {
-		t.Errorf("got %v s, want %v: nothing is proven", last, want)
 	}
 }

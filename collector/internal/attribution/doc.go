@@ -16,6 +16,10 @@
 // charged by overlap, "at most", and the rest of a span is unseen. Collections
 // count if a pause overlaps for certain, whatever the slack.
 //
+// Package wire reads and writes pdata, senders keeps what each sender said, services
+// sums, and budget bounds the memory of all of them. Here is what is known of hosts and
+// processes, which process a span is of, and the join.
+//
 // The package knows collector pdata and no Collector: a connector is a thin host
 // around it.
 package attribution

@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -20,18 +22,18 @@ type found struct {
 // find returns the place of a span's resource. With a boot id it is on that
 // host; otherwise it is found by its container or pod, else by host and pid.
 // Where two could be meant, none is.
-func (r *registry) find(id *identity) (f found) {
-	if id.boot != "" {
-		f.host = r.hosts[id.boot]
+func (r *registry) find(id *wire.Identity) (f found) {
+	if id.Boot != "" {
+		f.host = r.hosts[id.Boot]
 	}
-	if id.boot == "" || f.host != nil {
+	if id.Boot == "" || f.host != nil {
 		f.process, f.contested = r.findProcess(id)
 		f.ambiguous = f.contested && f.process == nil
 	}
 	switch {
 	case f.process != nil:
 		f.host = f.process.host
-	case f.host == nil && id.boot == "" && !f.ambiguous:
+	case f.host == nil && id.Boot == "" && !f.ambiguous:
 		f.host, f.contested = r.findHost(id)
 	}
 	if f.host != nil && !f.ambiguous {
@@ -42,10 +44,10 @@ func (r *registry) find(id *identity) (f found) {
 
 // findProcess returns the process of id. The word of a stamped sender goes before that
 // of others, unless it says nothing any more. A process that two report is not found.
-func (r *registry) findProcess(id *identity) (p *process, contested bool) {
+func (r *registry) findProcess(id *wire.Identity) (p *process, contested bool) {
 	if r.config.Probes == ProbesStamped {
 		stamped := *id
-		stamped.stamped = true
+		stamped.Stamped = true
 		p, contested = r.findAmong(&stamped)
 	}
 	if p == nil && !contested || p != nil && p.silent() {
@@ -60,18 +62,18 @@ func (r *registry) findProcess(id *identity) (p *process, contested bool) {
 }
 
 // findAmong returns the process of id among those that are stamped as it is.
-func (r *registry) findAmong(id *identity) (_ *process, contested bool) {
+func (r *registry) findAmong(id *wire.Identity) (_ *process, contested bool) {
 	exact := r.exact[*id]
-	for _, l := range id.links() {
-		if l.how == 0 || l.how == byHost && id.boot != "" {
+	for _, l := range id.Links() {
+		if l.Kind == 0 || l.Kind == wire.ByHost && id.Boot != "" {
 			continue
 		}
-		if exact != nil && exact.answers(id, l.how) {
+		if exact != nil && exact.answers(id, l.Kind) {
 			return exact, false
 		}
-		p, several := pick(r.index[l], id, l.how)
-		if p != nil && l.how == byHost {
-			shared, others := r.shared(l.b, p)
+		p, several := pick(r.index[l], id, l.Kind)
+		if p != nil && l.Kind == wire.ByHost {
+			shared, others := r.shared(l.B, p)
 			if shared {
 				return nil, true
 			}
@@ -80,7 +82,7 @@ func (r *registry) findAmong(id *identity) (_ *process, contested bool) {
 		if p != nil || several {
 			return p, several
 		}
-		if l.how == byBoot {
+		if l.Kind == wire.ByBoot {
 			return nil, false // no process has that pid: a container has no other
 		}
 	}
@@ -89,7 +91,7 @@ func (r *registry) findAmong(id *identity) (_ *process, contested bool) {
 
 // pick returns the one process that id can mean, where none has that very
 // identity: of several the one that still speaks.
-func pick(list []*process, id *identity, by how) (_ *process, several bool) {
+func pick(list []*process, id *wire.Identity, by wire.LinkKind) (_ *process, several bool) {
 	var one *process
 	n := 0
 	for _, p := range list {
@@ -101,12 +103,12 @@ func pick(list []*process, id *identity, by how) (_ *process, several bool) {
 		return one, false
 	}
 	one = nil
-	boot := int64(never)
+	boot := int64(senders.Never)
 	for _, p := range list {
-		boot = max(boot, p.clocks.began())
+		boot = max(boot, p.clocks.Began())
 	}
 	for _, p := range list {
-		if !p.answers(id, by) || p.silent() || p.clocks.over(boot) {
+		if !p.answers(id, by) || p.silent() || p.clocks.Over(boot) {
 			continue
 		}
 		if one != nil {
@@ -123,7 +125,7 @@ func (r *registry) shared(name string, p *process) (shared, others bool) {
 	for _, o := range r.named[name] {
 		if o != p.host {
 			others = true
-			shared = shared || !o.over(p.clocks.began()) && !p.clocks.over(o.began())
+			shared = shared || !o.over(p.clocks.Began()) && !p.clocks.Over(o.began())
 		}
 	}
 	return shared, others
@@ -131,13 +133,13 @@ func (r *registry) shared(name string, p *process) (shared, others bool) {
 
 // findHost returns the host of a process that is not watched, by the name that
 // its probes have for it.
-func (r *registry) findHost(id *identity) (_ *host, contested bool) {
-	for _, name := range [...]string{id.hostID, id.hostName} {
+func (r *registry) findHost(id *wire.Identity) (_ *host, contested bool) {
+	for _, name := range [...]string{id.HostID, id.HostName} {
 		if name == "" || len(r.named[name]) == 0 {
 			continue
 		}
 		var one *host
-		boot := int64(never)
+		boot := int64(senders.Never)
 		for _, h := range r.named[name] {
 			boot = max(boot, h.began())
 		}
@@ -157,21 +159,21 @@ func (r *registry) findHost(id *identity) (_ *host, contested bool) {
 
 // leave leaves out a process that had ended before the spans began, from that Unix ns
 // on: the pid is used again. One that has only not reported yet may be heard in time.
-func (r *registry) leave(f *found, id *identity, begin int64) {
+func (r *registry) leave(f *found, id *wire.Identity, begin int64) {
 	if f.host == nil || begin == 0 {
 		return
 	}
 	w := r.walls(f)
-	at, slack, ok := w.instant(begin)
+	at, slack, ok := w.Instant(begin)
 	if !ok {
 		return
 	}
 	at = at.Add(-slack)
-	if p := f.process; p.ended(at) && !id.proves(&p.id) {
+	if p := f.process; p.ended(at) && !id.Proves(&p.id) {
 		f.process, f.contested, f.over = nil, true, true
 		f.target = f.host.targetOf(id, nil)
 	}
-	if t := f.target; f.process == nil && t.ended(at) && (id.created == "" || t.createdTicks == 0) {
+	if t := f.target; f.process == nil && t.ended(at) && (id.Created == "" || t.createdTicks == 0) {
 		f.target, f.contested, f.over = nil, true, true
 	}
 }
@@ -179,31 +181,31 @@ func (r *registry) leave(f *found, id *identity, begin int64) {
 // ended reports whether none of the sources of a process reported on it for so long
 // before t that it was gone, if there is one.
 func (p *process) ended(t stall.Instant) bool {
-	return p != nil && p.clocks.now > 0 && p.clocks.now+silentAfter < t
+	return p != nil && p.clocks.Now > 0 && p.clocks.Now+senders.SilentAfter < t
 }
 
 // targetOf returns what is known of what the machine does to a process. The
 // sidecar has a pid of its own for it: the one that the process's source reported,
 // else the same if nothing says that it is in a container.
-func (h *host) targetOf(id *identity, p *process) *process {
+func (h *host) targetOf(id *wire.Identity, p *process) *process {
 	if p != nil && p.outer != 0 {
-		if t := h.targets[p.outer]; t != nil && sameCreation(p.id.created, t.createdTicks) {
+		if t := h.targets[p.outer]; t != nil && sameCreation(p.id.Created, t.createdTicks) {
 			return t
 		}
 		return nil
 	}
-	contained := id.contained()
+	contained := id.Contained()
 	if p != nil {
-		contained = contained || p.id.contained()
+		contained = contained || p.id.Contained()
 		id = &p.id
 	}
-	t := h.targets[id.number]
-	if t == nil || !sameCreation(id.created, t.createdTicks) {
+	t := h.targets[id.PID]
+	if t == nil || !sameCreation(id.Created, t.createdTicks) {
 		return nil
 	}
 	// Whose host has another name than the sidecar's is in a container, too.
-	contained = contained || differ(id.hostName, t.id.hostName)
-	if contained && (id.created == "" || t.createdTicks == 0) {
+	contained = contained || wire.Differ(id.HostName, t.id.HostName)
+	if contained && (id.Created == "" || t.createdTicks == 0) {
 		return nil
 	}
 	return t
@@ -221,18 +223,18 @@ type changes struct {
 // counter is the number of one of the counters.
 type counter uint16
 
-func (c *changes) counter(l link) counter {
-	l.stamped = false // both are looked for
+func (c *changes) counter(l wire.Link) counter {
+	l.Stamped = false // both are looked for
 	return counter(maphash.Comparable(c.seed, l) % uint64(len(c.of)))
 }
 
-func (c *changes) count(l link) { c.of[c.counter(l)]++ }
+func (c *changes) count(l wire.Link) { c.of[c.counter(l)]++ }
 
 // hostLink and nameLink are what a host goes by, and those that it has of its
 // probes. They are in no index.
-func hostLink(boot string) link { return link{a: boot} }
+func hostLink(boot string) wire.Link { return wire.Link{A: boot} }
 
-func nameLink(name string) link { return link{b: name} }
+func nameLink(name string) wire.Link { return wire.Link{B: name} }
 
 // interests are the counters of all that a span goes by, and how many there are.
 type interests struct {
@@ -240,20 +242,20 @@ type interests struct {
 	n  int
 }
 
-func (c *changes) interestsOf(id *identity) (s interests) {
-	add := func(l link) {
+func (c *changes) interestsOf(id *wire.Identity) (s interests) {
+	add := func(l wire.Link) {
 		s.in[s.n] = c.counter(l)
 		s.n++
 	}
-	for _, l := range id.links() {
-		if l.how != 0 {
+	for _, l := range id.Links() {
+		if l.Kind != 0 {
 			add(l)
 		}
 	}
-	if id.boot != "" {
-		add(hostLink(id.boot))
+	if id.Boot != "" {
+		add(hostLink(id.Boot))
 	}
-	for _, name := range [...]string{id.hostID, id.hostName} {
+	for _, name := range [...]string{id.HostID, id.HostName} {
 		if name != "" {
 			add(nameLink(name))
 		}
@@ -268,8 +270,8 @@ func (r *registry) changed(p *process) {
 		r.changes.count(hostLink(p.host.boot))
 		return
 	}
-	for _, l := range p.id.links() {
-		if l.how != 0 {
+	for _, l := range p.id.Links() {
+		if l.Kind != 0 {
 			r.changes.count(l)
 		}
 	}
@@ -304,7 +306,7 @@ func (r *registry) look(h *held) {
 // lookAnew finds the place of h in any case.
 func (r *registry) lookAnew(h *held) {
 	id := h.id
-	id.boot = r.epoch(&id)
+	id.Boot = r.epoch(&id)
 	h.interests = r.changes.interestsOf(&id)
 	h.found = r.find(&id)
 	r.leave(&h.found, &id, h.begin)

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -112,7 +113,7 @@ func TestOneFallsSilent(t *testing.T) {
 		t.Fatal("the span went on while both could be meant")
 	}
 	// That the other is silent nobody can say but by telling for so long.
-	later := start.Add(time.Duration(silentAfter) + time.Millisecond)
+	later := start.Add(time.Duration(senders.SilentAfter) + time.Millisecond)
 	a.Learn(lives.status(stall.Dotnet, 105*sec))
 	if a.Tick(later); len(c.spans) != 0 {
 		t.Fatal("the span went on for what one of the two said of the time")

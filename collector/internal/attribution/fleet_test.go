@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -126,9 +127,10 @@ func TestNoTurns(t *testing.T) {
 }
 
 // identityOf returns the identity of a sender's events.
-func identityOf(s *sender) identity {
+func identityOf(s *sender) wire.Identity {
 	rl := s.status(stall.GCWatch, 1).ResourceLogs().At(0)
-	return identify(rl.Resource().Attributes(), rl.ScopeLogs().At(0).LogRecords().At(0).Attributes())
+	e, _, _ := wire.ParseEvent(rl.ScopeLogs().At(0).LogRecords().At(0), &wire.Resource{Attributes: rl.Resource().Attributes()})
+	return e.Sender
 }
 
 // TestFairShare: where all that are known are alive, the host with most of them

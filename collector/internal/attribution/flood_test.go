@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -126,8 +127,8 @@ func TestFlood(t *testing.T) {
 			lost := a.Lost()
 			t.Logf("%v an event, %d kB on the heap, %d kB counted, %d hosts, %d processes, lost %+v",
 				learned/time.Duration(*flood), took>>10, a.Known()>>10, len(a.known.hosts), a.known.processes, lost)
-			if took > limit/mostKnown+limit/8 || a.Known() > limit/mostKnown {
-				t.Errorf("%d bytes on the heap, %d counted, the limit of what is known is %d", took, a.Known(), limit/mostKnown)
+			if took > limit/budget.MostKnown+limit/8 || a.Known() > limit/budget.MostKnown {
+				t.Errorf("%d bytes on the heap, %d counted, the limit of what is known is %d", took, a.Known(), limit/budget.MostKnown)
 			}
 			a.Learn(s.collection(stall.GCWatch, 1, now+12*ms, now+15*ms, 0))
 			a.Learn(s.status(stall.GCWatch, now+sec))

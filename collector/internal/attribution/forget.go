@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"hash/maphash"
 	"time"
+
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 )
 
 // tick advances the clock, and forgets hosts and processes that were silent for so
@@ -13,9 +17,9 @@ func (r *registry) tick(now time.Time) {
 		r.began = now
 	}
 	r.clock = max(r.clock, now.Sub(r.began))
-	lingers := time.Duration(r.memory.back)
-	if r.memory.plenty() {
-		lingers += 8 * lookBack
+	lingers := time.Duration(r.memory.Back)
+	if r.memory.Plenty() {
+		lingers += 8 * budget.LookBack
 	}
 	for e := r.recent.Back(); e != nil; {
 		h := e.Value.(*host)
@@ -32,13 +36,13 @@ func (r *registry) tick(now time.Time) {
 // silent reports whether a sender that was last heard then counts as dead. Without
 // ticks every sender does.
 func (r *registry) silent(heard time.Duration) bool {
-	return r.began.IsZero() || r.clock-heard > time.Duration(silentAfter)+r.config.Wait
+	return r.began.IsZero() || r.clock-heard > time.Duration(senders.SilentAfter)+r.config.Wait
 }
 
 // room counts so many bytes for a process of a host, or for a host, and makes room
 // for them. It reports false if there is none.
 func (r *registry) room(bytes int, of *host, but *process) bool {
-	for !r.memory.know(bytes) {
+	for !r.memory.Know(bytes) {
 		if !r.makeWay(of, but) {
 			return false
 		}
@@ -137,8 +141,8 @@ func (r *registry) forget(p *process) {
 		delete(h.targets, p.outer)
 	} else {
 		delete(r.exact, p.id)
-		for _, l := range p.id.links() {
-			if l.how == 0 {
+		for _, l := range p.id.Links() {
+			if l.Kind == 0 {
 				continue
 			}
 			if r.index[l] = without(r.index[l], p); len(r.index[l]) == 0 {
@@ -147,12 +151,12 @@ func (r *registry) forget(p *process) {
 		}
 	}
 	r.processes--
-	r.memory.forget(p.weight() + p.owned())
+	r.memory.Forget(p.weight() + p.owned())
 	r.changed(p)
 }
 
 // forgetSender forgets a process, or a probe of a host, that reported impossible times.
-func (r *registry) forgetSender(h *host, p *process, l *sourceLog) {
+func (r *registry) forgetSender(h *host, p *process, l *senders.Log) {
 	if p != nil {
 		r.forget(p)
 	} else {
@@ -186,11 +190,11 @@ func (r *registry) forgetHost(h *host) {
 	if r.dying == h {
 		r.dying = nil
 	}
-	bytes := hostBytes + textBytes + len(h.boot)
+	bytes := hostBytes + wire.TextBytes + len(h.boot)
 	for _, p := range h.probes {
 		bytes += p.weight()
 	}
-	r.memory.forget(bytes)
+	r.memory.Forget(bytes)
 	r.cameOrWent(h)
 }
 

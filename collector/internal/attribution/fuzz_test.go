@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -44,7 +45,7 @@ func FuzzAttributor(f *testing.F) {
 	seed(all, s.span(100*sec, 100*sec+10*ms))
 	many, flood := plog.NewLogs(), newSender()
 	for i := range int64(200) {
-		flood.pid, flood.with = i%8+1, m{attrServiceName: fmt.Sprint(i)}
+		flood.pid, flood.with = i%8+1, m{wire.AttrServiceName: fmt.Sprint(i)}
 		flood.status([]stall.Origin{stall.GCWatch, stall.ProbeSpin}[i%2], 100*sec+i*sec).ResourceLogs().MoveAndAppendTo(many.ResourceLogs())
 	}
 	seed(many, s.span(100*sec, 100*sec+10*ms))
@@ -119,8 +120,8 @@ func FuzzAttributor(f *testing.F) {
 		for _, h := range a.known.hosts {
 			a.known.forgetHost(h)
 		}
-		if k := &a.known; k.processes != 0 || a.account.known != 0 || len(k.exact) != 0 || len(k.index) != 0 || len(k.named) != 0 {
-			t.Fatalf("with every host forgotten: %d processes, %d bytes, %d links, %d names", k.processes, a.account.known, len(k.index), len(k.named))
+		if k := &a.known; k.processes != 0 || knownBytes(a) != 0 || len(k.exact) != 0 || len(k.index) != 0 || len(k.named) != 0 {
+			t.Fatalf("with every host forgotten: %d processes, %d bytes, %d links, %d names", k.processes, knownBytes(a), len(k.index), len(k.named))
 		}
 	})
 }
@@ -140,8 +141,8 @@ func markCarried(td ptrace.Traces) {
 					known[k] = true
 					return twice
 				})
-				var own carried
-				if length, _ := duration(span); own.read(m) && own.believable(length) {
+				var own wire.SpanShare
+				if length, _ := wire.Duration(span); own.Read(m) && own.Believable(length) {
 					m.PutInt(carriedMark, int64(own.Total))
 				}
 			}
@@ -154,20 +155,25 @@ func markCarried(td ptrace.Traces) {
 func checkShares(t *testing.T, span ptrace.Span) {
 	t.Helper()
 	m := span.Attributes()
-	want, _ := duration(span)
-	total, brought := recordAttributes(m).Int(carriedMark)
+	want, _ := wire.Duration(span)
+	total, brought := m.Get(carriedMark)
 	if brought {
-		want = time.Duration(total)
+		want = time.Duration(total.Int())
 	}
 	cover, ok := m.Get(semconv.AttrCoverage)
-	if !ok && !brought || ok && !isShare(cover) {
+	if !ok && !brought || ok && !(cover.Type() == pcommon.ValueTypeDouble && cover.Double() >= 0 && cover.Double() <= 1) {
 		t.Fatalf("coverage of %v", m.AsRaw())
 	}
 	if _, watched := m.Get(semconv.AttrFidelity); !watched && cover.Double() == 0 {
 		m.PutStr(semconv.AttrFidelity, "cycle") // nobody knows that
 	}
-	var own carried
-	if !own.read(m) || own.odd || own.Total != want {
+	var own wire.SpanShare
+	for k, v := range m.All() {
+		if _, is := semconv.OwnerOf(k); is && !(v.Type() == pcommon.ValueTypeDouble && v.Double() >= 0 && v.Double() <= wire.LongestSpan.Seconds()) {
+			t.Fatalf("%s of %v", k, m.AsRaw())
+		}
+	}
+	if !own.Read(m) || own.Total != want {
 		t.Fatalf("the owners sum to %v of %v: %v", own.Total, want, m.AsRaw())
 	}
 }
@@ -195,8 +201,8 @@ func FuzzParse(f *testing.F) {
 		for _, rl := range ld.ResourceLogs().All() {
 			for _, sl := range rl.ScopeLogs().All() {
 				for _, r := range sl.LogRecords().All() {
-					e, ours, err := parse(r, &origin{resource: rl.Resource().Attributes()})
-					if err != nil && !ours || (err != nil || !ours) && !cmp.Equal(e, event{}, cmp.AllowUnexported(event{}, identity{}, semconv.Status{})) {
+					e, ours, err := wire.ParseEvent(r, &wire.Resource{Attributes: rl.Resource().Attributes()})
+					if err != nil && !ours || (err != nil || !ours) && !cmp.Equal(e, wire.Event{}, cmp.AllowUnexported(wire.Event{}, wire.Identity{}, semconv.Status{})) {
 						t.Fatalf("an event beside %v, ours %v: %+v", err, ours, e)
 					}
 					if err == nil && ours {
@@ -208,9 +214,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func checkEvent(t *testing.T, e *event) {
+func checkEvent(t *testing.T, e *wire.Event) {
 	t.Helper()
-	if e.of.boot == "" || e.Origin == stall.NoOrigin || e.of.number < 0 || len(e.Intervals) > semconv.MaxListed || len(e.Status.Unseen) > semconv.MaxListed {
+	if e.Sender.Boot == "" || e.Origin == stall.NoOrigin || e.Sender.PID < 0 || len(e.Intervals) > semconv.MaxListed || len(e.Status.Unseen) > semconv.MaxListed {
 		t.Fatalf("%+v", e)
 	}
 	for _, v := range e.Intervals {
@@ -218,7 +224,7 @@ func checkEvent(t *testing.T, e *event) {
 			t.Fatalf("stall %+v", v)
 		}
 	}
-	if st := &e.Status; e.name == semconv.EventSourceStatus && (st.At <= 0 || st.Watermark < 0 || st.Watermark > st.At || st.At > semconv.MaxInstant || st.Wall.Error < 0) {
+	if st := &e.Status; e.Name == semconv.EventSourceStatus && (st.At <= 0 || st.Watermark < 0 || st.Watermark > st.At || st.At > semconv.MaxInstant || st.Wall.Error < 0) {
 		t.Fatalf("status %+v", st)
 	}
 }

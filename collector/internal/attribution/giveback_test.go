@@ -3,6 +3,8 @@ package attribution
 import (
 	"testing"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/senders"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -17,7 +19,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		s.pid = pid + 1
 		all = append(all, s)
 		a.Learn(s.status(stall.GCWatch, 100*sec))
-		for i := range int64(mostStalls) {
+		for i := range int64(senders.MostStalls) {
 			a.Learn(s.collection(stall.GCWatch, i+1, 100*sec+i*ms, 100*sec+i*ms+1000, 0))
 		}
 	}
@@ -33,11 +35,11 @@ func TestMemoryIsGivenBack(t *testing.T) {
 			a.Learn(s.status(stall.GCWatch, at))
 		}
 	}
-	if got := a.Known(); got >= limit/mostKnown/2 {
+	if got := a.Known(); got >= limit/budget.MostKnown/2 {
 		t.Errorf("%d bytes are known after the burst, %d in it, want plenty of memory", got, full)
 	}
 	l := a.known.exact[identityOf(all[0])].runtime[stall.GCWatch]
-	wanted := stall.Span{Start: 400e9 - stall.Instant(lookBack), End: 399e9}
+	wanted := stall.Span{Start: 400e9 - stall.Instant(budget.LookBack), End: 399e9}
 	if got := l.Coverage(wanted); got != 1 {
 		t.Errorf("coverage of the time that is wanted: got %v, want 1", got)
 	}
@@ -46,7 +48,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-func (a *Attributor) memoryIsPlenty() bool { return a.account.plenty() }
+func (a *Attributor) memoryIsPlenty() bool { return a.budget.Plenty() }
 
 // TestCrowdedLog: where the limit lets no log grow, the oldest stalls go although
 // they are wanted; that is counted, and their time is not seen any more.

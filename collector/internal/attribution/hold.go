@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/collector/internal/services"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -39,18 +39,18 @@ type Parcel struct {
 	Slow plog.Logs
 
 	a        *Attributor
-	n, bytes int // of the account
-	service  serviceName
-	requests []cell
+	n, bytes int // of the budget
+	service  services.Name
+	requests []services.Cell
 }
 
 // Done ends a parcel. Its requests count only if it was taken: one that was not
 // will come again.
 func (p *Parcel) Done(taken bool) {
 	if taken {
-		p.a.sums.add(p.service, p.requests)
+		p.a.sums.Add(p.service, p.requests)
 	}
-	p.a.account.handOn(p.n, p.bytes)
+	p.a.budget.Release(p.n, p.bytes)
 	p.n, p.bytes, p.requests = 0, 0, nil
 }
 
@@ -58,15 +58,13 @@ func (p *Parcel) Done(taken bool) {
 const (
 	waiterBytes = 16 << 10 // of its request
 	slowBytes   = 4 << 10  // of an event of a slow span, without its resource
-	cellBytes   = int(unsafe.Sizeof(cell{}))
-	mostCells   = len(semconv.Sums{}) * len(semconv.Sums{}[0])
 )
 
 // held are the spans of one resource.
 type held struct {
 	spans ptrace.ResourceSpans
 	whole ptrace.Traces // that has them and nothing else
-	id    identity
+	id    wire.Identity
 	n     int
 	bytes int // less than none if they lie too deep to be measured
 	due   time.Time
@@ -97,9 +95,9 @@ func (a *Attributor) Hold(td ptrace.Traces, sink Sink, now time.Time) {
 	for _, rs := range td.ResourceSpans().All() {
 		h := newHeld(rs, sink, due)
 		if sink.Waits != nil && h.bytes >= 0 {
-			h.bytes += waiter + min(h.n, mostCells)*cellBytes
+			h.bytes += waiter + min(h.n, services.MostCells)*services.CellBytes
 		}
-		room := h.bytes >= 0 && a.account.hold(h.n, h.bytes)
+		room := h.bytes >= 0 && a.budget.Hold(h.n, h.bytes)
 		if sink.Take != nil {
 			h.whole = ptrace.NewTraces()
 			h.spans = h.whole.ResourceSpans().AppendEmpty()
@@ -131,19 +129,19 @@ func dueFor(sender context.Context, now time.Time, wait time.Duration) time.Time
 
 // newHeld returns what is to be known of spans, without them.
 func newHeld(rs ptrace.ResourceSpans, sink Sink, due time.Time) *held {
-	h := &held{id: identifySpans(rs), due: due, sink: sink}
+	h := &held{id: wire.IdentifySpans(rs), due: due, sink: sink}
 	for _, ss := range rs.ScopeSpans().All() {
 		h.n += ss.Spans().Len()
 		for _, s := range ss.Spans().All() {
-			if _, ok := duration(s); ok { // else no source passes it, and the others need not wait
-				h.end = max(h.end, clamp(s.EndTimestamp()))
-				if at := clamp(s.StartTimestamp()); h.begin == 0 || at < h.begin {
+			if _, ok := wire.Duration(s); ok { // else no source passes it, and the others need not wait
+				h.end = max(h.end, wire.UnixNano(s.EndTimestamp()))
+				if at := wire.UnixNano(s.StartTimestamp()); h.begin == 0 || at < h.begin {
 					h.begin = at
 				}
 			}
 		}
 	}
-	bytes, ok := heapBytes(rs)
+	bytes, ok := wire.HeapBytes(rs)
 	if h.bytes = bytes; !ok {
 		h.bytes = -1
 	}
@@ -249,14 +247,14 @@ func (a *Attributor) conclude(j *joiner, h *held) {
 }
 
 // deliver hands on the spans of h, and the events of the slow ones.
-func (a *Attributor) deliver(h *held, n, bytes int, requests *serviceSums, events plog.Logs) {
-	p := &Parcel{Spans: h.whole, Slow: plog.NewLogs(), a: a, n: n, bytes: bytes, service: serviceOf(h.spans.Resource().Attributes()), requests: requests.move()}
+func (a *Attributor) deliver(h *held, n, bytes int, requests *services.Requests, events plog.Logs) {
+	p := &Parcel{Spans: h.whole, Slow: plog.NewLogs(), a: a, n: n, bytes: bytes, service: services.Of(h.spans.Resource().Attributes()), requests: requests.Move()}
 	if h.sink.Waits != nil {
 		more := events.LogRecordCount() * slowBytes
 		for _, rl := range events.ResourceLogs().All() {
-			more += resourceBytes(rl.Resource())
+			more += wire.ResourceBytes(rl.Resource())
 		}
-		if a.account.hold(0, more) {
+		if a.budget.Hold(0, more) {
 			p.bytes += more
 			p.Slow, events = events, p.Slow
 		}
@@ -294,7 +292,7 @@ func (a *Attributor) overLimit(h *held) {
 
 // unseen returns what becomes of a span of which nothing is known from here.
 func (w *writer) unseen(s ptrace.Span) *outcome {
-	d, ok := duration(s)
+	d, ok := wire.Duration(s)
 	o := &outcome{share: &stall.Share{Total: d, Unseen: d}, odd: !ok}
 	if own := w.brought(s, d); own != nil {
 		o.bring(own, d)

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -61,9 +63,9 @@ func TestTimesOfTheFuture(t *testing.T) {
 		forgotten uint64
 	}{
 		"in the midst": {[]int64{99 * sec, 1e6 * sec, 99*sec + 1}, 1, 0},
-		"first":        {[]int64{1e6 * sec}, believeAfter, 1},
+		"first":        {[]int64{1e6 * sec}, senders.BelieveAfter, 1},
 		"some":         {[]int64{99 * sec, 1e6 * sec, 1e5 * sec, 99*sec + 1, 1e6 * sec}, 3, 0},
-		"of the past":  {[]int64{1e4 * sec, 99 * sec, 98 * sec}, believeAfter, 1},
+		"of the past":  {[]int64{1e4 * sec, 99 * sec, 98 * sec}, senders.BelieveAfter, 1},
 	} {
 		s, a := newSender(), New(Config{})
 		for _, at := range x.told {
@@ -73,7 +75,7 @@ func TestTimesOfTheFuture(t *testing.T) {
 			}
 			a.Learn(who.status(stall.GCWatch, at))
 		}
-		for i := range int64(believeAfter + 4) {
+		for i := range int64(senders.BelieveAfter + 4) {
 			a.Learn(s.status(stall.GCWatch, 100*sec+i))
 		}
 		a.Learn(s.collection(stall.GCWatch, 1, 100*sec+12*ms, 100*sec+15*ms, 0))
@@ -145,7 +147,7 @@ func TestOddAttributes(t *testing.T) {
 		resource := td.ResourceSpans().At(0).Resource().Attributes()
 		span := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes()
 		for _, k := range []string{
-			semconv.AttrBootID, semconv.AttrProcessPID, semconv.AttrProcessCreation, semconv.AttrHostID, semconv.AttrHostName, attrContainerID, attrPodUID,
+			semconv.AttrBootID, semconv.AttrProcessPID, semconv.AttrProcessCreation, semconv.AttrHostID, semconv.AttrHostName, wire.AttrContainerID, wire.AttrPodUID,
 			semconv.AttrSource, semconv.AttrEnd, semconv.AttrWatermark, semconv.AttrWallOffset, semconv.AttrUnseenStart, "service.name",
 			semconv.AttrFidelity, semconv.AttrGCOverlap, semconv.AttrCoverage, semconv.Unseen.Key(), semconv.AppOrHost.Key(),
 		} {

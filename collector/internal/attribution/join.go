@@ -6,18 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/services"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
-
-// longestSpan is what a span may last: what claims more has no time that can be
-// related to the clock.
-const longestSpan = 7 * 24 * time.Hour
 
 // mostWindows is for how many spans of one resource a joiner keeps the memory.
 const mostWindows = 8192
@@ -25,8 +23,8 @@ const mostWindows = 8192
 // outcome is what becomes of one span.
 type outcome struct {
 	share    *stall.Share
-	kind     gc.Kind  // the gravest of its collections
-	own      *carried // the share, where it is that of its own process
+	kind     gc.Kind         // the gravest of its collections
+	own      *wire.SpanShare // the share, where it is that of its own process
 	coverage float64
 	odd      bool // the span has times that cannot be
 }
@@ -38,15 +36,15 @@ func (o *outcome) watched() bool { return o.own != nil || o.coverage > 0 || o.sh
 // attribute joins the spans of h, and returns the events of the slow ones.
 func (a *Attributor) attribute(j *joiner, h *held, v *view) (events plog.Logs) {
 	events = plog.NewLogs()
-	w := writer{a: a, j: j, h: h, events: events, inside: v.inside, pid: h.id.number}
+	w := writer{a: a, j: j, h: h, events: events, inside: v.inside, pid: h.id.PID}
 	if w.pid == 0 && v.process != nil {
-		w.pid = v.process.id.number
+		w.pid = v.process.id.PID
 	}
 	resource := h.spans.Resource().Attributes()
-	if text(resource, semconv.AttrBootID) == "" {
+	if wire.Text(resource, semconv.AttrBootID) == "" {
 		w.boot = v.boot
 	}
-	if !v.walls.known() {
+	if !v.walls.Known() {
 		w.unknown()
 	} else {
 		w.joined(v)
@@ -86,13 +84,13 @@ func (w *writer) join(v *view, windows []window) {
 			s.Fidelity = stall.Cycle // nothing is unseen, and no source was exact
 		}
 		if own := w.brought(win.span, s.Total); own != nil {
-			own.gain(s)
+			own.Gain(s)
 			o.bring(own, s.Total)
 			if own.Collections > 0 {
-				o.kind = j.pauses.gravest(win.Extent())
+				o.kind = j.pauses.Gravest(win.Extent())
 			}
 		} else if s.GC() > 0 {
-			o.kind = j.pauses.kind(win.Extent())
+			o.kind = j.pauses.Kind(win.Extent())
 		}
 		w.conclude(win, &o)
 		return true
@@ -110,12 +108,12 @@ func (w *writer) unknown() {
 
 // brought returns the share that a span of that length brought, nil if it brought
 // none, or one that cannot be.
-func (w *writer) brought(s ptrace.Span, length time.Duration) *carried {
+func (w *writer) brought(s ptrace.Span, length time.Duration) *wire.SpanShare {
 	own := &w.j.brought
-	if !own.read(s.Attributes()) {
+	if !own.Read(s.Attributes()) {
 		return nil
 	}
-	if !own.believable(length) {
+	if !own.Believable(length) {
 		w.a.lost.disbelieved.Add(1)
 		return nil
 	}
@@ -123,25 +121,13 @@ func (w *writer) brought(s ptrace.Span, length time.Duration) *carried {
 }
 
 // bring makes the share of a span of that length the one that it brought.
-func (o *outcome) bring(own *carried, length time.Duration) {
-	own.complete(length)
+func (o *outcome) bring(own *wire.SpanShare, length time.Duration) {
+	own.Complete(length)
 	o.share, o.own = &own.Share, own
-	if own.coverage >= 0 {
-		o.coverage = own.coverage
+	if own.Coverage >= 0 {
+		o.coverage = own.Coverage
 	}
 }
-
-// duration returns the length of a span; zero, and false, if it makes no sense.
-func duration(s ptrace.Span) (time.Duration, bool) {
-	d := time.Duration(clamp(s.EndTimestamp()) - clamp(s.StartTimestamp()))
-	if d < 0 || d > longestSpan || s.EndTimestamp() > farthest {
-		return 0, false
-	}
-	return d, true
-}
-
-// clamp returns Unix ns; a time behind the year 2116 is at its end.
-func clamp(t pcommon.Timestamp) int64 { return int64(min(uint64(t), farthest)) }
 
 // joiner lays what is known over the spans of one resource. Its memory is used
 // again.
@@ -152,10 +138,10 @@ type joiner struct {
 	evidence stall.Evidence
 	more     []stall.Interval
 	seen     []stall.Span
-	pauses   pausesOf
+	pauses   senders.Pauses
 	place    stall.Place
-	brought  carried     // by the span at hand
-	sums     serviceSums // of this resource
+	brought  wire.SpanShare    // by the span at hand
+	sums     services.Requests // of this resource
 }
 
 // window is a span on the clock of its host.
@@ -178,8 +164,8 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 	j.windows = j.windows[:0]
 	for _, ss := range rs.ScopeSpans().All() {
 		for _, s := range ss.Spans().All() {
-			start, off, _ := v.walls.instant(clamp(s.StartTimestamp()))
-			d, ok := duration(s)
+			start, off, _ := v.walls.Instant(wire.UnixNano(s.StartTimestamp()))
+			d, ok := wire.Duration(s)
 			j.windows = append(j.windows, window{
 				Window: stall.Window{Start: start, End: start.Add(d), Place: &j.place}, span: s, off: off, vague: vague(off), odd: !ok,
 			})
@@ -208,14 +194,14 @@ func (j *joiner) gather(v *view, windows []window) {
 	}
 	all = stall.Span{Start: all.Start.Add(-slack), End: all.End.Add(slack + 1)} // of no length, too
 	for _, p := range v.probes {
-		gaps := j.of(p.sourceLog, all)
+		gaps := j.of(p.Log, all)
 		if v.process != nil && p.id == v.process.id {
 			gaps = own(gaps)
 		}
 		e.Host = append(e.Host, gaps...)
 	}
 	j.process(v, all)
-	j.pauses.off = slack
+	j.pauses.Off = slack
 	for _, list := range [][]stall.Interval{e.Process, e.Host} {
 		for i := range list {
 			list[i].Slack += slack
@@ -237,7 +223,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 	for _, l := range v.runtime {
 		switch {
 		case l == nil:
-		case isProbe(l.Origin()): // one in the process, which speaks for it alone
+		case wire.IsProbe(l.Origin()): // one in the process, which speaks for it alone
 			e.Host = append(e.Host, own(j.of(l, all))...)
 		default:
 			e.Process = append(e.Process, j.of(l, all)...)
@@ -245,10 +231,10 @@ func (j *joiner) process(v *view, all stall.Span) {
 		}
 	}
 	j.seen = stall.Union(j.seen)
-	j.pauses.list = j.pauses.list[:0]
+	j.pauses.List = j.pauses.List[:0]
 	if v.process != nil {
-		j.pauses = v.process.pauses.in(j.pauses, all)
-		e.Process = j.pauses.doubts(e.Process)
+		j.pauses = v.process.pauses.In(j.pauses, all)
+		e.Process = j.pauses.Doubts(e.Process)
 	}
 	if v.target != nil {
 		e.Host = append(e.Host, j.of(v.target, all)...)
@@ -256,7 +242,7 @@ func (j *joiner) process(v *view, all stall.Span) {
 	}
 }
 
-func (j *joiner) of(l *sourceLog, all stall.Span) []stall.Interval {
+func (j *joiner) of(l *senders.Log, all stall.Span) []stall.Interval {
 	j.more = l.Intervals(j.more[:0], all)
 	return j.more
 }
@@ -281,14 +267,14 @@ func (j *joiner) coverage(w *window) float64 {
 // lock: what it points to is read under locks of its own, or never changed.
 type view struct {
 	boot    string
-	walls   walls // none if the clock is not known
+	walls   senders.Walls // none if the clock is not known
 	probes  []probe
 	process *process // nil if it is not known
 	runtime logs
-	target  *sourceLog // what the machine did to the process
-	pid     int32      // by which the target goes
-	cgroups []uint64   // of the process
-	inside  bool       // otelgc is in the process
+	target  *senders.Log // what the machine did to the process
+	pid     int32        // by which the target goes
+	cgroups []uint64     // of the process
+	inside  bool         // otelgc is in the process
 }
 
 // known reports whether the process is watched.
@@ -296,7 +282,7 @@ func (v *view) known() bool { return v.process != nil || v.target != nil }
 
 // view returns what a join needs to know of f.
 func (r *registry) view(f *found) (v view) {
-	if v.walls = r.walls(f); !v.walls.known() {
+	if v.walls = r.walls(f); !v.walls.Known() {
 		return v
 	}
 	v.boot, v.probes = bootOf(f.host.boot), f.host.probes
@@ -318,11 +304,11 @@ func (f *found) passed(t stall.Instant, waited time.Duration) bool {
 	if now < t {
 		return false
 	}
-	late := func(l *sourceLog) bool {
-		return l != nil && l.heard+silentAfter >= now && l.Watermark() < t
+	late := func(l *senders.Log) bool {
+		return l != nil && l.Heard+senders.SilentAfter >= now && l.Watermark() < t
 	}
 	for _, p := range f.host.probes {
-		if late(p.sourceLog) {
+		if late(p.Log) {
 			return false
 		}
 	}
@@ -354,6 +340,6 @@ func (r *registry) complete(h *held) bool {
 		return false // a status may be on its way
 	}
 	w := r.walls(f)
-	t, slack, ok := w.instant(h.end)
+	t, slack, ok := w.Instant(h.end)
 	return ok && f.passed(t.Add(slack), r.clock-h.since)
 }

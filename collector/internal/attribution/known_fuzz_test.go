@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -33,7 +35,7 @@ func (r *tale) another() {
 	s := r.s
 	s.boot, s.pid, s.with = strconv.Itoa(int(r.next(4))), 1+r.next(6), m{}
 	if c := r.next(8); c > 0 && c < 4 {
-		s.with[attrContainerID] = strconv.Itoa(int(c))
+		s.with[wire.AttrContainerID] = strconv.Itoa(int(c))
 	}
 	if r.next(3) == 0 {
 		s.with[semconv.AttrHostName] = strconv.Itoa(int(r.next(3)))
@@ -100,9 +102,9 @@ func (r *tale) waiting() (all []*held) {
 		return ""
 	}
 	for _, begin := range begins {
-		id := identity{boot: some(5), hostName: some(4), container: some(4), number: int32(r.next(8))}
-		if id.container == "0" { // there is none
-			id.container = ""
+		id := wire.Identity{Boot: some(5), HostName: some(4), Container: some(4), PID: int32(r.next(8))}
+		if id.Container == "0" { // there is none
+			id.Container = ""
 		}
 		if begin != 0 {
 			begin += offset
@@ -143,9 +145,9 @@ func FuzzKnown(f *testing.F) {
 		}
 		a.Tick(time.Unix(0, now))
 		a.Tick(time.Unix(0, now+3600*sec))
-		if k := &a.known; len(k.hosts)+len(k.exact)+len(k.index)+len(k.named)+k.processes > 0 || a.account.known != 0 {
+		if k := &a.known; len(k.hosts)+len(k.exact)+len(k.index)+len(k.named)+k.processes > 0 || knownBytes(a) != 0 {
 			t.Fatalf("after an hour of silence %d hosts, %d links, %d names are known, %d bytes are counted",
-				len(k.hosts), len(k.index), len(k.named), a.account.known)
+				len(k.hosts), len(k.index), len(k.named), knownBytes(a))
 		}
 	})
 }
@@ -172,10 +174,9 @@ func checkKnown(t *testing.T, a *Attributor, limit int) {
 	k := &a.known
 	bytes, processes, exact := 0, 0, 0
 	for boot, h := range k.hosts {
-		bytes += hostBytes + textBytes + len(boot)
+		bytes += hostBytes + wire.TextBytes + len(boot)
 		for i := range h.probes {
 			bytes += h.probes[i].weight()
-			checkLog(t, h.probes[i].sourceLog)
 		}
 		for e := h.processes.Front(); e != nil; e = e.Next() {
 			p := e.Value.(*process)
@@ -192,8 +193,8 @@ func checkKnown(t *testing.T, a *Attributor, limit int) {
 			}
 		}
 	}
-	if bytes != a.account.known || bytes > limit/mostKnown {
-		t.Fatalf("%d bytes are kept, %d counted of %d", bytes, a.account.known, limit/mostKnown)
+	if bytes != knownBytes(a) || bytes > limit/budget.MostKnown {
+		t.Fatalf("%d bytes are kept, %d counted of %d", bytes, knownBytes(a), limit/budget.MostKnown)
 	}
 	if processes != k.processes || processes > k.config.MaxProcesses || len(k.hosts) > k.config.MaxHosts {
 		t.Fatalf("%d hosts, %d processes, counted %d", len(k.hosts), processes, k.processes)
@@ -210,35 +211,16 @@ func checkProcess(t *testing.T, k *registry, p *process) {
 		t.Fatalf("process %+v is not found", p.id)
 	case p.runtime == (logs{}):
 		t.Fatalf("process %+v is known and has no source", p.id)
-	case p.pauses.bytes != cap(p.pauses.list)*pauseBytes || len(p.pauses.list) > mostPauses:
-		t.Fatalf("%d pauses with room for %d, %d bytes", len(p.pauses.list), cap(p.pauses.list), p.pauses.bytes)
-	case !slices.IsSortedFunc(p.pauses.list, func(a, b pause) int { return int(a.Start - b.Start) }):
-		t.Fatalf("pauses out of order: %v", p.pauses.list)
 	}
-	for _, l := range p.id.links() {
-		if l.how != 0 && !p.target && !slices.Contains(k.index[l], p) {
+	for _, l := range p.id.Links() {
+		if l.Kind != 0 && !p.target && !slices.Contains(k.index[l], p) {
 			t.Fatalf("process %+v is not found by %+v", p.id, l)
-		}
-	}
-	for _, l := range p.runtime {
-		if l != nil {
-			checkLog(t, l)
 		}
 	}
 }
 
-func checkLog(t *testing.T, l *sourceLog) {
-	t.Helper()
-	_, room := l.Size()
-	waiting := 0
-	for i := range l.early {
-		waiting += cap(l.early[i].Unseen) * spanOfBytes
-	}
-	waiting += cap(l.early) * statusBytes
-	if room < firstStalls || room > mostStalls || waiting != l.queued || l.bytes != logBytes+(room-firstStalls)*stallBytes+waiting {
-		t.Fatalf("room for %d, %d bytes of statuses that wait, counted %d of %d", room, waiting, l.queued, l.bytes)
-	}
-	if len(l.early) > keptEarly+1 {
-		t.Fatalf("%d statuses wait", len(l.early))
-	}
+// knownBytes returns what is counted of hosts and processes.
+func knownBytes(a *Attributor) int {
+	_, _, known, _ := a.budget.Sizes()
+	return known
 }

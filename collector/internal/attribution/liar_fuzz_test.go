@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -26,8 +27,8 @@ func (r *tale) lie(now int64) plog.Logs {
 		key    string
 		values []string
 	}{
-		{attrServiceName, []string{"", "shop", "x"}}, {attrContainerID, []string{"", "abc", "def"}}, {attrInstanceID, []string{"", "x"}},
-		{semconv.AttrHostName, []string{"", "node", "x"}}, {semconv.AttrHostID, []string{"", "a", "b"}}, {attrPodUID, []string{"", "u"}},
+		{wire.AttrServiceName, []string{"", "shop", "x"}}, {wire.AttrContainerID, []string{"", "abc", "def"}}, {wire.AttrInstanceID, []string{"", "x"}},
+		{semconv.AttrHostName, []string{"", "node", "x"}}, {semconv.AttrHostID, []string{"", "a", "b"}}, {wire.AttrPodUID, []string{"", "u"}},
 		{semconv.AttrProcessCreation, []string{"", "2026-11-21T10:00:00.25Z", "soon"}},
 	} {
 		if v := x.values[r.next(len(x.values))]; v != "" {

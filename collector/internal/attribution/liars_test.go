@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -28,9 +29,9 @@ const liesFor = 24 // seconds, so that what takes sixteen statuses takes place
 
 func newTruth(c Config) *truth {
 	h := &truth{a: New(c), goes: newSender(), net: newSender(), sidecar: newSender(), netSpans: newSender(), second: 100}
-	h.goes.with = m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc"}
-	h.net.pid, h.net.with = 50, m{attrServiceName: "shop", attrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z", semconv.AttrStamp: semconv.StampSidecar}
-	h.netSpans.pid, h.netSpans.with = 50, m{attrContainerID: "def"}
+	h.goes.with = m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc"}
+	h.net.pid, h.net.with = 50, m{wire.AttrServiceName: "shop", wire.AttrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z", semconv.AttrStamp: semconv.StampSidecar}
+	h.netSpans.pid, h.netSpans.with = 50, m{wire.AttrContainerID: "def"}
 	h.sidecar.pid, h.sidecar.with = 7, m{semconv.AttrHostName: "node", semconv.AttrStamp: semconv.StampSidecar}
 	h.tell()
 	return h
@@ -60,7 +61,7 @@ func (h *truth) ask(t *testing.T, lie func()) (got charges) {
 	at, now := h.second*sec, start.Add(time.Duration(h.second*sec-100*sec))
 	h.a.Hold(h.goes.span(at+10*ms, at+20*ms), one.sink(), now)
 	td := h.netSpans.span(at+10*ms, at+20*ms)
-	td.ResourceSpans().At(0).Resource().Attributes().Remove(attrServiceName)
+	td.ResourceSpans().At(0).Resource().Attributes().Remove(wire.AttrServiceName)
 	h.a.Hold(td, other.sink(), now)
 	lie()
 	if h.a.Tick(now.Add(time.Second)); len(one.spans)+len(other.spans) > 0 {
@@ -149,7 +150,7 @@ var liars = map[string]liar{
 	},
 	"its records say that they are of another machine": {
 		says: func(l *sender, at int64) (all []plog.Logs) {
-			l.pid, l.with = 42, m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc", semconv.AttrBootID: "the agent's own"}
+			l.pid, l.with = 42, m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc", semconv.AttrBootID: "the agent's own"}
 			return wrong(l, stall.GCWatch, at, 3*sec)
 		},
 	},
@@ -174,20 +175,20 @@ var liars = map[string]liar{
 	},
 	"it says what the spans of a .NET process say": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 50, m{attrContainerID: "def"}
+			l.pid, l.with = 50, m{wire.AttrContainerID: "def"}
 			return wrong(l, stall.Dotnet, at, 0)
 		},
 		shows: "conflict or none",
 	},
 	"it says all that the sidecar says of a .NET process": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 50, m{attrServiceName: "shop", attrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z"}
+			l.pid, l.with = 50, m{wire.AttrServiceName: "shop", wire.AttrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z"}
 			return wrong(l, stall.Dotnet, at, 0)
 		},
 	},
 	"it knows all names of another, not its clock": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 42, m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc"}
+			l.pid, l.with = 42, m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc"}
 			return wrong(l, stall.GCWatch, at, 3*sec)
 		},
 		shows: "conflict",
@@ -195,7 +196,7 @@ var liars = map[string]liar{
 	},
 	"it knows all names of another, and the time": {
 		says: func(l *sender, at int64) []plog.Logs {
-			l.pid, l.with = 42, m{attrServiceName: "shop", attrInstanceID: "one", attrContainerID: "abc"}
+			l.pid, l.with = 42, m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc"}
 			return wrong(l, stall.GCWatch, at, 0)
 		},
 		shows: "conflict",

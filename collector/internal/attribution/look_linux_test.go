@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -58,24 +59,24 @@ func BenchmarkLook(b *testing.B) {
 		boot func(i int) string
 		off  int64 // by which each host began later than the one before
 		with func(i int) map[string]string
-		span identity
+		span wire.Identity
 	}{
 		"boots of one machine": {
 			func(i int) string { return fmt.Sprint("boot ", i) }, 200 * sec,
 			func(int) map[string]string { return m{"host.name": "node", "host.id": "node"} },
-			identity{hostID: "node", hostName: "node"},
+			wire.Identity{HostID: "node", HostName: "node"},
 		},
 		"processes of one pid on boots of one machine": {
 			func(i int) string { return fmt.Sprint("boot ", i) }, 200 * sec,
 			func(int) map[string]string { return m{"host.name": "node", "host.id": "node"} },
-			identity{hostID: "node", hostName: "node", number: 42},
+			wire.Identity{HostID: "node", HostName: "node", PID: 42},
 		},
 		"processes of one pid": {
 			func(int) string { return "boot" }, 0,
 			func(i int) map[string]string {
 				return m{"process.creation.time": start.Add(time.Duration(i) * time.Minute).Format(time.RFC3339Nano), "container.id": fmt.Sprint(i)}
 			},
-			identity{boot: "boot", number: 42, created: "2006-11-21T11:00:00Z", instance: "x"},
+			wire.Identity{Boot: "boot", PID: 42, Created: "2006-11-21T11:00:00Z", Instance: "x"},
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

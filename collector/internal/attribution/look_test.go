@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -29,7 +30,7 @@ func TestLookedAgain(t *testing.T) {
 	} {
 		s, a := newSender(), New(Config{})
 		s.with = m{semconv.AttrHostName: "theirs"}
-		span := &held{id: identity{boot: boot, number: 42, hostName: "ours"}, begin: 150*sec + offset}
+		span := &held{id: wire.Identity{Boot: boot, PID: 42, HostName: "ours"}, begin: 150*sec + offset}
 		x.before(s, a)
 		if a.known.look(span); span.found.process == nil {
 			t.Fatalf("%s: the process is not found before", name)

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -36,12 +37,12 @@ func TestMillionBootIDs(t *testing.T) {
 			i++
 		}
 		f.tell(a, time.Second)
-		if counted := a.Known(); counted > limit/mostKnown {
-			t.Fatalf("%d bytes are counted after %d of them, the limit of what is known is %d", counted, i, limit/mostKnown)
+		if counted := a.Known(); counted > limit/budget.MostKnown {
+			t.Fatalf("%d bytes are counted after %d of them, the limit of what is known is %d", counted, i, limit/budget.MostKnown)
 		}
 	}
-	if took := heap() - before; took > limit/mostKnown+limit/8 {
-		t.Errorf("%d bytes are on the heap, the limit of what is known is %d", took, limit/mostKnown)
+	if took := heap() - before; took > limit/budget.MostKnown+limit/8 {
+		t.Errorf("%d bytes are on the heap, the limit of what is known is %d", took, limit/budget.MostKnown)
 	}
 	lost, known := a.Lost(), len(a.known.hosts)-len(f.hosts)
 	t.Logf("%d are known in %d kB, lost %+v", known, a.Known()>>10, lost)

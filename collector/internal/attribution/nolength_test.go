@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -45,7 +46,7 @@ func TestNoLength(t *testing.T) {
 		a.Hold(td, c.sink(), start)
 		a.Tick(start.Add(10 * time.Second))
 		m := c.spans[0].Attributes()
-		if got := floats(m)[semconv.AttrCoverage]; got != x.coverage || text(m, semconv.AttrGCOverlap) != x.overlap || text(m, semconv.AttrFidelity) == "exact" {
+		if got := floats(m)[semconv.AttrCoverage]; got != x.coverage || wire.Text(m, semconv.AttrGCOverlap) != x.overlap || wire.Text(m, semconv.AttrFidelity) == "exact" {
 			t.Errorf("%s: %v, want coverage %v, overlap %q", name, m.AsRaw(), x.coverage, x.overlap)
 		}
 		if got := a.Lost().SpansTime; got != x.odd || requested(a) != x.requests {

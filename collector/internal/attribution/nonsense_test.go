@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -33,7 +34,7 @@ func TestNonsense(t *testing.T) {
 		"slack":        {s.collection(stall.GCWatch, 1, sec, 2*sec, -1), "time"},
 		"cause":        {set(s.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeCPU, sec, 2*sec), func(m pcommon.Map) { m.PutStr(semconv.AttrCause, "ghosts") }), "cause"},
 		"many attributes": {set(s.status(stall.GCWatch, sec), func(m pcommon.Map) {
-			for i := range maxAttributes {
+			for i := range wire.MaxAttributes {
 				m.PutEmpty(strconv.Itoa(i))
 			}
 		}), "time"},

@@ -41,7 +41,7 @@ func TestOverTheLimitCounts(t *testing.T) {
 		for _, waits := range []bool{false, true} {
 			s, a, c := newSender(), New(Config{MaxSpans: 1, Count: x.count}), new(catcher)
 			a.Learn(s.status(x.source, 99*sec))
-			a.account.maxSpans = 0
+			a.budget.MaxSpans = 0
 			for range 10 {
 				td := s.span(100*sec, 100*sec+10*ms)
 				x.change(td)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -37,7 +38,7 @@ func TestCollectionsForCertain(t *testing.T) {
 		a.Learn(s.collectionOf(gc.FullBlocking, stall.GCWatch, 2, 100*sec+15*ms, 100*sec+20*ms, int64(x.slack)))
 		a.Hold(s.span(100*sec, 100*sec+18*ms), c.sink(), start)
 		a.Flush()
-		if got := text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
+		if got := wire.Text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
 			t.Errorf("%s: got %s, want %s", name, got, x.want)
 		}
 		all := a.series(start.Add(time.Second))
@@ -46,26 +47,6 @@ func TestCollectionsForCertain(t *testing.T) {
 		})
 		if !counted {
 			t.Errorf("%s: no request of %s, %s in %q", name, x.want, x.kind, all)
-		}
-	}
-}
-
-// TestGravest: of collections that a process itself has counted the kind is told as
-// far as it is known.
-func TestGravest(t *testing.T) {
-	p := pausesOf{longest: 10, off: time.Second, list: []pause{
-		{Span: stall.Span{Start: 100, End: 110}, index: 1, kind: gc.FullBlocking},
-		{Span: stall.Span{Start: 200, End: 205}, index: 2, kind: gc.Background},
-	}}
-	for s, want := range map[stall.Span]gc.Kind{
-		{Start: 150, End: 300}: gc.Background, {Start: 109, End: 300}: gc.FullBlocking, {Start: 110, End: 200}: gc.NoKind,
-		{Start: 300, End: 400}: gc.NoKind, {Start: 400, End: 300}: gc.NoKind,
-	} {
-		if got := p.gravest(s); got != want {
-			t.Errorf("%v: got %v, want %v", s, got, want)
-		}
-		if kind := p.kind(s); kind != gc.NoKind {
-			t.Errorf("%v: a collection of kind %v is certain, want none", s, kind)
 		}
 	}
 }
@@ -155,7 +136,7 @@ func TestCollectionsCounted(t *testing.T) {
 		}
 		a.Hold(td, c.sink(), start)
 		a.Flush()
-		if got := text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
+		if got := wire.Text(c.spans[0].Attributes(), semconv.AttrGCOverlap); got != x.want {
 			t.Errorf("%s: overlap %s, want %s", name, got, x.want)
 		}
 		all := a.series(start.Add(time.Second))

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -18,12 +21,12 @@ const mostLinked = 1024
 type registry struct {
 	config  Config
 	lost    *lost
-	memory  memory
+	memory  budget.Memory
 	hosts   map[string]*host // by epoch
 	copied  map[string]bool  // boot ids that several machines share
 	recent  list.List        // of *host, the one heard last in front
-	exact   map[identity]*process
-	index   map[link][]*process
+	exact   map[wire.Identity]*process
+	index   map[wire.Link][]*process
 	named   map[string][]*host // by host.id, and by host.name, as probes say
 	version uint64             // changes with what can be found
 	changes changes            // the same, by what it goes by
@@ -36,23 +39,23 @@ type registry struct {
 	newcomers newcomers
 }
 
-func (r *registry) init(c Config, lost *lost, account *account) {
+func (r *registry) init(c Config, lost *lost, b *budget.Budget) {
 	r.config, r.lost = c, lost
-	r.memory = memory{account, lost, stall.Instant(c.Wait), stall.Instant(c.Wait + lookBack)}
+	r.memory = budget.Memory{Budget: b, Wait: stall.Instant(c.Wait), Back: stall.Instant(c.Wait + budget.LookBack)}
 	r.copied = make(map[string]bool)
-	r.hosts, r.exact = make(map[string]*host), make(map[identity]*process)
-	r.index, r.named = make(map[link][]*process), make(map[string][]*host)
+	r.hosts, r.exact = make(map[string]*host), make(map[wire.Identity]*process)
+	r.index, r.named = make(map[wire.Link][]*process), make(map[string][]*host)
 	r.changes.seed = maphash.MakeSeed()
 }
 
 // of returns whose event e is, where its stalls go, and the clocks of its sender. The
 // process is nil for those of the machine, the log if there is no room for one.
-func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
-	h := r.host(e.of.boot)
+func (r *registry) of(e *wire.Event) (*host, *process, *senders.Log, *senders.Clocks) {
+	h := r.host(e.Sender.Boot)
 	if h == nil {
 		return nil, nil, nil, nil
 	}
-	if isProbe(e.Origin) && r.speaksForHost(&e.of) {
+	if wire.IsProbe(e.Origin) && r.speaksForHost(&e.Sender) {
 		l, c := r.probe(h, e)
 		return h, nil, l, c
 	}
@@ -60,12 +63,12 @@ func (r *registry) of(e *event) (*host, *process, *sourceLog, *clocks) {
 	if p == nil {
 		return h, nil, nil, nil
 	}
-	p.clocks.heard = r.clock
+	p.clocks.Heard = r.clock
 	h.processes.MoveToFront(p.place)
 	p.heard = r.clock
 	if p.runtime[e.Origin] == nil {
-		if r.room(logBytes, h, p) {
-			p.runtime[e.Origin] = newSourceLog(e.Origin, &r.memory)
+		if r.room(senders.LogBytes, h, p) {
+			p.runtime[e.Origin] = senders.NewLog(e.Origin, &r.memory)
 			r.changed(p) // with otelgc in it, it goes by no other names
 		} else if p.runtime == (logs{}) {
 			r.forget(p) // it would be known, and nothing of it
@@ -83,7 +86,7 @@ func (r *registry) host(boot string) *host {
 				return nil
 			}
 		}
-		if !r.room(hostBytes+textBytes+len(boot), &host{since: since}, nil) {
+		if !r.room(hostBytes+wire.TextBytes+len(boot), &host{since: since}, nil) {
 			return nil
 		}
 		h = newHost(boot)
@@ -101,27 +104,27 @@ func (r *registry) host(boot string) *host {
 
 // process returns the process of an event: all events of one come with the same
 // resource, so it is the one of that very identity, or a new one.
-func (r *registry) process(h *host, e *event) *process {
+func (r *registry) process(h *host, e *wire.Event) *process {
 	if e.Origin == stall.TargetWatch {
 		return r.target(h, e)
 	}
-	if e.of.number == 0 {
+	if e.Sender.PID == 0 {
 		return nil // without a pid it is of no process
 	}
-	if p := r.exact[e.of]; p != nil {
+	if p := r.exact[e.Sender]; p != nil {
 		return p
 	}
-	links := e.of.links()
+	links := e.Sender.Links()
 	for _, l := range links {
 		if len(r.index[l]) >= mostLinked {
 			return nil
 		}
 	}
-	p := r.add(h, &process{host: h, id: e.of})
+	p := r.add(h, &process{host: h, id: e.Sender})
 	if p != nil {
 		r.exact[p.id] = p
 		for _, l := range links {
-			if l.how != 0 {
+			if l.Kind != 0 {
 				r.index[l] = append(r.index[l], p)
 			}
 		}
@@ -133,7 +136,7 @@ func (r *registry) process(h *host, e *event) *process {
 }
 
 // target returns what is known of what the machine does to one process.
-func (r *registry) target(h *host, e *event) *process {
+func (r *registry) target(h *host, e *wire.Event) *process {
 	n := e.TargetPID
 	if n == 0 {
 		return nil
@@ -147,7 +150,7 @@ func (r *registry) target(h *host, e *event) *process {
 		p = nil
 	}
 	if p == nil {
-		if p = r.add(h, &process{host: h, outer: n, target: true, id: identity{hostName: e.of.hostName}}); p == nil {
+		if p = r.add(h, &process{host: h, outer: n, target: true, id: wire.Identity{HostName: e.Sender.HostName}}); p == nil {
 			return nil
 		}
 		h.targets[n] = p
@@ -169,7 +172,7 @@ func (r *registry) add(h *host, p *process) *process {
 	if !r.room(p.weight(), h, nil) {
 		return nil
 	}
-	p.pauses.memory = &r.memory
+	p.pauses.Memory = &r.memory
 	p.heard = r.clock
 	p.place = h.processes.PushFront(p)
 	r.processes++
@@ -213,32 +216,32 @@ func newHost(boot string) *host {
 // testimony is what a sender said last of the wall clock of its host.
 type testimony struct {
 	stall.WallOffset
-	by *clocks
+	by *senders.Clocks
 }
 
 // disagrees takes in what a sender says of the wall clock. It reports whether another
 // sender reported a different clock last: this is counted, and changes no answer.
-func (h *host) disagrees(by *clocks, s stall.WallOffset) bool {
+func (h *host) disagrees(by *senders.Clocks, s stall.WallOffset) bool {
 	before := h.last
 	h.last = testimony{s, by}
-	return before.by != nil && before.by != by && clocksDiffer(s, before.WallOffset)
+	return before.by != nil && before.by != by && senders.ClocksDiffer(s, before.WallOffset)
 }
 
 // logs holds the sources of a process.
-type logs [stall.NumOrigins]*sourceLog
+type logs [stall.NumOrigins]*senders.Log
 
 // process is what is known of one process, or of what the machine does to one.
 type process struct {
 	host         *host
-	id           identity      // of a target, no more than what the sidecar calls the host
-	outer        int32         // the pid that the sidecar sees, 0 if it has not reported
-	createdTicks uint64        // of a target: clock ticks since boot, 0 if not reported
-	target       bool          // it is in host.targets
-	cgroups      []uint64      // as it reported; never changed, but replaced
-	runtime      logs          // of a target, TargetWatch alone
-	clocks       clocks        // as its sources report them
-	heard        time.Duration // the last time, by registry.clock
-	pauses       pauses
+	id           wire.Identity  // of a target, no more than what the sidecar calls the host
+	outer        int32          // the pid that the sidecar sees, 0 if it has not reported
+	createdTicks uint64         // of a target: clock ticks since boot, 0 if not reported
+	target       bool           // it is in host.targets
+	cgroups      []uint64       // as it reported; never changed, but replaced
+	runtime      logs           // of a target, TargetWatch alone
+	clocks       senders.Clocks // as its sources report them
+	heard        time.Duration  // the last time, by registry.clock
+	pauses       senders.PauseLog
 	place        *list.Element // in host.processes
 }
 
@@ -249,38 +252,38 @@ func (p *process) inside() bool {
 
 // silent reports whether nothing came of p for so long before others of its host were
 // heard that it has ended, or cannot send. The order in which things come is all that shows it.
-func (p *process) silent() bool { return p.host.heard-p.heard > time.Duration(silentAfter) }
+func (p *process) silent() bool { return p.host.heard-p.heard > time.Duration(senders.SilentAfter) }
 
 // contained reports whether the process is in a container, as far as is known:
 // it says so itself, or the sidecar sees it by another pid than its own.
 func (p *process) contained() bool {
-	return p.id.contained() || p.outer != 0 && p.outer != p.id.number
+	return p.id.Contained() || p.outer != 0 && p.outer != p.id.PID
 }
 
 // answers reports whether p, which the link led to, can be the process of id. A pid
 // proves nothing where there may be several of one number, and nothing says which
 // containers have pids of their own: a process with a shell before it is number 7
 // there, as others are.
-func (p *process) answers(id *identity, by how) bool {
+func (p *process) answers(id *wire.Identity, by wire.LinkKind) bool {
 	switch {
-	case id.contradicts(&p.id):
+	case id.Contradicts(&p.id):
 		return false
-	case by == byContainer, by == byPod, id.proves(&p.id):
+	case by == wire.ByContainer, by == wire.ByPod, id.Proves(&p.id):
 		return true
 	}
-	return !id.contained() && !p.contained() && !(p.inside() && id.strange(&p.id))
+	return !id.Contained() && !p.contained() && !(p.inside() && id.Strange(&p.id))
 }
 
 // move takes in the cgroups of a process, if there is room for them.
-func (p *process) move(cgroups []uint64, m *memory) {
+func (p *process) move(cgroups []uint64, m *budget.Memory) {
 	if len(cgroups) == 0 || slices.Equal(cgroups, p.cgroups) {
 		return
 	}
 	switch more := (len(cgroups) - len(p.cgroups)) * cgroupBytes; {
 	case more <= 0:
-		m.forget(-more)
-	case !m.grow(more):
-		m.crowded()
+		m.Forget(-more)
+	case !m.Grow(more):
+		m.Crowded++
 		return
 	}
 	p.cgroups = cgroups
@@ -305,36 +308,32 @@ const keptProbes = 4
 // probe is what one probe of a machine said. Several senders may run one of a
 // kind, and what one has seen says nothing of what another has sent.
 type probe struct {
-	id identity // of its sender
-	*sourceLog
-	clocks *clocks
-}
-
-func isProbe(s stall.Origin) bool {
-	return s == stall.ProbeSpin || s == stall.ProbeRuntime || s == stall.ProbePeriodic
+	id wire.Identity // of its sender
+	*senders.Log
+	clocks *senders.Clocks
 }
 
 // probe returns the log of the probe that an event is of, nil if there is no
 // room for it.
-func (r *registry) probe(h *host, e *event) (*sourceLog, *clocks) {
+func (r *registry) probe(h *host, e *wire.Event) (*senders.Log, *senders.Clocks) {
 	for _, p := range h.probes {
-		if p.Origin() == e.Origin && p.id == e.of {
-			p.clocks.heard = r.clock
-			return p.sourceLog, p.clocks
+		if p.Origin() == e.Origin && p.id == e.Sender {
+			p.clocks.Heard = r.clock
+			return p.Log, p.clocks
 		}
 	}
-	if !r.room(probeBytes+e.of.weight()+logBytes, h, nil) {
+	if !r.room(probeBytes+e.Sender.Weight()+senders.LogBytes, h, nil) {
 		return nil, nil
 	}
-	p := probe{e.of, newSourceLog(e.Origin, &r.memory), &clocks{heard: r.clock}}
+	p := probe{e.Sender, senders.NewLog(e.Origin, &r.memory), &senders.Clocks{Heard: r.clock}}
 	r.unname(h)
 	h.probes = append(r.spare(h, e.Origin), p)
 	r.name(h)
-	return p.sourceLog, p.clocks
+	return p.Log, p.clocks
 }
 
 // weight returns what a probe takes.
-func (p *probe) weight() int { return probeBytes + p.id.weight() + p.bytes }
+func (p *probe) weight() int { return probeBytes + p.id.Weight() + p.Bytes }
 
 // spare returns the probes of a host but for those of a kind that have been
 // silent for so long that no span can want them, and if there are too many the
@@ -344,11 +343,11 @@ func (r *registry) spare(h *host, kind stall.Origin) []probe {
 	oldest, n := -1, 0
 	for _, p := range h.probes {
 		if p.Origin() == kind {
-			if r.clock-p.clocks.heard > time.Duration(silentAfter)+r.config.Wait {
-				r.memory.forget(p.weight())
+			if r.clock-p.clocks.Heard > time.Duration(senders.SilentAfter)+r.config.Wait {
+				r.memory.Forget(p.weight())
 				continue
 			}
-			if n++; oldest < 0 || p.clocks.heard < rest[oldest].clocks.heard {
+			if n++; oldest < 0 || p.clocks.Heard < rest[oldest].clocks.Heard {
 				oldest = len(rest)
 			}
 		}
@@ -356,22 +355,22 @@ func (r *registry) spare(h *host, kind stall.Origin) []probe {
 	}
 	if n >= keptProbes {
 		r.lost.processesForgotten++ // it may well be alive
-		r.memory.forget(rest[oldest].weight())
+		r.memory.Forget(rest[oldest].weight())
 		rest = slices.Delete(rest, oldest, oldest+1)
 	}
 	return rest
 }
 
 // forgetProbe forgets what one probe of a host said.
-func (r *registry) forgetProbe(h *host, l *sourceLog) {
+func (r *registry) forgetProbe(h *host, l *senders.Log) {
 	r.unname(h)
 	rest := make([]probe, 0, len(h.probes)) // joins may hold the old ones
 	for _, p := range h.probes {
-		if p.sourceLog != l {
+		if p.Log != l {
 			rest = append(rest, p)
 			continue
 		}
-		r.memory.forget(p.weight())
+		r.memory.Forget(p.weight())
 	}
 	h.probes = rest
 	r.name(h)
@@ -399,7 +398,7 @@ func (r *registry) unname(h *host) {
 // names returns what the probes call the host, each name once.
 func (h *host) names() (all []string) {
 	for _, p := range h.probes {
-		for _, name := range [...]string{p.id.hostID, p.id.hostName} {
+		for _, name := range [...]string{p.id.HostID, p.id.HostName} {
 			if name != "" && !slices.Contains(all, name) {
 				all = append(all, name)
 			}

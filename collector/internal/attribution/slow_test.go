@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -24,7 +25,7 @@ func TestSlowOfLongName(t *testing.T) {
 	a.Hold(td, c.sink(), start)
 	a.Flush()
 	got := c.slow[0].Body().Str()
-	if !utf8.ValidString(got) || !strings.HasPrefix(got, "GET /ü") || !strings.Contains(got, "…: ") || len(got) > 4*maxName {
+	if !utf8.ValidString(got) || !strings.HasPrefix(got, "GET /ü") || !strings.Contains(got, "…: ") || len(got) > 4*wire.MaxName {
 		t.Errorf("a body of %d bytes, want the begin of the name and the sentence: %.40s", len(got), got)
 	}
 }

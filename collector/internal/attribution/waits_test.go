@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelgc/otelgc/collector/internal/services"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -240,7 +242,7 @@ func TestWaitNothingSlow(t *testing.T) {
 	ready := make(chan *Parcel, 1)
 	sink := Sink{Slow: func(plog.Logs) { t.Error("no span was slow, and the sink was told") }}
 	a.Hold(s.span(100*sec, 100*sec+ms), sink.waits(context.Background(), ready), start)
-	a.account.maxBytes = 0
+	a.budget.MaxBytes = 0
 	a.Flush()
 	if spans, _ := end(ready); spans != 1 {
 		t.Fatal("the span waits, and nothing is proven")
@@ -254,7 +256,7 @@ func TestWaiters(t *testing.T) {
 	for range 1000 {
 		td, deep := s.span(100*sec, 100*sec+ms), ptrace.NewTraces() // the first of which never waits
 		v := deep.ResourceSpans().AppendEmpty().Resource().Attributes().PutEmpty("deep")
-		for range 2 * maxDepth {
+		for range 2 * wire.MaxDepth {
 			v = v.SetEmptySlice().AppendEmpty()
 		}
 		a.Hold(both(deep, td), Sink{}.waits(context.Background(), make(chan *Parcel, 2)), start)
@@ -266,32 +268,32 @@ func TestWaiters(t *testing.T) {
 
 // TestWaitServices: the sums that wait take memory; no request is lost.
 func TestWaitServices(t *testing.T) {
-	const services = 200
+	const most = 200
 	s, a := newSender(), New(Config{MaxBytes: 1 << 20})
 	s.boot = "nobody's"
 	td := ptrace.NewTraces()
-	for i := range services {
+	for i := range most {
 		one := s.span(100*sec, 100*sec+ms)
 		one.ResourceSpans().At(0).Resource().Attributes().PutStr("service.name", time.Duration(i).String())
 		td = both(td, one)
 	}
-	ready := make(chan *Parcel, services)
+	ready := make(chan *Parcel, most)
 	a.Hold(td, Sink{Count: true}.waits(context.Background(), ready), start)
 	_, before := a.Held()
 	a.Flush()
-	if _, bytes := a.Held(); len(ready) != services || bytes != before || bytes < services*cellBytes || bytes > 1<<20 {
-		t.Errorf("%d parcels in %d bytes, before in %d; want %d in as many, at least %d", len(ready), bytes, before, services, services*cellBytes)
+	if _, bytes := a.Held(); len(ready) != most || bytes != before || bytes < most*services.CellBytes || bytes > 1<<20 {
+		t.Errorf("%d parcels in %d bytes, before in %d; want %d in as many, at least %d", len(ready), bytes, before, most, most*services.CellBytes)
 	}
 	var requests uint64
-	for range services {
+	for range most {
 		p := <-ready
 		for _, c := range p.requests {
 			requests += c.Hits[0][0].Requests
 		}
 		p.Done(true)
 	}
-	if requests != services {
-		t.Errorf("%d requests, want %d", requests, services)
+	if requests != most {
+		t.Errorf("%d requests, want %d", requests, most)
 	}
 	if _, bytes := a.Held(); bytes != 0 {
 		t.Errorf("%d bytes held after all", bytes)

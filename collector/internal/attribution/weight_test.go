@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
+	"github.com/otelgc/otelgc/collector/internal/senders"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -29,7 +31,7 @@ func wired(t testing.TB, ld plog.Logs) plog.Logs {
 func TestWeight(t *testing.T) {
 	names := func(s *sender, pad int) {
 		for _, k := range []string{
-			semconv.AttrHostID, semconv.AttrHostName, attrContainerID, attrPodUID, attrContainerName, attrInstanceID, attrServiceName, semconv.AttrProcessCreation,
+			semconv.AttrHostID, semconv.AttrHostName, wire.AttrContainerID, wire.AttrPodUID, wire.AttrContainerName, wire.AttrInstanceID, wire.AttrServiceName, semconv.AttrProcessCreation,
 		} {
 			s.with[k] = fmt.Sprintf("%s%0*d", k, pad, s.pid)
 		}
@@ -60,7 +62,7 @@ func TestWeight(t *testing.T) {
 			for i := range int64(400) {
 				s := newSender()
 				s.pid, s.with = i+1, m{}
-				names(s, maxName-24)
+				names(s, wire.MaxName-24)
 				learn(s.status(stall.Dotnet, 100*sec))
 			}
 		},
@@ -88,7 +90,7 @@ func TestWeight(t *testing.T) {
 		"stalls": func(learn func(plog.Logs)) {
 			s := newSender()
 			for s.pid = 1; s.pid <= 4; s.pid++ {
-				for i := range int64(mostStalls + mostStalls/4) {
+				for i := range int64(senders.MostStalls + senders.MostStalls/4) {
 					learn(s.collection(stall.GCWatch, i+1, 100*sec+i*ms, 100*sec+i*ms+1000, 0))
 				}
 			}

@@ -1,4 +1,4 @@
-package attribution
+package senders
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -16,13 +18,14 @@ import (
 const (
 	firstPauses = 8
 	mostPauses  = 1024
+	pauseBytes  = 48 // on the heap
 )
 
-// pauses says which collections stopped a process. Joins may read it while it
+// PauseLog says which collections stopped a process. Joins may read it while it
 // is written.
-type pauses struct {
-	memory *memory
-	bytes  int // that the account has for them
+type PauseLog struct {
+	Memory *budget.Memory
+	Bytes  int // that the budget counts for them
 
 	mu   sync.Mutex
 	list []pause // by start and index, the youngest
@@ -37,19 +40,19 @@ type pause struct {
 	kind  gc.Kind
 }
 
-// note keeps the pauses of a collection.
-func (p *pauses) note(e *event) {
+// Note keeps the pauses of a collection.
+func (p *PauseLog) Note(e *wire.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := 0
 	for i := range e.Intervals {
-		if p.fresh(e.pause(i)) {
+		if p.fresh(pauseOf(e, i)) {
 			fresh++
 		}
 	}
 	p.makeRoom(fresh)
 	for i := range e.Intervals {
-		q := e.pause(i)
+		q := pauseOf(e, i)
 		if !p.fresh(q) {
 			continue
 		}
@@ -65,8 +68,8 @@ func (p *pauses) note(e *event) {
 	}
 }
 
-// pause returns the stop of a stall of a collection.
-func (e *event) pause(i int) pause {
+// pauseOf returns the stop of a stall of a collection.
+func pauseOf(e *wire.Event, i int) pause {
 	v := &e.Intervals[i]
 	q := pause{v.Span(), v.End, v.Slack, v.Ref, e.Kind}
 	if i < len(e.EndMax) {
@@ -76,21 +79,21 @@ func (e *event) pause(i int) pause {
 }
 
 // fresh reports whether a pause is one, and not kept yet.
-func (p *pauses) fresh(q pause) bool {
+func (p *PauseLog) fresh(q pause) bool {
 	_, found := p.find(q)
 	return !found && q.Start < q.most
 }
 
 // makeRoom makes room for so many more, if need be in place of the oldest.
-func (p *pauses) makeRoom(more int) {
+func (p *PauseLog) makeRoom(more int) {
 	if more == 0 || len(p.list)+more <= cap(p.list) {
 		return
 	}
-	if p.memory.plenty() && p.grow(more) {
+	if p.Memory.Plenty() && p.grow(more) {
 		return
 	}
 	if n := len(p.list); n > 0 {
-		old, _ := p.search(p.list[n-1].Start - p.memory.back)
+		old, _ := p.search(p.list[n-1].Start - p.Memory.Back)
 		p.list = slices.Delete(p.list, 0, old)
 	}
 	switch n := len(p.list) + more; {
@@ -104,7 +107,7 @@ func (p *pauses) makeRoom(more int) {
 }
 
 // grow makes room for so many more. It reports false if there is none.
-func (p *pauses) grow(more int) bool {
+func (p *PauseLog) grow(more int) bool {
 	n := max(firstPauses, cap(p.list))
 	for n < len(p.list)+more {
 		n *= 2
@@ -113,21 +116,21 @@ func (p *pauses) grow(more int) bool {
 }
 
 // resize makes room for so many, if there is that much.
-func (p *pauses) resize(n int) bool {
+func (p *PauseLog) resize(n int) bool {
 	more := (n - cap(p.list)) * pauseBytes
-	if n > mostPauses || more > 0 && !p.memory.grow(more) {
+	if n > mostPauses || more > 0 && !p.Memory.Grow(more) {
 		return false
 	}
 	if more < 0 {
-		p.memory.forget(-more)
+		p.Memory.Forget(-more)
 	}
-	p.bytes += more
+	p.Bytes += more
 	p.list = append(make([]pause, 0, n), p.list...)
 	return true
 }
 
 // find returns the place of a pause, and whether it is there.
-func (p *pauses) find(q pause) (int, bool) {
+func (p *PauseLog) find(q pause) (int, bool) {
 	return slices.BinarySearchFunc(p.list, q, func(a, b pause) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.index, b.index))
 	})
@@ -135,37 +138,37 @@ func (p *pauses) find(q pause) (int, bool) {
 
 // search returns the place of the first pause that begins at t or later, and whether
 // one begins at t.
-func (p *pauses) search(t stall.Instant) (int, bool) {
+func (p *PauseLog) search(t stall.Instant) (int, bool) {
 	return slices.BinarySearchFunc(p.list, t, startOfPause)
 }
 
 func startOfPause(p pause, t stall.Instant) int { return cmp.Compare(p.Start, t) }
 
-// in returns the pauses that may overlap s, in the memory of dst.
-func (p *pauses) in(dst pausesOf, s stall.Span) pausesOf {
+// In returns the pauses that may overlap s, in the memory of dst.
+func (p *PauseLog) In(dst Pauses, s stall.Span) Pauses {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	from, _ := p.search(s.Start - semconv.MaxStall)
 	to, _ := p.search(s.End)
-	dst.list, dst.longest = append(dst.list[:0], p.list[from:to]...), 0
-	for _, q := range dst.list {
+	dst.List, dst.longest = append(dst.List[:0], p.list[from:to]...), 0
+	for _, q := range dst.List {
 		dst.longest = max(dst.longest, q.End-q.Start)
 	}
 	return dst
 }
 
-// pausesOf are the pauses of some stretch of time.
-type pausesOf struct {
-	list    []pause // by start
+// Pauses are the pauses of some stretch of time.
+type Pauses struct {
+	List    []pause // by start
 	longest stall.Instant
-	off     time.Duration // how far the clock of the spans may be off
+	Off     time.Duration // how far the clock of the spans may be off
 }
 
-// kind returns the gravest kind of the collections that stopped the process in s for
+// Kind returns the gravest kind of the collections that stopped the process in s for
 // certain: those that a join can charge.
-func (p *pausesOf) kind(s stall.Span) (kind gc.Kind) {
+func (p *Pauses) Kind(s stall.Span) (kind gc.Kind) {
 	for _, q := range p.near(s) {
-		v := stall.Interval{Start: q.Start, End: q.End, Slack: q.slack + p.off}
+		v := stall.Interval{Start: q.Start, End: q.End, Slack: q.slack + p.Off}
 		if !v.Certain(s).Empty() {
 			kind = max(kind, q.kind)
 		}
@@ -173,9 +176,9 @@ func (p *pausesOf) kind(s stall.Span) (kind gc.Kind) {
 	return kind
 }
 
-// gravest returns the gravest kind of the collections that stopped the process in s, as
+// Gravest returns the gravest kind of the collections that stopped the process in s, as
 // far as is known. The process itself has said that there were some.
-func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
+func (p *Pauses) Gravest(s stall.Span) (kind gc.Kind) {
 	for _, q := range p.near(s) {
 		if !q.Clip(s).Empty() {
 			kind = max(kind, q.kind)
@@ -184,12 +187,12 @@ func (p *pausesOf) gravest(s stall.Span) (kind gc.Kind) {
 	return kind
 }
 
-// doubts appends to dst what may have been of a stop or not, after its end: nothing of
+// Doubts appends to dst what may have been of a stop or not, after its end: nothing of
 // it is certain, wherever it lies in a span.
-func (p *pausesOf) doubts(dst []stall.Interval) []stall.Interval {
-	for _, q := range p.list {
+func (p *Pauses) Doubts(dst []stall.Interval) []stall.Interval {
+	for _, q := range p.List {
 		if q.End < q.most {
-			dst = append(dst, stall.Interval{Start: q.End, End: q.most, Slack: farthest / 4, Cause: stall.GCPause, CPU: -1})
+			dst = append(dst, stall.Interval{Start: q.End, End: q.most, Slack: wire.Farthest / 4, Cause: stall.GCPause, CPU: -1})
 		}
 	}
 	return dst
@@ -197,8 +200,8 @@ func (p *pausesOf) doubts(dst []stall.Interval) []stall.Interval {
 
 // near returns the pauses of which any may nominally lie in s. What is certain of a
 // pause lies there, too.
-func (p *pausesOf) near(s stall.Span) []pause {
-	from, _ := slices.BinarySearchFunc(p.list, s.Start-p.longest, startOfPause)
-	to, _ := slices.BinarySearchFunc(p.list, s.End, startOfPause)
-	return p.list[from:max(from, to)]
+func (p *Pauses) near(s stall.Span) []pause {
+	from, _ := slices.BinarySearchFunc(p.List, s.Start-p.longest, startOfPause)
+	to, _ := slices.BinarySearchFunc(p.List, s.End, startOfPause)
+	return p.List[from:max(from, to)]
 }

@@ -1,8 +1,9 @@
-package attribution
+package senders
 
 import (
 	"time"
 
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -16,17 +17,14 @@ const (
 	// drift bounds how a wall clock runs away from CLOCK_MONOTONIC where
 	// it was not looked at: 100 ppm, one part of ten thousand.
 	drift = 10_000
-	// farthest bounds wall times, offsets and instants, so that none of their
-	// sums overflows: 146 years.
-	farthest = 1<<62 - 1
-	// never is before all wall times.
-	never = -1 << 63
+	// Never is before all wall times.
+	Never = -1 << 63
 )
 
-// wall relates the wall clock to the instants of a host, as one sender reports it. The
+// Wall relates the wall clock to the instants of a host, as one sender reports it. The
 // clock is set and slewed, so it is a history: runs in which all statuses agreed, by
-// instant. A wall is never changed: joins may hold it.
-type wall struct {
+// instant. A Wall is never changed: joins may hold it.
+type Wall struct {
 	runs [mostRuns]run
 	n    int
 }
@@ -60,7 +58,7 @@ func (r *run) agrees(s stall.WallOffset) bool {
 
 // learn returns w with what a status says. It reports false if that cannot be said of
 // the same clock: at one time it was reported to show two others.
-func (w *wall) learn(s stall.WallOffset) (_ *wall, ok bool) {
+func (w *Wall) learn(s stall.WallOffset) (_ *Wall, ok bool) {
 	at := 0 // of the first run that begins after s
 	for at < w.n && w.runs[at].from <= s.At {
 		at++
@@ -93,16 +91,16 @@ func (w *wall) learn(s stall.WallOffset) (_ *wall, ok bool) {
 
 // flips reports whether the clock would have been set there and back within a moment,
 // which two senders of one name look like.
-func (w *wall) flips(at int) bool {
+func (w *Wall) flips(at int) bool {
 	if at < 2 {
 		return false
 	}
 	a, c := &w.runs[at-2], &w.runs[at]
-	return c.from-a.to <= silentAfter && (c.offset-a.offset).Abs() <= a.error()+c.err
+	return c.from-a.to <= SilentAfter && (c.offset-a.offset).Abs() <= a.error()+c.err
 }
 
 // within takes in a status of a time in the midst of a run.
-func (w *wall) within(i int, s stall.WallOffset) (*wall, bool) {
+func (w *Wall) within(i int, s stall.WallOffset) (*Wall, bool) {
 	r := &w.runs[i]
 	d := (s.Offset - r.offset).Abs()
 	if d <= max(r.err+s.Error, r.apart) {
@@ -113,7 +111,7 @@ func (w *wall) within(i int, s stall.WallOffset) (*wall, bool) {
 	return &more, false
 }
 
-func (w *wall) extended(i int, s stall.WallOffset) *wall {
+func (w *Wall) extended(i int, s stall.WallOffset) *Wall {
 	more := *w
 	r := &more.runs[i]
 	r.from, r.to = min(r.from, s.At), max(r.to, s.At)
@@ -124,7 +122,7 @@ func (w *wall) extended(i int, s stall.WallOffset) *wall {
 }
 
 // merge makes the two oldest runs one, which is off by as much as they are apart.
-func (w *wall) merge() {
+func (w *Wall) merge() {
 	a, b := &w.runs[0], &w.runs[1]
 	b.apart = max(a.apart, b.apart, (a.offset - b.offset).Abs())
 	b.from = a.from
@@ -133,14 +131,14 @@ func (w *wall) merge() {
 }
 
 // latest returns the youngest run, of a wall that has one.
-func (w *wall) latest() *run { return &w.runs[w.n-1] }
+func (w *Wall) latest() *run { return &w.runs[w.n-1] }
 
 // wallAt returns what the wall clock showed at the end of the run, Unix ns.
 func (r *run) wallAt() int64 { return int64(r.to) + int64(r.offset) }
 
 // instant returns the instant of a wall time, and how far it may be off. It
 // reports false if the clock is not known.
-func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
+func (w *Wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 	if w == nil || w.n == 0 {
 		return 0, 0, false
 	}
@@ -150,14 +148,14 @@ func (w *wall) instant(ns int64) (stall.Instant, time.Duration, bool) {
 	if away := max(t-r.to, r.from-t); away > stall.Instant(time.Second) {
 		slack += time.Duration(away / drift)
 	}
-	return min(max(t, -farthest/4), farthest/4), min(max(slack, step), farthest/4), true
+	return min(max(t, -wire.Farthest/4), wire.Farthest/4), min(max(slack, step), wire.Farthest/4), true
 }
 
 // relate returns the run that a wall time is of, and how far it may be off for
 // steps of the clock. The clock was set anywhere between two runs, so by either of
 // them it may have shown ns there. One that was set back shows a time twice, and then
 // it may have been the other; one that was set ahead never shows some.
-func (w *wall) relate(ns int64) (r *run, step time.Duration) {
+func (w *Wall) relate(ns int64) (r *run, step time.Duration) {
 	if w.n == 1 {
 		return &w.runs[0], 0
 	}
@@ -165,7 +163,7 @@ func (w *wall) relate(ns int64) (r *run, step time.Duration) {
 		c := &w.runs[i]
 		t := c.instant(ns)
 		switch {
-		case i > 0 && t < w.runs[i-1].to, i+1 < w.n && t >= w.runs[i+1].from, i+1 == w.n && t >= c.to+silentAfter:
+		case i > 0 && t < w.runs[i-1].to, i+1 < w.n && t >= w.runs[i+1].from, i+1 == w.n && t >= c.to+SilentAfter:
 		case r == nil:
 			r = c
 		default:
@@ -189,49 +187,49 @@ func (w *wall) relate(ns int64) (r *run, step time.Duration) {
 	return r, time.Duration(near)
 }
 
-// walls are those by which the spans of a place are put on the clock of its host.
-type walls struct {
-	own  *wall   // of their process; nil if it has reported none
-	host []*wall // of the senders that speak for the host
+// Walls are those by which the spans of a place are put on the clock of its host.
+type Walls struct {
+	Own  *Wall   // of their process; nil if it has reported none
+	Host []*Wall // of the senders that speak for the host
 }
 
-// known reports whether the clock is known.
-func (p *walls) known() bool { return p.own != nil || len(p.host) > 0 }
+// Known reports whether the clock is known.
+func (p *Walls) Known() bool { return p.Own != nil || len(p.Host) > 0 }
 
-// instant returns the instant of a wall time, and how far it may be off. What a process
+// Instant returns the instant of a wall time, and how far it may be off. What a process
 // reports on its own time is taken as it is. Of a time of which it reported nothing others may
 // know better; where they differ by more than their errors, it may be off by as much.
-func (p *walls) instant(ns int64) (t stall.Instant, slack time.Duration, ok bool) {
-	if t, slack, ok = p.own.instant(ns); ok && p.own.covers(t) {
+func (p *Walls) Instant(ns int64) (t stall.Instant, slack time.Duration, ok bool) {
+	if t, slack, ok = p.Own.instant(ns); ok && p.Own.covers(t) {
 		return t, slack, ok
 	}
-	for _, w := range p.host {
+	for _, w := range p.Host {
 		if u, s, known := w.instant(ns); known && (!ok || s < slack) {
 			t, slack, ok = u, s, true
 		}
 	}
 	best := slack
-	apart := func(w *wall) {
+	apart := func(w *Wall) {
 		if u, s, known := w.instant(ns); known {
 			if d := time.Duration(max(u-t, t-u)); d > best+s {
 				slack = max(slack, d)
 			}
 		}
 	}
-	apart(p.own)
-	for _, w := range p.host {
+	apart(p.Own)
+	for _, w := range p.Host {
 		apart(w)
 	}
 	return t, slack, ok
 }
 
 // covers reports whether statuses reported on t, or nearly.
-func (w *wall) covers(t stall.Instant) bool {
-	return w.runs[0].from-silentAfter <= t && t <= w.latest().to+silentAfter
+func (w *Wall) covers(t stall.Instant) bool {
+	return w.runs[0].from-SilentAfter <= t && t <= w.latest().to+SilentAfter
 }
 
-// clocksDiffer reports whether two relations cannot be of one clock, as far as it runs away
+// ClocksDiffer reports whether two relations cannot be of one clock, as far as it runs away
 // in the time between them.
-func clocksDiffer(s, o stall.WallOffset) bool {
+func ClocksDiffer(s, o stall.WallOffset) bool {
 	return (s.Offset - o.Offset).Abs() > s.Error+o.Error+time.Duration(max(s.At-o.At, o.At-s.At)/drift)
 }

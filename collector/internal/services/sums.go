@@ -1,4 +1,6 @@
-package attribution
+// Package services sums up requests by service, as the metrics that a process with
+// otelgc in it exports itself.
+package services
 
 import (
 	"iter"
@@ -10,50 +12,65 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelgc/otelgc/collector/internal/budget"
+	"github.com/otelgc/otelgc/collector/internal/wire"
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-type serviceName struct{ namespace, name string }
+// Name is what a service goes by: service.namespace, which may be empty, and
+// service.name.
+type Name struct{ Namespace, Name string }
 
-// serviceSums are the sums of one service.
-type serviceSums struct{ semconv.Sums }
+// Requests are the sums of one service.
+type Requests struct{ semconv.Sums }
 
-// sums holds the sums of all services that were seen, up to a bound of services
+// CellBytes is what a cell takes, and MostCells how many a service can have.
+const (
+	CellBytes = int(unsafe.Sizeof(Cell{}))
+	MostCells = len(semconv.Sums{}) * len(semconv.Sums{}[0])
+)
+
+// serviceBytes is a service in the index of sums.
+const serviceBytes = 224
+
+// Sums holds the sums of all services that were seen, up to a bound of services
 // and of memory. A service has at most 824 series: of 8 latency buckets and 2
 // fidelities each, 12 by what delayed its requests, twice, and 21 by owner; of those
 // that were not watched 2 in each bucket, and 11 by owner.
-type sums struct {
-	account   *account
+type Sums struct {
+	budget *budget.Budget
+
 	mu        sync.Mutex
 	most      int
-	services  map[serviceName]*service
-	order     []serviceName
+	services  map[Name]*service
+	order     []Name
 	now       time.Time // the last tick; zero before
 	looked    time.Time // the last time that none was idle
 	forgotten uint64    // services that made way
 }
 
-// otherServices is the name under which services beyond the bound are counted.
-var otherServices = serviceName{name: "otelgc.other_services"}
+// Others is the name under which services beyond the bound are counted.
+var Others = Name{Name: "otelgc.other_services"}
 
-func (s *sums) init(most int, a *account) {
-	s.account, s.most, s.services = a, most, make(map[serviceName]*service)
+// New returns the sums of at most so many services, and one for the others.
+func New(most int, b *budget.Budget) *Sums {
+	return &Sums{budget: b, most: most, services: make(map[Name]*service)}
 }
 
 // weight returns what the sums of a service take.
-func (n *serviceName) weight() int {
-	return int(unsafe.Sizeof(serviceSums{})) + serviceBytes + 2*textBytes + len(n.namespace) + len(n.name)
+func (n *Name) weight() int {
+	return int(unsafe.Sizeof(Requests{})) + serviceBytes + 2*wire.TextBytes + len(n.Namespace) + len(n.Name)
 }
 
-// serviceOf returns the service that a resource is of.
-func serviceOf(resource pcommon.Map) serviceName {
-	return serviceName{text(resource, "service.namespace"), text(resource, "service.name")}
+// Of returns the service that a resource is of.
+func Of(resource pcommon.Map) Name {
+	return Name{wire.Text(resource, "service.namespace"), wire.Text(resource, "service.name")}
 }
 
-// add adds the sums of spans of one service.
-func (s *sums) add(name serviceName, more []cell) {
+// Add adds the sums of spans of one service.
+func (s *Sums) Add(name Name, more []Cell) {
 	if len(more) == 0 {
 		return
 	}
@@ -61,7 +78,7 @@ func (s *sums) add(name serviceName, more []cell) {
 	defer s.mu.Unlock()
 	t := s.services[name]
 	if t == nil && !s.room(name) {
-		name = otherServices
+		name = Others
 		t = s.services[name]
 	}
 	if t == nil {
@@ -76,18 +93,18 @@ func (s *sums) add(name serviceName, more []cell) {
 	}
 }
 
-// cell is the sums of a service in one latency bucket and fidelity.
-type cell struct {
+// Cell is the sums of a service in one latency bucket and fidelity.
+type Cell struct {
 	bucket, fidelity int
 	semconv.Sum
 }
 
-// move returns what t has, and clears it.
-func (t *serviceSums) move() (cells []cell) {
+// Move returns the sums that are not zero, and clears them.
+func (t *Requests) Move() (cells []Cell) {
 	for b := range t.Sums {
 		for f := range t.Sums[b] {
 			if sum := &t.Sums[b][f]; !sum.IsZero() {
-				cells = append(cells, cell{b, f, *sum})
+				cells = append(cells, Cell{b, f, *sum})
 				*sum = semconv.Sum{}
 			}
 		}
@@ -95,14 +112,9 @@ func (t *serviceSums) move() (cells []cell) {
 	return cells
 }
 
-// add counts one request.
-func (t *serviceSums) add(o *outcome) {
-	t.Add(o.share, o.share.Collections, o.kind, o.watched())
-}
-
 // service is a service that is known by name.
 type service struct {
-	serviceSums
+	Requests
 	began time.Time // zero: before the first tick
 	last  time.Time // that a request counted
 }
@@ -114,29 +126,29 @@ const idleService = time.Hour
 // room reports whether another service may have sums of its own. Where there is no
 // room the one that was idle longest makes way: its series end, and begin anew at a
 // later time if it comes back.
-func (s *sums) room(name serviceName) bool {
+func (s *Sums) room(name Name) bool {
 	return s.fits(name) || s.makeWay() && s.fits(name)
 }
 
 // fits counts the sums of another service if there is room.
-func (s *sums) fits(name serviceName) bool {
+func (s *Sums) fits(name Name) bool {
 	named := len(s.order)
-	if s.services[otherServices] != nil {
+	if s.services[Others] != nil {
 		named--
 	}
-	return named < s.most && s.account.sum(name.weight())
+	return named < s.most && s.budget.AddSums(name.weight())
 }
 
 // makeWay forgets the service that was idle longest, for idleService at least. It
 // reports false if there is none, which it looks for once a tick.
-func (s *sums) makeWay() bool {
+func (s *Sums) makeWay() bool {
 	if s.looked.Equal(s.now) {
 		return false
 	}
 	at := -1
 	for i, name := range s.order {
 		last := s.services[name].last
-		if name != otherServices && s.now.Sub(last) >= idleService && (at < 0 || last.Before(s.services[s.order[at]].last)) {
+		if name != Others && s.now.Sub(last) >= idleService && (at < 0 || last.Before(s.services[s.order[at]].last)) {
 			at = i
 		}
 	}
@@ -147,20 +159,20 @@ func (s *sums) makeWay() bool {
 	name := s.order[at]
 	delete(s.services, name)
 	s.order = slices.Delete(s.order, at, at+1)
-	s.account.unsum(name.weight())
+	s.budget.DropSums(name.weight())
 	s.forgotten++
 	return true
 }
 
-// gone returns how many services made way.
-func (s *sums) gone() uint64 {
+// Forgotten returns how many services made way for others.
+func (s *Sums) Forgotten() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.forgotten
 }
 
-// tick lets time pass.
-func (s *sums) tick(now time.Time) {
+// Tick says what time it is.
+func (s *Sums) Tick(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = now
@@ -169,7 +181,7 @@ func (s *sums) tick(now time.Time) {
 // metricWriter writes sums as the metrics that a process with otelgc has itself.
 type metricWriter struct{ start, now pcommon.Timestamp }
 
-func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *serviceSums) {
+func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *Requests) {
 	requests := w.counter(sm, semconv.MetricRequests, semconv.UnitRequests, semconv.MeaningRequests)
 	total := w.counter(sm, semconv.MetricRequestTime, semconv.UnitSeconds, semconv.MeaningRequestTime)
 	owned := w.counter(sm, semconv.MetricRequestStallTime, semconv.UnitSeconds, semconv.MeaningRequestStallTime)
@@ -238,16 +250,16 @@ func (w *metricWriter) point(s pmetric.Sum, bucket, fidelity int) pmetric.Number
 const mostTogether = 16
 
 // Metrics yields the sums since start, or since the service was first seen, as
-// cumulative counters, by service, of at most [mostTogether] services at a time. What
+// cumulative counters, by service, of at most mostTogether services at a time. What
 // was yielded is the caller's. Instance keeps apart Collectors that count spans of the
-// same services, so that each series has one writer.
-func (a *Attributor) Metrics(start, now time.Time, instance string) iter.Seq[pmetric.Metrics] {
+// same services, so that each series has one writer. Scope names the instrumentation.
+func (s *Sums) Metrics(start, now time.Time, instance, scope string) iter.Seq[pmetric.Metrics] {
 	return func(yield func(pmetric.Metrics) bool) {
-		a.sums.mu.Lock()
-		all := slices.Clone(a.sums.order)
-		a.sums.mu.Unlock()
+		s.mu.Lock()
+		all := slices.Clone(s.order)
+		s.mu.Unlock()
 		for names := range slices.Chunk(all, mostTogether) {
-			if md := a.sums.message(names, start, now, instance); !yield(md) {
+			if !yield(s.message(names, start, now, instance, scope)) {
 				return
 			}
 		}
@@ -255,7 +267,7 @@ func (a *Attributor) Metrics(start, now time.Time, instance string) iter.Seq[pme
 }
 
 // message writes the sums of some services.
-func (s *sums) message(names []serviceName, start, now time.Time, instance string) pmetric.Metrics {
+func (s *Sums) message(names []Name, start, now time.Time, instance, scope string) pmetric.Metrics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	md := pmetric.NewMetrics()
@@ -266,17 +278,17 @@ func (s *sums) message(names []serviceName, start, now time.Time, instance strin
 		}
 		rm := md.ResourceMetrics().AppendEmpty()
 		resource := rm.Resource().Attributes()
-		if name.namespace != "" {
-			resource.PutStr("service.namespace", name.namespace)
+		if name.Namespace != "" {
+			resource.PutStr("service.namespace", name.Namespace)
 		}
-		resource.PutStr("service.name", name.name)
+		resource.PutStr("service.name", name.Name)
 		if instance != "" {
 			resource.PutStr("collector.instance.id", instance)
 		}
 		sm := rm.ScopeMetrics().AppendEmpty()
-		sm.Scope().SetName(scopeName)
+		sm.Scope().SetName(scope)
 		w := metricWriter{start: pcommon.NewTimestampFromTime(later(start, t.began)), now: pcommon.NewTimestampFromTime(now)}
-		w.service(sm, &t.serviceSums)
+		w.service(sm, &t.Requests)
 	}
 	return md
 }
