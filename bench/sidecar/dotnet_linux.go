@@ -128,7 +128,6 @@ func (b *dotnet) measureCost(ctx context.Context) error {
 	for _, set := range []setting{
 		{"`--target NAME`", b.pairs, func(int) []string { return byName() }},
 		{"`--target PID`", b.few, func(pid int) []string { return []string{"--target", strconv.Itoa(pid)} }},
-		{"`--target NAME --allocations`", b.few, func(int) []string { return append(byName(), "--allocations") }},
 	} {
 		if set.pairs == 0 {
 			continue
@@ -151,7 +150,7 @@ func (b *dotnet) measureCost(ctx context.Context) error {
 	b.Table(table)
 	b.Para("`--target NAME` (or `auto`) is how it is run by default: collections, stops, and the counters of what the machine does to the process. "+
 		"`--target PID` follows the process's threads, too. "+
-		"`--allocations` asks for an event about every 100 kB that are allocated. Events lost in all: %d. "+
+		"Events lost in all: %d. "+
 		"Intervals here and below are those of the median by order statistics, no distribution assumed. The goal is below 1 %%: "+
 		"where the interval is wider than that, this table only shows that nothing large was overlooked, and the next one has the figure.", lost)
 	b.Table(raw)

@@ -27,7 +27,6 @@ type amplifier struct {
 	name   string
 	rounds int
 	env    []string
-	ask    dotnetipc.Request
 	levels []int    // numbers of sessions that a round goes through
 	beats  [][]beat // by round and level
 }
@@ -55,7 +54,7 @@ func (b *dotnet) amplify(ctx context.Context, a *amplifier) error {
 				if i%2 == 1 {
 					at = last - at
 				}
-				if round[at], err = b.beatWith(ctx, s, a.levels[at], a.ask); err != nil {
+				if round[at], err = b.beatWith(ctx, s, a.levels[at]); err != nil {
 					return err
 				}
 			}
@@ -66,8 +65,8 @@ func (b *dotnet) amplify(ctx context.Context, a *amplifier) error {
 	})
 }
 
-func (b *dotnet) beatWith(ctx context.Context, s *dotnetService, n int, ask dotnetipc.Request) (v beat, err error) {
-	c, err := openSessions(ctx, s, n, ask)
+func (b *dotnet) beatWith(ctx context.Context, s *dotnetService, n int) (v beat, err error) {
+	c, err := openSessions(ctx, s, n, request())
 	defer c.close()
 	if err != nil {
 		return v, err
@@ -136,9 +135,8 @@ func (b *dotnet) measureSessions(ctx context.Context) error {
 	var fixed []string
 	lost := uint64(0)
 	for _, a := range []*amplifier{
-		{name: usual, rounds: b.rounds, ask: request()},
-		{name: many, rounds: b.rounds, ask: request(), env: []string{smallGen0}},
-		{name: usual + ", `--allocations`", rounds: b.rounds * 2 / 5, ask: allocatingRequest()},
+		{name: usual, rounds: b.rounds},
+		{name: many, rounds: b.rounds, env: []string{smallGen0}},
 	} {
 		if a.rounds == 0 {
 			continue
@@ -195,14 +193,6 @@ func request() dotnetipc.Request {
 	return dotnetipc.Request{Providers: []dotnetipc.Provider{{
 		Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs(),
 	}}}
-}
-
-// allocatingRequest is what it asks for with --allocations.
-func allocatingRequest() dotnetipc.Request {
-	q := request()
-	q.Providers[0].Level = dotnetgc.LevelAllocations
-	q.Providers[0].Events = append(q.Providers[0].Events, dotnetgc.AllocationEventIDs()...)
-	return q
 }
 
 // sessions are open at once. What comes is thrown away; of the first session it is

@@ -175,7 +175,7 @@ func TestLoseAnywhere(t *testing.T) {
 		all, _ := played(h, events)
 		want := newTruthOf(all)
 		for _, i := range places(events) {
-			if events[i].ID == dotnetgc.IDAllocationTick {
+			if events[i].ID == idAllocationTick {
 				continue
 			}
 			out, stats := played(h, without(events, i, 1))

@@ -25,9 +25,6 @@ const (
 	// event finds a few; a test that takes at the end of a capture, some
 	// thousands.
 	maxUntaken = 1 << 14
-	// maxAllocators bounds the threads that are kept apart between two calls of
-	// Allocations. Those over it are not given up: they are added up as thread 0.
-	maxAllocators = 1 << 12
 	// maxHeaps is MAX_SUPPORTED_HEAPS (runtime, src/coreclr/gc/gcpriv.h). A history
 	// of a higher one counts as malformed.
 	maxHeaps = 1 << 10
@@ -47,8 +44,6 @@ const (
 	generationBytes = int(unsafe.Sizeof(gc.Generation{}))
 	// maxWhyBytes bounds the text of a hole, or of what a collection lacks.
 	maxWhyBytes = 128
-	// allocatorBytes is an Allocation and its place in a map that is half empty.
-	allocatorBytes = 2 * int(unsafe.Sizeof(Allocation{}))
 	// modelBytes is the model itself, with the lists that are short.
 	modelBytes = int(unsafe.Sizeof(Model{})) + 2*pointerBytes*(maxOpen+maxOpenStops)
 )
@@ -57,7 +52,7 @@ const (
 // caller that shares out memory: what is in the open collections and stops is
 // bounded by the limits above, so most of it is what was not taken.
 func (m *Model) Held() int {
-	n := modelBytes + m.out.held + len(m.stops)*stopBytes + m.mostAllocators*allocatorBytes
+	n := modelBytes + m.out.held + len(m.stops)*stopBytes
 	for _, c := range m.open {
 		n += openBytes + 2*pointerBytes*len(c.stops)
 		for _, s := range c.stops {

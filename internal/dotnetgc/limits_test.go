@@ -114,11 +114,6 @@ var endless = map[string]func(f *feeder, n int){
 			f.induced(uint32(k + 1))
 		}
 	},
-	"threads that allocate": func(f *feeder, n int) {
-		for k := range n {
-			f.event(uint64(k), dotnetgc.IDAllocationTick, 0, make([]byte, 4))
-		}
-	},
 	"threads that stop the world": func(f *feeder, n int) {
 		for k := range n {
 			f.suspend(uint64(k), dotnetgc.ForGC)

@@ -46,7 +46,7 @@ func Want(provider string, id, _ int) bool {
 	}
 	switch id {
 	case idGCStart, idGCEnd, idGCRestartEEEnd, idGCHeapStats, idGCRestartEEBegin, idGCSuspendEEEnd, idGCSuspendEEBegin,
-		idGCPerHeapHistory, idGCGlobalHeapHistory, IDAllocationTick:
+		idGCPerHeapHistory, idGCGlobalHeapHistory:
 		return true
 	}
 	return false

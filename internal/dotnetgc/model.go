@@ -36,9 +36,6 @@ type Model struct {
 	paused      time.Duration // by all stops for collections so far
 	pausedUntil stall.Instant
 
-	allocations    map[uint64]*Allocation // by thread
-	mostAllocators int                    // that it has held: a map keeps its memory
-
 	out   output
 	stats Stats
 }
@@ -71,11 +68,8 @@ func (m *Model) read(e *nettrace.Event, at stall.Instant) bool {
 	if s := m.stopOf(e.Thread); s != nil && at < s.latest() && isOfStop(e.ID) {
 		return false
 	}
-	switch {
-	case isOfStop(e.ID):
+	if isOfStop(e.ID) {
 		return m.readOfStop(e, at)
-	case e.ID == IDAllocationTick:
-		return m.allocationTick(e.Payload, e.Version, e.Thread)
 	}
 	return m.readOfCollection(e, at)
 }

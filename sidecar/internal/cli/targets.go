@@ -17,7 +17,6 @@ import (
 // targetFlags select the processes that are watched from outside.
 type targetFlags struct {
 	target, listen, uids string
-	allocations          bool
 
 	selector dotnet.Selector // the zero one for none
 	port     dotnetipc.ListenOptions
@@ -27,13 +26,9 @@ func (f *targetFlags) add(set *flag.FlagSet) {
 	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of each such process that is .NET its collections, exported as its own\ntelemetry, over restarts, and of a PID also what the machine does to its threads; auto is all .NET\nprocesses; a Go program exports its collections itself (otelgc), and its settings are recorded (--record)")
 	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` for .NET processes that are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
 	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users` use that socket, too: numbers with commas between them, or any;\nits mode is 0666 then, and the kernel is asked who connects; else its mode is 0600, and only\nprocesses of root and of the sidecar's own user may")
-	set.BoolVar(&f.allocations, "allocations", false, "sample which threads of .NET processes allocate: it costs the process an event\nabout every 100 kB that it allocates (with --json the sample is in the document)")
 }
 
 func (f *targetFlags) check() (err error) {
-	if f.allocations && f.target == "" && f.listen == "" {
-		return wrong("--allocations: want --target or --listen-diagnostics, too")
-	}
 	if f.port, err = parseUIDs(f.uids); err != nil {
 		return wrong("--listen-diagnostics-uids %s: %w", f.uids, err)
 	}
@@ -93,7 +88,7 @@ func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*d
 		return nil, nil
 	}
 	w, err := dotnet.Start(dotnet.Options{
-		Selector: f.selector, Listen: f.listen, Port: f.port, Allocations: f.allocations, Clock: clock, Log: s.log,
+		Selector: f.selector, Listen: f.listen, Port: f.port, Clock: clock, Log: s.log,
 		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: record.adder(),
 	})
 	if err != nil {

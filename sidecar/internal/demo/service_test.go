@@ -3,12 +3,13 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"github.com/google/go-cmp/cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestOrphan: the service of a parent that was killed takes the parent's directory

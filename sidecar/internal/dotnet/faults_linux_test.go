@@ -45,7 +45,7 @@ func attachForEver(pid int) error {
 	if err != nil {
 		return err
 	}
-	s, err := dotnetipc.NewClient(e).Collect(context.Background(), events.Request(false))
+	s, err := dotnetipc.NewClient(e).Collect(context.Background(), events.Request())
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func killClients(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, own int) {
 	var sessions []*dotnetipc.Session
 	for {
-		s, err := client.Collect(t.Context(), events.Request(false))
+		s, err := client.Collect(t.Context(), events.Request())
 		if errors.Is(err, dotnetipc.ErrBusy) {
 			break
 		}

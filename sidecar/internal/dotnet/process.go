@@ -35,9 +35,8 @@ type process struct {
 	output   *output // nil before the first session
 	summary  Summary
 
-	outside     outside
-	gcThreads   gcThreads
-	allocations allocations
+	outside   outside
+	gcThreads gcThreads
 
 	failure  error         // of the last session
 	mark     stall.Instant // watermark of the last batch
@@ -48,8 +47,7 @@ type process struct {
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{Options: events.Options{Clock: o.Clock, ID: id, Sampled: o.Allocations}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, order: uint64(o.Clock.Now())}
-	p.allocations.on = o.Allocations
+	p := &process{Options: events.Options{Clock: o.Clock, ID: id}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, order: uint64(o.Clock.Now())}
 	p.log = o.Log.With("pid", id.PID)
 	p.Group = groupOf(o.Proc, id)
 	p.summary = Summary{PID: id.PID, order: p.order, group: p.Group}
@@ -115,9 +113,6 @@ func (p *process) take(ctx context.Context, b *source.Batch, o *events.Observati
 		}
 		p.summary.Sessions++
 		p.log.Info("watching a .NET process", "service", p.summary.Service, "runtime", o.Began.Info.Version, "collect_tracing", o.Began.Version)
-		if p.allocations.on {
-			p.log.Info("allocations are sampled, as asked", "cost", costOfAllocations)
-		}
 	}
 	for _, s := range b.Unseen {
 		p.unseen = events.AppendUnseen(p.unseen, s)
@@ -138,8 +133,6 @@ func (p *process) take(ctx context.Context, b *source.Batch, o *events.Observati
 		p.summary.collection(c)
 		p.collection(c)
 	}
-	p.allocations.add(o.Allocations)
-	p.source.Hold(len(p.allocations.byThread) * allocatorBytes)
 	p.summary.Lost += b.Lost.Count
 	p.output.lost(o.Lost)
 	p.output.overLimit(itemRecord, o.GivenUp)

@@ -37,7 +37,7 @@ func stallReader(t *testing.T, server *dotnettest.Server, client *dotnetipc.Clie
 	if _, err := client.ProcessInfo(t.Context()); err != nil {
 		t.Errorf("beside a stalled session: %v", err)
 	}
-	beside, err := client.Collect(t.Context(), events.Request(false))
+	beside, err := client.Collect(t.Context(), events.Request())
 	if err != nil {
 		t.Fatalf("another session beside a stalled one: %v", err)
 	}

@@ -1,20 +1,16 @@
 package dotnet
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
-	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/slowed"
 	"github.com/otelgc/otelgc/sidecar/internal/dotnet/events"
@@ -63,8 +59,6 @@ type Summary struct {
 	GCThreads       []GCThread `json:"gc_threads,omitempty"`
 	GCThreadsLeft   int        `json:"gc_threads_left,omitempty"`
 	GCThreadsPartly bool       `json:"gc_threads_partly,omitempty"`
-
-	Allocations *dotnetgc.Allocations `json:"allocations,omitempty"` // nil if not asked for
 
 	Unexported *otelenv.Unexported `json:"not_exported,omitempty"` // of its telemetry
 
@@ -184,116 +178,6 @@ func (g *timeInGC) add(c *gc.Collection) {
 // reset forgets the last collection: there may be others before the next.
 func (g *timeInGC) reset() { g.last = 0 }
 
-const (
-	// maxAllocators bounds the threads that are kept apart, maxNamedAllocators
-	// those that the summary names.
-	maxAllocators      = 1024
-	maxNamedAllocators = 64
-	// allocatorBytes is the memory of one of them, at most.
-	allocatorBytes = 256
-)
-
-// costOfAllocations is logged for a user that asked for them.
-const costOfAllocations = "one event about every 100 kB that the process allocates, with the CPU time that it takes there"
-
-// allocations sums up what the sessions with one process say. The zero value is
-// off.
-type allocations struct {
-	on       bool
-	byThread map[uint64]*dotnetgc.Allocation
-	others   dotnetgc.Allocation // of threads over the limit
-}
-
-func (a *allocations) add(list []dotnetgc.Allocation) {
-	if a.byThread == nil && len(list) > 0 {
-		a.byThread = make(map[uint64]*dotnetgc.Allocation)
-	}
-	for i := range list {
-		v := &list[i]
-		to := a.byThread[v.Thread]
-		switch {
-		case v.Thread == 0 || to == nil && len(a.byThread) >= maxAllocators:
-			to = &a.others
-		case to == nil:
-			to = &dotnetgc.Allocation{Thread: v.Thread}
-			a.byThread[v.Thread] = to
-		}
-		to.Samples += v.Samples
-		to.SOH += v.SOH
-		to.LOH += v.LOH
-		to.POH += v.POH
-	}
-}
-
-// summary returns what was added, nil if it was not asked for.
-func (a *allocations) summary() *dotnetgc.Allocations {
-	if !a.on {
-		return nil
-	}
-	list := make([]dotnetgc.Allocation, 0, len(a.byThread))
-	for _, v := range a.byThread {
-		list = append(list, *v)
-	}
-	s := dotnetgc.SumAllocations(list)
-	s.Samples += a.others.Samples
-	s.Bytes += a.others.Bytes()
-	s.Others = a.others.Bytes()
-	named := min(maxNamedAllocators, len(list))
-	for i := range list[named:] {
-		s.Others += list[named+i].Bytes()
-	}
-	s.Threads = list[:named]
-	return s
-}
-
-// allocators says in one line which threads allocated.
-func allocators(s *dotnetgc.Allocations) string {
-	if s.Samples == 0 {
-		return "no event came"
-	}
-	words := []string{fmt.Sprintf("about %.1f MB by %d events", float64(s.Bytes)/1e6, s.Samples)}
-	for i := range s.Threads[:min(3, len(s.Threads))] {
-		t := &s.Threads[i]
-		share := 100 * float64(t.Bytes()) / float64(max(1, s.Bytes))
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%.0f%% by thread %d %s", share, t.Thread, t.Name)))
-	}
-	return strings.Join(words, ", ")
-}
-
-// name looks up what the threads are called. An event has the number that a
-// thread has in its own pid namespace.
-func (a *allocations) name(proc dotnetipc.Proc, pid int) {
-	dirs, _, err := threadDirs(proc, pid)
-	if err != nil {
-		return
-	}
-	for _, dir := range dirs {
-		text, err := readThread(filepath.Join(dir, "status"))
-		if err != nil {
-			continue // it ended
-		}
-		name, inner := parseStatus(text)
-		if t := a.byThread[inner]; t != nil && name != "" {
-			t.Name = name
-		}
-	}
-}
-
-// parseStatus reads Name and the last number of NSpid of a
-// proc_pid_status(5); 0 if it has none.
-func parseStatus(text []byte) (name string, inner uint64) {
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		key, value, _ := strings.Cut(lines.Text(), ":")
-		switch f := strings.Fields(value); {
-		case key == "Name":
-			name = strings.TrimSpace(value)
-		case key == "NSpid" && len(f) > 0:
-			inner, _ = strconv.ParseUint(f[len(f)-1], 10, 64) // 0 otherwise
-		}
-	}
-	return name, inner
-}
-
 // end says the last word of the process.
 func (p *process) end(ctx context.Context) {
 	switch {
@@ -330,9 +214,6 @@ func (p *process) sayEnd() {
 	}
 	if s.Collections.Total > 0 {
 		facts = append(facts, "kinds", sayCounts(s.Collections.Kinds))
-	}
-	if s.Allocations = p.allocations.summary(); s.Allocations != nil {
-		facts = append(facts, "allocated_sampled", allocators(s.Allocations))
 	}
 	if slowed := s.Slowed.String(); slowed != "" {
 		facts = append(facts, "slowed_by_the_machine", slowed)

@@ -218,9 +218,6 @@ func (p *process) lookAtThreads(now stall.Instant) {
 	}
 	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return events.MadeAt(p.Clock, ticks) })
 	p.summary.GCThreads, p.summary.GCThreadsLeft, p.summary.GCThreadsPartly = p.gcThreads.list(), p.gcThreads.left, p.gcThreads.part
-	if p.allocations.on {
-		p.allocations.name(p.proc, p.ID.PID)
-	}
 }
 
 // maxMaps bounds the mappings of a process that are looked at.

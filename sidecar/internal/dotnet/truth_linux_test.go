@@ -32,7 +32,7 @@ func TestAzmcpTruth(t *testing.T) {
 	// begins within one lacks a part.
 	for range 10 {
 		answers = answers[:0]
-		all = recordSession(t, client, events.Request(false), func() {
+		all = recordSession(t, client, events.Request(), func() {
 			for i := range 80 {
 				server.List(i % 4 / 3 * 1_000_000)
 			}
@@ -106,7 +106,7 @@ func checkAgain(t *testing.T, all, again *seen) {
 }
 
 func inducing() dotnetipc.Request {
-	q := events.Request(false)
+	q := events.Request()
 	q.Providers[0].Keywords |= dotnetipc.KeywordGCHeapCollect
 	q.Induce = true
 	return q

@@ -29,9 +29,6 @@ type Options struct {
 	Listen string
 	// Port says which users' runtimes may dial it.
 	Port dotnetipc.ListenOptions
-	// Allocations asks for a sample of the allocations, too. It costs the process
-	// an event about every 100 kB.
-	Allocations bool
 
 	Clock stall.Clock
 	Log   *slog.Logger

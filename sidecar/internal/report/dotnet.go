@@ -122,9 +122,6 @@ func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	b.take()
 	slices.SortStableFunc(b.Collections, func(x, y *Collection) int { return cmp.Compare(x.Index, y.Index) })
 	slices.SortStableFunc(b.Suspensions, func(x, y recording.Suspension) int { return cmp.Compare(x.Start, y.Start) })
-	if list := b.model.Allocations(); len(list) > 0 {
-		b.Allocations = dotnetgc.SumAllocations(list)
-	}
 	b.sayStats(stats, b.model.Stats())
 	if b.clock == monotonicHz && (b.Source.OS == "" || b.Source.OS == "Linux") {
 		b.Source.Clock = clockMonotonic

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -81,36 +80,6 @@ func TestTimeInGCOfEach(t *testing.T) {
 	}
 	if got := d.Collections[len(d.Collections)-1].TimeInGC; got != d.Summary.TimeInGC || got.IsZero() {
 		t.Errorf("of the last %v, in the summary %v", got, d.Summary.TimeInGC)
-	}
-}
-
-// TestAllocations sums up the sample of a verbose file, and of no other.
-func TestAllocations(t *testing.T) {
-	path := filepath.Join(dotnetFiles, "level5.nettrace")
-	a := readJSON(t, path).Allocations
-	if a == nil || !a.Sampled || a.Samples != 396 || len(a.Threads) != 3 {
-		t.Fatalf("got %+v, want 396 events of 3 threads", a)
-	}
-	sum := gc.Bytes(0)
-	for i := range a.Threads {
-		sum += a.Threads[i].Bytes()
-	}
-	if sum != a.Bytes || a.Threads[0].Thread != 24521 {
-		t.Errorf("%d bytes, the threads have %d: %+v", a.Bytes, sum, a.Threads)
-	}
-	r, err := ReadFile(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := r.Print(&text); err != nil {
-		t.Fatal(err)
-	}
-	if want := "WHO ALLOCATED             sampled: "; !strings.Contains(text.String(), want) {
-		t.Errorf("no %q in:\n%s", want, text.String())
-	}
-	if a := readJSON(t, filepath.Join(dotnetFiles, "loh.nettrace")).Allocations; a != nil {
-		t.Errorf("of a file that does not say: %+v", a)
 	}
 }
 

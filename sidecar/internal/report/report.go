@@ -14,7 +14,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -41,9 +40,8 @@ type Report struct {
 	Collections []*Collection          `json:"collections"`
 	Suspensions []recording.Suspension `json:"suspensions"` // stops that were not for garbage collection, by Start
 	Incomplete  []Hole                 `json:"incomplete"`
-	Summary     *Summary               `json:"summary,omitempty"`     // of a recording there is one for each process: Experiment.Summaries
-	Allocations *dotnetgc.Allocations  `json:"allocations,omitempty"` // of a verbose .NET file
-	Experiment  *Experiment            `json:"experiment,omitempty"`  // of a recording
+	Summary     *Summary               `json:"summary,omitempty"`    // of a recording there is one for each process: Experiment.Summaries
+	Experiment  *Experiment            `json:"experiment,omitempty"` // of a recording
 
 	left   left
 	endsAt int64 // where the stream ends, 0 if that is not in it

@@ -43,7 +43,6 @@ func (r *Report) print(w *textfmt.Page) {
 	r.printKinds(w)
 	r.printRollup(w)
 	r.printHeap(w)
-	r.printAllocations(w)
 	r.printRequests(w)
 	r.printLongest(w)
 	r.printSuspensions(w)
@@ -65,13 +64,12 @@ func (r *Report) sentence() string {
 	return text + "."
 }
 
-// shownHoles, shownPauses, shownCallers and shownAllocators bound what is printed of
+// shownHoles, shownPauses and shownCallers bound what is printed of
 // long lists.
 const (
-	shownHoles      = 10
-	shownPauses     = 10
-	shownCallers    = 3
-	shownAllocators = 10
+	shownHoles   = 10
+	shownPauses  = 10
+	shownCallers = 3
 )
 
 func (r *Report) printIncomplete(w *textfmt.Page) {
@@ -218,29 +216,6 @@ func (r *Report) printHeap(w *textfmt.Page) {
 	if rows > 0 {
 		w.Heading("THE HEAP", "sizes after a collection; poh: the pinned object heap")
 		w.Table(&g)
-	}
-}
-
-// printAllocations writes which threads allocated the most.
-func (r *Report) printAllocations(w *textfmt.Page) {
-	d := r.Allocations
-	if d == nil {
-		return
-	}
-	w.Heading("WHO ALLOCATED", "sampled: an event about every 100 kB, put down to the thread that fired it")
-	var g textfmt.Table
-	g.Row("thread", "events", "small", "large", "pinned", "of all")
-	for i := range d.Threads[:min(shownAllocators, len(d.Threads))] {
-		t := &d.Threads[i]
-		name := fmt.Sprint(t.Thread)
-		if t.Thread == 0 {
-			name = "others"
-		}
-		g.Row(name, t.Samples, t.SOH, t.LOH, t.POH, textfmt.Ratio(t.Bytes(), d.Bytes))
-	}
-	w.Table(&g)
-	if more := len(d.Threads) - shownAllocators; more > 0 {
-		w.Say("and %s more (all of them with --json)", textfmt.Many(more, "thread"))
 	}
 }
 

@@ -17,13 +17,9 @@ import (
 )
 
 // Request asks for the events of collections and stops, and on .NET 10 for nothing
-// else. Sampled asks for a sample of the allocations, too.
-func Request(sampled bool) dotnetipc.Request {
+// else.
+func Request() dotnetipc.Request {
 	p := dotnetipc.Provider{Name: dotnetgc.Provider, Keywords: dotnetgc.Keywords, Level: dotnetgc.Level, Events: dotnetgc.EventIDs()}
-	if sampled {
-		p.Level = dotnetgc.LevelAllocations
-		p.Events = append(p.Events, dotnetgc.AllocationEventIDs()...)
-	}
 	return dotnetipc.Request{Providers: []dotnetipc.Provider{p}}
 }
 
@@ -49,7 +45,7 @@ func (e *Source) session(ctx context.Context) error {
 		return err
 	}
 	asked := e.o.Clock.Now()
-	s, err := client.Collect(ctx, Request(e.o.Sampled))
+	s, err := client.Collect(ctx, Request())
 	if err != nil {
 		return err
 	}
@@ -249,7 +245,7 @@ func (v *view) failed(err error) error {
 // pay takes the work, and what was decoded since the last call, from the share of
 // the stream, with the memory that it holds now. It returns why the stream must end.
 func (v *view) pay(work time.Duration) error {
-	held := v.held
+	held := 0
 	if v.reader != nil {
 		steps := v.reader.Steps()
 		work += time.Duration(steps-v.steps) * stepWork
@@ -306,9 +302,6 @@ func (v *view) deliver() int {
 	v.waiting.pending = 0
 	if at, ok := v.model.Pending(); ok {
 		v.waiting.pending = at.Add(v.by)
-	}
-	if v.o.Sampled {
-		v.seen.Allocations = append(v.seen.Allocations, v.model.Allocations()...)
 	}
 	stats, threads := v.model.Stats(), v.reader.Stats().Forgotten
 	v.seen.Lost += stats.Lost - v.lost

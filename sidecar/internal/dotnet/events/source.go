@@ -43,14 +43,13 @@ const (
 	StopFor = 2 * time.Second
 )
 
-// Options are of one process. All must be set but Resume and Sampled.
+// Options are of one process. All must be set but Resume.
 type Options struct {
 	Clock   stall.Clock
 	ID      dotnetipc.Identity
 	Connect func(context.Context) (*dotnetipc.Client, error)
 	Gone    func(failure error) bool // whether the process has ended, after a failure
 	Resume  bool                     // it may wait for us at its start
-	Sampled bool                     // a sample of the allocations is asked for
 	Budget  *Budget
 	Group   string // with which it shares the budget
 }
@@ -75,7 +74,6 @@ type Source struct {
 	again   time.Time     // when it begins
 	cover   coverage
 	waiting waiting
-	held    int  // bytes, by the caller
 	over    bool // Next has nothing more to say
 	batch   source.Batch
 	seen    Observations
@@ -85,13 +83,12 @@ var _ source.Source = (*Source)(nil)
 
 // Observations are what .NET says beside a batch.
 type Observations struct {
-	Began       *Began                         // a session that began, nil if none did
-	Stops       []dotnetgc.Stop                // of the intervals of the batch
-	Modes       []gc.Maybe[dotnetgc.PauseMode] // of the collections of the batch
-	Allocations []dotnetgc.Allocation
-	Lost        uint64 // events, by the runtime
-	GivenUp     uint64 // records of the model over a limit
-	Forgotten   uint64 // threads over a limit, of which losses are not seen
+	Began     *Began                         // a session that began, nil if none did
+	Stops     []dotnetgc.Stop                // of the intervals of the batch
+	Modes     []gc.Maybe[dotnetgc.PauseMode] // of the collections of the batch
+	Lost      uint64                         // events, by the runtime
+	GivenUp   uint64                         // records of the model over a limit
+	Forgotten uint64                         // threads over a limit, of which losses are not seen
 }
 
 // Began is a session that began.
@@ -121,9 +118,6 @@ func (e *Source) Observations() *Observations { return &e.seen }
 
 // Coverage returns how much of the process was seen by the last batch.
 func (e *Source) Coverage() Coverage { return e.cover.Coverage }
-
-// Hold charges the budget for what the caller keeps of the process, in bytes.
-func (e *Source) Hold(bytes int) { e.held = bytes }
 
 // Close ends the session in good order, while Next reads what is left of it.
 func (e *Source) Close() error {

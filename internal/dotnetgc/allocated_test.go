@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/nettrace"
-	"github.com/otelgc/otelgc/internal/nettrace/nettracetest"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -37,7 +34,7 @@ func TestAllocated(t *testing.T) {
 	allocated := make(map[stall.Instant]uint64)
 	for err == nil {
 		var e *nettrace.Event
-		if e, err = r.Next(); err == nil && e.Provider == dotnetgc.Provider && e.ID == dotnetgc.IDAllocationTick {
+		if e, err = r.Next(); err == nil && e.Provider == dotnetgc.Provider && e.ID == idAllocationTick {
 			allocated[stall.Instant(e.Ticks)] += binary.LittleEndian.Uint64(e.Payload[10:])
 		}
 	}
@@ -127,33 +124,4 @@ func heapStatsOf(t *testing.T, name string) map[uint64][5]uint64 {
 		}
 	}
 	return sizes
-}
-
-// TestAllocationsByThread sums AllocationTick, in each of its versions.
-func TestAllocationsByThread(t *testing.T) {
-	s := newScript(nettracetest.Options{})
-	v4 := func(n, kind uint32) []byte { return append(append(words(n, kind), 0, 0), words(n, 1, 7, 7)...) }
-	s.event(1, 5, dotnetgc.IDAllocationTick, 0, words(1000))
-	s.event(2, 5, dotnetgc.IDAllocationTick, 1, append(words(200, 1), 0, 0))
-	s.event(3, 6, dotnetgc.IDAllocationTick, 4, v4(10, 2))
-	s.event(4, 6, dotnetgc.IDAllocationTick, 4, v4(1, 9))
-	s.event(5, 6, dotnetgc.IDAllocationTick, 4, v4(1, 0)[:17])
-	m := modelOf(t, s.stream())
-	want := []dotnetgc.Allocation{
-		{Thread: 5, Samples: 2, SOH: 1000, LOH: 200},
-		{Thread: 6, Samples: 2, SOH: 1<<32 + 1, POH: 1<<32 + 10},
-	}
-	want[0], want[1] = want[1], want[0]
-	if diff := cmp.Diff(want, m.Allocations()); diff != "" || m.Stats() != (dotnetgc.Stats{Malformed: 1}) {
-		t.Errorf("%+v (-want +got):\n%s", m.Stats(), diff)
-	}
-	if again := m.Allocations(); len(again) != 0 {
-		t.Errorf("got %+v again", again)
-	}
-	for thread := range uint64(5000) {
-		m.Add(&nettrace.Event{Provider: dotnetgc.Provider, ID: dotnetgc.IDAllocationTick, Thread: thread + 1, Payload: words(1)})
-	}
-	if list := m.Allocations(); len(list) != 4097 || list[0] != (dotnetgc.Allocation{Samples: 904, SOH: 904}) {
-		t.Errorf("of 5000 threads: %d kept, most by %+v", len(list), list[0])
-	}
 }
