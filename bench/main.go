@@ -27,8 +27,7 @@ import (
 )
 
 var experiments = []harness.Experiment{
-	pauses.Experiment(), service.Probes(), sidecar.Rest(), probe.Oslat(), probe.Clock(),
-	truth.Experiment(), causes.Experiment(), service.Governor(), service.Cost(), sidecar.DotNet(),
+	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), causes.Experiment(), service.Cost(), sidecar.DotNet(),
 }
 
 func main() {

@@ -113,7 +113,6 @@ func (v Interval) String() string { return v.Text(2) }
 // stops of the world, the time until all had stopped, and the whole.
 const (
 	Stopping = "/sched/pauses/stopping/gc:seconds"
-	Stops    = "/sched/pauses/total/gc:seconds"
 )
 
 // Histogram reads one of them.

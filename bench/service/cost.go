@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
 )
@@ -22,7 +21,7 @@ type cost struct {
 }
 
 func (e *cost) Flags(f *flag.FlagSet) {
-	e.trials.flags(f, 5*time.Second, 25*time.Second, time.Minute, 16, true)
+	e.trials.flags(f)
 	f.IntVar(&e.many, "pairs", 20, "pairs of runs at the default budget, below saturation")
 	f.IntVar(&e.few, "few", 6, "pairs of runs of each other setting")
 	f.Float64Var(&e.share, "share", 0.6, "rate, as a fraction of what the service can answer at most")

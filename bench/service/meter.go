@@ -6,8 +6,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/otelgc/otelgc/bench/harness"
 )
 
 // Part is what the process did in some time.
@@ -35,32 +33,17 @@ func (p Part) plus(q Part, times int64) Part {
 // Usage is what the process did since its start.
 type Usage struct {
 	Part
-	Traced Part   // what of it was done while the process was traced
-	Cycles uint64 // garbage collections
-	// Stopping and Stops count stop-the-world pauses for garbage collection by
-	// the buckets of the runtime's metrics: the time until all had stopped, and the
-	// whole.
-	Stopping, Stops []uint64
-	AtSlice         bool   // a tracing slice began when it was read
-	Note            string // why the probe is not as asked for
+	Traced  Part   // what of it was done while the process was traced
+	Cycles  uint64 // garbage collections
+	AtSlice bool   // a tracing slice began when it was read
 }
 
 // plus returns u with v added so many times.
 func (u Usage) plus(v Usage, times int64) Usage {
 	u.Part, u.Traced = u.Part.plus(v.Part, times), u.Traced.plus(v.Traced, times)
 	u.Cycles += uint64(times) * v.Cycles
-	u.Stopping, u.Stops = addCounts(u.Stopping, v.Stopping, times), addCounts(u.Stops, v.Stops, times)
 	u.AtSlice = u.AtSlice && v.AtSlice
 	return u
-}
-
-func addCounts(a, b []uint64, times int64) []uint64 {
-	sum := make([]uint64, max(len(a), len(b)))
-	copy(sum, a)
-	for i, n := range b {
-		sum[i] += uint64(times) * n // modulo 2^64: -1 subtracts
-	}
-	return sum
 }
 
 // traced returns the fraction of the time that was traced.
@@ -85,6 +68,20 @@ type meter struct {
 	waiting []chan Usage // for the next slice to begin
 }
 
+// look reads the usage every lookEvery until quit is closed.
+func (m *meter) look(quit <-chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			m.now()
+		case <-quit:
+			return
+		}
+	}
+}
+
 // now returns the usage up to now.
 func (m *meter) now() Usage {
 	m.mu.Lock()
@@ -100,10 +97,7 @@ func (m *meter) now() Usage {
 	m.last, m.tracing = now, on
 	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s)
-	u := Usage{
-		Part: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began,
-		Stopping: harness.Histogram(harness.Stopping).Counts, Stops: harness.Histogram(harness.Stops).Counts,
-	}
+	u := Usage{Part: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began}
 	if began {
 		for _, w := range m.waiting {
 			w <- u

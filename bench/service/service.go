@@ -1,5 +1,4 @@
-// Package service measures what otelgc and its probe cost a service: a small order
-// service of net/http and encoding/json, which runs as a child process and reports
+// Package service measures what otelgc costs a service: a small order service of net/http and encoding/json, which runs as a child process and reports
 // what it used.
 package service
 
@@ -15,7 +14,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
@@ -23,7 +21,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/bench/harness"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/otelgc"
 )
 
@@ -32,9 +29,6 @@ type Spec struct {
 	Monitor bool    // run otelgc
 	Budget  float64 // its exact budget; below zero is the default
 	LiveMB  int     // size of the long-lived heap
-	Idle    int     // idle goroutines
-	Forced  int     // forced garbage collections per second
-	Probe   string  // mode of a probe in the process, or goroutine; empty for none
 }
 
 const childName = "service"
@@ -69,18 +63,8 @@ func serve(spec Spec) (err error) {
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(listener) })
-	wg.Go(func() { every(lookEvery, quit, func() { m.now() }) })
-	for range spec.Idle {
-		wg.Go(func() { <-quit })
-	}
-	if spec.Forced > 0 {
-		wg.Go(func() { every(time.Second/time.Duration(spec.Forced), quit, runtime.GC) })
-	}
-	note, stopProbe, err := startProbe(spec.Probe)
-	if err == nil {
-		err = answer(m, note, listener.Addr().String())
-		stopProbe()
-	}
+	wg.Go(func() { m.look(quit) })
+	err = answer(m, listener.Addr().String())
 	close(quit)
 	err = errors.Join(err, server.Shutdown(context.Background()), stopMonitor())
 	wg.Wait()
@@ -88,7 +72,7 @@ func serve(spec Spec) (err error) {
 }
 
 // answer obeys the parent's commands.
-func answer(m *meter, note, addr string) error {
+func answer(m *meter, addr string) error {
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(addr); err != nil {
 		return err
@@ -104,54 +88,11 @@ func answer(m *meter, note, addr string) error {
 		} else {
 			u = m.now()
 		}
-		u.Note = note
 		if err := out.Encode(u); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func every(d time.Duration, quit <-chan struct{}, f func()) {
-	tick := time.NewTicker(d)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			f()
-		case <-quit:
-			return
-		}
-	}
-}
-
-// goroutine is the mode of a probe that no service should have: a goroutine that reads
-// the clock all the time. A stop of the world must interrupt it first.
-const goroutine = "goroutine"
-
-func startProbe(mode string) (note string, stop func(), err error) {
-	switch mode {
-	case "":
-		return "", func() {}, nil
-	case goroutine:
-		var over atomic.Bool
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for !over.Load() {
-				_ = time.Now()
-			}
-		})
-		return "", func() { over.Store(true); wg.Wait() }, nil
-	}
-	m, err := jitterprobe.ParseMode(mode)
-	if err != nil {
-		return "", nil, err
-	}
-	p, err := jitterprobe.Start(jitterprobe.Options{Mode: m})
-	if err != nil {
-		return "", nil, fmt.Errorf("start probe: %w", err)
-	}
-	return p.Note(), func() { p.Stop() }, nil
 }
 
 // collectEvery is the interval of the metrics reader.

@@ -20,14 +20,14 @@ type trials struct {
 	service                 []int // CPUs; nil: anywhere
 }
 
-// flags defines the flags of t, with defaults for the times.
-func (t *trials) flags(f *flag.FlagSet, warmup, span, sliceWait time.Duration, live int, pin bool) {
-	f.DurationVar(&t.warmup, "warmup", warmup, "time before the measurement of each run")
-	f.DurationVar(&t.span, "span", span, "length of the measurement of each run")
-	f.DurationVar(&t.sliceWait, "slice-wait", sliceWait, "longest wait for a tracing slice to begin")
+// flags defines the flags of t.
+func (t *trials) flags(f *flag.FlagSet) {
+	f.DurationVar(&t.warmup, "warmup", 5*time.Second, "time before the measurement of each run")
+	f.DurationVar(&t.span, "span", 25*time.Second, "length of the measurement of each run")
+	f.DurationVar(&t.sliceWait, "slice-wait", time.Minute, "longest wait for a tracing slice to begin")
 	f.IntVar(&t.conns, "conns", 16, "connections of the load generator")
-	f.IntVar(&t.live, "live", live, "long-lived heap of the service, in `MB`")
-	f.BoolVar(&t.pin, "pin", pin, "run the service on half of the CPUs and the load generator on the others")
+	f.IntVar(&t.live, "live", 16, "long-lived heap of the service, in `MB`")
+	f.BoolVar(&t.pin, "pin", true, "run the service on half of the CPUs and the load generator on the others")
 }
 
 // begin moves this process, which sends the load, to its CPUs.

@@ -3,20 +3,13 @@ package sidecar
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
-	"github.com/otelgc/otelgc/bench/service"
 	"github.com/otelgc/otelgc/internal/dotnetipc/azmcp"
 )
-
-func TestMain(m *testing.M) {
-	service.Child()
-	os.Exit(m.Run())
-}
 
 // TestDotNet: every part runs and has its lines. Figures are not tested.
 func TestDotNet(t *testing.T) {
@@ -38,19 +31,6 @@ func TestDotNet(t *testing.T) {
 	}
 	if strings.Contains(out.String(), " and 0 were dropped") {
 		t.Errorf("the flood did not fill the buffer:\n%s", out.String())
-	}
-}
-
-// TestRest: it runs and has its lines. Figures are not tested.
-func TestRest(t *testing.T) {
-	var out, log bytes.Buffer
-	if err := Rest().Run(t.Context(), []string{"-warmup", "200ms", "-span", "300ms"}, &out, &log); err != nil {
-		t.Fatalf("%v\n%s", err, log.String())
-	}
-	for _, want := range []string{"## What the sidecar costs at rest", "| alone | ", "| with a Go process as its target | ", "| with a .NET process as its target | "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in:\n%s", want, out.String())
-		}
 	}
 }
 
