@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -116,21 +115,6 @@ func TestDemoWatchedExactly(t *testing.T) {
 	}
 	if !paused {
 		t.Errorf("no pause of %d collections is charged in fidelity exact: %+v", d.Collections, d.Attribution)
-	}
-}
-
-func TestDemoReplaysArrivals(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "arrivals.txt")
-	var b strings.Builder
-	for i := range 400 {
-		fmt.Fprintf(&b, "%d.%03d\n", 1732171486+i/400, i%400*2) // in bursts
-	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := runDemo(t, nil, "--arrivals", path)
-	if n := d.Requests + d.Errors; n != 400 {
-		t.Errorf("%d requests and %d errors, want the 400 of the file", d.Requests, d.Errors)
 	}
 }
 

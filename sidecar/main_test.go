@@ -136,11 +136,6 @@ func (b *background) end(s os.Signal) error {
 }
 
 func TestWrongArguments(t *testing.T) {
-	dir := t.TempDir()
-	arrivals := filepath.Join(dir, "arrivals.txt")
-	if err := os.WriteFile(arrivals, []byte("0.1\n0.2\nhello\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	tests := []struct {
 		args []string
 		want string
@@ -172,9 +167,6 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"demo", "--rate", "0"}, "demo: plan arrivals: rate 0: want more than 0"},
 		{[]string{"demo", "--duration", "2h"}, "demo: plan arrivals: duration 2h0m0s: want more than 0s and at most 1h0m0s"},
 		{[]string{"demo", "--rate", "1e9"}, "demo: plan arrivals: 1e+09/s for 15s are 15000000000 requests, at most 1000000: lower the rate or the duration"},
-		{[]string{"demo", "--arrivals", arrivals}, "demo: " + arrivals + `:3: parse arrival "hello": want whole nanoseconds, or seconds with a point`},
-		{[]string{"demo", "--arrivals", filepath.Join(dir, "none")}, "demo: open arrivals: open " + filepath.Join(dir, "none") + ": no such file or directory"},
-		{[]string{"demo", "--arrivals", arrivals, "--rate", "5"}, "demo: --rate and --arrivals: want one of them"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

@@ -109,15 +109,10 @@ func (v Interval) Text(digits int) string {
 // String writes the interval with two digits.
 func (v Interval) String() string { return v.Text(2) }
 
-// Histograms of the runtime (runtime/metrics), in seconds: of the garbage collector's
-// stops of the world, the time until all had stopped, and the whole.
-const (
-	Stopping = "/sched/pauses/stopping/gc:seconds"
-)
-
-// Histogram reads one of them.
-func Histogram(name string) metrics.Float64Histogram {
-	s := []metrics.Sample{{Name: name}}
+// Stopping reads the runtime's histogram of how long the garbage collector's stops of the
+// world took until all had stopped, in seconds.
+func Stopping() metrics.Float64Histogram {
+	s := []metrics.Sample{{Name: "/sched/pauses/stopping/gc:seconds"}}
 	metrics.Read(s)
 	return *s[0].Value.Float64Histogram()
 }

@@ -44,12 +44,12 @@ func (b *bench) slowToStop(d time.Duration, f func()) stall.Span {
 		burn(10 * time.Microsecond)
 	}
 	end := stall.Instant(began.Load()).Add(time.Duration(float64(n) / b.hashed))
-	before := harness.Histogram(harness.Stopping)
+	before := harness.Stopping()
 	from := b.now()
 	f()
 	<-over
 	sure := stall.Span{Start: from, End: max(from, end)}
-	if longestStop(before, harness.Histogram(harness.Stopping)) < sure.Duration() {
+	if longestStop(before, harness.Stopping()) < sure.Duration() {
 		return stall.Span{}
 	}
 	return sure

@@ -34,9 +34,9 @@ func TestLongestStop(t *testing.T) {
 
 // TestStopsAreCounted: the runtime counts a stop, and the others are none.
 func TestStopsAreCounted(t *testing.T) {
-	before := harness.Histogram(harness.Stopping)
+	before := harness.Stopping()
 	runtime.GC()
-	if got := longestStop(before, harness.Histogram(harness.Stopping)); got <= 0 {
+	if got := longestStop(before, harness.Stopping()); got <= 0 {
 		t.Errorf("longest stop of a collection: %v, want more than 0", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -133,10 +132,9 @@ func threshold(o jitterprobe.Options, m jitterprobe.Mode) time.Duration {
 // defineDemo is the command that runs a sample service under load and prints who is to
 // blame for p99.
 func defineDemo(set *flag.FlagSet) func(env) error {
-	duration := set.Duration("duration", demo.DefaultDuration, "how long the load lasts; with --arrivals the whole file unless given")
+	duration := set.Duration("duration", demo.DefaultDuration, "how long the load lasts")
 	rate := set.Float64("rate", demo.DefaultRate, "requests per second")
 	heap := set.String("live-heap", fmt.Sprintf("%dMiB", demo.DefaultLiveHeap>>20), "how many bytes the service keeps alive")
-	arrivals := set.String("arrivals", "", "replay recorded arrivals: a `file` with one per line, whole ns or seconds with a point")
 	inject := set.String("inject", string(demo.InjectNone), "what to do to the service: none, forced-gc, stw or cpu-hog")
 	seed := set.Uint64("seed", 1, "the seed of what the requests ask for")
 	return func(e env) (err error) {
@@ -150,12 +148,7 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 		if o.LiveHeap < demo.MinLiveHeap || o.LiveHeap > demo.MaxLiveHeap {
 			return wrong("--live-heap %s: want 1MiB to %dGiB", *heap, demo.MaxLiveHeap>>30)
 		}
-		if *arrivals == "" {
-			o.Schedule, err = load.Fixed(*rate, *duration)
-		} else {
-			o.Schedule, err = e.recorded(*arrivals, *duration)
-		}
-		if err == nil {
+		if o.Schedule, err = load.Fixed(*rate, *duration); err == nil {
 			err = demo.CheckEnvironment()
 		}
 		if err != nil {
@@ -170,26 +163,6 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 		}
 		return e.print(func() any { return report.Document() }, report.Print)
 	}
-}
-
-// recorded returns the arrivals of a file, up to duration if that was given.
-func (e env) recorded(path string, duration time.Duration) (load.Schedule, error) {
-	if e.given("rate") {
-		return nil, errors.New("--rate and --arrivals: want one of them")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open arrivals: %w", err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	s, err := load.Parse(path, f)
-	if err != nil || !e.given("duration") {
-		return s, err
-	}
-	if duration <= 0 {
-		return nil, fmt.Errorf("--duration %v: want more than 0s", duration)
-	}
-	return s.Until(duration), nil
 }
 
 // parseSize parses a number of bytes such as 64MiB, 64M or 1000000.

@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -112,8 +113,8 @@ func TestRunCountsFailures(t *testing.T) {
 			t.Errorf("answer %d is ok, want it to have failed", i)
 		}
 	}
-	if want := "read answer: status 404 Not Found"; errText(out.Failure) != want {
-		t.Errorf("failure %q, want %q", errText(out.Failure), want)
+	if want := "read answer: status 404 Not Found"; fmt.Sprint(out.Failure) != want {
+		t.Errorf("failure %q, want %q", fmt.Sprint(out.Failure), want)
 	}
 }
 
