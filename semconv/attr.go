@@ -1,6 +1,7 @@
 package semconv
 
 import (
+	"log/slog"
 	"math"
 	"strings"
 	"time"
@@ -9,66 +10,66 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Attr is an attribute of an event. Its value is an int64, a float64, a bool, a
-// string, or a slice of int64 or string. Texts are valid UTF-8.
-type Attr struct {
-	Key   string
-	Value any
-}
-
 // Field is an attribute that an event has of a T.
 type Field[T any] struct {
 	Key, Meaning string
-	// Get returns the value, one of those of [Attr], or nil if it is not known.
-	Get func(*T) any
+	// Get returns an int64, a float64, a bool, a string, or a slice of int64 or string.
+	// It returns the zero Value if it is not known. Texts are valid UTF-8.
+	Get func(*T) slog.Value
 }
 
 // appendFields appends what is known of v.
-func appendFields[T any](dst []Attr, v *T, fields []Field[T]) []Attr {
+func appendFields[T any](dst []slog.Attr, v *T, fields []Field[T]) []slog.Attr {
 	for i := range fields {
-		if value := fields[i].Get(v); value != nil {
-			dst = append(dst, Attr{fields[i].Key, value})
+		if value := fields[i].Get(v); isKnown(value) {
+			dst = append(dst, slog.Attr{Key: fields[i].Key, Value: value})
 		}
 	}
 	return dst
 }
 
-// text returns s as exporters can send it, nil if it is empty.
-func text(s string) any {
-	if s == "" {
-		return nil
+// isKnown reports whether v is a value: the zero Value is none.
+func isKnown(v slog.Value) bool { return v.Kind() != slog.KindAny || v.Any() != nil }
+
+// text returns s as exporters can send it, no value if it is empty.
+func text(s string) (v slog.Value) {
+	if s != "" {
+		v = slog.StringValue(strings.ToValidUTF8(s, "\uFFFD"))
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return v
 }
 
 // Known returns the value of m as an attribute has it: a size or a count as an
-// int64, a duration in seconds. It is nil if m is not known.
-func Known[T any](m gc.Maybe[T]) any {
+// int64, a duration in seconds. It is no value if m is not known.
+func Known[T gc.Bytes | uint64 | int | float64 | bool | time.Duration](m gc.Maybe[T]) slog.Value {
 	v, ok := m.Get()
 	if !ok {
-		return nil
+		return slog.Value{}
 	}
 	switch v := any(v).(type) {
+	case float64:
+		return slog.Float64Value(v)
 	case gc.Bytes:
-		return Int64(v)
+		return slog.Int64Value(Int64(v))
 	case uint64:
-		return Int64(v)
+		return slog.Int64Value(Int64(v))
 	case int:
-		return int64(v)
+		return slog.IntValue(v)
 	case time.Duration:
-		return v.Seconds()
-	default:
-		return v
+		return slog.Float64Value(v.Seconds())
+	case bool:
+		return slog.BoolValue(v)
 	}
+	return slog.Value{}
 }
 
 // Int64 returns n, or the greatest int64 if n is above that: OpenTelemetry has no
 // unsigned integers.
 func Int64[N ~uint64](n N) int64 { return int64(min(n, math.MaxInt64)) }
 
-// column returns a number of each of all, -1 where it is not known. It is nil if
+// column returns a number of each of all, -1 where it is not known. It is no value if
 // none is.
-func column[T any](all []T, get func(*T) (int64, bool)) any {
+func column[T any](all []T, get func(*T) (int64, bool)) slog.Value {
 	values, some := make([]int64, len(all)), false
 	for i := range all {
 		n, ok := get(&all[i])
@@ -78,35 +79,35 @@ func column[T any](all []T, get func(*T) (int64, bool)) any {
 		values[i], some = n, some || ok
 	}
 	if !some {
-		return nil
+		return slog.Value{}
 	}
-	return values
+	return slog.AnyValue(values)
 }
 
-// texts returns a text of each of all, nil if there are none.
-func texts[T any](all []T, get func(*T) string) any {
+// texts returns a text of each of all, no value if there are none.
+func texts[T any](all []T, get func(*T) string) slog.Value {
 	if len(all) == 0 {
-		return nil
+		return slog.Value{}
 	}
 	values := make([]string, len(all))
 	for i := range all {
 		values[i] = get(&all[i])
 	}
-	return values
+	return slog.AnyValue(values)
 }
 
-// positive returns n, or nil if it is not above zero.
-func positive[N ~int64 | ~int32 | ~int](n N) any {
-	if n <= 0 {
-		return nil
+// positive returns n, or no value if it is not above zero.
+func positive[N ~int64 | ~int32 | ~int](n N) (v slog.Value) {
+	if n > 0 {
+		v = slog.Int64Value(int64(n))
 	}
-	return int64(n)
+	return v
 }
 
-// instant returns t, or nil if it is not known.
-func instant(t stall.Instant) any {
-	if t == 0 {
-		return nil
+// instant returns t, or no value if it is not known.
+func instant(t stall.Instant) (v slog.Value) {
+	if t != 0 {
+		v = slog.Int64Value(int64(t))
 	}
-	return int64(t)
+	return v
 }

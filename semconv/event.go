@@ -1,6 +1,7 @@
 package semconv
 
 import (
+	"log/slog"
 	"strings"
 	"time"
 
@@ -46,22 +47,24 @@ type Occurrence struct {
 
 // EventFields are the attributes of every event, where they are known.
 var EventFields = []Field[Occurrence]{
-	{AttrStart, "start of the occurrence, CLOCK_MONOTONIC ns of this boot", func(o *Occurrence) any { return instant(o.Start) }},
-	{AttrEnd, "end of the occurrence, CLOCK_MONOTONIC ns of this boot", func(o *Occurrence) any { return instant(o.End) }},
-	{AttrDuration, "end - start, in seconds", func(o *Occurrence) any {
+	{AttrStart, "start of the occurrence, CLOCK_MONOTONIC ns of this boot", func(o *Occurrence) slog.Value { return instant(o.Start) }},
+	{AttrEnd, "end of the occurrence, CLOCK_MONOTONIC ns of this boot", func(o *Occurrence) slog.Value { return instant(o.End) }},
+	{AttrDuration, "end - start, in seconds", func(o *Occurrence) slog.Value {
 		if o.Start == 0 || o.End == 0 {
-			return nil
+			return slog.Value{}
 		}
-		return stall.Span{Start: o.Start, End: o.End}.Duration().Seconds()
+		return slog.Float64Value(stall.Span{Start: o.Start, End: o.End}.Duration().Seconds())
 	}},
-	{AttrSlack, "bound of the error of start and end, in ns", func(o *Occurrence) any { return int64(o.Slack) }},
-	{AttrSource, "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target", func(o *Occurrence) any { return o.Origin.String() }},
-	{AttrBootID, "the kernel's id of this boot: the epoch of every start and end", func(o *Occurrence) any { return text(o.BootID) }},
-	{AttrProcessPID, "the process that the event is about", func(o *Occurrence) any { return positive(o.PID) }},
+	{AttrSlack, "bound of the error of start and end, in ns", func(o *Occurrence) slog.Value { return slog.Int64Value(int64(o.Slack)) }},
+	{AttrSource, "who saw it: gcwatch, gotrace, gouprobe, dotnet, probe.spin, probe.runtime, probe.periodic, target", func(o *Occurrence) slog.Value { return slog.StringValue(o.Origin.String()) }},
+	{AttrBootID, "the kernel's id of this boot: the epoch of every start and end", func(o *Occurrence) slog.Value { return text(o.BootID) }},
+	{AttrProcessPID, "the process that the event is about", func(o *Occurrence) slog.Value { return positive(o.PID) }},
 }
 
 // AppendEvent appends the attributes that every event has.
-func AppendEvent(dst []Attr, o *Occurrence) []Attr { return appendFields(dst, o, EventFields) }
+func AppendEvent(dst []slog.Attr, o *Occurrence) []slog.Attr {
+	return appendFields(dst, o, EventFields)
+}
 
 // Suspension is a stop of the world that was not for garbage collection.
 type Suspension struct {
@@ -71,13 +74,13 @@ type Suspension struct {
 
 // SuspensionFields are the further attributes of [EventSuspension].
 var SuspensionFields = []Field[Suspension]{
-	{AttrReason, "the runtime's own reason for stopping the world", func(s *Suspension) any { return text(s.Reason) }},
-	{AttrCodeFunction, "who asked for the stop, the runtime's own function first, such as runtime.ReadMemStats < main.agent (exact)", func(s *Suspension) any { return text(s.Caller) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Suspension) any { return s.Fidelity.String() }},
+	{AttrReason, "the runtime's own reason for stopping the world", func(s *Suspension) slog.Value { return text(s.Reason) }},
+	{AttrCodeFunction, "who asked for the stop, the runtime's own function first, such as runtime.ReadMemStats < main.agent (exact)", func(s *Suspension) slog.Value { return text(s.Caller) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Suspension) slog.Value { return slog.StringValue(s.Fidelity.String()) }},
 }
 
 // AppendSuspension appends the further attributes of s.
-func AppendSuspension(dst []Attr, s *Suspension) []Attr {
+func AppendSuspension(dst []slog.Attr, s *Suspension) []slog.Attr {
 	return appendFields(dst, s, SuspensionFields)
 }
 
@@ -89,28 +92,28 @@ type Gap struct {
 
 // GapFields are the further attributes of [EventGap].
 var GapFields = []Field[Gap]{
-	{AttrCause, "what stalled the program, one of the closed list of causes; host.suspended: the machine slept or, in scope process, the process was stopped", func(g *Gap) any { return g.Cause.String() }},
-	{AttrScope, "for whom a gap holds: cpu, target, cgroup, machine; process is the probe's own, which was stopped (host.suspended) or held up by its runtime (runtime.unknown)", func(g *Gap) any { return g.Scope.String() }},
-	{AttrMode, "how the probe watches: spin, runtime or periodic", func(g *Gap) any { return Mode(g.Origin) }},
-	{AttrCPU, "logical number of the CPU", func(g *Gap) any {
+	{AttrCause, "what stalled the program, one of the closed list of causes; host.suspended: the machine slept or, in scope process, the process was stopped", func(g *Gap) slog.Value { return slog.StringValue(g.Cause.String()) }},
+	{AttrScope, "for whom a gap holds: cpu, target, cgroup, machine; process is the probe's own, which was stopped (host.suspended) or held up by its runtime (runtime.unknown)", func(g *Gap) slog.Value { return slog.StringValue(g.Scope.String()) }},
+	{AttrMode, "how the probe watches: spin, runtime or periodic", func(g *Gap) slog.Value { return slog.StringValue(Mode(g.Origin)) }},
+	{AttrCPU, "logical number of the CPU", func(g *Gap) slog.Value {
 		if cpu := g.ProbedCPU(); cpu >= 0 {
-			return int64(cpu)
+			return slog.Int64Value(int64(cpu))
 		}
-		return nil
+		return slog.Value{}
 	}},
-	{AttrEvidence, "what decided the cause", func(g *Gap) any { return text(g.Evidence) }},
-	{AttrCgroupID, "inode of the cgroup that a gap of scope cgroup belongs to", func(g *Gap) any { return positive(Int64(g.Owner.Cgroup)) }},
-	{AttrTargetPID, "process that a gap of scope target belongs to, or that a source watches", func(g *Gap) any { return positive(g.Owner.PID) }},
-	{AttrTargetCreated, "when that process was made, clock ticks since boot", func(g *Gap) any {
+	{AttrEvidence, "what decided the cause", func(g *Gap) slog.Value { return text(g.Evidence) }},
+	{AttrCgroupID, "inode of the cgroup that a gap of scope cgroup belongs to", func(g *Gap) slog.Value { return positive(Int64(g.Owner.Cgroup)) }},
+	{AttrTargetPID, "process that a gap of scope target belongs to, or that a source watches", func(g *Gap) slog.Value { return positive(g.Owner.PID) }},
+	{AttrTargetCreated, "when that process was made, clock ticks since boot", func(g *Gap) slog.Value {
 		if g.Owner.PID == 0 {
-			return nil
+			return slog.Value{}
 		}
-		return Int64(g.Owner.Created)
+		return slog.Int64Value(Int64(g.Owner.Created))
 	}},
 }
 
 // AppendGap appends the further attributes of g.
-func AppendGap(dst []Attr, g *Gap) []Attr { return appendFields(dst, g, GapFields) }
+func AppendGap(dst []slog.Attr, g *Gap) []slog.Attr { return appendFields(dst, g, GapFields) }
 
 // ProbedCPU returns the CPU of a gap, -1 if it is of none. CPU 0 of another scope
 // than [stall.ScopeCPU] means that the CPU does not matter.
@@ -150,28 +153,28 @@ type Status struct {
 
 // StatusFields are the further attributes of [EventSourceStatus].
 var StatusFields = []Field[Status]{
-	{AttrWatermark, "everything before it has been seen and sent, CLOCK_MONOTONIC ns", func(s *Status) any { return instant(s.Watermark) }},
-	{AttrUnseenStart, "starts of the spans that the source did not see", func(s *Status) any {
+	{AttrWatermark, "everything before it has been seen and sent, CLOCK_MONOTONIC ns", func(s *Status) slog.Value { return instant(s.Watermark) }},
+	{AttrUnseenStart, "starts of the spans that the source did not see", func(s *Status) slog.Value {
 		return column(s.unseen(), func(v *stall.Span) (int64, bool) { return int64(v.Start), true })
 	}},
-	{AttrUnseenEnd, "ends of the spans that the source did not see", func(s *Status) any {
+	{AttrUnseenEnd, "ends of the spans that the source did not see", func(s *Status) slog.Value {
 		return column(s.unseen(), func(v *stall.Span) (int64, bool) { return int64(v.End), true })
 	}},
-	{AttrDroppedCount, "what was seen and not kept, since the source began", func(s *Status) any { return Int64(s.Dropped) }},
-	{AttrDroppedDuration, "total duration of what was dropped, in seconds", func(s *Status) any { return s.DroppedTime.Seconds() }},
-	{AttrWallOffset, "wall clock (Unix ns) minus CLOCK_MONOTONIC", func(s *Status) any { return int64(s.Wall.Offset) }},
-	{AttrWallError, "bound of the error of the offset, in ns", func(s *Status) any { return int64(s.Wall.Error) }},
-	{AttrProbedCPUs, "logical numbers of the CPUs that the probe watches", func(s *Status) any {
+	{AttrDroppedCount, "what was seen and not kept, since the source began", func(s *Status) slog.Value { return slog.Int64Value(Int64(s.Dropped)) }},
+	{AttrDroppedDuration, "total duration of what was dropped, in seconds", func(s *Status) slog.Value { return slog.Float64Value(s.DroppedTime.Seconds()) }},
+	{AttrWallOffset, "wall clock (Unix ns) minus CLOCK_MONOTONIC", func(s *Status) slog.Value { return slog.Int64Value(int64(s.Wall.Offset)) }},
+	{AttrWallError, "bound of the error of the offset, in ns", func(s *Status) slog.Value { return slog.Int64Value(int64(s.Wall.Error)) }},
+	{AttrProbedCPUs, "logical numbers of the CPUs that the probe watches", func(s *Status) slog.Value {
 		return column(s.ProbedCPUs, func(n *int) (int64, bool) { return int64(*n), true })
 	}},
-	{AttrTargetPID, "process that a gap of scope target belongs to, or that a source watches", func(s *Status) any { return positive(s.TargetPID) }},
-	{AttrCgroupIDs, "inodes of the process's cgroup and its ancestors, own first: for whom a gap of scope cgroup holds", func(s *Status) any {
+	{AttrTargetPID, "process that a gap of scope target belongs to, or that a source watches", func(s *Status) slog.Value { return positive(s.TargetPID) }},
+	{AttrCgroupIDs, "inodes of the process's cgroup and its ancestors, own first: for whom a gap of scope cgroup holds", func(s *Status) slog.Value {
 		return column(s.Cgroups, func(n *uint64) (int64, bool) { return Int64(*n), true })
 	}},
 }
 
 // AppendStatus appends the further attributes of s.
-func AppendStatus(dst []Attr, s *Status) []Attr { return appendFields(dst, s, StatusFields) }
+func AppendStatus(dst []slog.Attr, s *Status) []slog.Attr { return appendFields(dst, s, StatusFields) }
 
 // unseen returns at most [MaxUnseen] spans. If there are more, the last one
 // reaches to the end of all: more is unseen than was, never less.

@@ -1,6 +1,7 @@
 package semconv
 
 import (
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -11,31 +12,31 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-func values(all []Attr) map[string]any {
+func values(all []slog.Attr) map[string]any {
 	m := make(map[string]any)
 	for _, a := range all {
-		m[a.Key] = a.Value
+		m[a.Key] = a.Value.Any()
 	}
 	return m
 }
 
 func TestWhatIsNotKnownIsAbsent(t *testing.T) {
-	for name, c := range map[string]struct{ got, want []Attr }{
-		"event": {AppendEvent(nil, &Occurrence{End: 5, Origin: stall.GCWatch}), []Attr{
-			{AttrEnd, int64(5)}, {AttrSlack, int64(0)}, {AttrSource, "gcwatch"},
+	for name, c := range map[string]struct{ got, want []slog.Attr }{
+		"event": {AppendEvent(nil, &Occurrence{End: 5, Origin: stall.GCWatch}), []slog.Attr{
+			slog.Int64(AttrEnd, 5), slog.Int64(AttrSlack, 0), slog.String(AttrSource, "gcwatch"),
 		}},
-		"suspension": {AppendSuspension(nil, &Suspension{}), []Attr{{AttrFidelity, "cycle"}}},
-		"gap": {AppendGap(nil, &Gap{Interval: stall.Interval{Cause: stall.HostSteal, Scope: stall.ScopeMachine, Origin: stall.ProbeSpin}}), []Attr{
-			{AttrCause, "host.steal"}, {AttrScope, "machine"}, {AttrMode, "spin"},
+		"suspension": {AppendSuspension(nil, &Suspension{}), []slog.Attr{slog.String(AttrFidelity, "cycle")}},
+		"gap": {AppendGap(nil, &Gap{Interval: stall.Interval{Cause: stall.HostSteal, Scope: stall.ScopeMachine, Origin: stall.ProbeSpin}}), []slog.Attr{
+			slog.String(AttrCause, "host.steal"), slog.String(AttrScope, "machine"), slog.String(AttrMode, "spin"),
 		}},
-		"status": {AppendStatus(nil, &Status{}), []Attr{
-			{AttrDroppedCount, int64(0)}, {AttrDroppedDuration, 0.0}, {AttrWallOffset, int64(0)}, {AttrWallError, int64(0)},
+		"status": {AppendStatus(nil, &Status{}), []slog.Attr{
+			slog.Int64(AttrDroppedCount, 0), slog.Float64(AttrDroppedDuration, 0), slog.Int64(AttrWallOffset, 0), slog.Int64(AttrWallError, 0),
 		}},
-		"collection": {AppendCollection(nil, &gc.Collection{}), []Attr{
-			{AttrGCTrigger, "unknown"}, {AttrGCCycles, int64(0)}, {AttrFidelity, "cycle"},
+		"collection": {AppendCollection(nil, &gc.Collection{}), []slog.Attr{
+			slog.String(AttrGCTrigger, "unknown"), slog.Int64(AttrGCCycles, 0), slog.String(AttrFidelity, "cycle"),
 		}},
-		"text that is no UTF-8": {AppendSuspension(nil, &Suspension{Caller: "main\xff.f"}), []Attr{
-			{AttrCodeFunction, "main\uFFFD.f"}, {AttrFidelity, "cycle"},
+		"text that is no UTF-8": {AppendSuspension(nil, &Suspension{Caller: "main\xff.f"}), []slog.Attr{
+			slog.String(AttrCodeFunction, "main\uFFFD.f"), slog.String(AttrFidelity, "cycle"),
 		}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
@@ -117,7 +118,7 @@ func TestSums(t *testing.T) {
 // attrs are attributes as a decoder finds them.
 type attrs map[string]any
 
-func attrsOf(lists ...[]Attr) attrs {
+func attrsOf(lists ...[]slog.Attr) attrs {
 	m := make(attrs)
 	for _, l := range lists {
 		for k, v := range values(l) {
@@ -138,7 +139,7 @@ func (a attrs) Ints(key string, most int) ([]int64, bool) {
 
 // TestDecode: what an event was made from comes back.
 func TestDecode(t *testing.T) {
-	own := func(v stall.Interval) []Attr {
+	own := func(v stall.Interval) []slog.Attr {
 		return AppendEvent(nil, &Occurrence{Start: v.Start, End: v.End, Slack: v.Slack, Origin: v.Origin})
 	}
 	stop := stall.Interval{Start: 10, End: 30, Slack: 2, Cause: stall.RuntimeSuspension, Origin: stall.GCWatch, CPU: -1}

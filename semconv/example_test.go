@@ -34,7 +34,7 @@ func ExampleDecode() {
 	event := semconv.Occurrence{Start: at, End: at.Add(3 * time.Millisecond), Origin: stall.GCWatch}
 	received := attributes{}
 	for _, a := range semconv.AppendCollection(semconv.AppendEvent(nil, &event), &c) {
-		received[a.Key] = a.Value
+		received[a.Key] = a.Value.Any()
 	}
 	fmt.Println(received[semconv.AttrGCKind], received[semconv.AttrGCIndex])
 

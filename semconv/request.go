@@ -1,6 +1,7 @@
 package semconv
 
 import (
+	"log/slog"
 	"math"
 	"time"
 
@@ -100,23 +101,23 @@ type Slow struct {
 // SlowFields are the further attributes of [EventSlowRequest], besides those of
 // the owners.
 var SlowFields = []Field[Slow]{
-	{AttrTraceID, "trace of the request, in hex", func(s *Slow) any { return text(s.TraceID) }},
-	{AttrSpanID, "span of the request, in hex", func(s *Slow) any { return text(s.SpanID) }},
-	{AttrRoute, "route of the request, as the program's own function names it; bounded", func(s *Slow) any { return text(s.Route) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Slow) any { return s.Share.Fidelity.String() }},
+	{AttrTraceID, "trace of the request, in hex", func(s *Slow) slog.Value { return text(s.TraceID) }},
+	{AttrSpanID, "span of the request, in hex", func(s *Slow) slog.Value { return text(s.SpanID) }},
+	{AttrRoute, "route of the request, as the program's own function names it; bounded", func(s *Slow) slog.Value { return text(s.Route) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Slow) slog.Value { return slog.StringValue(s.Share.Fidelity.String()) }},
 	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where nobody watched the process",
-		func(s *Slow) any { return Overlap(s.Collections) }},
-	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) any { return text(s.Sentence) }},
-	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) any { return s.Share.Coverage() }},
+		func(s *Slow) slog.Value { return slog.StringValue(Overlap(s.Collections)) }},
+	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) slog.Value { return text(s.Sentence) }},
+	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) slog.Value { return slog.Float64Value(s.Share.Coverage()) }},
 }
 
 // AppendSlow appends the further attributes of s, and the time of each owner that
 // had some.
-func AppendSlow(dst []Attr, s *Slow) []Attr {
+func AppendSlow(dst []slog.Attr, s *Slow) []slog.Attr {
 	dst = appendFields(dst, s, SlowFields)
 	for o := Owner(stall.GCPause); o < NumOwners; o++ {
 		if d := *o.Part(s.Share); d > 0 {
-			dst = append(dst, Attr{o.Key(), d.Seconds()})
+			dst = append(dst, slog.Float64(o.Key(), d.Seconds()))
 		}
 	}
 	return dst

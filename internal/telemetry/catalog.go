@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"log/slog"
 	"strings"
 
 	"github.com/otelgc/otelgc/semconv"
@@ -83,27 +84,27 @@ var (
 )
 
 // lastMetrics are the gauges of the last collection of each kind, and what they
-// say of it: nil if it is not known.
+// say of it: no value if it is not known.
 var lastMetrics = []struct {
 	Metric
-	of func(*gc.Collection) any
+	of func(*gc.Collection) slog.Value
 }{
-	{lastMetric("index", "{collection}", "Number"), func(c *gc.Collection) any {
+	{lastMetric("index", "{collection}", "Number"), func(c *gc.Collection) slog.Value {
 		if c.Index == 0 {
-			return nil
+			return slog.Value{}
 		}
-		return semconv.Int64(c.Index)
+		return slog.Int64Value(semconv.Int64(c.Index))
 	}},
-	{lastMetric("promoted", "By", "Bytes that survived"), func(c *gc.Collection) any { return semconv.Known(c.Promoted) }},
-	{lastMetric("heap.before", "By", "Heap at the start"), func(c *gc.Collection) any { return semconv.Known(c.HeapBefore) }},
-	{lastMetric("heap.after", "By", "Heap at the end"), func(c *gc.Collection) any { return semconv.Known(c.HeapAfter) }},
-	{lastMetric("fragmentation.before", "By", "Fragmentation at the start"), func(c *gc.Collection) any { return semconv.Known(c.FragmentationBefore) }},
-	{lastMetric("fragmentation.after", "By", "Fragmentation at the end"), func(c *gc.Collection) any { return semconv.Known(c.FragmentationAfter) }},
-	{lastMetric("pause", "s", "Sum of the pauses"), func(c *gc.Collection) any {
+	{lastMetric("promoted", "By", "Bytes that survived"), func(c *gc.Collection) slog.Value { return semconv.Known(c.Promoted) }},
+	{lastMetric("heap.before", "By", "Heap at the start"), func(c *gc.Collection) slog.Value { return semconv.Known(c.HeapBefore) }},
+	{lastMetric("heap.after", "By", "Heap at the end"), func(c *gc.Collection) slog.Value { return semconv.Known(c.HeapAfter) }},
+	{lastMetric("fragmentation.before", "By", "Fragmentation at the start"), func(c *gc.Collection) slog.Value { return semconv.Known(c.FragmentationBefore) }},
+	{lastMetric("fragmentation.after", "By", "Fragmentation at the end"), func(c *gc.Collection) slog.Value { return semconv.Known(c.FragmentationAfter) }},
+	{lastMetric("pause", "s", "Sum of the pauses"), func(c *gc.Collection) slog.Value {
 		if len(c.Pauses) == 0 {
-			return nil
+			return slog.Value{}
 		}
-		return c.PauseTotal().Seconds()
+		return slog.Float64Value(c.PauseTotal().Seconds())
 	}},
 }
 

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -55,7 +56,7 @@ func (t *Telemetry) collectionEvent(c *gc.Collection) {
 	if over := len(c.Pauses) - semconv.MaxPauses; over > 0 {
 		t.Dropped(itemPause, whyLimit, uint64(over))
 	}
-	e.attrs = keyValues(semconv.AppendCollection(make([]semconv.Attr, 0, 32), c))
+	e.attrs = semconv.AppendCollection(make([]slog.Attr, 0, 32), c)
 	t.events.put(e)
 }
 
@@ -93,7 +94,7 @@ func (t *Telemetry) Suspension(v stall.Interval, reason, caller string, f stall.
 		return
 	}
 	e.stops = []stall.Span{stop}
-	e.attrs = keyValues(semconv.AppendSuspension(nil, &semconv.Suspension{Reason: reason, Caller: caller, Fidelity: f}))
+	e.attrs = semconv.AppendSuspension(nil, &semconv.Suspension{Reason: reason, Caller: caller, Fidelity: f})
 	t.events.put(e)
 }
 
@@ -134,7 +135,7 @@ func (t *Telemetry) Slow(q *Request, w *stall.Window, source stall.Origin, sente
 	if q.Span.IsValid() {
 		slow.TraceID, slow.SpanID = q.Span.TraceID().String(), q.Span.SpanID().String()
 	}
-	e.attrs = keyValues(semconv.AppendSlow(nil, &slow))
+	e.attrs = semconv.AppendSlow(nil, &slow)
 	t.events.put(e)
 }
 
@@ -159,7 +160,7 @@ func (t *Telemetry) send(events []event, over uint64) {
 	for i := range events {
 		e := &events[i]
 		if e.name == semconv.EventGap {
-			e.attrs = keyValues(semconv.AppendGap(nil, &semconv.Gap{Interval: e.v, Evidence: e.evidence}))
+			e.attrs = semconv.AppendGap(make([]slog.Attr, 0, len(semconv.GapFields)), &semconv.Gap{Interval: e.v, Evidence: e.evidence})
 		}
 		kept := *e // the memory of events is used again
 		kept.attrs = nil
@@ -182,35 +183,39 @@ func (t *Telemetry) emit(r record) {
 }
 
 // newRecord makes the record of an event. What v does not know has no attribute.
-func (t *Telemetry) newRecord(wall stall.WallOffset, v stall.Interval, more []attribute.KeyValue) (r log.Record) {
+func (t *Telemetry) newRecord(wall stall.WallOffset, v stall.Interval, more []slog.Attr) (r log.Record) {
 	r.SetTimestamp(wall.Time(cmp.Or(v.Start, v.End, wall.At)))
-	r.AddAttributes(keyValues(semconv.AppendEvent(make([]semconv.Attr, 0, 8), &semconv.Occurrence{
+	all := semconv.AppendEvent(make([]slog.Attr, 0, len(semconv.EventFields)+len(more)), &semconv.Occurrence{
 		Start: v.Start, End: v.End, Slack: v.Slack, Origin: v.Origin, BootID: t.o.BootID, PID: t.o.PID,
-	}))...)
-	r.AddAttributes(more...)
+	})
+	r.AddAttributes(keyValues(append(all, more...))...)
 	return r
 }
 
 // keyValues returns attributes as OpenTelemetry has them.
-func keyValues(all []semconv.Attr) []attribute.KeyValue {
-	list := make([]attribute.KeyValue, 0, len(all))
-	for _, a := range all {
-		switch v := a.Value.(type) {
-		case int64:
-			list = append(list, attribute.Int64(a.Key, v))
-		case float64:
-			list = append(list, attribute.Float64(a.Key, v))
-		case bool:
-			list = append(list, attribute.Bool(a.Key, v))
-		case string:
-			list = append(list, attribute.String(a.Key, v))
-		case []int64:
-			list = append(list, attribute.Int64Slice(a.Key, v))
-		case []string:
-			list = append(list, attribute.StringSlice(a.Key, v))
-		}
+func keyValues(all []slog.Attr) []attribute.KeyValue {
+	list := make([]attribute.KeyValue, len(all))
+	for i, a := range all {
+		list[i] = attribute.KeyValue{Key: attribute.Key(a.Key), Value: valueOf(a.Value)}
 	}
 	return list
+}
+
+func valueOf(v slog.Value) attribute.Value {
+	switch v.Kind() {
+	case slog.KindInt64:
+		return attribute.Int64Value(v.Int64())
+	case slog.KindFloat64:
+		return attribute.Float64Value(v.Float64())
+	case slog.KindBool:
+		return attribute.BoolValue(v.Bool())
+	case slog.KindString:
+		return attribute.StringValue(v.String())
+	}
+	if texts, ok := v.Any().([]string); ok {
+		return attribute.StringSliceValue(texts)
+	}
+	return attribute.Int64SliceValue(v.Any().([]int64))
 }
 
 // Status sends the event of s at once; its Wall is measured if it is zero. What the
@@ -241,7 +246,7 @@ func (t *Telemetry) Status(s semconv.Status) {
 	origin, since := s.Origin, s.Since
 	v := stall.Interval{Start: s.Since, End: s.At, Slack: t.o.Clock.Error(), Origin: s.Origin}
 	t.emit(record{
-		kind: k, Record: t.newRecord(s.Wall, v, keyValues(semconv.AppendStatus(nil, &s))),
+		kind: k, Record: t.newRecord(s.Wall, v, semconv.AppendStatus(nil, &s)),
 		lost: func() { t.events.renew(origin, since) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -131,7 +132,7 @@ func integer(v float64) int64 {
 }
 
 // observable is an instrument whose values are asked for.
-type observable func(o metric.Observer, v any, options []metric.ObserveOption)
+type observable func(o metric.Observer, v slog.Value, options []metric.ObserveOption)
 
 func (m *maker) observable(d Metric) (i observable) {
 	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning)
@@ -147,8 +148,8 @@ func (m *maker) observable(d Metric) (i observable) {
 			of, err = m.meter.Int64ObservableGauge(d.Name, unit, meaning)
 		}
 		m.asked = append(m.asked, of)
-		i = func(o metric.Observer, v any, options []metric.ObserveOption) {
-			o.ObserveInt64(of, v.(int64), options...)
+		i = func(o metric.Observer, v slog.Value, options []metric.ObserveOption) {
+			o.ObserveInt64(of, v.Int64(), options...)
 		}
 	} else {
 		var of metric.Float64Observable
@@ -158,17 +159,17 @@ func (m *maker) observable(d Metric) (i observable) {
 			of, err = m.meter.Float64ObservableGauge(d.Name, unit, meaning)
 		}
 		m.asked = append(m.asked, of)
-		i = func(o metric.Observer, v any, options []metric.ObserveOption) {
-			o.ObserveFloat64(of, v.(float64), options...)
+		i = func(o metric.Observer, v slog.Value, options []metric.ObserveOption) {
+			o.ObserveFloat64(of, v.Float64(), options...)
 		}
 	}
 	m.check(d, err)
 	return i
 }
 
-// observe observes v, an int64 or float64 as the unit has it. Nil is not known.
-func (i observable) observe(o metric.Observer, v any, options ...metric.ObserveOption) {
-	if v != nil {
+// observe observes v, an int64 or float64 as the unit has it, if it is known.
+func (i observable) observe(o metric.Observer, v slog.Value, options ...metric.ObserveOption) {
+	if v.Kind() != slog.KindAny {
 		i(o, v, options)
 	}
 }

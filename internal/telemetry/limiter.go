@@ -2,11 +2,11 @@ package telemetry
 
 import (
 	"container/heap"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/semconv"
@@ -29,7 +29,7 @@ type event struct {
 	rank     rank
 	stalled  time.Duration // within its rank, the shortest goes first
 	v        stall.Interval
-	attrs    []attribute.KeyValue
+	attrs    []slog.Attr
 	evidence string            // of a gap, whose attrs are made when it is sent
 	span     trace.SpanContext // of a slow request
 	stops    []stall.Span      // of the world, where they may lie

@@ -133,8 +133,8 @@ func attributes() (all []attributeRow) {
 
 func rows[T any](add func(name, typ, meaning string), fields []semconv.Field[T], whole *T) {
 	for _, f := range fields {
-		typ := map[string]string{"int64": "int", "float64": "float", "[]int64": "[]int"}[fmt.Sprintf("%T", f.Get(whole))]
-		add(f.Key, cmp.Or(typ, fmt.Sprintf("%T", f.Get(whole))), f.Meaning)
+		typ := map[string]string{"int64": "int", "float64": "float", "[]int64": "[]int"}[fmt.Sprintf("%T", f.Get(whole).Any())]
+		add(f.Key, cmp.Or(typ, fmt.Sprintf("%T", f.Get(whole).Any())), f.Meaning)
 	}
 }
 

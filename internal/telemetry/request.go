@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -105,8 +106,8 @@ func (r *requests) make(m *maker) {
 				for kind, h := range sum.Hits[n] {
 					if h.Requests > 0 {
 						k.overlap, k.kind = n, gc.Kind(kind)
-						count.observe(o, semconv.Int64(h.Requests), r.option(k))
-						total.observe(o, h.Time.Seconds(), r.option(k))
+						count.observe(o, slog.Int64Value(semconv.Int64(h.Requests)), r.option(k))
+						total.observe(o, slog.Float64Value(h.Time.Seconds()), r.option(k))
 					}
 				}
 			}
@@ -114,7 +115,7 @@ func (r *requests) make(m *maker) {
 			for owner, d := range sum.Owned {
 				if d > 0 {
 					k.owner = semconv.Owner(owner)
-					owned.observe(o, d.Seconds(), r.option(k))
+					owned.observe(o, slog.Float64Value(d.Seconds()), r.option(k))
 				}
 			}
 		})
