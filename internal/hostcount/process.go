@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -110,23 +109,17 @@ func (p *Process) self() (proc.Stat, error) {
 // Threads calls f with the number of each thread of the process, at most limit
 // of them, and returns how many there are, limit+1 standing for more.
 func (p *Process) Threads(limit int, f func(tid string)) (int, error) {
-	dir, err := p.root.Open(p.File("task"))
+	tids, all, err := proc.List(p.root, p.File("task"), limit)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrProcess, err)
 	}
-	defer func() { _ = dir.Close() }() // it was only read
-	list, ok := dir.(fs.ReadDirFile)
-	if !ok {
-		return 0, fmt.Errorf("list threads of process %d: not a directory", p.pid)
+	for _, tid := range tids {
+		f(tid)
 	}
-	entries, err := list.ReadDir(limit + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, fmt.Errorf("list threads of process %d: %w", p.pid, err)
+	if !all {
+		return limit + 1, nil
 	}
-	for _, e := range entries[:min(len(entries), limit)] {
-		f(e.Name())
-	}
-	return len(entries), nil
+	return len(tids), nil
 }
 
 // runDelay sums run_delay, the second number of schedstat

@@ -147,3 +147,25 @@ func Open(root fs.FS, name string) (fs.File, error) {
 	}
 	return f, err
 }
+
+// List returns the names in a directory, such as the threads in proc/PID/task, and
+// whether those are all. It returns most of them at most.
+func List(root fs.FS, name string, most int) (names []string, all bool, err error) {
+	f, err := Open(root, name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	dir, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, false, fmt.Errorf("list /%s: not a directory", name)
+	}
+	entries, err := dir.ReadDir(most + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, fmt.Errorf("list /%s: %w", name, err)
+	}
+	for _, e := range entries[:min(len(entries), most)] {
+		names = append(names, e.Name())
+	}
+	return names, len(entries) <= most, nil
+}

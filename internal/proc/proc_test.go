@@ -154,3 +154,26 @@ func TestAge(t *testing.T) {
 		t.Errorf("this process: got %v, %v", got, err)
 	}
 }
+
+// TestList: a directory is read up to a bound, and what is over it is said to be left.
+func TestList(t *testing.T) {
+	root := fstest.MapFS{"proc/7/task/7/stat": {}, "proc/7/task/8/stat": {}, "proc/7/stat": {}}
+	for _, test := range []struct {
+		name string
+		most int
+		want []string
+		all  bool
+		err  string
+	}{
+		{"proc/7/task", 2, []string{"7", "8"}, true, ""},
+		{"proc/7/task", 1, []string{"7"}, false, ""},
+		{"proc/8/task", 1, nil, false, "open /proc/8/task: file does not exist"},
+		{"proc/7/stat", 1, nil, false, "list /proc/7/stat: not a directory"},
+		{"../x", 1, nil, false, "open /../x: invalid argument"},
+	} {
+		got, all, err := List(root, test.name, test.most)
+		if !slices.Equal(got, test.want) || all != test.all || (err == nil) != (test.err == "") || err != nil && err.Error() != test.err {
+			t.Errorf("list %s: got %q, %v, %v; want %q, %v, %s", test.name, got, all, err, test.want, test.all, test.err)
+		}
+	}
+}

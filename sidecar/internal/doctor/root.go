@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -51,24 +49,8 @@ func (r root) number(name string) (int64, error) {
 
 // list returns the names in a directory, at most maxEntries of them.
 func (r root) list(name string) ([]string, error) {
-	f, err := r.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	dir, ok := f.(fs.ReadDirFile)
-	if !ok {
-		return nil, errors.New("not a directory")
-	}
-	entries, err := dir.ReadDir(maxEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, nil
+	names, _, err := proc.List(r, name, maxEntries)
+	return names, err
 }
 
 // field returns the value of one line of a file of "Name: value" lines, such
