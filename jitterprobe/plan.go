@@ -67,7 +67,7 @@ func (s *Summary) startLoop(o Options) (*loop, error) {
 		if s.Note != "" {
 			s.Note += "; "
 		}
-		s.Note += fmt.Sprintf("time.Sleep: gaps from %v, machine and runtime not told apart", o.Threshold)
+		s.Note += fmt.Sprintf("time.Sleep: gaps from %v, gaps of the machine and of the runtime look alike", o.Threshold)
 	}
 	l, err := startLoop(Periodic, s.CPU, o)
 	if err != nil {

@@ -78,7 +78,7 @@ var CollectionFields = []Field[gc.Collection]{
 		}
 		return slog.Value{}
 	}},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(c *gc.Collection) slog.Value { return slog.StringValue(c.Fidelity.String()) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(c *gc.Collection) slog.Value { return slog.StringValue(c.Fidelity.String()) }},
 	pause(AttrPauseStart, "start of each pause, CLOCK_MONOTONIC ns", func(p *gc.Pause) (int64, bool) { return int64(p.Start), true }),
 	pause(AttrPauseEnd, "end of each pause, CLOCK_MONOTONIC ns", func(p *gc.Pause) (int64, bool) { return int64(p.End), true }),
 	pause(AttrPauseEndMax, "upper bound of the end of each pause, CLOCK_MONOTONIC ns; of .NET a pause ends where the restart of the threads begins, and this is where that is over: the connector calls the time between uncertain",

@@ -25,7 +25,7 @@ func Events() []Event {
 		{EventSuspension, keys(SuspensionFields), "One stop-the-world that was not for garbage collection."},
 		{EventGap, keys(GapFields), "One stretch in which a probe did not run: those over the threshold, and the longest of each second."},
 		{EventSlowRequest, append(keys(SlowFields), OwnerKeys()...), "One slow request, with its time by owner and the sentence that explains it."},
-		{EventSourceStatus, keys(StatusFields), "How far a source has seen, once a second per source, never rate limited: without it silence cannot be told from a dead source."},
+		{EventSourceStatus, keys(StatusFields), "How far a source has seen, once a second per source, never rate limited: without it a dead source looks like a quiet one."},
 	}
 }
 
@@ -76,7 +76,7 @@ type Suspension struct {
 var SuspensionFields = []Field[Suspension]{
 	{AttrReason, "the runtime's own reason for stopping the world", func(s *Suspension) slog.Value { return text(s.Reason) }},
 	{AttrCodeFunction, "who asked for the stop, the runtime's own function first, such as runtime.ReadMemStats < main.agent (exact)", func(s *Suspension) slog.Value { return text(s.Caller) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Suspension) slog.Value { return slog.StringValue(s.Fidelity.String()) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(s *Suspension) slog.Value { return slog.StringValue(s.Fidelity.String()) }},
 }
 
 // AppendSuspension appends the further attributes of s.

@@ -36,11 +36,11 @@ func (o Owner) Meaning() string {
 	case App:
 		return "seconds of the request that were the program's own: it waited by its own doing, or ran and the machine left it alone"
 	case AppOrHost:
-		return "seconds of the request in which it ran, and nobody watched the machine for this process"
+		return "seconds of the request in which it ran, and what the machine did to this process was not watched"
 	case Uncertain:
 		return "seconds of the request that a stall covers only within its slack, or that it may not have delayed"
 	case Unseen:
-		return "seconds of the request in which nobody watched the runtime exactly"
+		return "seconds of the request in which the runtime was not watched exactly"
 	default:
 		return "seconds of the request charged to this cause"
 	}
@@ -104,8 +104,8 @@ var SlowFields = []Field[Slow]{
 	{AttrTraceID, "trace of the request, in hex", func(s *Slow) slog.Value { return text(s.TraceID) }},
 	{AttrSpanID, "span of the request, in hex", func(s *Slow) slog.Value { return text(s.SpanID) }},
 	{AttrRoute, "route of the request, as the program's own function names it; bounded", func(s *Slow) slog.Value { return text(s.Route) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where nobody did", func(s *Slow) slog.Value { return slog.StringValue(s.Share.Fidelity.String()) }},
-	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where nobody watched the process",
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(s *Slow) slog.Value { return slog.StringValue(s.Share.Fidelity.String()) }},
+	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where the process was not watched",
 		func(s *Slow) slog.Value { return slog.StringValue(Overlap(s.Collections)) }},
 	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) slog.Value { return text(s.Sentence) }},
 	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) slog.Value { return slog.Float64Value(s.Share.Coverage()) }},

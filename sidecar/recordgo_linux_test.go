@@ -47,7 +47,7 @@ func TestRecordGoTarget(t *testing.T) {
 	}
 
 	stdout, stderr, code = sidecar(t, nil, "report", "--warmup=0s", "--json", file)
-	if want := fmt.Sprintf("nobody watched the collections of process %d: it is a Go program", target.Process.Pid); code != 3 || !strings.Contains(stderr, want) || strings.Contains(stderr, "unknown") {
+	if want := fmt.Sprintf("the collections of process %d were not watched: it is a Go program", target.Process.Pid); code != 3 || !strings.Contains(stderr, want) || strings.Contains(stderr, "unknown") {
 		t.Errorf("exit %d, stderr %q, want exit 3 and %q, and nothing unknown", code, stderr, want)
 	}
 	x := one[report.Report](t, stdout).Experiment

@@ -80,8 +80,8 @@ var causeWords = [NumCauses]string{
 	HostIRQOrSteal:    "without its CPU, for interrupts or the hypervisor",
 	HostFault:         "in page faults",
 	HostSuspended:     "while the machine slept",
-	HostUnknown:       "without its CPU, for a reason nobody saw",
-	RuntimeUnknown:    "stopped by the runtime, for a reason nobody saw",
+	HostUnknown:       "without its CPU, for a reason that was not seen",
+	RuntimeUnknown:    "stopped by the runtime, for a reason that was not seen",
 	Queue:             "on the way to the handler and back",
 }
 

@@ -170,17 +170,17 @@ func listens(conn *net.UnixConn, pid int) error {
 func peerOf(conn *net.UnixConn) (peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return peer{}, fmt.Errorf("ask who is at the other end: %w", err)
+		return peer{}, fmt.Errorf("ask for the peer's credentials: %w", err)
 	}
 	var cred *unix.Ucred
 	var credErr error
 	if err := raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return peer{}, fmt.Errorf("ask who is at the other end: %w", err)
+		return peer{}, fmt.Errorf("ask for the peer's credentials: %w", err)
 	}
 	if credErr != nil {
-		return peer{}, fmt.Errorf("ask who is at the other end: %w", credErr)
+		return peer{}, fmt.Errorf("ask for the peer's credentials: %w", credErr)
 	}
 	return peer{pid: int(cred.Pid), uid: int(cred.Uid)}, nil
 }
@@ -188,7 +188,7 @@ func peerOf(conn *net.UnixConn) (peer, error) {
 func explainDial(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w: nobody listens: the process was killed, or its diagnostics server ended: %w", ErrStaleSocket, err)
+		return fmt.Errorf("%w: no process listens: it was killed, or its diagnostics server ended: %w", ErrStaleSocket, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the process ended: %w", ErrNoSocket, err)
 	case errors.Is(err, fs.ErrPermission):

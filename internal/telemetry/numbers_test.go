@@ -106,7 +106,7 @@ whether collections matter for the slowest requests and not for the others.
   not. What may have fallen into it is ` + code("uncertain") + `: on a busy machine nearly all.
 - **Fidelity exact** alone also knows assist, sweep and wait.
 - ` + code("sched.gc") + ` is an upper bound and counts in none of them.
-- **Requests whose process nobody watched**, which the connector counts too, are in no ratio: nobody knows whether a
+- **Requests whose process was not watched**, which the connector counts too, are in no ratio: it is not known whether a
   collection delayed them. They have neither ` + code(semconv.AttrGCOverlap) + ` nor ` + code(semconv.AttrFidelity) + `.
 
 `)

@@ -75,7 +75,7 @@ func (x *Tracer) serveTrace(rw http.ResponseWriter, r *http.Request, d time.Dura
 const (
 	noSlice      = "the tracer is in use by another, or paused: try again"
 	noGeneration = "no generation of the trace was whole in time: try again when the machine is less busy"
-	noTracing    = "exact fidelity has ended, as the error handler of OpenTelemetry was told: use net/http/pprof"
+	noTracing    = "exact fidelity has ended, as reported to OpenTelemetry's error handler: use net/http/pprof"
 )
 
 // allowWriting moves the server's write deadline, as net/http/pprof does.

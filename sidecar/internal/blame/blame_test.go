@@ -89,17 +89,17 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		{"cycle, up to all", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 10 * ms}),
 			[]string{"To blame for p99: perhaps pauses of the garbage collector, with up to 100 %", "garbage collection had an unknown part."}, nil},
 		{"cycle, another stop", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.RuntimeSuspension: 7 * ms}),
-			[]string{"To blame for p99: perhaps stops of the runtime that were not for garbage collection, with at most 70 %", "next the program or the machine (nobody watched which), with 30 %"}, nil},
+			[]string{"To blame for p99: perhaps stops of the runtime that were not for garbage collection, with at most 70 %", "next the program or the machine (it was not watched which), with 30 %"}, nil},
 		{"cycle, and some uncertain", share(10*ms, stall.Cycle, uncertain, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
 			[]string{"To blame for p99: perhaps pauses of the garbage collector, with 60 %", "next something that the clocks cannot decide, with 40 %"}, []string{"at most"}},
 		{"cycle, second", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 3 * ms}),
-			[]string{"To blame for p99: the program or the machine (nobody watched which), with 70 %", "next perhaps pauses of the garbage collector, with at most 30 %"}, []string{"99: perhaps"}},
+			[]string{"To blame for p99: the program or the machine (it was not watched which), with 70 %", "next perhaps pauses of the garbage collector, with at most 30 %"}, []string{"99: perhaps"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
 			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
 			[]string{"To blame for p99: not known; 100 %", "; garbage collection had an unknown part."}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
-			[]string{"the machine (host.throttled: the CPU quota was used up), with 80 %", "next the program or the machine (nobody watched which), with 20 %"}, nil},
+			[]string{"the machine (host.throttled: the CPU quota was used up), with 80 %", "next the program or the machine (it was not watched which), with 20 %"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,10 +213,10 @@ func TestReached(t *testing.T) {
 		return all
 	}
 	for want, fidelity := range map[string]func(int) stall.Fidelity{
-		"It cost time in 25 % of all requests and 50 % of those above p99.":                                                         func(int) stall.Fidelity { return stall.Exact },
-		"Its pauses fell for certain into 25 % of all requests and 50 % of those above p99; what else it cost them nobody watched.": func(int) stall.Fidelity { return stall.Cycle },
-		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                        func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
-		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                      func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
+		"It cost time in 25 % of all requests and 50 % of those above p99.":                                                          func(int) stall.Fidelity { return stall.Exact },
+		"Its pauses fell for certain into 25 % of all requests and 50 % of those above p99; what else it cost them was not watched.": func(int) stall.Fidelity { return stall.Cycle },
+		"It cost time in 50 % of the 100 requests watched exactly; above p99 in 100 % of 1.":                                         func(i int) stall.Fidelity { return stall.Fidelity(i % 2) },
+		"It cost time in 25 % of the 100 requests watched exactly; none of them is above p99.":                                       func(i int) stall.Fidelity { return stall.Fidelity(1 - i/100) },
 	} {
 		j := summarize(cases(200, fidelity))
 		if got := j.reached(); got != want {

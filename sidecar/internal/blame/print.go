@@ -253,7 +253,7 @@ func (r *Report) printGaps(w *textfmt.Page) {
 	}
 	w.Item("outside", "%s", text)
 	if all := r.Summary.sum(ToP50); out.Board {
-		w.Item("", "of the requests' time %s is charged to the machine; %s coincided with gaps here, which are charged to nobody (by chance: %s)",
+		w.Item("", "of the requests' time %s is charged to the machine; %s coincided with gaps here, which are not charged (by chance: %s)",
 			percent(all.Of(hosts(&all.Share.Charged))), percent(all.Of(hosts(&all.Share.Coincident))), percent(out.Lost()))
 	}
 }

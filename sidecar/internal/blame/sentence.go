@@ -54,9 +54,9 @@ var parties = []party{
 	{"", "queue", "the way to the handler and back (queue: a connection, the kernel or a CPU was busy)", false, owners(stall.Queue)},
 	{"load", "gen", "the load generator, which is no part of the service (it sent the request late, or read the answer late)", false, nil},
 	{"", "app", "the program itself", false, []semconv.Owner{semconv.App}},
-	{"app/", "host", "the program or the machine (nobody watched which)", false, []semconv.Owner{semconv.AppOrHost}},
+	{"app/", "host", "the program or the machine (it was not watched which)", false, []semconv.Owner{semconv.AppOrHost}},
 	{"un-", "certain", "something that the clocks cannot decide", false, []semconv.Owner{semconv.Uncertain}},
-	{"un-", "seen", "something that nobody watched", false, []semconv.Owner{semconv.Unseen}},
+	{"un-", "seen", "something that was not watched", false, []semconv.Owner{semconv.Unseen}},
 }
 
 func owners(causes ...stall.Cause) (list []semconv.Owner) {
@@ -240,7 +240,7 @@ func (j *Summary) reached() string {
 	of := func(t *Tally) string { return percent(textfmt.Ratio(t.Affected, t.Requests)) }
 	switch {
 	case exact.Requests == 0:
-		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them nobody watched.", of(&all), of(&slow))
+		return fmt.Sprintf("Its pauses fell for certain into %s of all requests and %s of those above p99; what else it cost them was not watched.", of(&all), of(&slow))
 	case exact.Requests == all.Requests:
 		return fmt.Sprintf("It cost time in %s of all requests and %s of those above p99.", of(&all), of(&slow))
 	}
@@ -334,7 +334,7 @@ func (j *Summary) mattersFor() string {
 		} else {
 			s += ", and whether it does for "
 		}
-		s += strings.Join(open, " or ") + " cannot be told"
+		s += strings.Join(open, " or ") + " is not known"
 	}
 	s += ": it had " + sharesAbove(all)
 	if sched >= much {

@@ -44,9 +44,9 @@ func (r *runner) follow(pid int) {
 	switch {
 	case err == nil || count:
 	case errors.Is(err, fs.ErrPermission):
-		r.notes = append(r.notes, "The service's threads are not followed, so that what the machine did to them is not told from the rest: give otelgc-sidecar CAP_BPF and CAP_PERFMON.")
+		r.notes = append(r.notes, "The service's threads are not followed, so what the machine did to them is not known: give otelgc-sidecar CAP_BPF and CAP_PERFMON.")
 	default:
-		r.notes = append(r.notes, fmt.Sprintf("The service's threads are not followed, so that what the machine did to them is not told from the rest: %v.", err))
+		r.notes = append(r.notes, fmt.Sprintf("The service's threads are not followed, so what the machine did to them is not known: %v.", err))
 	}
 }
 

@@ -189,7 +189,7 @@ func (m *machine) quota(string) Check {
 		if !m.spins() {
 			verdict = warn
 		}
-		return verdict(err.Error(), "a spinner must not run where nobody knows the quota: use --mode periodic")
+		return verdict(err.Error(), "the quota is not known, and a probe must not spin under one: use --mode periodic")
 	case q.File == "":
 		return ok("none")
 	case m.spins():

@@ -297,7 +297,7 @@ func (m *machine) rtGroup(string) Check {
 			return info("none", "no thread of this cgroup may have real-time priority").in(file)
 		case runtime == all && period == each:
 		case realtime(&self):
-			return warn(value, "gaps that come of it are not told as host.throttled, which holds them against the machine's limit: use SCHED_OTHER, or set both alike").in(file)
+			return warn(value, "host.throttled is decided by the machine's limit, so gaps by this one are not recognised: use SCHED_OTHER, or set both alike").in(file)
 		default:
 			return info(value, "").in(file)
 		}

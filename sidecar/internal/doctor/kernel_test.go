@@ -31,8 +31,8 @@ func TestRealtimeOfTheCgroup(t *testing.T) {
 		{"as the machine", v1, both("950000\n", "950000\n"), true, verdict{OK, "as the machine's limit", ""}},
 		{"none", v1, both("0\n", "950000\n"), false, verdict{Info, "none", "no thread of this cgroup may have real-time priority"}},
 		{"another", v1, both("400000\n", "950000\n"), false, verdict{Info, "400000 of 1000000 us, where the machine's limit is 950000 of 1000000 us", ""}},
-		{"another, and it matters", v1, both("400000\n", "950000\n"), true, verdict{Warn, "400000 of 1000000 us", "not told as host.throttled"}},
-		{"above", v1, both("950000\n", "500000\n"), true, verdict{Warn, "500000 of 1000000 us", "not told as host.throttled"}},
+		{"another, and it matters", v1, both("400000\n", "950000\n"), true, verdict{Warn, "400000 of 1000000 us", "by this one are not recognised"}},
+		{"above", v1, both("950000\n", "500000\n"), true, verdict{Warn, "500000 of 1000000 us", "by this one are not recognised"}},
 		{"nonsense", v1, both("much\n", "950000\n"), true, verdict{NA, "not a number", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

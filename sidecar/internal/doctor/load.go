@@ -66,7 +66,7 @@ func competitors(m *machine, _ string) Check {
 		note = fmt.Sprintf(" among the first %d threads", maxThreads)
 	}
 	if len(names) == 0 {
-		return ok("nobody" + note)
+		return ok("none" + note)
 	}
 	return warn(few(names)+note, fmt.Sprintf("runnable on CPU %d: the probe shares it; choose another --cpu, or move them", m.cpu))
 }

@@ -99,7 +99,7 @@ func (c *Check) label() string {
 }
 
 func (r *Report) printCauses(w io.Writer, l Layout) {
-	fmt.Fprintf(w, "\nCAUSES THAT THE RIGHTS AT HAND LET BE TOLD\n\n")
+	fmt.Fprintf(w, "\nCAUSES OF GAPS THAT CAN BE DECIDED HERE\n\n")
 	for _, c := range r.Causes {
 		yes, text := "no", c.Needs
 		if c.Decidable {

@@ -48,10 +48,10 @@ func perfRights(m *machine, file string) Check {
 		level = fmt.Sprintf("perf_event_paranoid %d", n)
 	}
 	if err := m.perfThread(); err != nil {
-		return warn(level+", refused: "+why(err), "faults and interrupts cannot be told from other gaps, nor who preempts: set it to 2 or less, allow perf_event_open in seccomp, or add CAP_PERFMON")
+		return warn(level+", refused: "+why(err), "faults, interrupts and preempting threads are not recognised: set it to 2 or less, allow perf_event_open in seccomp, or add CAP_PERFMON")
 	}
 	if m.perfCPU(max(m.cpu, 0)) != nil {
-		return info(level+", own threads", "who preempts stays unknown: add CAP_PERFMON")
+		return info(level+", own threads", "the preempting thread is not known: add CAP_PERFMON")
 	}
 	return ok(level + ", whole CPUs")
 }
@@ -98,7 +98,7 @@ func bpfSwitch(_ *machine, n int64) Check {
 }
 
 func tracefsRights(m *machine, _ string) Check {
-	const lost = "interrupts cannot be told from the hypervisor, and who preempts stays unknown: "
+	const lost = "interrupts look like the hypervisor, and the preempting thread is not known: "
 	var refused error
 	for _, dir := range []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"} {
 		_, err := m.list(dir + "/events")

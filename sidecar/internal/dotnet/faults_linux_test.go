@@ -75,7 +75,7 @@ func TestAzmcpFollow(t *testing.T) {
 	if len(all) != 2 || all[0].PID != first.PID() || all[1].PID != second.PID() {
 		t.Fatalf("summaries: got %+v, want of %d and %d", all, first.PID(), second.PID())
 	}
-	if all[0].Why != "the process ended" || all[1].Why != "told to end" {
+	if all[0].Why != "the process ended" || all[1].Why != "asked to end" {
 		t.Errorf("ends: got %q and %q", all[0].Why, all[1].Why)
 	}
 	second.Ping() // it goes on
@@ -205,7 +205,7 @@ func crowd(t *testing.T, server *dotnettest.Server, client *dotnetipc.Client, ow
 	noLeak(t, server, own+1) // or the watcher's is there by then
 	r.await("watching a .NET process", 1)
 	s := r.stop()
-	if len(s) != 1 || s[0].Sessions != 1 || s[0].Why != "told to end" {
+	if len(s) != 1 || s[0].Sessions != 1 || s[0].Why != "asked to end" {
 		t.Errorf("summary: got %+v", s)
 	}
 	noLeak(t, server, own)

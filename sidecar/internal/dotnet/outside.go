@@ -71,9 +71,9 @@ func (p *process) lookOutside(ctx context.Context) {
 	case errors.Is(err, fs.ErrNotExist):
 		o.why = o.failure + "; and it has no program: it is a thread of the kernel, or has ended"
 	case errors.Is(err, fs.ErrPermission):
-		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v: %s", o.failure, err, p.proc.Mend(p.ID.PID, "CAP_SYS_PTRACE"))
+		o.why = fmt.Sprintf("%s; whether it is a Go program is not known: %v: %s", o.failure, err, p.proc.Mend(p.ID.PID, "CAP_SYS_PTRACE"))
 	default:
-		o.why = fmt.Sprintf("%s; whether it is a Go program cannot be told: %v", o.failure, err)
+		o.why = fmt.Sprintf("%s; whether it is a Go program is not known: %v", o.failure, err)
 	}
 	p.summary.Service = t.Name
 	t.Unwatched = o.why
@@ -225,7 +225,7 @@ func (g *goProgram) procs() string {
 		return strconv.Itoa(n) + asStarted
 	}
 	if g.cpusErr != nil {
-		return unknown + ": nobody set it, and the process's CPUs are not known: " + g.cpusErr.Error()
+		return unknown + ": it is not set, and the process's CPUs are not known: " + g.cpusErr.Error()
 	}
 	text := "of " + strconv.Itoa(g.cpus) + " CPU"
 	if g.cpus != 1 {
@@ -234,7 +234,7 @@ func (g *goProgram) procs() string {
 	if g.HeedsQuota() {
 		switch {
 		case g.quotaErr != nil:
-			return unknown + ": nobody set it, and the process's quota is not known: " + g.quotaErr.Error()
+			return unknown + ": it is not set, and the process's quota is not known: " + g.quotaErr.Error()
 		case g.quota > 0:
 			text += fmt.Sprintf(" and a quota of %.3g", g.quota)
 		default:

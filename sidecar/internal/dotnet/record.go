@@ -237,7 +237,7 @@ func (c *configuration) toggled(name string, trace bool) string {
 	if c.env == nil {
 		return unknown + ": its environment may not be read"
 	}
-	return unknown + ": nobody set DOTNET_" + name
+	return unknown + ": DOTNET_" + name + " is not set"
 }
 
 // setting returns what the environment sets, else runtimeconfig.json, empty for

@@ -113,7 +113,7 @@ func TestTapeOfTheEnd(t *testing.T) {
 // collection proves that they are on.
 func TestWhyUnknown(t *testing.T) {
 	for want, c := range map[string]configuration{
-		"unknown: nobody set DOTNET_gcConcurrent":  {env: map[string]string{}},
+		"unknown: DOTNET_gcConcurrent is not set":  {env: map[string]string{}},
 		"unknown: its environment may not be read": {},
 	} {
 		if got := runtimeLine(&c)[factConcurrent]; got != want {

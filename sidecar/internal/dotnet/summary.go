@@ -188,7 +188,7 @@ func (p *process) end(ctx context.Context) {
 	case p.failure != nil && !errors.Is(p.failure, context.Canceled) && p.summary.Sessions == 0:
 		p.summary.Why = p.failure.Error()
 	case ctx.Err() != nil:
-		p.summary.Why = "told to end"
+		p.summary.Why = "asked to end"
 	default:
 		p.summary.Why = "the process ended"
 	}

@@ -215,7 +215,7 @@ func judgeLiar(t *testing.T, r *running, x teller, pid int, s []summary) {
 		return
 	}
 	fine := func(s summary) bool {
-		return s.Sessions == 1 && s.Lost == 0 && s.Incomplete == 0 && s.Unseen == 0 && s.Why == "told to end"
+		return s.Sessions == 1 && s.Lost == 0 && s.Incomplete == 0 && s.Unseen == 0 && s.Why == "asked to end"
 	}
 	if len(s) == 0 || slices.ContainsFunc(s, fine) {
 		t.Errorf("the summary of process %d counts no loss, no detachment: %+v", pid, s)

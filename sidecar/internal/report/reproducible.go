@@ -68,7 +68,7 @@ func (x *Experiment) checkResults(r *Report, claimed []gc.Kind) {
 		}
 	}
 	if !slices.ContainsFunc(x.Probes, func(p *Probe) bool { return p.Gaps.Observed > 0 }) {
-		x.not("nobody probed the machine")
+		x.not("no probe watched the machine")
 	}
 }
 
@@ -84,7 +84,7 @@ func (x *Experiment) checkLines() {
 		}
 	}
 	if len(x.Targets) == 0 {
-		x.not("the line \"runtime\" is missing: nobody watched a runtime: run --target PID does; a Go service has its collections recorded by itself (otelgc/record)")
+		x.not("the line \"runtime\" is missing: no runtime was watched: run --target PID watches .NET; a Go service records its own collections (otelgc/record)")
 	}
 	for _, t := range x.Targets {
 		names, known := recording.RuntimeFacts[t.Runtime]
@@ -94,7 +94,7 @@ func (x *Experiment) checkLines() {
 		case !known:
 			x.not("the runtime %q of process %d is not known", t.Runtime, t.PID)
 		case t.Unwatched != "":
-			x.not("nobody watched the collections of process %d: %s", t.PID, t.Unwatched)
+			x.not("the collections of process %d were not watched: %s", t.PID, t.Unwatched)
 		}
 		for _, name := range names {
 			value := t.Facts[name]
@@ -114,7 +114,7 @@ func (x *Experiment) checkWatched(t *recording.Target) {
 	w := x.Watched[t.ID]
 	if w == nil {
 		if fromOutside(t) {
-			x.not("who watched process %d never said how far: a crash may have cut the recording off before", t.PID)
+			x.not("the watcher of process %d never reported how far it saw: a crash may have cut the recording off before", t.PID)
 		}
 		return
 	}

@@ -30,7 +30,7 @@ func TestNotReproducible(t *testing.T) {
 		{"unknown, and why", func(_ *Report, x *Experiment) { x.Targets[0].Facts["GOGC"] = "unknown: it was set by hand" }, nil, "GOGC is unknown: it was set by hand"},
 		{"collections that nobody watched", func(r *Report, x *Experiment) {
 			r.Collections, x.Targets[0].Unwatched = nil, "it is a Go program"
-		}, []gc.Kind{gc.Background}, "nobody watched the collections of process 42: it is a Go program"},
+		}, []gc.Kind{gc.Background}, "the collections of process 42 were not watched: it is a Go program"},
 		{"a runtime that nobody knows", func(r *Report, x *Experiment) {
 			r.Collections = nil
 			x.Targets[0].Runtime, x.Targets[0].Facts, x.Targets[0].Unwatched = recording.UnknownRuntime, nil, "permission denied"
@@ -58,7 +58,7 @@ func TestNotReproducible(t *testing.T) {
 		}, nil, "workload"},
 		{"too much for a report", func(r *Report, _ *Experiment) { r.left.collections = 3 }, nil, "3 collections and stops are more than a report holds"},
 		{"no end", func(_ *Report, x *Experiment) { x.ended = false }, nil, "has no end, since a crash or a full disk cut it off, or it goes on still: what came after its first 1m10s is missing"},
-		{"no probe", func(_ *Report, x *Experiment) { x.Probes = nil }, nil, "nobody probed the machine"},
+		{"no probe", func(_ *Report, x *Experiment) { x.Probes = nil }, nil, "no probe watched the machine"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestUnwatchedTarget(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(text.String()), " ")
 	for _, want := range []string{
-		"NOT REPRODUCIBLE: nobody watched the collections of process 42: it is a Go program?[31m",
+		"NOT REPRODUCIBLE: the collections of process 42 were not watched: it is a Go program?[31m",
 		"process 42: go: version go1.26.8; GOGC 100 as started;",
 		"build example.com/orders v1.2.3, GOARCH=amd64",
 		"PROCESS 42 orders its collections were not watched: it is a Go program",

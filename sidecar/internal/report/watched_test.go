@@ -70,7 +70,7 @@ func TestNobodySaidHowFar(t *testing.T) {
 	list[1] = v
 	r := readExperiment(t, list, Options{Warmup: warmup})
 	said := strings.Join(r.Experiment.NotReproducible, ";")
-	if want := "who watched process 42 never said how far"; !strings.Contains(said, want) {
+	if want := "the watcher of process 42 never reported how far it saw"; !strings.Contains(said, want) {
 		t.Errorf("not reproducible: %q, want that %s", said, want)
 	}
 	if s := r.Experiment.Summaries[1]; !s.PauseShare.IsZero() {
