@@ -1,5 +1,6 @@
-// Package gaps prints what a probe has seen, as a table and as JSON: the number of all
-// gaps, and the longest one by one. The probe has classified them.
+// Package gaps says what a probe has seen: of a run the number of all gaps, and the
+// longest one by one, as a table and as JSON; of a recording also how many of the gaps
+// are pauses. The probe has classified them.
 package gaps
 
 import (

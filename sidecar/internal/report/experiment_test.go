@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/goldentest"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -29,27 +30,23 @@ func TestExperiment(t *testing.T) {
 		t.Fatalf("%d probes, want 1", len(x.Probes))
 	}
 	g := x.Probes[0].Gaps
-	want := Gaps{
+	want := gaps.Recorded{
 		Observed: 10 * time.Second, Total: 2000, Time: 1000 * 63 * time.Microsecond, Max: 60 * time.Microsecond,
 		Counts:    map[string]uint64{"2us": 2000, "10us": 1000, "50us": 1000, "100us": 0, "1ms": 0},
 		Causes:    map[stall.Cause]uint64{stall.HostUnknown: 1000, stall.HostPreempted: 1000},
 		Evidence:  map[string]uint64{"none": 1000, "switch_record": 1000},
 		Histogram: map[int]uint64{11: 1000, 15: 1000}, Long: 1000, Overlapping: 1000,
-		decided: map[decision]sum{
-			{cause: stall.HostUnknown}:                                      {1000, 60 * time.Millisecond},
-			{cause: stall.HostPreempted, witness: jitterprobe.SwitchRecord}: {1000, 3 * time.Millisecond},
-		},
 	}
-	for i := range worstKept { // all are as long: the first ones stay
+	for i := range 5 { // all are as long: the first ones stay
 		start := after.Add(time.Duration(10*i)*time.Millisecond + 10*time.Microsecond)
-		want.Longest = append(want.Longest, Gap{Span: stall.Span{Start: start, End: start.Add(60 * time.Microsecond)}, Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
+		want.Longest = append(want.Longest, gaps.Gap{Span: stall.Span{Start: start, End: start.Add(60 * time.Microsecond)}, Cause: stall.HostUnknown, Scope: stall.ScopeCPU})
 	}
 	// Pauses of 149.5 us on average each ms, gaps of 60 us: 20.95 % meet by chance.
 	if d := g.Expected - 209.5; d < -0.5 || d > 0.5 {
 		t.Errorf("%v gaps overlap by chance, want 209.5", g.Expected)
 	}
-	g.Expected, g.floor, g.pauses = 0, 0, 0
-	if diff := cmp.Diff(want, g, compareMaybe, cmp.AllowUnexported(Gaps{}, decision{}, sum{})); diff != "" {
+	g.Expected = 0
+	if diff := cmp.Diff(want, g, compareMaybe, cmpopts.IgnoreUnexported(gaps.Recorded{})); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 }
@@ -119,7 +116,7 @@ func TestPausesWithinASlack(t *testing.T) {
 		}
 	}
 	g := readExperiment(t, list, Options{Warmup: warmup}).Experiment.Probes[0].Gaps
-	if g.Long != 2 || g.Overlapping != 0 || g.gc != 2 || !g.AtMost {
-		t.Errorf("%d long gaps, %d in a pause, %d may be one, at most %v; want 2, 0, 2, true", g.Long, g.Overlapping, g.gc, g.AtMost)
+	if g.Long != 2 || g.Overlapping != 0 || g.GC != gc.Known(1.0) || !g.AtMost {
+		t.Errorf("%d long gaps, %d in a pause, a share of %v may be one, at most %v; want 2, 0, 1, true", g.Long, g.Overlapping, g.GC, g.AtMost)
 	}
 }

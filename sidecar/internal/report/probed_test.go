@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/stall"
 )
 
 // TestProbeThatBeganLater: what was before a probe it did not observe.
@@ -22,18 +20,5 @@ func TestProbeThatBeganLater(t *testing.T) {
 	})
 	if got, want := readExperiment(t, list, Options{Warmup: warmup}).Experiment.Probes[0].Gaps.Observed, 6*time.Second; got != want {
 		t.Errorf("observed for %v, want %v", got, want)
-	}
-}
-
-// TestGapsNotCompared: a document says of how many long gaps nothing is known.
-func TestGapsNotCompared(t *testing.T) {
-	c := newGaps(0)
-	c.long = make([]longGap, maxLong)
-	for range 3 {
-		c.add(&jitterprobe.Gap{Interval: stall.Interval{Start: 1, End: 1 + stall.Instant(time.Millisecond)}})
-	}
-	c.settle(nil, stall.Span{}, false)
-	if c.Long != maxLong || c.NotCompared != 3 {
-		t.Errorf("%d long gaps and %d that were not compared, want %d and 3", c.Long, c.NotCompared, maxLong)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -52,7 +53,7 @@ type Experiment struct {
 	Summaries map[int]Summary           `json:"summaries"`
 	// Common are the stretches in which every CPU stood still, nil if there were none.
 	// They are among the gaps of the probes.
-	Common *Gaps `json:"gaps_of_all_cpus,omitempty"`
+	Common *gaps.Recorded `json:"gaps_of_all_cpus,omitempty"`
 	// Examined is set if there are any answers of the doctor, and ExaminedLater if they
 	// are of the time of the report, since the recording has none. Failed names the checks
 	// that failed, Warned holds those that warned.
@@ -101,8 +102,8 @@ type Probe struct {
 	recording.Probe
 	// Inside is set if the probe runs in a process that was watched: then a pause of
 	// that process stops it.
-	Inside bool `json:"inside"`
-	Gaps   Gaps `json:"gaps"`
+	Inside bool          `json:"inside"`
+	Gaps   gaps.Recorded `json:"gaps"`
 
 	status
 }
@@ -110,9 +111,8 @@ type Probe struct {
 // The limits of what is kept of a recording.
 const (
 	maxTargets  = 1 << 10
-	maxLong     = 1 << 20 // gaps of longGapFrom or more
-	maxChecks   = 1 << 8  // of one document of the doctor: it has not as many
-	maxExamined = 1 << 8  // processes of which answers are kept, with the machine
+	maxChecks   = 1 << 8 // of one document of the doctor: it has not as many
+	maxExamined = 1 << 8 // processes of which answers are kept, with the machine
 )
 
 // readRecording reads a recording.
@@ -127,7 +127,7 @@ func readRecording(r *Report, in io.Reader, o Options) error {
 	}
 	b := experimentBuilder{Report: r, Experiment: &Experiment{
 		NotReproducible: []string{}, Targets: []recording.Target{}, Probes: []*Probe{}, Warmup: o.Warmup,
-		Pauses: map[int]map[string]Spread{}, Summaries: map[int]Summary{}, Common: newGaps(0), Watched: map[int]*Watched{},
+		Pauses: map[int]map[string]Spread{}, Summaries: map[int]Summary{}, Common: gaps.NewRecorded(0), Watched: map[int]*Watched{},
 	}, answers: make(map[int]answers)}
 	for {
 		record, err := file.Next()
@@ -156,7 +156,7 @@ func (b *experimentBuilder) learn(record recording.Record) {
 		b.learnTarget(v)
 	case recording.Probe:
 		if v.ID > 0 && len(b.Probes) < recording.MaxProbes && b.probe(v.ID) == nil {
-			b.Probes = append(b.Probes, &Probe{Probe: v, Inside: v.Target != 0, Gaps: *newGaps(v.Floor)})
+			b.Probes = append(b.Probes, &Probe{Probe: v, Inside: v.Target != 0, Gaps: *gaps.NewRecorded(v.Floor)})
 		}
 	case recording.Gaps:
 		b.learnGaps(&v)
@@ -226,20 +226,20 @@ func (x *Experiment) probe(id int) *Probe {
 func (b *experimentBuilder) seen(at stall.Instant) { b.Source.End = max(b.Source.End, at) }
 
 func (b *experimentBuilder) learnGaps(v *recording.Gaps) {
-	gaps := b.Common
+	to := b.Common
 	if v.Probe != recording.AllProbes {
 		p := b.probe(v.Probe)
 		if p == nil {
 			b.skipped++
 			return
 		}
-		gaps = &p.Gaps
+		to = &p.Gaps
 	}
 	for i := range v.List {
 		g := &v.List[i]
 		b.seen(g.End)
 		if g.Start >= b.Start {
-			gaps.add(g)
+			to.Add(g)
 		}
 	}
 }
@@ -307,10 +307,9 @@ func (b *experimentBuilder) settleGaps() {
 	for _, p := range b.Probes {
 		p.Gaps.Observed = max(0, p.last.Watermark.Sub(max(b.Start, p.first.Watermark, p.At))-max(0, p.last.DroppedTime-p.first.DroppedTime))
 		p.Gaps.Dropped = p.dropped()
-		p.Gaps.settle(b.pausesOf(p.Target), b.Span, p.Inside)
-		p.Gaps.long = nil
+		p.Gaps.Settle(b.pausesOf(p.Target), b.Span, p.Inside)
 	}
-	if b.Common.settle(nil, b.Span, false); b.Common.Total == 0 {
+	if b.Common.Settle(nil, b.Span, false); b.Common.Total == 0 {
 		b.Common = nil
 	}
 }

@@ -3,16 +3,13 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/slowed"
-	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
-	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -180,7 +177,7 @@ func (x *Experiment) printProbes(w *textfmt.Page) {
 		if len(x.Probes) > 1 {
 			title = fmt.Sprintf("GAPS, %s %s", strings.ToUpper(p.Mode), x.place(p.Target))
 		}
-		p.Gaps.print(w, title, x.made.At)
+		p.Gaps.Print(w, title, x.made.At)
 	}
 	x.printOthers(w, rows)
 	w.Heading("GAPS AND GARBAGE COLLECTION", "")
@@ -196,9 +193,9 @@ func (x *Experiment) printOthers(w *textfmt.Page, rows []*Probe) {
 	}
 	w.Heading("GAPS ON OTHER CPUS", "")
 	var t textfmt.Table
-	long := longGapFrom
+	long := time.Duration(0)
 	for _, p := range rows {
-		long = max(long, p.Gaps.longFrom())
+		long = max(long, p.Gaps.LongFrom())
 	}
 	t.Row("CPU", "probe", "observed", "gaps", "in all", "longest", textfmt.Length(long)+" or more")
 	for _, p := range rows {
@@ -213,86 +210,14 @@ func (x *Experiment) printOthers(w *textfmt.Page, rows []*Probe) {
 	w.Say("%s", text)
 }
 
-func (c *Gaps) print(w *textfmt.Page, title string, since stall.Instant) {
-	w.Heading(title, "%s observed, %s dropped", c.Observed, textfmt.Many(c.Dropped, "gap"))
-	if c.Total == 0 {
-		w.Say("none")
-		return
-	}
-	w.Say("%s, %s in all, the longest %s", textfmt.Many(c.Total, "gap"), c.Time, c.Max)
-	w.Blank()
-	var t textfmt.Table
-	t.Row("at least", "gaps", "per second")
-	for _, b := range bounds {
-		if n, ok := c.Counts[b.name]; ok {
-			t.Row(b.atLeast, n, fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
-		}
-	}
-	w.Table(&t)
-	w.Blank()
-	c.printDecided(w)
-	w.Blank()
-	name := "longest"
-	for i := range c.Longest {
-		g := &c.Longest[i]
-		text := g.Cause.String()
-		if g.Evidence != "" {
-			text += ": " + g.Evidence
-		}
-		first := textfmt.Sprintf("  %-8s%8s  at +%s  ", name, g.Duration(), seconds(g.Start.Sub(since)))
-		w.Wrap(first, strings.Repeat(" ", len(first)), text)
-		name = ""
-	}
-	w.Blank()
-	counts := make([]uint64, gapBuckets)
-	for i, n := range c.Histogram {
-		counts[i] = n
-	}
-	w.Table(textfmt.Histogram("gaps", counts))
-}
-
-// printDecided writes the causes and what decided them, by the time they took.
-func (c *Gaps) printDecided(w *textfmt.Page) {
-	all := slices.SortedFunc(maps.Keys(c.decided), func(a, b decision) int {
-		return cmp.Or(cmp.Compare(c.decided[b].time, c.decided[a].time), cmp.Compare(a.cause, b.cause), cmp.Compare(a.witness, b.witness))
-	})
-	t := textfmt.Table{Left: []int{1}}
-	t.Row("cause", "decided by", "gaps", "in all")
-	for _, d := range all {
-		by := strings.ReplaceAll(d.witness.String(), "_", " ")
-		if d.witness == jitterprobe.NoWitness {
-			by = "nothing"
-		}
-		t.Row(d.cause, by, c.decided[d].gaps, c.decided[d].time)
-	}
-	w.Table(&t)
-}
-
 // printGC writes what garbage collection has to do with the long gaps of a probe.
 func (x *Experiment) printGC(w *textfmt.Page, p *Probe) {
 	c := &p.Gaps
-	long := textfmt.Length(c.longFrom())
-	gaps := textfmt.Many(c.Long, "gap")
-	text := "no gap of " + long + " or more"
-	switch {
-	case c.Long == 0:
-	case c.pauses == 0:
-		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", gaps, long)
-	case p.Inside:
-		bound := ""
-		if c.AtMost {
-			bound = "At most "
-		}
-		text = textfmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.", bound, c.gc, gaps, long, c.GC, c.Overlapping, c.Expected)
-	default:
-		text = textfmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
-			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.", gaps, long, textfmt.None, c.Overlapping, c.Expected)
-	}
 	first, indent := "  ", "  "
 	if len(x.Probes) > 1 {
 		first, indent = fmt.Sprintf("  %-10s", p.Mode), strings.Repeat(" ", 12)
 	}
-	w.Wrap(first, indent, text)
+	w.Wrap(first, indent, c.Comparison(p.Inside))
 	if c.NotCompared > 0 {
 		w.Say("%s more were not compared", textfmt.Many(c.NotCompared, "gap"))
 	}

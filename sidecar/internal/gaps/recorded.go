@@ -1,39 +1,36 @@
-package report
+package gaps
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// longGapFrom is the length from which on it is asked of a gap whether garbage
+// longFrom is the length from which on it is asked of a gap whether garbage
 // collection made it.
-const longGapFrom = 50 * time.Microsecond
+const longFrom = 50 * time.Microsecond
 
 // bounds are the lengths that gaps are counted by.
-var bounds = [...]struct {
-	name    string
-	atLeast time.Duration
-}{
-	{"2us", 2 * time.Microsecond}, {"10us", 10 * time.Microsecond}, {"50us", longGapFrom},
-	{"100us", 100 * time.Microsecond}, {"1ms", time.Millisecond},
-}
+var bounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, longFrom, 100 * time.Microsecond, time.Millisecond}
 
-// gapBuckets is the number of powers of two of nanoseconds; the last one holds
-// all longer gaps too.
-const gapBuckets = 48
+// maxLong bounds the gaps of one recording that are set against pauses.
+const maxLong = 1 << 20
 
 // worstKept is how many of the longest gaps are kept with their evidence.
 const worstKept = 5
 
-// Gaps is what a probe saw behind the warm-up.
-type Gaps struct {
+// Recorded is what a recording holds of the gaps of one probe behind the warm-up.
+type Recorded struct {
 	Observed time.Duration          `json:"observed"` // the time that was watched
 	Dropped  uint64                 `json:"dropped"`  // gaps that the probe had no room for
 	Total    uint64                 `json:"total"`
@@ -48,7 +45,7 @@ type Gaps struct {
 	// Histogram holds, by the power of two of ns that a gap is not shorter
 	// than, how many there were.
 	Histogram map[int]uint64 `json:"histogram"`
-	Long      uint64         `json:"over_50us"` // of longGapFrom or more
+	Long      uint64         `json:"over_50us"` // of longFrom or more
 	// NotCompared are longer ones beyond Long, more than a report sets against
 	// pauses.
 	NotCompared uint64 `json:"over_50us_not_compared,omitempty"`
@@ -71,14 +68,6 @@ type Gaps struct {
 	long    []longGap
 }
 
-// Gap is one gap.
-type Gap struct {
-	stall.Span
-	Cause    stall.Cause `json:"cause"`
-	Scope    stall.Scope `json:"scope"`
-	Evidence string      `json:"evidence,omitempty"` // what decided the cause, in words; absent if nothing did
-}
-
 // decision is a cause, and what decided it.
 type decision struct {
 	cause   stall.Cause
@@ -96,55 +85,62 @@ type longGap struct {
 	runtime bool // it is a stop of the probe's own runtime
 }
 
-func newGaps(floor time.Duration) *Gaps {
-	g := &Gaps{
+// NewRecorded returns a record without gaps of a probe that reports those of at least
+// floor.
+func NewRecorded(floor time.Duration) *Recorded {
+	g := &Recorded{
 		Counts: map[string]uint64{}, Causes: map[stall.Cause]uint64{}, Evidence: map[string]uint64{},
 		Longest: []Gap{}, Histogram: map[int]uint64{}, decided: map[decision]sum{}, floor: floor,
 	}
 	for _, b := range bounds {
-		if b.atLeast >= floor {
-			g.Counts[b.name] = 0
+		if b >= floor {
+			g.Counts[bound(b)] = 0
 		}
 	}
 	return g
 }
 
-func (c *Gaps) add(g *jitterprobe.Gap) {
+// Add counts a gap.
+func (c *Recorded) Add(g *jitterprobe.Gap) {
 	span, by := stall.Span{Start: g.Start, End: g.End}, decision{g.Cause, g.Evidence.Witness}
 	d := span.Duration()
 	c.Total++
 	c.Time += d
 	c.Max = max(c.Max, d)
-	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, gapBuckets-1)]++
+	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, jitterprobe.Buckets-1)]++
 	c.Causes[g.Cause]++
 	c.Evidence[by.witness.String()]++
 	s := c.decided[by]
 	c.decided[by] = sum{s.gaps + 1, s.time + d}
 	for _, b := range bounds {
-		if d >= b.atLeast && b.atLeast >= c.floor {
-			c.Counts[b.name]++
+		if d >= b && b >= c.floor {
+			c.Counts[bound(b)]++
 		}
 	}
 	at, _ := slices.BinarySearchFunc(c.Longest, d, func(have Gap, d time.Duration) int {
 		return cmp.Or(cmp.Compare(d, have.Duration()), -1) // behind those that are as long
 	})
 	if at < worstKept {
-		c.Longest = slices.Insert(c.Longest[:min(len(c.Longest), worstKept-1)], at, Gap{span, g.Cause, g.Scope, g.Evidence.String()})
+		c.Longest = slices.Insert(c.Longest[:min(len(c.Longest), worstKept-1)], at, Gap{Span: span, Cause: g.Cause, Scope: g.Scope, Evidence: g.Evidence.String()})
 	}
-	if d >= longGapFrom {
-		keep(&c.long, maxLong, &c.NotCompared, longGap{span, g.Cause == stall.RuntimeUnknown})
+	if d >= longFrom {
+		if len(c.long) == maxLong {
+			c.NotCompared++
+			return
+		}
+		c.long = append(c.long, longGap{span, g.Cause == stall.RuntimeUnknown})
 	}
 }
 
-// longFrom returns from which length on gaps are long here.
-func (c *Gaps) longFrom() time.Duration { return max(longGapFrom, c.floor) }
+// LongFrom returns from which length on gaps are long here.
+func (c *Recorded) LongFrom() time.Duration { return max(longFrom, c.floor) }
 
 // exactSlack is the largest slack of a pause whose place is known.
 const exactSlack = time.Microsecond
 
-// settle compares the long gaps with the pauses. Inside is set if the pauses are of the
-// process that the probe runs in.
-func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) {
+// Settle compares the long gaps with the pauses. It is called once, after the last gap.
+// Inside is set if the pauses are of the process that the probe runs in.
+func (c *Recorded) Settle(pauses []stall.Interval, results stall.Span, inside bool) {
 	c.pauses, c.Long = len(pauses), uint64(len(c.long))
 	var paused time.Duration
 	var spans, reach []stall.Span // where pauses are, and where they may be
@@ -172,12 +168,92 @@ func (c *Gaps) settle(pauses []stall.Interval, results stall.Span, inside bool) 
 		}
 	}
 	if inside && c.Long > 0 {
-		c.GC, c.AtMost = share(c.gc, c.Long), wide
+		c.GC, c.AtMost = gc.Known(textfmt.Ratio(c.gc, c.Long)), wide
 	}
+	c.long = nil
 }
 
 // meets reports whether s overlaps a span of list, which are sorted and disjoint.
 func meets(list []stall.Span, s stall.Span) bool {
 	i := sort.Search(len(list), func(i int) bool { return list[i].End > s.Start })
 	return i < len(list) && list[i].Start < s.End
+}
+
+// Print writes the gaps under a title. Since is the zero of their times.
+func (c *Recorded) Print(w *textfmt.Page, title string, since stall.Instant) {
+	w.Heading(title, "%s observed, %s dropped", c.Observed, textfmt.Many(c.Dropped, "gap"))
+	if c.Total == 0 {
+		w.Say("none")
+		return
+	}
+	w.Say("%s, %s in all, the longest %s", textfmt.Many(c.Total, "gap"), c.Time, c.Max)
+	w.Blank()
+	var t textfmt.Table
+	t.Row("at least", "gaps", "per second")
+	for _, b := range bounds {
+		if n, ok := c.Counts[bound(b)]; ok {
+			t.Row(b, n, fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
+		}
+	}
+	w.Table(&t)
+	w.Blank()
+	c.printDecided(w)
+	w.Blank()
+	name := "longest"
+	for i := range c.Longest {
+		g := &c.Longest[i]
+		text := g.Cause.String()
+		if g.Evidence != "" {
+			text += ": " + g.Evidence
+		}
+		first := textfmt.Sprintf("  %-8s%8s  at +%s  ", name, g.Duration(), fmt.Sprintf("%.6f s", g.Start.Sub(since).Seconds()))
+		w.Wrap(first, strings.Repeat(" ", len(first)), text)
+		name = ""
+	}
+	w.Blank()
+	counts := make([]uint64, jitterprobe.Buckets)
+	for i, n := range c.Histogram {
+		counts[i] = n
+	}
+	w.Table(textfmt.Histogram("gaps", counts))
+}
+
+// printDecided writes the causes and what decided them, by the time they took.
+func (c *Recorded) printDecided(w *textfmt.Page) {
+	all := slices.SortedFunc(maps.Keys(c.decided), func(a, b decision) int {
+		return cmp.Or(cmp.Compare(c.decided[b].time, c.decided[a].time), cmp.Compare(a.cause, b.cause), cmp.Compare(a.witness, b.witness))
+	})
+	t := textfmt.Table{Left: []int{1}}
+	t.Row("cause", "decided by", "gaps", "in all")
+	for _, d := range all {
+		by := strings.ReplaceAll(d.witness.String(), "_", " ")
+		if d.witness == jitterprobe.NoWitness {
+			by = "nothing"
+		}
+		t.Row(d.cause, by, c.decided[d].gaps, c.decided[d].time)
+	}
+	w.Table(&t)
+}
+
+// Comparison returns in words what garbage collection has to do with the long gaps.
+// Inside is as for Settle.
+func (c *Recorded) Comparison(inside bool) string {
+	long := textfmt.Length(c.LongFrom())
+	gaps := textfmt.Many(c.Long, "gap")
+	text := "no gap of " + long + " or more"
+	switch {
+	case c.Long == 0:
+	case c.pauses == 0:
+		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", gaps, long)
+	case inside:
+		bound := ""
+		if c.AtMost {
+			bound = "At most "
+		}
+		text = textfmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.", bound, c.gc, gaps, long, c.GC, c.Overlapping, c.Expected)
+	default:
+		text = textfmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
+			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.", gaps, long, textfmt.None, c.Overlapping, c.Expected)
+	}
+	return text
 }
