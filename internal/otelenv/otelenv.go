@@ -19,6 +19,9 @@
 // are bounded, [Providers.Shutdown] has a limit, and what was lost is counted
 // and exported as otelgc.monitor.dropped. Nothing global is set or read but the
 // environment.
+//
+// Contrib's autoexport does not fit: it returns metrics as a Reader, whose exporter's
+// losses cannot be counted, and it links a Prometheus server.
 package otelenv
 
 import (
