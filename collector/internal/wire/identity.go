@@ -185,12 +185,14 @@ type Link struct {
 	Kind LinkKind
 	A, B string
 	PID  int32
-	// stamped links lead to processes of which a stamped sender reports.
+	// Stamped links lead to processes of which a stamped sender reports.
 	Stamped bool
 }
 
+// LinkKind is what a span and its process have in common.
 type LinkKind uint8
 
+// The kinds of links.
 const (
 	ByBoot      LinkKind = iota + 1 // boot id and pid
 	ByContainer                     // container id
