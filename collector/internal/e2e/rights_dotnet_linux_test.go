@@ -22,7 +22,7 @@ func TestDotnetRights(t *testing.T) {
 		answers := filepath.Join(t.TempDir(), "answers")
 		sidecar, in := besideDotnet(t, f, program, answers)
 		printed(t, sidecar, "watching a .NET process", "writing the board")
-		const requests = 60
+		const requests = 600 // 60 make 2 to 5 collections, and now and then none
 		ask(t, in, `"id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
 		ask(t, in, `"method":"notifications/initialized"`)
 		for i := range requests {
