@@ -112,9 +112,9 @@ func TestPeriodicFillsTheHistogramAlone(t *testing.T) {
 	var filled atomic.Uint64
 	p := start(t, Options{Mode: Periodic}, func(g Gap) {
 		told++
-		want.add(g.Duration())
+		want.Add(g.Duration())
 		for late := g.Duration() - period; late > 0 && !g.Runtime; late -= period {
-			want.add(late)
+			want.Add(late)
 			filled.Add(1)
 		}
 	})

@@ -15,7 +15,8 @@ const Buckets = 48
 // too (from 39 hours).
 type Histogram [Buckets]uint64
 
-func (h *Histogram) add(d time.Duration) {
+// Add counts a gap.
+func (h *Histogram) Add(d time.Duration) {
 	h[min(bits.Len64(uint64(max(d, 1)))-1, Buckets-1)]++
 }
 
@@ -161,7 +162,7 @@ func (s *Snapshot) keep(g Gap, timed bool) {
 }
 
 func (s *Snapshot) count(d time.Duration) {
-	s.Histogram.add(d)
+	s.Histogram.Add(d)
 	for i := range s.Counts {
 		if d >= s.Counts[i].AtLeast {
 			s.Counts[i].N++

@@ -50,7 +50,7 @@ func TestSnapshotFillsInMissedWakeups(t *testing.T) {
 func TestHistogramBounds(t *testing.T) {
 	var h Histogram
 	for _, d := range []time.Duration{0, 1, 2, 3, 4, 1 << 62} {
-		h.add(d)
+		h.Add(d)
 	}
 	want := Histogram{0: 2, 1: 2, 2: 1, Buckets - 1: 1}
 	if diff := cmp.Diff(want, h); diff != "" {

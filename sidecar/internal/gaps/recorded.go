@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -61,6 +60,8 @@ type Recorded struct {
 	Overlapping uint64  `json:"overlapping"`
 	Expected    float64 `json:"overlapping_by_chance"`
 
+	counts  [len(bounds)]uint64
+	buckets jitterprobe.Histogram
 	decided map[decision]sum
 	floor   time.Duration // the shortest gap that the probe reports
 	pauses  int           // that the gaps were set against
@@ -88,16 +89,10 @@ type longGap struct {
 // NewRecorded returns a record without gaps of a probe that reports those of at least
 // floor.
 func NewRecorded(floor time.Duration) *Recorded {
-	g := &Recorded{
+	return &Recorded{
 		Counts: map[string]uint64{}, Causes: map[stall.Cause]uint64{}, Evidence: map[string]uint64{},
 		Longest: []Gap{}, Histogram: map[int]uint64{}, decided: map[decision]sum{}, floor: floor,
 	}
-	for _, b := range bounds {
-		if b >= floor {
-			g.Counts[bound(b)] = 0
-		}
-	}
-	return g
 }
 
 // Add counts a gap.
@@ -107,14 +102,12 @@ func (c *Recorded) Add(g *jitterprobe.Gap) {
 	c.Total++
 	c.Time += d
 	c.Max = max(c.Max, d)
-	c.Histogram[min(bits.Len64(uint64(max(d, 1)))-1, jitterprobe.Buckets-1)]++
-	c.Causes[g.Cause]++
-	c.Evidence[by.witness.String()]++
+	c.buckets.Add(d)
 	s := c.decided[by]
 	c.decided[by] = sum{s.gaps + 1, s.time + d}
-	for _, b := range bounds {
-		if d >= b && b >= c.floor {
-			c.Counts[bound(b)]++
+	for i, b := range bounds {
+		if d >= b {
+			c.counts[i]++
 		}
 	}
 	at, _ := slices.BinarySearchFunc(c.Longest, d, func(have Gap, d time.Duration) int {
@@ -138,9 +131,10 @@ func (c *Recorded) LongFrom() time.Duration { return max(longFrom, c.floor) }
 // exactSlack is the largest slack of a pause whose place is known.
 const exactSlack = time.Microsecond
 
-// Settle compares the long gaps with the pauses. It is called once, after the last gap.
-// Inside is set if the pauses are of the process that the probe runs in.
+// Settle sums up, and compares the long gaps with the pauses. It is called once, after
+// the last gap. Inside is set if the pauses are of the process that the probe runs in.
 func (c *Recorded) Settle(pauses []stall.Interval, results stall.Span, inside bool) {
+	c.sumUp()
 	c.pauses, c.Long = len(pauses), uint64(len(c.long))
 	var paused time.Duration
 	var spans, reach []stall.Span // where pauses are, and where they may be
@@ -171,6 +165,24 @@ func (c *Recorded) Settle(pauses []stall.Interval, results stall.Span, inside bo
 		c.GC, c.AtMost = gc.Known(textfmt.Ratio(c.gc, c.Long)), wide
 	}
 	c.long = nil
+}
+
+// sumUp writes the counts under the names that the document has for them.
+func (c *Recorded) sumUp() {
+	for i, b := range bounds {
+		if b >= c.floor {
+			c.Counts[bound(b)] = c.counts[i]
+		}
+	}
+	for i, n := range c.buckets {
+		if n > 0 {
+			c.Histogram[i] = n
+		}
+	}
+	for by, s := range c.decided {
+		c.Causes[by.cause] += s.gaps
+		c.Evidence[by.witness.String()] += s.gaps
+	}
 }
 
 // meets reports whether s overlaps a span of list, which are sorted and disjoint.
@@ -211,11 +223,7 @@ func (c *Recorded) Print(w *textfmt.Page, title string, since stall.Instant) {
 		name = ""
 	}
 	w.Blank()
-	counts := make([]uint64, jitterprobe.Buckets)
-	for i, n := range c.Histogram {
-		counts[i] = n
-	}
-	w.Table(textfmt.Histogram("gaps", counts))
+	w.Table(textfmt.Histogram("gaps", c.buckets[:]))
 }
 
 // printDecided writes the causes and what decided them, by the time they took.
@@ -246,11 +254,11 @@ func (c *Recorded) Comparison(inside bool) string {
 	case c.pauses == 0:
 		text = fmt.Sprintf("No pause was seen that the %s of %s or more could be set against.", gaps, long)
 	case inside:
-		bound := ""
+		atMost := ""
 		if c.AtMost {
-			bound = "At most "
+			atMost = "At most "
 		}
-		text = textfmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.", bound, c.gc, gaps, long, c.GC, c.Overlapping, c.Expected)
+		text = textfmt.Sprintf("%s%s of the %s of %s or more are pauses for garbage collection: %s. %s fall together with a pause; by chance it would be %.1f.", atMost, c.gc, gaps, long, c.GC, c.Overlapping, c.Expected)
 	default:
 		text = textfmt.Sprintf("What share of the %s of %s or more is garbage collection: %s, since the probe is outside of the processes, and a pause "+
 			"of theirs does not stop it. %s of them fall together with a pause; by chance it would be %.1f.", gaps, long, textfmt.None, c.Overlapping, c.Expected)
