@@ -1,5 +1,5 @@
-// Package service measures what otelgc costs a service: a small order service of net/http and encoding/json, which runs as a child process and reports
-// what it used.
+// Package service measures what otelgc costs a service: a small order service of net/http
+// and encoding/json, which runs as a child process and reports what it used.
 package service
 
 import (

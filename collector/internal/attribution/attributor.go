@@ -171,7 +171,7 @@ func (a *Attributor) learnProcess(p *process, e *wire.Event) {
 }
 
 // Metrics yields the sums of requests since start, or since their service was first
-// seen, as cumulative counters, by service. What was yielded is the caller's. Instance
+// seen, as cumulative counters, by service. The caller owns what is yielded. Instance
 // keeps apart Collectors that count spans of the same services, so that each series has
 // one writer.
 func (a *Attributor) Metrics(start, now time.Time, instance string) iter.Seq[pmetric.Metrics] {

@@ -13,7 +13,7 @@ import (
 // alone:
 //
 //   - Its clocks are its own. Its spans are placed by the wall clock that its own
-//     statuses report, and wait for its own sources, however far others say to be.
+//     statuses report, and wait for its own sources, whatever time others report.
 //   - For a host speak its probes: all of them, or those that an agent stamped. They
 //     report the gaps of the machine, and place the spans of processes that report no
 //     clock. Where they disagree, nothing is certain.

@@ -1,16 +1,14 @@
 package attribution
 
-// What is known takes on the heap: the structures themselves, and their part of
-// maps, which are at worst half empty.
+// The sizes on the heap of hosts and processes, with their part of the maps, which are at
+// worst half empty.
 const (
 	cgroupBytes = 16 // an id, in a list that may have twice the room
 	// processBytes is a process with its clocks, and itself in the index of identities.
 	processBytes = 1328
 	linkedBytes  = 224 // in another index
-	// hostBytes is a host.
-	hostBytes  = 1408
-	probeBytes = 1104 // a probe of a host with its clocks, and its names in the index
-	// textBytes, of a string beside its length, is the same as in spans.
+	hostBytes    = 1408
+	probeBytes   = 1104 // a probe of a host with its clocks, and its names in the index
 )
 
 // weight returns what a process takes without its sources and pauses.

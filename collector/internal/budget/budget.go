@@ -8,9 +8,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Budget keeps MaxBytes and MaxSpans. It counts the memory of the spans that are held, of
-// what is known of hosts and processes, and of the sums of services. Its methods are
-// safe for concurrent use.
+// Budget bounds the memory of the spans that are held, of what is known of hosts and
+// processes, and of the sums of services, by MaxBytes and MaxSpans. Its methods are safe
+// for concurrent use.
 type Budget struct {
 	MaxBytes, MaxSpans int
 
@@ -19,9 +19,9 @@ type Budget struct {
 	held, known, summed int // bytes
 }
 
-// Parts of the memory: one of so many. What is known may take a half, and an eighth is
-// never lent to spans and sums: spans can wait for nothing if no host is known. The
-// sums may take an eighth.
+// The parts of the memory, as the number that it is divided by. Hosts and processes may
+// take half of it. An eighth is never lent to spans and sums, since spans can wait for
+// nothing if no host is known. The sums may take an eighth.
 const (
 	MostKnown  = 2
 	leastKnown = 8
@@ -120,11 +120,11 @@ func (b *Budget) Sizes() (spans, held, known, summed int) {
 	return b.spans, b.held, b.known, b.summed
 }
 
-// Memory lends room to the lists of what is known, as they come to need it.
+// Memory lends room to the lists of stalls, pauses and statuses.
 //
-// A list begins small and grows to its limit. While there is plenty it keeps
-// what it can; then only what a span that waits, or is yet to come, may want. So
-// a fleet of quiet processes needs little, and a few may know of hours.
+// A list begins small and grows to its limit. While memory is plenty a list keeps all
+// that it can. Then it keeps only what a span that waits, or is yet to come, may want.
+// So a fleet of quiet processes needs little, and a few processes may keep hours.
 type Memory struct {
 	*Budget
 	Wait    stall.Instant // how far back a span that waits wants to know

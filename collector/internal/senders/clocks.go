@@ -43,8 +43,9 @@ func (c *Clocks) horizon(clock time.Duration) stall.Instant {
 	return c.Now + farAway + stall.Instant(clock-c.reportedAt)
 }
 
-// Expect takes in the start of a stall. It reports false for one of the future: it
-// would stay for ever. Before any time was reported that shows later.
+// Expect takes in the start of a stall. It reports false for one of the future, which
+// would stay for ever. Before any time was reported it cannot know, and accepts all:
+// Report then checks.
 func (c *Clocks) Expect(start stall.Instant, clock time.Duration) bool {
 	if c.Now == 0 {
 		c.ahead = max(c.ahead, start)
@@ -53,10 +54,10 @@ func (c *Clocks) Expect(start stall.Instant, clock time.Duration) bool {
 	return start <= c.horizon(clock)
 }
 
-// Report takes in the time of a status. It reports false if that cannot be: one of the
-// future would silence its sender for ever. If wrong is then true it is what was reported
-// before that cannot be, and that has to be forgotten. Near is how far a sender may be
-// ahead of itself.
+// Report takes in the time of a status. Ok is false if the time cannot be: one of the
+// future would silence its sender for ever. If wrong is true, the times that were reported
+// before cannot be, and have to be forgotten. Near is how far ahead of the last time a
+// status may be.
 func (c *Clocks) Report(s *semconv.Status, clock time.Duration, near stall.Instant) (ok, wrong bool) {
 	elapsed := stall.Instant(clock - c.reportedAt)
 	switch {
@@ -116,6 +117,6 @@ func (c *Clocks) Began() int64 {
 	return int64(c.Wall.latest().offset)
 }
 
-// Over reports whether c reports an earlier boot of the machine of which one began at
-// boot: it was last heard before. That is never so of its own.
+// Over reports whether c was last heard before a boot that began at boot, in Unix ns: it
+// is of an earlier boot of the machine.
 func (c *Clocks) Over(boot int64) bool { return c.Wall != nil && c.Wall.latest().wallAt() <= boot }

@@ -163,7 +163,7 @@ func (l *Log) queue() bool {
 	return true
 }
 
-// follows reports whether no status before s is missing, as far as one can report.
+// follows reports whether no status before s is missing, as far as is known.
 func (l *Log) follows(s *semconv.Status) bool { return l.reported == 0 || s.Since <= l.reported }
 
 // follow takes in the next status. A source that is heard for the first time has

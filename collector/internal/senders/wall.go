@@ -196,9 +196,10 @@ type Walls struct {
 // Known reports whether the clock is known.
 func (p *Walls) Known() bool { return p.Own != nil || len(p.Host) > 0 }
 
-// Instant returns the instant of a wall time, and how far it may be off. What a process
-// reports on its own time is taken as it is. Of a time of which it reported nothing others may
-// know better; where they differ by more than their errors, it may be off by as much.
+// Instant returns the instant of a wall time, and how far it may be off. For a time that
+// the process itself reported on, its own clock is taken. For any other time the clock
+// with the least error is taken; where clocks differ by more than their errors, the
+// instant may be off by as much.
 func (p *Walls) Instant(ns int64) (t stall.Instant, slack time.Duration, ok bool) {
 	if t, slack, ok = p.Own.instant(ns); ok && p.Own.covers(t) {
 		return t, slack, ok

@@ -250,8 +250,8 @@ func (w *metricWriter) point(s pmetric.Sum, bucket, fidelity int) pmetric.Number
 const mostTogether = 16
 
 // Metrics yields the sums since start, or since the service was first seen, as
-// cumulative counters, by service, of at most mostTogether services at a time. What
-// was yielded is the caller's. Instance keeps apart Collectors that count spans of the
+// cumulative counters, by service, of at most mostTogether services at a time. The
+// caller owns what is yielded. Instance keeps apart Collectors that count spans of the
 // same services, so that each series has one writer. Scope names the instrumentation.
 func (s *Sums) Metrics(start, now time.Time, instance, scope string) iter.Seq[pmetric.Metrics] {
 	return func(yield func(pmetric.Metrics) bool) {

@@ -17,8 +17,7 @@ const MaxAttributes = 1024
 // errNoIdentity is why an event was not taken: a value of error.type.
 var errNoIdentity = errors.New("no_identity") // no boot id, no pid, or no source that is known
 
-// Event is one log record of ours, checked. Of a status Since and At are those of
-// the status before and of this one.
+// Event is one log record of ours, checked.
 type Event struct {
 	Name   string
 	Sender Identity
@@ -90,12 +89,11 @@ func (a recordAttributes) Ints(key string, most int) (list []int64, all bool) {
 	return list, n == v.Slice().Len()
 }
 
-// Resource is where all events of one resource come from. A resource may have as many
-// attributes as there is room for in a request, and as many events: it is read once,
-// and if there is one of ours.
+// Resource is where all events of one resource come from. A request may be full of its
+// attributes, or of its events. So it is read once, and only if an event is one of ours.
 type Resource struct {
 	Attributes pcommon.Map
-	Stamps     bool // count
+	Stamps     bool // whether the stamp of an agent is believed
 	id         Identity
 	read       bool
 }

@@ -43,14 +43,13 @@ type Identity struct {
 	Stamped       bool   // by an agent, where that is asked for; never of spans
 }
 
-// identify reads the identity from attributes; what comes later overrides.
-func identify(of ...pcommon.Map) (id Identity) {
-	for _, m := range of {
-		id.readAll(m)
-	}
+// identify reads the identity from the attributes of a resource.
+func identify(m pcommon.Map) (id Identity) {
+	id.readAll(m)
 	return id
 }
 
+// readAll reads attributes; a later value replaces an earlier one.
 func (id *Identity) readAll(m pcommon.Map) {
 	for k, v := range m.All() {
 		id.read(k, v)
@@ -84,7 +83,7 @@ func (id *Identity) read(key string, v pcommon.Value) {
 	default:
 		return
 	}
-	// What is too long is not what it should be.
+	// A value of another type, or one that is too long, counts as absent.
 	if *field = ""; v.Type() == pcommon.ValueTypeStr && len(v.Str()) <= MaxName {
 		*field = v.Str()
 	}
@@ -101,9 +100,9 @@ func processNumber(v pcommon.Value) int32 {
 	return int32(v.Int())
 }
 
-// IdentifySpans reads the identity of the process that all spans of rs are of.
-// A program that makes its own resource may lack the boot id on it: then the spans that
-// were annotated in process say it, if they agree.
+// IdentifySpans reads the identity of the process that all spans of rs are of. A
+// resource that a program made itself may lack the boot id. Then that of the spans that
+// were annotated in the process is taken, if they agree.
 func IdentifySpans(rs ptrace.ResourceSpans) Identity {
 	id := identify(rs.Resource().Attributes())
 	if id.Boot != "" {

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
 // SpanShare is the share that a span brought from its own process. It is better
@@ -90,10 +91,9 @@ func (o *SpanShare) Gain(joined *stall.Share) {
 
 // elsewhere returns how much of a gap that was joined from here may lie in time that
 // the process gave to another owner: whether that has precedence or the gap has, it
-// is not the time that the gap can be charged to. When that was, the process does not
-// report; so what may lie there is not charged, and remains app_or_host, which it may
-// be. Stops and gaps that were reported here, too, are not in what was joined of a gap;
-// those that were not reported are.
+// is not the time that the gap can be charged to. The process does not report when that
+// was. So a gap that may lie there is not charged, and its time stays app_or_host. What
+// was joined of a gap leaves out stops and gaps that were reported here, too.
 func (o *SpanShare) elsewhere(joined *stall.Share) time.Duration {
 	d := o.App
 	if o.Fidelity == stall.Exact {

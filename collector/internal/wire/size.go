@@ -5,19 +5,20 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// What pdata takes on the heap, at v1.61.0: the structures themselves, the
-// pointers to them, and the room at the end of slices that grew. What is sent is
-// no measure: an empty attribute is two bytes there.
+// The sizes of pdata on the heap, at v1.61.0: of the structures, the pointers to them,
+// and the room at the end of slices that grew. The encoded size is no measure: an empty
+// attribute takes two bytes of it.
 const (
-	heldBytes  = 768 // of a held and the containers around its spans
+	heldBytes  = 768 // of the containers around the spans of a resource, and of what holds them
 	scopeBytes = 256
 	spanBytes  = 256
 	eventBytes = 96
 	linkBytes  = 128
 	pairBytes  = 80 // a key and a value, without what they point to
 	valueBytes = 32
-	TextBytes  = 16 // of a string, beside its length
-	// maxDepth bounds how deep values may lie in values.
+	// TextBytes is a string without its characters.
+	TextBytes = 16
+	// MaxDepth bounds how deep values may lie in values.
 	MaxDepth = 32
 )
 
