@@ -88,6 +88,24 @@ func ExampleWithOnWindow() {
 	defer func() { _ = m.Shutdown(context.Background()) }()
 }
 
+// The longest stretch of each request of 100 ms and more that was not the program's own.
+func ExampleWithOnSlowRequest() {
+	m, err := otelgc.Start(otelgc.WithExactBudget(0.05),
+		otelgc.WithOnSlowRequest(100*time.Millisecond, func(r *otelgc.SlowRequest) {
+			var longest stall.Piece
+			for _, p := range r.Pieces {
+				if p.Part < stall.App && p.End.Sub(p.Start) > longest.End.Sub(longest.Start) {
+					longest = p
+				}
+			}
+			log.Printf("%s: %v from %v on", r.Route, longest.Part, longest.Start.Sub(r.Window.Extent().Start))
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = m.Shutdown(context.Background()) }()
+}
+
 // What the collections of a piece of work cost.
 func ExampleMonitor_Session() {
 	m, err := otelgc.Start(otelgc.WithExactBudget(0))

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
@@ -61,7 +63,7 @@ func (r *slowRequests) start(o *operator) {
 
 // conclude reports a window whose share is known: to the caller that asked for it, or
 // as a request.
-func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share) {
+func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
 	if e.Tell != nil {
 		m.operator.safely("window", "a function of Monitor.Resolve", func() { e.Tell(w, s) })
 		return
@@ -77,6 +79,45 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share) {
 	if m.hooks.onWindow != nil {
 		m.operator.safely("on_window", "the function of WithOnWindow", func() { m.hooks.onWindow(w, s) })
 	}
+	if h := &m.hooks.onSlow; h.is(s) {
+		m.operator.safely("on_slow_request", "the function of WithOnSlowRequest", func() {
+			h.call(&SlowRequest{Window: w, Share: s, Pieces: pieces, Route: q.Route, Span: q.Span})
+		})
+	}
+}
+
+// SlowRequest is a request that took long, with what had its time when.
+type SlowRequest struct {
+	Window *stall.Window
+	Share  *stall.Share
+	// Pieces are the stretches of the window in order, each with its part of Share; nil if
+	// there are more than 8192.
+	Pieces []stall.Piece
+	Route  string                // empty if not known
+	Span   oteltrace.SpanContext // not valid if not known
+}
+
+// slowHook calls the user's function for requests that took long.
+type slowHook struct {
+	least time.Duration
+	call  func(*SlowRequest)
+}
+
+// piecesFrom returns how long a window lasts of which pieces are wanted, 0 for none.
+func (h *hooks) piecesFrom() time.Duration {
+	if h.onSlow.call == nil {
+		return 0
+	}
+	return h.onSlow.least
+}
+
+func (h *slowHook) is(s *stall.Share) bool { return h.call != nil && s.Total >= h.least }
+
+// WithOnSlowRequest calls f for each request that took at least d, from its arrival where
+// that is known, with what had its time piece by piece. It is called as the function of
+// [WithOnWindow] is, and must not keep its argument, nor what is in it.
+func WithOnSlowRequest(d time.Duration, f func(*SlowRequest)) Option {
+	return optionFunc(func(c config) config { c.onSlow = slowHook{max(d, 1), f}; return c })
 }
 
 // explainSlow explains a slow request.

@@ -103,6 +103,7 @@ type hooks struct {
 	pause    pauseHook
 	slow     slowRequests
 	onWindow func(*stall.Window, *stall.Share)
+	onSlow   slowHook
 }
 
 // cycles are the collections as the runtime counts them.
@@ -194,7 +195,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 		timeline: timeline.New(now),
 		windows:  windows{Set: window.NewSet(), refs: new([window.SlotCount]windowRef)},
 		requests: requests{arrival: c.arrival, joinable: c.joinable, route: c.route},
-		hooks:    hooks{c.pause, c.slow, c.onWindow},
+		hooks:    hooks{c.pause, c.slow, c.onWindow, c.onSlow},
 		loop:     newLoop(),
 	}
 	m.here.now.base = time.Now()
@@ -212,7 +213,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 	m.machine.side = host.NewSide(m.machine.board, clock)
 	m.resolver = resolve.New(resolve.Options{
 		Clock: clock, Place: m.here.place, Since: now, Windows: m.windows.Set,
-		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, Conclude: m.conclude,
+		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, PiecesFrom: m.hooks.piecesFrom(), Conclude: m.conclude,
 	})
 	m.status = statusTeller{m: m, since: now, every: statusEvery}
 	m.status.wall.Store(int64(clock.Wall().Offset))

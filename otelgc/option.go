@@ -41,6 +41,7 @@ type config struct {
 	pause    pauseHook
 	joinable bool
 	onWindow func(*stall.Window, *stall.Share)
+	onSlow   slowHook
 	route    func(*http.Request) string
 	slow     slowRequests
 }

@@ -59,7 +59,8 @@ func TestPanicsOfTheProgram(t *testing.T) {
 		opts  []Option
 		do    func(m *Monitor)
 	}{
-		"WithOnWindow": {item: "on_window", least: 3, opts: []Option{WithOnWindow(func(*stall.Window, *stall.Share) { panic(mine) })}},
+		"WithOnWindow":      {item: "on_window", least: 3, opts: []Option{WithOnWindow(func(*stall.Window, *stall.Share) { panic(mine) })}},
+		"WithOnSlowRequest": {item: "on_slow_request", least: 3, opts: []Option{WithOnSlowRequest(0, func(*SlowRequest) { panic(mine) })}},
 		"WithOnPause": {item: "on_pause", least: 2, opts: []Option{WithOnPause(0, func(gc.Collection) { panic(mine) })}, do: func(*Monitor) {
 			for end := time.Now().Add(5 * hookEvery); time.Now().Before(end); time.Sleep(hookEvery) {
 				runtime.GC()

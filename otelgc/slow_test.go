@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/semconv"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // lines is a writer that counts what a logger wrote.
@@ -178,4 +180,70 @@ func TestRoutePanics(t *testing.T) {
 		t.Errorf("requests by route: %v, want one without", got)
 	}
 	shutdown(t, m)
+}
+
+// TestOnSlowRequest: what is slow comes with its pieces, which fill the window; what is
+// fast does not come.
+func TestOnSlowRequest(t *testing.T) {
+	const slow = 5 * time.Millisecond
+	type request struct {
+		route  string
+		window stall.Window
+		share  stall.Share
+		pieces []stall.Piece
+	}
+	var mu sync.Mutex
+	var got []request
+	m := startTest(t, WithExactBudget(1), WithRoute(func(r *http.Request) string { return r.URL.Path }),
+		WithOnSlowRequest(slow, func(r *SlowRequest) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, request{r.Route, *r.Window, *r.Share, slices.Clone(r.Pieces)})
+		}))
+	h := m.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			for end := time.Now().Add(slow / 2); time.Now().Before(end); {
+			}
+			time.Sleep(slow)
+		}
+	}))
+	until(t, "the tracer runs", m.exact.Marking)
+	for range 3 {
+		for _, path := range []string{"/fast", "/slow"} {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		}
+	}
+	flush(t, m)
+	mu.Lock()
+	defer mu.Unlock()
+	n := 0
+	for _, r := range got {
+		if r.route != "/slow" {
+			continue // one that the machine made slow
+		}
+		n++
+		at := r.window.Extent().Start
+		var sums stall.Share
+		for _, p := range r.pieces {
+			if p.Start != at {
+				t.Errorf("piece begins at %d, the one before ends at %d", p.Start, at)
+			}
+			*sums.Of(p.Part) += p.End.Sub(p.Start)
+			at = p.End
+		}
+		if want := r.window.Extent().End; at != want {
+			t.Errorf("pieces end at %d, want %d", at, want)
+		}
+		for p := range stall.NumParts {
+			if *sums.Of(p) != *r.share.Of(p) {
+				t.Errorf("pieces of %v: got %v, want %v", p, *sums.Of(p), *r.share.Of(p))
+			}
+		}
+		if r.share.AppOrHost < slow/4 || r.share.App < slow/2 {
+			t.Errorf("%v running and %v asleep, want some of %v each", r.share.AppOrHost, r.share.App, slow)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d slow requests, want 3", n)
+	}
 }

@@ -9,26 +9,20 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// Owner is who had a part of a request's time: a [stall.Cause], or one of the
-// owners below, which follow on the causes.
-type Owner int
+// Owner is who had a part of a request's time.
+type Owner stall.Part
 
 // The owners besides the causes.
 const (
-	App Owner = iota + Owner(stall.NumCauses)
-	AppOrHost
-	Uncertain
-	Unseen
-	NumOwners
+	App       = Owner(stall.App)
+	AppOrHost = Owner(stall.AppOrHost)
+	Uncertain = Owner(stall.Uncertain)
+	Unseen    = Owner(stall.Unseen)
+	NumOwners = Owner(stall.NumParts)
 )
 
 // String returns the value of [AttrCause] for o.
-func (o Owner) String() string {
-	if o < Owner(stall.NumCauses) {
-		return stall.Cause(o).String()
-	}
-	return [...]string{"app", "app_or_host", "uncertain", "unseen"}[o-App]
-}
+func (o Owner) String() string { return stall.Part(o).String() }
 
 // Meaning returns what [AttrStallPrefix] and o mean as an attribute.
 func (o Owner) Meaning() string {
@@ -47,20 +41,7 @@ func (o Owner) Meaning() string {
 }
 
 // Part returns where s holds the time of o.
-func (o Owner) Part(s *stall.Share) *time.Duration {
-	switch o {
-	case App:
-		return &s.App
-	case AppOrHost:
-		return &s.AppOrHost
-	case Uncertain:
-		return &s.Uncertain
-	case Unseen:
-		return &s.Unseen
-	default:
-		return &s.Charged[o]
-	}
-}
+func (o Owner) Part(s *stall.Share) *time.Duration { return s.Of(stall.Part(o)) }
 
 var ownerKeys = func() (keys [NumOwners]string) {
 	for o := range NumOwners {

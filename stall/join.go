@@ -75,6 +75,17 @@ func (j *Joiner) Join(w *Window, e *Evidence, s *Share) {
 	j.join(w, e, s)
 }
 
+// Pieces appends to dst the pieces of w in order, without a gap between them, and returns
+// it. A piece that goes on where dst ends, in the same part, is one with that. The pieces
+// of a part sum to what [Joiner.Join] says that it has.
+func (j *Joiner) Pieces(dst []Piece, w *Window, e *Evidence) []Piece {
+	j.sweep.record, j.sweep.pieces = true, dst
+	j.Join(w, e, &j.share)
+	dst = j.sweep.pieces
+	j.sweep.record, j.sweep.pieces = false, nil
+	return dst
+}
+
 // Extend adds to s the share of w, which is the next piece of the same window. A
 // collection that delays both pieces counts once.
 func (j *Joiner) Extend(w *Window, e *Evidence, s *Share) {

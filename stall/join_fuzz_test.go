@@ -130,6 +130,7 @@ func compareJoin(t *testing.T, j *Joiner, r *script) {
 		if diff := cmp.Diff(want[i], got); diff != "" {
 			t.Errorf("Join of %+v with %+v (-want +got):\n%s", windows[i], e, diff)
 		}
+		checkPieces(t, j.Pieces(nil, &windows[i], &e), &windows[i], &got)
 	}
 	var got []Share
 	j.All(windows, &e, func(i int, s *Share) bool {

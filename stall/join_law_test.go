@@ -61,6 +61,7 @@ func TestSharesSumToTotal(t *testing.T) {
 		var s Share
 		j.Join(&w, &e, &s)
 		checkLaw(t, &w, &e, &s)
+		checkPieces(t, j.Pieces(nil, &w, &e), &w, &s)
 		if t.Failed() {
 			return
 		}
@@ -88,6 +89,43 @@ func checkLaw(t *testing.T, w *Window, e *Evidence, s *Share) {
 	}
 	if s.Charged[NoCause] != 0 {
 		t.Errorf("join of %+v with %+v: %d charged to no cause", *w, *e, s.Charged[NoCause])
+	}
+}
+
+// checkPieces checks that pieces fill the window, and that those of each part sum to
+// what the share has of it.
+func checkPieces(t *testing.T, pieces []Piece, w *Window, s *Share) {
+	t.Helper()
+	var want, got [NumParts]time.Duration
+	for p := range NumParts {
+		want[p] = *s.Of(p)
+	}
+	at := w.Extent().Start
+	for i, p := range pieces {
+		if p.Start != at || p.End <= p.Start || i > 0 && p.Part == pieces[i-1].Part {
+			t.Errorf("piece %d of %+v: got %+v after %d", i, *w, p, at)
+		}
+		got[p.Part] += p.End.Sub(p.Start)
+		at = p.End
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pieces of %+v by part (-want +got):\n%s", *w, diff)
+	}
+}
+
+// TestPiecesGoOn: the pieces of two halves of a window are those of the whole.
+func TestPiecesGoOn(t *testing.T) {
+	e := Evidence{
+		Process: []Interval{{Start: 40, End: 60, Cause: GCPause}},
+		Seen:    []Span{{0, 100}},
+		Track:   []StateSpan{{0, 40, StateRunning}, {40, 60, StateRunnable}, {60, 100, StateRunning}},
+	}
+	var j Joiner
+	got := j.Pieces(nil, &Window{Start: 10, End: 50, Arrival: 5}, &e)
+	got = j.Pieces(got, &Window{Start: 50, End: 90}, &e)
+	want := []Piece{{5, 10, Part(Queue)}, {10, 40, AppOrHost}, {40, 60, Part(GCPause)}, {60, 90, AppOrHost}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pieces (-want +got):\n%s", diff)
 	}
 }
 

@@ -13,6 +13,8 @@ type sweep struct {
 	facts  facts
 	count  [numFacts]int32 // how many intervals make the fact true
 	edges  []edge
+	record bool    // the pieces
+	pieces []Piece // that were recorded
 }
 
 // edge is the offset from the start of the extent (below maxExtent), a fact and
@@ -67,13 +69,29 @@ func (w *sweep) settle(s *Share) {
 	for _, e := range w.edges {
 		if t := e >> edgeBits; t != at {
 			s.settle(w.facts, time.Duration(t-at))
+			if w.record {
+				w.keep(at, t)
+			}
 			at = t
 		}
 		w.turn(fact(e>>1&(1<<(edgeBits-1)-1)), e&1)
 	}
-	if rest := s.Total - time.Duration(at); rest > 0 {
-		s.settle(w.facts, rest)
+	if end := edge(s.Total); end > at {
+		s.settle(w.facts, time.Duration(end-at))
+		if w.record {
+			w.keep(at, end)
+		}
 	}
+}
+
+// keep records the piece between two offsets from the start of the extent.
+func (w *sweep) keep(from, to edge) {
+	p := Piece{w.extent.Start + Instant(from), w.extent.Start + Instant(to), w.facts.part()}
+	if n := len(w.pieces); n > 0 && w.pieces[n-1].Part == p.Part && w.pieces[n-1].End == p.Start {
+		w.pieces[n-1].End = p.End
+		return
+	}
+	w.pieces = append(w.pieces, p)
 }
 
 // fact is something that is true of an instant of a window. The first facts are
@@ -187,6 +205,22 @@ func (s *Share) settle(m facts, d time.Duration) {
 		}
 		*s.leftOver(m) += d
 	}
+}
+
+// part returns the owner of a piece in which m holds throughout, as settle has it.
+func (m facts) part() Part {
+	if c := m.certain(); c != NoCause {
+		return Part(c)
+	}
+	if m.doubtful() {
+		return Uncertain
+	}
+	var s Share
+	p, owner := Part(GCPause), s.leftOver(m)
+	for s.Of(p) != owner {
+		p++
+	}
+	return p
 }
 
 // leftOver returns the owner of time that nothing claims.

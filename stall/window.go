@@ -121,6 +121,49 @@ type Share struct {
 	Fidelity Fidelity
 }
 
+// Part says what a nanosecond of a window went to: the [Cause] of that number, or one of
+// the parts below, which follow on the causes.
+type Part uint8
+
+// The parts of a window that no cause has.
+const (
+	App       = Part(NumCauses) + iota // [Share.App]
+	AppOrHost                          // [Share.AppOrHost]
+	Uncertain                          // [Share.Uncertain]
+	Unseen                             // [Share.Unseen]
+	NumParts
+)
+
+// String returns the name of p in the telemetry contract, such as "gc.pause" or "app".
+func (p Part) String() string {
+	if p >= App && p < NumParts {
+		return [...]string{"app", "app_or_host", "uncertain", "unseen"}[p-App]
+	}
+	return Cause(p).String()
+}
+
+// Piece is a stretch of a window that one part has.
+type Piece struct {
+	Start, End Instant
+	Part       Part
+}
+
+// Of returns where s holds the time of p.
+func (s *Share) Of(p Part) *time.Duration {
+	switch p {
+	case App:
+		return &s.App
+	case AppOrHost:
+		return &s.AppOrHost
+	case Uncertain:
+		return &s.Uncertain
+	case Unseen:
+		return &s.Unseen
+	default:
+		return &s.Charged[p]
+	}
+}
+
 // Add adds the share of a piece of the same window, which was joined apart. An
 // interval that lies across the cut between two pieces counts in both Pauses,
 // and within its slack as uncertain in both; Collections is left as it is.

@@ -53,9 +53,44 @@ const (
 // long is what is known of a window that lasts, up to the last cut.
 type long struct {
 	window.Open
-	upTo  stall.Instant
-	by    exact.Carrier
-	share stall.Share
+	upTo   stall.Instant
+	by     exact.Carrier
+	share  stall.Share
+	pieces pieces
+}
+
+const (
+	// MaxPieces bounds the pieces of a window: a request that has more cannot be drawn.
+	MaxPieces = 8192
+	// maxHeld bounds those of all windows that last, which are 24 bytes each.
+	maxHeld = 16 * MaxPieces
+)
+
+// pieces are those of a window, up to the last cut.
+type pieces struct {
+	list []stall.Piece
+	over bool // there were too many
+}
+
+func (p *pieces) reset() { p.list, p.over = p.list[:0], false }
+
+// add adds those of w, which goes on where the list ends, if that has room for more.
+func (p *pieces) add(j *stall.Joiner, w *stall.Window, e *stall.Evidence, most int) {
+	if p.over {
+		return
+	}
+	if p.list = j.Pieces(p.list, w, e); len(p.list) > most {
+		p.list, p.over = nil, true
+	}
+}
+
+// room returns how many pieces a window that lasts may have.
+func (l *longs) room() int {
+	held := 0
+	for _, known := range l.of {
+		held += len(known.pieces.list)
+	}
+	return min(MaxPieces, maxHeld-held)
 }
 
 // longs settles windows that last, piece by piece, so that nothing has to be
@@ -136,6 +171,9 @@ func (l *longs) piece(r *Resolver, w window.Open, at, now stall.Instant) {
 	}
 	p.End = at
 	r.join(p, w.Slot, stall.Span{Start: w.Held, End: now}, known)
+	if r.o.PiecesFrom > 0 {
+		known.pieces.add(&r.joiner, p, &r.evidence.one, l.room())
+	}
 	known.upTo = at
 }
 

@@ -42,13 +42,37 @@ func play(t testing.TB) *played {
 		Clock: clock, Place: place, Since: p.now, Windows: windows, Timeline: line,
 		Tracer: exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
 		Board:  host.NewBoard(nil, place, clock),
-		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share) {
+		PiecesFrom: 1,
+		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
 			p.got = append(p.got, resolved{*w, *s})
+			checkPieces(t, pieces, w, s)
 		},
 	}
 	p.Resolver = New(p.Options)
 	p.pace.Sleep = func(time.Duration) {}
 	return p
+}
+
+// checkPieces checks that pieces fill the window, and sum to its share.
+func checkPieces(t testing.TB, pieces []stall.Piece, w *stall.Window, s *stall.Share) {
+	t.Helper()
+	if pieces == nil && s.Total > time.Minute {
+		return // there are too many
+	}
+	at := w.Extent().Start
+	var sums stall.Share
+	for _, p := range pieces {
+		if p.Start != at || p.End <= p.Start {
+			t.Errorf("piece from %d to %d after %d", p.Start, p.End, at)
+		}
+		*sums.Of(p.Part) += p.End.Sub(p.Start)
+		at = p.End
+	}
+	for p := range stall.NumParts {
+		if got, want := *sums.Of(p), *s.Of(p); got != want {
+			t.Errorf("pieces of %v: got %v, want %v", p, got, want)
+		}
+	}
 }
 
 // open opens a window at t.

@@ -32,8 +32,11 @@ type Options struct {
 	Tracer   *exact.Tracer
 	Timeline *timeline.Timeline
 	Board    *host.Board
-	// Conclude is called with each window when its share is known. It keeps nothing.
-	Conclude func(*window.Ended, *stall.Window, *stall.Share)
+	// PiecesFrom is how long a window lasts at least that has its pieces, 0 if none has.
+	PiecesFrom time.Duration
+	// Conclude is called with each window when its share is known, and with its pieces:
+	// none if there are too many. It keeps nothing.
+	Conclude func(*window.Ended, *stall.Window, *stall.Share, []stall.Piece)
 }
 
 // Resolver gives windows their shares. Its methods have one caller, but for those that
@@ -169,15 +172,19 @@ func (r *Resolver) resolveOne(e *window.Ended, known *long) {
 		known = &r.one
 		known.by.Reset()
 		known.share.Total = 0
+		known.pieces.reset()
 	} else {
 		rest.Start, rest.Arrival = known.upTo, 0
 	}
 	r.join(&rest, e.Slot, stall.Span{Start: e.Held, End: e.End}, known)
 	s := &known.share
+	if from := r.o.PiecesFrom; from > 0 && s.Total >= from {
+		known.pieces.add(&r.joiner, &rest, &r.evidence.one, MaxPieces)
+	}
 	if s.GC() > 0 {
 		s.Collections = max(1, s.Collections)
 	}
-	r.o.Conclude(e, &w, s)
+	r.o.Conclude(e, &w, s, known.pieces.list)
 }
 
 // join adds to what is known of a window the piece w of it. It had slot during
