@@ -1,5 +1,5 @@
 # Verbs for people; .ci/run holds what they mean.
-.PHONY: help test race lint fuzz bench ci demo collector accuracy tidy clean
+.PHONY: help test race lint fuzz bench ci demo picture collector accuracy tidy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile
@@ -24,6 +24,11 @@ ci: ## everything, as before a merge
 
 demo: ## a service under load: who is to blame for its p99?
 	go run ./sidecar demo
+
+picture: ## docs/img/demo.png, anew from a run of the demo; needs chromium
+	go run ./sidecar demo --html otelgc-demo.html
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,860 --screenshot=docs/img/demo.png otelgc-demo.html
+	rm otelgc-demo.html
 
 collector: ## a Collector with collector-config.yaml, on the loopback address
 	mkdir -p bin

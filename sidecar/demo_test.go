@@ -86,8 +86,8 @@ func checkSum(t *testing.T, what string, share map[string]float64) {
 // TestDemo is the demo as anybody runs it first, but shorter.
 func TestDemo(t *testing.T) {
 	d := runDemo(t, nil, "--duration", "10s")
-	if n := d.Requests + d.Errors; n != 12_000 {
-		t.Errorf("%d requests and %d errors, want 12,000 in all", d.Requests, d.Errors)
+	if n := d.Requests + d.Errors; n != 1000 {
+		t.Errorf("%d requests and %d errors, want 1,000 in all", d.Requests, d.Errors)
 	}
 	if d.Collections == 0 {
 		t.Error("no collection")

@@ -22,7 +22,7 @@ func TestDemoHog(t *testing.T) {
 // the service's CPU: some of their pauses are long because of it, and it is said.
 func TestDemoSlowed(t *testing.T) {
 	onlooker := onlook(t)
-	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=10"}, "--duration", "12s", "--rate", "400", "--live-heap", "1MiB", "--inject", "cpu-hog")
+	d := runDemo(t, []string{"OTELGC_EXACT_BUDGET=1", "GOGC=10"}, "--duration", "12s", "--live-heap", "1MiB", "--inject", "cpu-hog")
 	stood := onlooker()
 	if machine := d.Setup["machine"]; !strings.Contains(machine, "is followed") {
 		t.Skipf("skipped: the service's threads cannot be followed here: %q; notes: %q", machine, d.Notes)

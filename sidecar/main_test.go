@@ -161,7 +161,7 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"run", "--target", ""}, "run: --target: want PID|name|auto, got nothing"},
 		{[]string{"run", "--record="}, "run: --record: want file, got nothing"},
 		{[]string{"run", "--target", "0"}, "run: --target 0: 0 is no process: want a number above zero"},
-		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw or cpu-hog`},
+		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw, cpu-hog or throttle`},
 		{[]string{"demo", "--live-heap", "lots"}, `demo: --live-heap: parse size "lots": want a number of bytes such as 64MiB`},
 		{[]string{"demo", "--live-heap", "1"}, "demo: --live-heap 1: want 1MiB to 16GiB"},
 		{[]string{"demo", "--rate", "0"}, "demo: plan arrivals: rate 0: want more than 0"},

@@ -40,8 +40,8 @@ func play(t testing.TB) *played {
 	place, windows, line := board.Here(), window.NewSet(), timeline.New(p.now)
 	p.Options = Options{
 		Clock: clock, Place: place, Since: p.now, Windows: windows, Timeline: line,
-		Tracer: exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
-		Board:  host.NewBoard(nil, place, clock),
+		Tracer:     exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
+		Board:      host.NewBoard(nil, place, clock),
 		PiecesFrom: 1,
 		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
 			p.got = append(p.got, resolved{*w, *s})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/slowed"
+	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -33,6 +34,10 @@ type Report struct {
 	Inside   Inside
 	Outside  Outside
 	Notes    []string // what the reader has to know before believing a number
+	// Drawn are the slowest requests of which the pieces are known, the slowest first, and
+	// Median is one near the median, nil if there is none.
+	Drawn  []*strip.Request
+	Median *strip.Request
 }
 
 // Line is a title and its text.
@@ -257,6 +262,7 @@ type Summary struct {
 	Latency Latency
 	Rows    []Row // by band, then fidelity; only those that hold requests
 	Slowest []Case
+	Bins    []strip.Bin // by percentile
 }
 
 // Summarize orders n requests by latency and sums their shares. look fills in the
@@ -270,10 +276,15 @@ func Summarize(n, keep int, latency func(i int) time.Duration, look func(i int, 
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(latency(int(a)), latency(int(b))) })
 	var tallies [NumBands][2]Tally
 	j := Summary{Latency: percentiles(n, func(rank int) time.Duration { return latency(int(order[rank])) })}
+	edges := strip.Edges(n)
 	for at, i := range order {
 		var c Case
 		look(int(i), &c)
 		t := c.tally()
+		if k := len(j.Bins); k < len(edges)-1 && float64(at) >= edges[k]*float64(n) {
+			j.Bins = append(j.Bins, strip.Bin{From: edges[k], To: edges[k+1]})
+		}
+		c.addTo(&j.Bins[len(j.Bins)-1])
 		tallies[bandOf(at, n)][c.Share.Fidelity&1].add(&t)
 		if at >= n-keep {
 			j.Slowest = append(j.Slowest, c)
@@ -290,12 +301,31 @@ func Summarize(n, keep int, latency func(i int) time.Duration, look func(i int, 
 	return j
 }
 
+// addTo adds the time of c to a bin; it is slower than those in it.
+func (c *Case) addTo(b *strip.Bin) {
+	b.Latency = c.Latency
+	for p := range stall.NumParts {
+		b.Time[strip.GroupOf(p)] += *c.Share.Of(p)
+	}
+	b.Time[strip.Load] += c.Generator
+}
+
 // sum returns the tally of the requests in a band and above it: those of a fidelity,
 // or of both if none is given.
 func (j *Summary) sum(from Band, fidelity ...stall.Fidelity) (t Tally) {
 	for i := range j.Rows {
 		if r := &j.Rows[i]; r.Band >= from && (len(fidelity) == 0 || slices.Contains(fidelity, r.Fidelity)) {
 			t.add(&r.Tally)
+		}
+	}
+	return t
+}
+
+// of returns the tally of the requests in a band.
+func (j *Summary) of(b Band) (t Tally) {
+	for i := range j.Rows {
+		if j.Rows[i].Band == b {
+			t.add(&j.Rows[i].Tally)
 		}
 	}
 	return t

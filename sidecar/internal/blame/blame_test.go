@@ -81,21 +81,21 @@ func TestBlameNamesWhoDidIt(t *testing.T) {
 		want, not []string
 	}{
 		{"assist", share(10*ms, stall.Exact, app, map[stall.Cause]time.Duration{stall.GCAssist: 7 * ms}),
-			[]string{"To blame for p99: marking for the garbage collector (assist), with 70 %", "garbage collection had 70 %"}, []string{"at most", "unseen"}},
+			[]string{"To blame for p99: garbage collection (gc.assist: the request marked for it), with 70 %", "next the program itself, with 30 %."}, []string{"at most", "unseen"}},
 		{"app", share(10*ms, stall.Exact, app, nil),
 			[]string{"To blame for p99: the program itself, with 100 %", "garbage collection had none of it."}, []string{"at most"}},
 		{"cycle", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
-			[]string{"To blame for p99: perhaps pauses of the garbage collector, with at most 60 %", "not what held them up", "40 % was unseen", "garbage collection had an unknown part."}, []string{"the program"}},
+			[]string{"To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with at most 60 %", "not what held them up", "40 % was unseen", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"cycle, up to all", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 10 * ms}),
-			[]string{"To blame for p99: perhaps pauses of the garbage collector, with up to 100 %", "garbage collection had an unknown part."}, nil},
+			[]string{"To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with up to 100 %", "garbage collection had an unknown part."}, nil},
 		{"cycle, another stop", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.RuntimeSuspension: 7 * ms}),
 			[]string{"To blame for p99: perhaps stops of the runtime that were not for garbage collection, with at most 70 %", "next the program or the machine (it was not watched which), with 30 %"}, nil},
 		{"cycle, and some uncertain", share(10*ms, stall.Cycle, uncertain, map[stall.Cause]time.Duration{stall.GCPause: 6 * ms}),
-			[]string{"To blame for p99: perhaps pauses of the garbage collector, with 60 %", "next something that the clocks cannot decide, with 40 %"}, []string{"at most"}},
+			[]string{"To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with 60 %", "next something that the clocks cannot decide, with 40 %"}, []string{"at most"}},
 		{"cycle, second", share(10*ms, stall.Cycle, appOrHost, map[stall.Cause]time.Duration{stall.GCPause: 3 * ms}),
-			[]string{"To blame for p99: the program or the machine (it was not watched which), with 70 %", "next perhaps pauses of the garbage collector, with at most 30 %"}, []string{"99: perhaps"}},
+			[]string{"To blame for p99: the program or the machine (it was not watched which), with 70 %", "next perhaps garbage collection (gc.pause: the world was stopped), with at most 30 %"}, []string{"99: perhaps"}},
 		{"unseen", share(10*ms, stall.Cycle, unseen, map[stall.Cause]time.Duration{stall.GCPause: 1 * ms}),
-			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to pauses", "garbage collection had an unknown part."}, []string{"the program"}},
+			[]string{"To blame for p99: not known; 90 %", "unseen", "of the rest the most, at most 10 %, may have gone to garbage collection", "garbage collection had an unknown part."}, []string{"the program"}},
 		{"all unseen", share(10*ms, stall.Cycle, unseen, nil),
 			[]string{"To blame for p99: not known; 100 %", "; garbage collection had an unknown part."}, []string{"the program"}},
 		{"host", share(10*ms, stall.Exact, appOrHost, map[stall.Cause]time.Duration{stall.HostThrottled: 8 * ms}),
@@ -162,12 +162,12 @@ func TestPerhaps(t *testing.T) {
 		exact, cycle stall.Share
 		want         string
 	}{
-		{exact(90*ms, 5*ms), cycle(20 * ms), "To blame for p99: pauses of the garbage collector, with at most 73 %"},
-		{exact(50*ms, 35*ms), cycle(20 * ms), "To blame for p99: perhaps pauses of the garbage collector, with at most 47 %"},
-		{exact(60*ms, 35*ms), cycle(0), "To blame for p99: perhaps pauses of the garbage collector, with 40 % of the time of the 2 requests above p99 (0 ns and longer): 33 % was unseen, and may be another's; next the way"},
-		{exact(85*ms, 15*ms), cycle(0), "To blame for p99: pauses of the garbage collector, with 57 % of the time of the 2 requests above p99 (0 ns and longer); next perhaps " + queue + "with 10 %; 33 % was unseen; garbage"},
-		{exact(80*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: pauses of the garbage collector, with 53 %"},
-		{exact(50*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: perhaps pauses of the garbage collector, with 33 % of the time of the 2 requests above p99 (0 ns and longer): 33 % is uncertain, and may be another's"},
+		{exact(90*ms, 5*ms), cycle(20 * ms), "To blame for p99: garbage collection (gc.pause: the world was stopped), with at most 73 %"},
+		{exact(50*ms, 35*ms), cycle(20 * ms), "To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with at most 47 %"},
+		{exact(60*ms, 35*ms), cycle(0), "To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with 40 % of the time of the 2 requests above p99 (0 ns and longer): 33 % was unseen, and may be another's; next the way"},
+		{exact(85*ms, 15*ms), cycle(0), "To blame for p99: garbage collection (gc.pause: the world was stopped), with 57 % of the time of the 2 requests above p99 (0 ns and longer); next perhaps " + queue + "with 10 %; 33 % was unseen; garbage"},
+		{exact(80*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: garbage collection (gc.pause: the world was stopped), with 53 %"},
+		{exact(50*ms, 10*ms), share(50*ms, stall.Exact, uncertain, nil), "To blame for p99: perhaps garbage collection (gc.pause: the world was stopped), with 33 % of the time of the 2 requests above p99 (0 ns and longer): 33 % is uncertain, and may be another's"},
 		// What the second had is a bound: it may be the third's, who would lead then.
 		{exact(0, 55*ms), loose(50 * ms), "To blame for p99: perhaps " + queue + "with 37 % of the time of the 2 requests above p99 (0 ns and longer): of requests watched per cycle"},
 	} {

@@ -30,6 +30,7 @@ type Document struct {
 	Injected       *Injected         `json:"injected,omitempty"`  // absent if nothing was
 	Unmatched      int               `json:"unmatched,omitempty"` // requests without an account: all unseen
 	Errors         int               `json:"errors"`
+	Headline       string            `json:"headline"`
 	Blame          []string          `json:"blame"`
 	Notes          []string          `json:"notes,omitempty"`
 	Setup          map[string]string `json:"setup,omitempty"`
@@ -91,7 +92,7 @@ func (r *Report) Document() Document {
 		Schema: Schema, Requests: r.Requests, Errors: r.Errors, Unmatched: r.Unmatched,
 		Collections: r.GC.Cycles, RuntimeCycles: r.GC.RuntimeCycles, Slowed: r.GC.Slowed, Gaps: r.Outside.Gaps,
 		Latency: j.Latency, GapAttribution: r.Inside, Attribution: []Attribution{},
-		Stalls: all.stalls(), GCMatters: j.byPercentile(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{}, Injected: r.Injected,
+		Stalls: all.stalls(), GCMatters: j.byPercentile(), Headline: r.Headline(), Blame: r.Sentences(), Notes: r.notes(), Setup: map[string]string{}, Injected: r.Injected,
 	}
 	for i := range j.Rows {
 		d.Attribution = append(d.Attribution, j.Rows[i].attribution())

@@ -12,12 +12,18 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Print writes the report as text, as wide as the terminal, or textfmt.Width columns,
-// where no single word is wider.
+// Print writes the report as text with all its tables, as wide as the terminal, or
+// textfmt.Width columns, where no single word is wider.
 func (r *Report) Print(to io.Writer) error {
 	w := textfmt.NewText(to, 0)
 	w.Names = 10
-	w.Title("WHO IS TO BLAME FOR P99?")
+	w.Title("%s", r.Headline())
+	r.details(w)
+	return w.Close()
+}
+
+// details writes the sentences and the tables.
+func (r *Report) details(w *textfmt.Page) {
 	for i, s := range r.Sentences() {
 		if i > 0 {
 			w.Blank()
@@ -49,7 +55,6 @@ func (r *Report) Print(to io.Writer) error {
 		r.printSlowest(w)
 	}
 	r.printGaps(w)
-	return w.Close()
 }
 
 // notes returns the notes, and that the load generator has a part in p99.

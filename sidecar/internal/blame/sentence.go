@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,6 +60,12 @@ var parties = []party{
 	{"un-", "seen", "something that was not watched", false, []semconv.Owner{semconv.Unseen}},
 }
 
+// named are the parties that p99 is blamed on: the collector is one of them, whatever it
+// did.
+var named = append([]party{{"gc", "", "garbage collection", true, owners(gcCauses...)}}, parties[4:]...)
+
+var gcCauses = []stall.Cause{stall.GCPause, stall.GCAssist, stall.GCSweep, stall.GCWait}
+
 func owners(causes ...stall.Cause) (list []semconv.Owner) {
 	for _, c := range causes {
 		list = append(list, semconv.Owner(c))
@@ -80,12 +87,36 @@ func (p *party) of(t *spent) (sum time.Duration) {
 // unknown reports whether p stands for time without a known owner.
 func (p *party) unknown() bool { return p.top == "un-" }
 
+// isGC reports whether p, which may be nil, is all of garbage collection.
+func (p *party) isGC() bool { return p != nil && p.top+p.head == "gc" }
+
 // name returns its name in a sentence about s.
 func (p *party) name(s *stall.Share) string {
-	if p.top+p.head == "host" {
+	switch {
+	case p.isGC():
+		return p.text + collectorMost(s)
+	case p.top+p.head == "host":
 		return p.text + machineMost(s)
 	}
 	return p.text
+}
+
+// collectorMost returns, in brackets, what garbage collection cost most of s.
+func collectorMost(s *stall.Share) string {
+	first := slices.MaxFunc(gcCauses, func(a, b stall.Cause) int { return cmp.Compare(s.Charged[a], s.Charged[b]) })
+	mostly := "mostly "
+	if s.Charged[first] == s.GC() {
+		mostly = ""
+	}
+	return " (" + mostly + first.String() + ": " + collectorDid[first] + ")"
+}
+
+// collectorDid describes what a request did for the collector, by cause.
+var collectorDid = map[stall.Cause]string{
+	stall.GCPause:  "the world was stopped",
+	stall.GCAssist: "the request marked for it",
+	stall.GCSweep:  "the request swept before it could allocate",
+	stall.GCWait:   "the request waited until a phase ended",
 }
 
 // slow is the tally of the requests above p99, and cycle that of those of them that
@@ -115,8 +146,8 @@ func (t *slow) had(p *party) string {
 // none.
 func (t *slow) leaders() (first, second *party) {
 	var most, next time.Duration
-	for i := range parties {
-		p := &parties[i]
+	for i := range named {
+		p := &named[i]
 		if p.head == "seen" {
 			continue
 		}
@@ -161,11 +192,11 @@ func (t *slow) doubt(p, ahead *party) string {
 // case: none of what is only a bound was p's, and all of it, and the open time, was the
 // other's.
 func (t *slow) leads(p, ahead *party, open time.Duration) bool {
-	for i := range parties {
-		open += t.loose(&parties[i])
+	for i := range named {
+		open += t.loose(&named[i])
 	}
-	for i := range parties {
-		q := &parties[i]
+	for i := range named {
+		q := &named[i]
 		if q == p || q == ahead || q.unknown() {
 			continue
 		}
@@ -211,6 +242,10 @@ func (r *Report) blame() string {
 	}
 	if unseen >= much && !strings.Contains(doubt, "unseen") {
 		s += fmt.Sprintf("; %s was unseen", percent(unseen))
+	}
+	exact := t.Share.Unseen+t.Share.Uncertain+t.cycle.Share.GC() == 0
+	if exact && (first.isGC() || second.isGC() && strings.Contains(s, "; next ")) {
+		return s + "." // it is said
 	}
 	return s + r.garbage(t) + "."
 }

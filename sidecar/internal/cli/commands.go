@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -135,10 +137,13 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 	duration := set.Duration("duration", demo.DefaultDuration, "how long the load lasts")
 	rate := set.Float64("rate", demo.DefaultRate, "requests per second")
 	heap := set.String("live-heap", fmt.Sprintf("%dMiB", demo.DefaultLiveHeap>>20), "how many bytes the service keeps alive")
-	inject := set.String("inject", string(demo.InjectNone), "what to do to the service: none, forced-gc, stw or cpu-hog")
+	inject := set.String("inject", string(demo.InjectNone), "what to do to the service: none, forced-gc, stw, cpu-hog or throttle")
+	details := set.Bool("details", false, "print the tables instead of one screen")
+	page := set.String("html", "", "the `file` for the pictures, off for none (default "+demoPage+"; none with --json or --details)")
+	spin := set.Bool("spin", false, "let the probe spin on a machine of one or two CPUs, too")
 	seed := set.Uint64("seed", 1, "the seed of what the requests ask for")
 	return func(e env) (err error) {
-		o := demo.Options{Seed: *seed}
+		o := demo.Options{Seed: *seed, Spin: *spin, Progress: progress(e.stderr)}
 		if o.Inject, err = demo.ParseInject(*inject); err != nil {
 			return wrong("--inject: %w", err)
 		}
@@ -161,7 +166,49 @@ func defineDemo(set *flag.FlagSet) func(env) error {
 		if err != nil {
 			return err
 		}
-		return e.print(func() any { return report.Document() }, report.Print)
+		if *page == "" && !*details && !*e.json {
+			*page = demoPage
+		}
+		pictures, written := writePage(*page, report.HTML)
+		text := func(w io.Writer) error { return report.Story(w, pictures) }
+		if *details {
+			text = report.Print
+		}
+		return errors.Join(e.print(func() any { return report.Document() }, text), written)
+	}
+}
+
+// demoPage is where the pictures of the demo go.
+const demoPage = "otelgc-demo.html"
+
+// writePage writes a page to a file, and returns which.
+func writePage(file string, write func(io.Writer) error) (string, error) {
+	if file == "off" || file == "" {
+		return "", nil
+	}
+	var page bytes.Buffer
+	err := write(&page)
+	if err == nil {
+		err = os.WriteFile(file, page.Bytes(), 0o644)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write pictures: %w (--html names another file, or off)", err)
+	}
+	return file, nil
+}
+
+// progress returns a function that shows on a terminal how far a load is, and nothing
+// elsewhere.
+func progress(to io.Writer) func(done, all time.Duration) {
+	if !textfmt.IsTerminal(to) {
+		return nil
+	}
+	return func(done, all time.Duration) {
+		if done >= all {
+			_, _ = fmt.Fprint(to, "\r\x1b[K")
+			return
+		}
+		_, _ = fmt.Fprintf(to, "\rthe load runs: %s of %s", done.Truncate(time.Second), all.Truncate(time.Second))
 	}
 }
 

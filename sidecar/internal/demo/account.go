@@ -23,6 +23,7 @@ type message struct {
 	Collection *collection     `json:",omitempty"`
 	Suspension *stall.Interval `json:",omitempty"` // stopped the world, not for the collector
 	Gap        *stall.Interval `json:",omitempty"` // of the probe in the service
+	Drawn      *drawn          `json:",omitempty"` // of a few windows, after the load
 	Farewell   *farewell       `json:",omitempty"`
 	Failure    string          `json:",omitempty"` // why the service ended early
 }
@@ -44,8 +45,27 @@ type farewell struct {
 	Notes  []string // what went wrong, for the report
 }
 
+// drawn has the pieces of a window, so that it can be drawn.
+type drawn struct {
+	Arrival stall.Instant
+	Pieces  []stall.Piece
+}
+
+// check refuses pieces that do not follow on each other from the arrival on.
+func (d *drawn) check() error {
+	at := d.Arrival
+	for i, p := range d.Pieces {
+		if p.Start != at || p.End <= p.Start || p.End.Sub(d.Arrival) > maxTime || p.Part >= stall.NumParts {
+			return fmt.Errorf("piece %d of a window from %d on: part %d from %d to %d", i, d.Arrival, uint8(p.Part), p.Start, p.End)
+		}
+		at = p.End
+	}
+	return nil
+}
+
 // collection is what the demo needs of a gc.Collection.
 type collection struct {
+	Index    uint64
 	Active   stall.Span // from begin to end; empty if one of them is not known
 	Blocking bool
 	Pauses   []stall.Interval // Ref is the index of the collection
@@ -56,7 +76,7 @@ type collection struct {
 const maxPausesOfOne = 1024
 
 func collectionOf(c *gc.Collection) *collection {
-	out := &collection{Blocking: c.Kind == gc.FullBlocking}
+	out := &collection{Index: c.Index, Blocking: c.Kind == gc.FullBlocking}
 	start, known := c.Start.Get()
 	if end, over := c.End.Get(); known && over && end >= start {
 		out.Active = stall.Span{Start: start, End: end}
@@ -160,6 +180,7 @@ const (
 	maxWindows  = 640 << 20 // bytes of all windows: 600 for each of a million
 	maxStops    = 1 << 20
 	maxGaps     = 1 << 17
+	maxDrawn    = 2 * keptDrawn
 	maxFailure  = 4096 // bytes
 	reportedGap = 50 * time.Microsecond
 )
@@ -176,7 +197,8 @@ type account struct {
 	size       int              // of windows, in bytes
 	stops      []stall.Interval // of the world, for the collector and for others
 	blocking   bool             // the collections are full and blocking
-	active     []stall.Span     // when a collection was under way, where that is known
+	active     []collection     // those of which it is known when they were under way, without their pauses
+	drawn      []drawn
 	gaps       []stall.Interval // of the probe in the service, longer than reportedGap
 	dropped    int              // records over the bounds
 }
@@ -235,8 +257,17 @@ func (a *account) take(line []byte, ready func()) error {
 			}
 		}
 		if c.Active.Start >= 0 && !c.Active.Empty() && len(a.active) < maxStops {
-			a.active = append(a.active, c.Active)
+			a.active = append(a.active, collection{Index: c.Index, Active: c.Active})
 		}
+	case m.Drawn != nil:
+		if err := m.Drawn.check(); err != nil {
+			return err
+		}
+		if len(a.drawn) == maxDrawn {
+			a.dropped++
+			return nil
+		}
+		a.drawn = append(a.drawn, *m.Drawn)
 	case m.Suspension != nil:
 		return a.keep(&a.stops, m.Suspension, maxStops)
 	case m.Gap != nil && m.Gap.Duration() > reportedGap:

@@ -23,24 +23,25 @@ type Inject string
 
 const (
 	InjectNone     Inject = "none"
-	InjectForcedGC Inject = "forced-gc" // runtime.GC, 80 times a second if it can
-	InjectSTW      Inject = "stw"       // runtime.ReadMemStats: stops the world, collects nothing
+	InjectForcedGC Inject = "forced-gc" // runtime.GC in a handler
+	InjectSTW      Inject = "stw"       // runtime.Stack of all goroutines: stops the world, collects nothing
 	InjectHog      Inject = "cpu-hog"   // other processes on the service's CPUs
+	InjectThrottle Inject = "throttle"  // a quota of a fifth of a CPU; needs root
 )
 
 // ParseInject returns the injection that s names.
 func ParseInject(s string) (Inject, error) {
-	if i := Inject(s); slices.Contains([]Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog}, i) {
+	if i := Inject(s); slices.Contains([]Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog, InjectThrottle}, i) {
 		return i, nil
 	}
-	return "", fmt.Errorf("parse injection %q: want none, forced-gc, stw or cpu-hog", s)
+	return "", fmt.Errorf("parse injection %q: want none, forced-gc, stw, cpu-hog or throttle", s)
 }
 
 // Defaults of Options.
 const (
 	DefaultDuration = 15 * time.Second
-	DefaultRate     = 1200 // requests per second: above 10,000 in 10 s, so that p99.9 exists
-	DefaultLiveHeap = 64 << 20
+	DefaultRate     = 100 // requests per second, so that few wait behind a slow one
+	DefaultLiveHeap = 32 << 20
 )
 
 // Bounds of Options.
@@ -55,6 +56,10 @@ type Options struct {
 	LiveHeap uint64 // bytes
 	Inject   Inject
 	Seed     uint64
+	Spin     bool // the probe spins on a machine of one or two CPUs, too
+	// Progress, if there is one, is called each second with how much of the load is over,
+	// and at its end with all of it.
+	Progress func(done, all time.Duration)
 }
 
 // budgetEnv is the variable that sets the exact budget of the service.

@@ -1,7 +1,11 @@
 package demo
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -110,23 +114,8 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
-// TestShortOfForces: fewer collections than were to be forced are said, with what
-// is known of the reason; enough of them are not.
-func TestShortOfForces(t *testing.T) {
-	const want = "The service was to force 80 collections a second, and came to 45: its threads waited 9.00 s for a CPU, all in all, in 10.0 s."
-	for forced, said := range map[uint64]bool{450: true, 499: true, 500: false, 800: false} {
-		r := runner{Options: Options{Inject: InjectForcedGC}, served: 10 * time.Second}
-		r.account.farewell.Forced = forced
-		r.followed.lasted, r.followed.totals.RunDelay = r.served, 9*time.Second
-		notes := r.warnings(&blame.Report{Injected: r.injected()}, jitterprobe.Summary{}, 0, 0)
-		if (len(notes) > 0) != said || forced == 450 && notes[0] != want {
-			t.Errorf("%d forced: %q, want a note: %v", forced, notes, said)
-		}
-	}
-}
-
 func TestParseInject(t *testing.T) {
-	for _, i := range []Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog} {
+	for _, i := range []Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog, InjectThrottle} {
 		if got, err := ParseInject(string(i)); err != nil || got != i {
 			t.Errorf("ParseInject(%q) = %q, %v", i, got, err)
 		}
@@ -136,19 +125,44 @@ func TestParseInject(t *testing.T) {
 	}
 }
 
-func TestLiveHeapHasItsSize(t *testing.T) {
-	h := newLiveHeap(1<<20, 1)
-	held := 0
-	for i, v := range h.entries {
-		if v.left == nil || v.right == nil || v.peer == nil || v.key != uint64(i) || len(v.text) < shortestText {
-			t.Fatalf("entry %d: %+v", i, v)
+// TestShop: its catalog takes what it is to take, and an order depends on the seed alone.
+func TestShop(t *testing.T) {
+	const size = 1 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := newShop(size, 1)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// The names of products take some more.
+	if held := after.HeapAlloc - before.HeapAlloc; held < size || held > size*3/2 {
+		t.Errorf("a catalog of %d bytes takes %d", size, held)
+	}
+	ask := func(s *shop, id string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", "/order?id="+id, nil))
+		return w
+	}
+	for id := range 2 * bigEvery {
+		want, got := ask(s, strconv.Itoa(id)), ask(newShop(size, 1), strconv.Itoa(id))
+		if want.Code != http.StatusOK || want.Body.String() != got.Body.String() {
+			t.Fatalf("order %d: %d %s, and of the same seed %d %s", id, want.Code, want.Body, got.Code, got.Body)
 		}
-		held += entrySize + len(v.text)
 	}
-	if held < 1<<20 || held > 1<<20+entrySize+longestText {
-		t.Errorf("%d entries hold %d bytes, want 1 MiB and no more than one entry over it", len(h.entries), held)
+	if w := ask(s, "many"); w.Code != http.StatusBadRequest {
+		t.Errorf("order without a number: status %d, want 400", w.Code)
 	}
-	if again := newLiveHeap(1<<20, 1); h.walk(3, 100) != again.walk(3, 100) {
-		t.Error("a walk differs on a heap of the same seed")
+	runtime.KeepAlive(s)
+}
+
+// TestHandlersThatCollect: with forced collections it is the big orders that force them.
+func TestHandlersThatCollect(t *testing.T) {
+	s := newShop(MinLiveHeap, 1)
+	prepare(InjectForcedGC, s)
+	for id := range 10 * bigEvery {
+		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/order?id="+strconv.Itoa(id), nil))
+	}
+	if n := s.forced.Load(); n == 0 || n > 3*10 {
+		t.Errorf("%d of %d orders collected, want about 10", n, 10*bigEvery)
 	}
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
-	"github.com/otelgc/otelgc/internal/hostcount"
 	"github.com/otelgc/otelgc/internal/hostwatch"
-	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -22,19 +19,12 @@ type followed struct {
 	over    chan struct{} // closed when all of the watch was read
 	// After that:
 	denied []stall.Interval // when they were ready and none ran, at most maxStops
-	// While the load lasted:
-	lasted time.Duration
-	totals hostcount.Totals
 }
 
 // follow lets the service know what the machine does to its threads, as far as the
 // rights allow. Without them, the time that it ran is the program's or the machine's.
-// Where collections are forced, waits are only counted: a small machine has no CPU for
-// collector, requests and load at once, so waits for the collector would be called the
-// machine's.
 func (r *runner) follow(pid int) {
-	count := r.Inject == InjectForcedGC
-	p, err := hostwatch.New(hostwatch.Options{PID: pid, Clock: r.clock, CountersOnly: count})
+	p, err := hostwatch.New(hostwatch.Options{PID: pid, Clock: r.clock})
 	if err == nil {
 		f, owner := &r.followed, p.Owner()
 		f.process, f.place, f.over = p, &stall.Place{PID: owner.PID, Created: owner.Created}, make(chan struct{})
@@ -42,7 +32,7 @@ func (r *runner) follow(pid int) {
 		go f.run(r.outside)
 	}
 	switch {
-	case err == nil || count:
+	case err == nil:
 	case errors.Is(err, fs.ErrPermission):
 		r.notes = append(r.notes, "The service's threads are not followed, so what the machine did to them is not known: give otelgc-sidecar CAP_BPF and CAP_PERFMON.")
 	default:
@@ -74,22 +64,6 @@ func (r *runner) unfollow() error {
 		return nil
 	}
 	return err
-}
-
-// mark keeps the totals of the time of the load.
-func (f *followed) mark(lasted time.Duration) {
-	if f.process != nil {
-		f.lasted, f.totals = lasted, f.process.Totals()
-	}
-}
-
-// waited returns a clause on how long the service's threads waited for a CPU, empty if
-// that is not known.
-func (f *followed) waited() string {
-	if f.lasted <= 0 || f.totals.RunDelay <= 0 {
-		return ""
-	}
-	return textfmt.Sprintf(": its threads waited %s for a CPU, all in all, in %s", f.totals.RunDelay, f.lasted)
 }
 
 // coverage returns a clause on how well the machine was watched for the service.

@@ -4,100 +4,50 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
-// The time between two injected stops, by what is injected: 80 collections a
-// second, 500 stops.
+// A service that lives with little memory for what it keeps: after each collection it may
+// allocate a quarter of its live heap until the next. GOGC, if it is set, says otherwise.
+const littleMemory = 25
+
+// What injected stops take: the stacks of so many goroutines are written, at this rate.
 const (
-	forceEvery = 12500 * time.Microsecond
-	stopEvery  = 2 * time.Millisecond
+	stopEvery  = 50 * time.Millisecond
+	goroutines = 10_000
+	stacks     = 64 << 20 // bytes, at most
 	mostLate   = 100 * time.Millisecond
 )
 
-const (
-	forcesPerSecond = float64(time.Second) / float64(forceEvery)
-	// enoughForces a second make a service in which the collector is to blame.
-	// Of fewer the report warns. More are asked for, because a machine that is short
-	// of CPU leaves out turns.
-	enoughForces = 50
-)
-
-// forcers is the number of goroutines that force collections. One alone would wait
-// until the last span is swept, because runtime.GC returns no sooner, and yields for
-// each; of several, the next one sweeps the rest in one go and collects.
-//
-// Each has a thread of its own. At its end runtime.GC yields until all sweepers are
-// done, up to ten thousand times, while the thread that ends the collection waits for
-// the CPU that the yields take. A goroutine with its own thread sleeps in each yield.
-const forcers = 2
-
-// psToMark is how many Ps let requests go on while the collector marks, for which two
-// workers have a P each throughout. All share one CPU. As measured, a request that waits
-// during a collection waits more often for a P without a CPU, or for earlier requests,
-// than for the collector if there are one or two Ps; as often with three or four; and
-// less often with eight. Each of the two stops of a collection, and the barrier before
-// the second, waits until the thread of every P had its turn: that is the collector's, too.
-const psToMark = 8
-
-// makeRoomToMark gives a service in which collections are forced the Ps of a
-// larger machine, unless GOMAXPROCS is set. With one P, collector and requests take
-// turns on it, so the demo would show a program that has too few Ps. With two it would
-// now and then.
-func makeRoomToMark(what Inject) {
-	if what == InjectForcedGC && os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(psToMark, runtime.GOMAXPROCS(0)))
+// prepare makes of this process what is to be seen.
+func prepare(what Inject, s *shop) {
+	s.collect = what == InjectForcedGC
+	if what == InjectNone && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(littleMemory)
 	}
 }
 
-// inject does to this process what was asked for until ctx ends, and returns
-// how often that was done. It is what programs do to themselves: agents that
-// call ReadMemStats, and code that thinks it knows when to collect.
-func inject(ctx context.Context, what Inject) uint64 {
-	switch what {
-	case InjectForcedGC:
-		return force(ctx)
-	case InjectSTW:
-		n := uint64(0)
-		var stats runtime.MemStats
+// inject does to this process what was asked for until ctx ends, and returns how often
+// that was done. It is what programs do to themselves: handlers that call runtime.GC, and
+// watchdogs that dump all goroutines.
+func inject(ctx context.Context, what Inject, s *shop) uint64 {
+	n := uint64(0)
+	if what == InjectSTW {
+		var all sync.WaitGroup
+		for range goroutines {
+			all.Go(func() { <-ctx.Done() })
+		}
+		defer all.Wait()
+		text := make([]byte, stacks)
 		every(ctx, stopEvery, func() {
-			runtime.ReadMemStats(&stats)
+			runtime.Stack(text, true)
 			n++
 		})
-		return n
 	}
 	<-ctx.Done()
-	return 0
-}
-
-// force forces collections, and returns how many the runtime made of it: those
-// that wait for one that has not begun yet share it. Turns for which no forcer was
-// free are made up for, as far as they were due lately.
-func force(ctx context.Context) uint64 {
-	before := readCounter(forcedMetric)
-	due := make(chan struct{}, mostLate/forceEvery)
-	var all sync.WaitGroup
-	for range forcers {
-		all.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for range due {
-				if ctx.Err() == nil {
-					runtime.GC()
-				}
-			}
-		})
-	}
-	every(ctx, forceEvery, func() {
-		select {
-		case due <- struct{}{}:
-		default:
-		}
-	})
-	close(due)
-	all.Wait()
-	return readCounter(forcedMetric) - before
+	return n + s.forced.Load()
 }
 
 // every calls do at a fixed rate until ctx ends. It makes up for turns that were missed

@@ -23,7 +23,8 @@ type matcher struct {
 	stops  *stall.Log // of the service's world; the Ref is of the collection, if it is a pause
 	denied *stall.Log // what the machine did to the service's threads
 	place  *stall.Place
-	active []stall.Span // when a collection was under way: merged
+	active []stall.Span                    // when a collection was under way: merged
+	drawn  map[stall.Instant][]stall.Piece // by arrival
 	near   []stall.Interval
 	host   []stall.Interval
 }
@@ -32,8 +33,16 @@ type matcher struct {
 // other arrivals are those that opened connections.
 func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	m := &matcher{
-		answers: answers, account: a, window: make([]int32, len(answers)), place: f.place, active: stall.Union(a.active),
-		stops: logOf(a.stops), denied: logOf(f.denied),
+		answers: answers, account: a, window: make([]int32, len(answers)), place: f.place,
+		stops: logOf(a.stops), denied: logOf(f.denied), drawn: map[stall.Instant][]stall.Piece{},
+	}
+	var active []stall.Span
+	for _, c := range a.active {
+		active = append(active, c.Active)
+	}
+	m.active = stall.Union(active)
+	for _, d := range a.drawn {
+		m.drawn[d.Arrival] = d.Pieces
 	}
 	for i := range m.window {
 		m.window[i] = -1
@@ -107,12 +116,17 @@ func (m *matcher) look(k int, c *blame.Case) {
 
 // extend adds to s the share of a time in which the request was not in its handler.
 func (m *matcher) extend(s *stall.Share, way stall.Span) {
-	if way.Empty() {
-		return
+	if !way.Empty() {
+		w := m.way(way)
+		m.joiner.Extend(w, &stall.Evidence{Process: m.near, Host: m.host}, s)
 	}
-	m.near, m.host = m.stops.Intervals(m.near[:0], way), m.denied.Intervals(m.host[:0], way)
-	w := stall.Window{Start: way.Start, End: way.Start, Receipt: way.End, Place: m.place}
-	m.joiner.Extend(&w, &stall.Evidence{Process: m.near, Host: m.host}, s)
+}
+
+// way returns a time in which the request was not in its handler as a window, and has what
+// happened then in m.near and m.host.
+func (m *matcher) way(s stall.Span) *stall.Window {
+	m.near, m.host = m.stops.Intervals(m.near[:0], s), m.denied.Intervals(m.host[:0], s)
+	return &stall.Window{Start: s.Start, End: s.Start, Receipt: s.End, Place: m.place}
 }
 
 // shareStop reports whether two collections have the same stop in s.
@@ -150,7 +164,7 @@ func (m *matcher) paused(s stall.Span) (sum time.Duration) {
 
 // outsideGaps are those that the probe outside of the service saw, of at least
 // coincidence.
-type outsideGaps []stall.Span
+type outsideGaps []stall.Interval
 
 // coincidence is the shortest gap outside that can be behind one of reportedGap
 // inside.
@@ -159,7 +173,7 @@ const coincidence = 20 * time.Microsecond
 func (o *outsideGaps) add(gaps []stall.Interval) {
 	for i := range gaps {
 		if g := &gaps[i]; g.Duration() >= coincidence && len(*o) < maxGaps {
-			*o = append(*o, g.Span())
+			*o = append(*o, *g)
 		}
 	}
 }

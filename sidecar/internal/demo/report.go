@@ -1,7 +1,9 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/jitterprobe"
@@ -52,7 +54,32 @@ func (r *runner) report(s jitterprobe.Summary) (*blame.Report, error) {
 		}
 	}
 	b.Notes = r.warnings(b, s, unsent, waited)
+	r.draw(b, m)
 	return b, nil
+}
+
+// draw has the slowest requests drawn, and of those that were kept the one nearest to the
+// median.
+func (r *runner) draw(b *blame.Report, m *matcher) {
+	order := make([]int, len(m.answers))
+	for i := range order {
+		order[i] = i
+	}
+	latency := func(i int) time.Duration { return m.answers[i].Latency() }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(latency(b), latency(a)) })
+	for i, k := range order[:min(slowest, len(order))] {
+		name := fmt.Sprintf("request %d of %d by latency, at +%.3f s", i+1, len(order), m.answers[k].Arrival.Sub(b.Start).Seconds())
+		if d := m.draw(k, name, r.gaps); d != nil {
+			b.Drawn = append(b.Drawn, d)
+		}
+	}
+	off := func(i int) time.Duration { return (latency(i) - b.Summary.Latency.P50).Abs() }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(off(a), off(b)) })
+	for _, k := range order {
+		if b.Median = m.draw(k, "a median request", r.gaps); b.Median != nil {
+			return
+		}
+	}
 }
 
 // setup returns what ran, and on what.
@@ -80,9 +107,11 @@ func (r *runner) injection() string {
 	i := r.injected()
 	switch r.Inject {
 	case InjectForcedGC:
-		return fmt.Sprintf("%s: the service forced %s, %.0f a second (runtime.GC)", i.What, textfmt.Many(i.Times, "collection"), i.PerSecond)
+		return fmt.Sprintf("%s: the handlers of %s called runtime.GC", i.What, textfmt.Many(i.Times, "request"))
 	case InjectSTW:
-		return fmt.Sprintf("%s: the service stopped its world %s, %.0f a second (runtime.ReadMemStats)", i.What, textfmt.Many(i.Times, "time"), i.PerSecond)
+		return fmt.Sprintf("%s: the service wrote the stacks of all its goroutines %s, %.0f a second (runtime.Stack)", i.What, textfmt.Many(i.Times, "time"), i.PerSecond)
+	case InjectThrottle:
+		return i.What + ": the service may use a fifth of a CPU"
 	case InjectHog:
 		return fmt.Sprintf("%s: another process wants the service's CPUs, with %s for each", i.What, textfmt.Many(hogsPerCPU, "thread"))
 	}
@@ -123,9 +152,6 @@ func (r *runner) warnings(b *blame.Report, s jitterprobe.Summary, unsent int, wa
 	add(b.Unmatched > 0, "The service gave no account of %s that it answered: all their time is unseen.", textfmt.Many(b.Unmatched, "request"))
 	add(waited > 10*time.Millisecond, "One request waited %s for a free connection: it is part of its latency, as queue.", waited)
 	add(b.GC.Cycles != b.GC.RuntimeCycles, "The monitor counted %s, the runtime %s.", textfmt.Many(b.GC.Cycles, "collection"), b.GC.RuntimeCycles)
-	if r.Inject == InjectForcedGC {
-		add(b.Injected.PerSecond < enoughForces, "The service was to force %.0f collections a second, and came to %.0f%s.", forcesPerSecond, b.Injected.PerSecond, r.followed.waited())
-	}
 	lost := uint64(r.account.dropped) + r.account.farewell.Lost
 	add(lost > 0, "%s of the service could not be kept.", textfmt.Many(lost, "record"))
 	for _, n := range r.account.farewell.Notes {

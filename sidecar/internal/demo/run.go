@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/blame"
 	"github.com/otelgc/otelgc/sidecar/internal/load"
@@ -61,6 +62,8 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 	}
 	stop := sync.OnceValue(r.unwatch)
 	defer func() { err = errors.Join(err, stop()) }()
+	back := r.place()
+	defer back()
 	// The thread that paces the load sits in system calls; the others must not
 	// wait until the runtime notices and takes its P away.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
@@ -77,7 +80,9 @@ func Run(ctx context.Context, o Options) (_ *blame.Report, err error) {
 type runner struct {
 	Options
 	clock   stall.Clock
-	cpus    int // before the probe took one
+	cpus    int   // before the probe took one
+	own     int   // the CPU of the load generator, -1 if it has none of its own
+	others  []int // the service's, if so
 	outside *watch.Watch
 	dir     string
 	board   string
@@ -93,7 +98,15 @@ type runner struct {
 
 // watch starts the probe outside of the service, and reads it.
 func (r *runner) watch(path string) (err error) {
-	p, err := jitterprobe.Start(jitterprobe.Options{Clock: r.clock})
+	options := jitterprobe.Options{Clock: r.clock}
+	if r.cpus < cpusToSpin && !r.Spin {
+		// It wakes up on the CPU that will be the load generator's.
+		options.Mode = jitterprobe.Periodic
+		if allowed, err := proc.CPUs(os.DirFS("/"), "self"); err == nil {
+			options.CPU = &allowed[0]
+		}
+	}
+	p, err := jitterprobe.Start(options)
 	if err == nil {
 		r.outside, err = watch.Start(watch.Options{Probe: p, Boards: []string{path}, Clock: r.clock})
 	}
@@ -118,6 +131,21 @@ func (r *runner) watch(path string) (err error) {
 	return nil
 }
 
+// cpusToSpin is how many CPUs a machine has that spares one for a probe that spins.
+const cpusToSpin = 3
+
+// place gives the load generator a CPU of its own, so that it is not late because the
+// service runs. The function that it returns takes it back.
+func (r *runner) place() (back func()) {
+	own, others, back, err := load.Apart()
+	if err != nil {
+		r.notes = append(r.notes, fmt.Sprintf("The load generator has no CPU of its own: %v.", err))
+		return func() {}
+	}
+	r.own, r.others = own, others
+	return back
+}
+
 // unwatch stops the probe. When it returns, all of its gaps have been read.
 func (r *runner) unwatch() error {
 	err := r.outside.Close()
@@ -133,8 +161,16 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 		LiveHeap: r.LiveHeap, Inject: r.Inject, Seed: r.Seed, Board: r.board, Limit: limit,
 		Parent: os.Getpid(), Dir: r.dir,
 	}
+	var limited *quota
+	if r.Inject == InjectThrottle {
+		if limited, err = newQuota(); err != nil {
+			return err
+		}
+		// The last to go: a cgroup with a process in it stays.
+		defer func() { err = errors.Join(err, limited.remove()) }()
+	}
 	in, out := io.Pipe()
-	child, err := startProcess(ctx, roleService, options, out)
+	child, err := r.start(ctx, roleService, options, out)
 	if err != nil {
 		return err
 	}
@@ -152,11 +188,16 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 	if err := r.await(ctx, child, ready, read, startup); err != nil {
 		return err
 	}
+	if limited != nil {
+		if err := limited.take(child.cmd.Process.Pid); err != nil {
+			return err
+		}
+	}
 	greeted := r.clock.Now()
 	r.follow(child.cmd.Process.Pid)
 	defer func() { err = errors.Join(err, r.unfollow()) }()
 	if r.Inject == InjectHog {
-		hog, err := startProcess(ctx, roleHog, options, nil)
+		hog, err := r.start(ctx, roleHog, options, nil)
 		if err != nil {
 			return err
 		}
@@ -172,7 +213,6 @@ func (r *runner) service(ctx context.Context, startup, limit time.Duration) (err
 		return context.Cause(ctx)
 	}
 	r.served = r.clock.Now().Sub(greeted)
-	r.followed.mark(r.served)
 	stopped := child.stop(endLimit)
 	if err := <-read; r.account.failure != nil || err != nil || stopped != nil {
 		return cmp.Or(context.Cause(ctx), r.account.failure, errors.Join(stopped, err)) // the first kills the service
@@ -203,7 +243,11 @@ func (r *runner) await(ctx context.Context, child *process, ready <-chan struct{
 	}
 }
 
+// drive sends the load.
 func (r *runner) drive(ctx context.Context) {
+	if r.Progress != nil {
+		defer r.showProgress()()
+	}
 	r.outcome = load.Run(ctx, load.Options{
 		Address:  r.account.hello.Address,
 		Schedule: r.Schedule,
@@ -213,6 +257,29 @@ func (r *runner) drive(ctx context.Context) {
 	})
 }
 
+// showProgress calls Progress each second until the function that it returns is called.
+func (r *runner) showProgress() (end func()) {
+	begin, ticker, over := time.Now(), time.NewTicker(time.Second), make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		all := r.Schedule.Span()
+		for {
+			select {
+			case <-ticker.C:
+				r.Progress(min(time.Since(begin), all-1), all)
+			case <-over:
+				r.Progress(all, all)
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(over)
+		shown.Wait()
+	}
+}
+
 // process is a child: this binary again, in another role. It ends when its
 // standard input is closed.
 type process struct {
@@ -220,6 +287,15 @@ type process struct {
 	stdin io.Closer
 	done  chan struct{} // closed when it has ended
 	err   error         // how, after that
+}
+
+// start starts a child on the CPUs of the service.
+func (r *runner) start(ctx context.Context, role string, o childOptions, out io.Writer) (p *process, err error) {
+	err = load.On(r.others, func() error {
+		p, err = startProcess(ctx, role, o, out)
+		return err
+	})
+	return p, err
 }
 
 // startProcess starts a child, which is killed when ctx ends. Its standard output goes

@@ -36,7 +36,6 @@ func serve(o childOptions) error {
 	defer cancel()
 	c := &child{childOptions: o, out: newMessages(os.Stdout)}
 	otel.SetErrorHandler(&c.complaints)
-	makeRoomToMark(o.Inject)
 	err := c.run(ctx)
 	if err == nil {
 		return nil
@@ -54,10 +53,12 @@ type child struct {
 	childOptions
 	out     *messages
 	monitor *otelgc.Monitor
+	shop    *shop
 	sent    uint64 // index of the last collection that was reported
 	stops   uint64 // and of the last suspension
 	last    farewell
 
+	gallery    gallery
 	complaints complaints
 }
 
@@ -67,7 +68,8 @@ func (c *child) run(ctx context.Context) error {
 		return err
 	}
 	start := c.monitor.Session()
-	handler := &service{heap: newLiveHeap(c.LiveHeap, c.Seed), seed: c.Seed}
+	c.shop = newShop(c.LiveHeap, c.Seed)
+	prepare(c.Inject, c.shop)
 	probing := jitterprobe.Options{Mode: jitterprobe.Periodic, Threshold: reportedGap}
 	if runtime.NumCPU() >= probeMinCPUs {
 		probing.Mode = jitterprobe.Runtime
@@ -80,7 +82,7 @@ func (c *child) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
 	}
-	server := &http.Server{Handler: c.monitor.Middleware(handler), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: c.monitor.Middleware(c.shop), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	c.out.send(message{Hello: &hello{
@@ -108,7 +110,7 @@ func (c *child) run(ctx context.Context) error {
 		return errors.New("the parent is gone") // no reader waits for open windows
 	}
 	c.settle(ctx, before, start)
-	runtime.KeepAlive(handler) // the live heap lives until the last figure is read
+	runtime.KeepAlive(c.shop) // the live heap lives until the last figure is read
 	// Open windows are still reported: the farewell comes after them.
 	end, cancel := context.WithTimeout(ctx, shutdownLimit)
 	defer cancel()
@@ -116,6 +118,9 @@ func (c *child) run(ctx context.Context) error {
 		c.last.Notes = append(c.last.Notes, "the monitor did not end in good order: "+err.Error())
 	}
 	c.last.Notes = append(c.last.Notes, c.complaints.list()...)
+	for _, d := range c.gallery.all() {
+		c.out.send(message{Drawn: &d})
+	}
 	c.out.send(message{Farewell: &c.last})
 	return c.out.flush()
 }
@@ -129,7 +134,10 @@ func (c *child) watch() (before uint64, err error) {
 	options := []otelgc.Option{
 		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic),
 		otelgc.WithBoard(c.Board),
-		otelgc.WithOnWindow(c.out.window),
+		otelgc.WithOnSlowRequest(0, func(r *otelgc.SlowRequest) {
+			c.out.window(r.Window, r.Share)
+			c.gallery.keep(r)
+		}),
 	}
 	if os.Getenv(budgetEnv) == "" {
 		options = append(options, otelgc.WithExactBudget(demoBudget))
@@ -140,9 +148,9 @@ func (c *child) watch() (before uint64, err error) {
 	return before, nil
 }
 
-// demoBudget has nearly all requests of a short demo traced, unless OTELGC_EXACT_BUDGET
-// says otherwise: by the default a tenth of them would be.
-const demoBudget = 0.1
+// demoBudget has all requests of a short demo traced, unless OTELGC_EXACT_BUDGET says
+// otherwise: by the default a tenth of them would be.
+const demoBudget = 1
 
 // probeMinCPUs is from how many CPUs on a probe that costs one is worth it.
 const probeMinCPUs = 4
@@ -156,7 +164,7 @@ func (c *child) untilDone(ctx context.Context) (injected uint64) {
 	ctx, cancel := untilStdinEnds(ctx)
 	defer cancel()
 	ended := make(chan uint64, 1)
-	go func() { ended <- inject(ctx, c.Inject) }()
+	go func() { ended <- inject(ctx, c.Inject, c.shop) }()
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
 	for {
@@ -217,7 +225,7 @@ const (
 	shutdownLimit = 2 * time.Second
 )
 
-const cyclesMetric, forcedMetric = "/gc/cycles/total:gc-cycles", "/gc/cycles/forced:gc-cycles"
+const cyclesMetric = "/gc/cycles/total:gc-cycles"
 
 // readCounter returns a counter of package runtime/metrics.
 func readCounter(name string) uint64 {

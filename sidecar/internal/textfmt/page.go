@@ -46,11 +46,19 @@ i{display:inline-block;height:.8em;background:#c60}
 @media(max-width:45em){p.n{display:block}td{padding:.05em .5em}}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}h2 small{color:#999}}`
 
-// NewHTML begins a page for a browser, in one file with nothing outside of it.
-func NewHTML(to io.Writer, title string) *Page {
+// NewHTML begins a page for a browser, in one file with nothing outside of it. Styles are
+// further style sheets, of its figures.
+func NewHTML(to io.Writer, title string, styles ...string) *Page {
 	p := &Page{out: bufio.NewWriter(to), html: true}
-	p.write("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(Printable(title)), style)
+	p.write("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head><body>\n", html.EscapeString(Printable(title)), strings.Join(append([]string{style}, styles...), "\n"))
 	return p
+}
+
+// Figure writes a drawing in HTML. A page of text has none.
+func (p *Page) Figure(drawing string) {
+	if p.html {
+		p.write("%s", drawing)
+	}
 }
 
 // Columns returns how wide a report is that goes to w: as wide as the terminal, from
@@ -61,6 +69,9 @@ func Columns(w io.Writer) int {
 	}
 	return Width
 }
+
+// IsTerminal reports whether w writes to a terminal.
+func IsTerminal(w io.Writer) bool { return terminal(w) > 0 }
 
 // Columns returns how wide the report is.
 func (p *Page) Columns() int { return p.columns }
