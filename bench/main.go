@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 
 	"github.com/otelgc/otelgc/bench/causes"
+	"github.com/otelgc/otelgc/bench/demo"
 	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/bench/pauses"
 	"github.com/otelgc/otelgc/bench/probe"
@@ -27,7 +28,7 @@ import (
 )
 
 var experiments = []harness.Experiment{
-	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), causes.Experiment(), service.Cost(), sidecar.DotNet(),
+	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), causes.Experiment(), service.Cost(), sidecar.DotNet(), demo.Experiment(),
 }
 
 func main() {

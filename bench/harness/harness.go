@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -57,6 +59,21 @@ func Wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// BuildSidecar builds otelgc-sidecar into dir, and returns the path of the binary.
+func BuildSidecar(ctx context.Context, dir string) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the sidecar's module: %w", err)
+	}
+	path := filepath.Join(dir, "otelgc-sidecar")
+	build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(root)), "-buildvcs=false", "-o", path, "./sidecar")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the sidecar: %w\n%s", err, out)
+	}
+	return path, nil
 }
 
 // TempDir makes a directory and removes it after f.

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,16 +30,11 @@ type program struct {
 // with calls f while the binary and the receiver are there.
 func (m *program) with(ctx context.Context, f func() error) error {
 	return harness.TempDir(func(dir string) error {
-		m.dir, m.path = dir, filepath.Join(dir, "otelgc-sidecar")
-		root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
-		if err != nil {
-			return fmt.Errorf("find the sidecar's module: %w", err)
+		var err error
+		if m.path, err = harness.BuildSidecar(ctx, dir); err != nil {
+			return err
 		}
-		build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(root)), "-buildvcs=false", "-o", m.path, "./sidecar")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build the sidecar: %w\n%s", err, out)
-		}
+		m.dir = dir
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)                       // the answer is the same
 			w.Header().Set("Content-Type", "application/x-protobuf") // of an empty message: all is accepted

@@ -41,6 +41,7 @@ type Attribution struct {
 	Bucket   string         `json:"bucket"`
 	Fidelity stall.Fidelity `json:"fidelity"`
 	Requests int            `json:"requests"`
+	Time     time.Duration  `json:"time"` // of all of them
 	Affected int            `json:"affected"`
 	// One, Several, FullBlocking and OneStop are the affected requests that one
 	// collection delayed, more than one, a full blocking one, and two that shared
@@ -110,7 +111,7 @@ func (r *Report) Document() Document {
 func (row *Row) attribution() Attribution {
 	a := Attribution{
 		Bucket: bands[row.Band].name, Fidelity: row.Fidelity,
-		Requests: row.Requests, Affected: row.Affected,
+		Requests: row.Requests, Time: row.Share.Total, Affected: row.Affected,
 		One: row.Affected - row.Several, Several: row.Several, FullBlocking: row.FullBlocking, OneStop: row.OneStop,
 		QueueDuringGC: row.Of(row.QueueDuringGC), ArrivedDuringGC: row.ArrivedDuringGC,
 		Coverage:   row.Coverage(),
