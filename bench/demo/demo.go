@@ -72,8 +72,11 @@ func (d *document) above(is func(owner string) bool) float64 {
 func isGC(owner string) bool   { return strings.HasPrefix(owner, "gc.") }
 func isLoad(owner string) bool { return owner == "queue" || owner == "generator" }
 
-// names reports whether the headline blames what.
-func (d *document) names(what string) bool { return strings.Contains(d.Headline, what) }
+// names reports whether the headline blames what, perhaps.
+func (d *document) names(what string) bool {
+	_, blamed, _ := strings.Cut(d.Headline, ": ")
+	return strings.HasPrefix(strings.TrimPrefix(blamed, "PERHAPS "), what)
+}
 
 // run runs the demo once.
 func (m *measurement) run(ctx context.Context, seed int, load time.Duration, env string, args ...string) (*document, error) {

@@ -1,6 +1,7 @@
 package strip
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
@@ -39,6 +40,7 @@ type drawing struct {
 	strings.Builder
 	start stall.Instant // of what is drawn
 	whole time.Duration
+	wide  float64 // the part of the width that it has, in percent
 	y     int
 }
 
@@ -53,13 +55,15 @@ func (r *Request) HTML(p99 time.Duration, beside *Request) string {
 		return ""
 	}
 	d := &drawing{start: span.Start, whole: span.Duration()}
-	most := times[0]
 	d.write(`<figure class="strip"><figcaption><b>%s</b>: %s`, html.EscapeString(r.Name), stall.Humane(d.whole))
 	if p99 > 0 {
 		d.write(`, beside a p99 of %s`, stall.Humane(p99))
 	}
-	d.write(`. Most of it: %s, %s (%.0f %%).</figcaption>`, label(most.Part), stall.Humane(most.Time), 100*float64(most.Time)/float64(d.whole))
-	body := &drawing{start: d.start, whole: d.whole}
+	if most := times[0]; r.Lane == "" {
+		d.write(`. Most of it: %s, %s (%.0f %%)`, label(most.Part), stall.Humane(most.Time), 100*float64(most.Time)/float64(d.whole))
+	}
+	d.write(".</figcaption>")
+	body := &drawing{start: d.start, whole: d.whole, wide: 100}
 	body.rows(r, p99, beside)
 	d.write("\n<svg role=\"img\" aria-label=\"%s as a strip; the table below has its numbers\" height=\"%d\">", html.EscapeString(r.Name), body.y)
 	d.WriteString(body.String())
@@ -75,7 +79,7 @@ func (r *Request) HTML(p99 time.Duration, beside *Request) string {
 // rows draws the rows on one axis.
 func (d *drawing) rows(r *Request, p99 time.Duration, beside *Request) {
 	const high, low = 24, 12
-	d.lane("this request", high)
+	d.lane(cmp.Or(r.Lane, "this request"), high)
 	for _, p := range r.drawn() {
 		d.bar(stall.Span{Start: p.Start, End: p.End}, high, class(p.Part), label(p.Part))
 	}
@@ -106,6 +110,14 @@ func (d *drawing) rows(r *Request, p99 time.Duration, beside *Request) {
 		d.bar(v.Span(), low, class(stall.Part(v.Cause)), v.Cause.String())
 	}
 	d.y += low
+	if r.Gaps != nil {
+		d.machine(r, low)
+	}
+	d.axis()
+}
+
+// machine draws what is known of the machine, and of the request.
+func (d *drawing) machine(r *Request, low int) {
 	d.lane("gaps of the machine", low)
 	for _, v := range r.Gaps {
 		d.bar(v.Span(), low, class(stall.Part(v.Cause)), v.Cause.String()+" of "+v.Scope.String())
@@ -116,7 +128,6 @@ func (d *drawing) rows(r *Request, p99 time.Duration, beside *Request) {
 		d.bar(s, low, "ap2", "watched exactly")
 	}
 	d.y += low
-	d.axis()
 }
 
 // lane begins a row.
@@ -132,13 +143,13 @@ func (d *drawing) bar(s stall.Span, height int, class, name string) {
 	if v.Empty() {
 		return
 	}
-	d.write(`<rect class="%s" x="%s" y="%d" width="%.4f%%" height="%d"><title>%s: %s from +%s on</title></rect>`,
-		class, d.x(v.Start), d.y, 100*float64(v.Duration())/float64(d.whole), height,
-		html.EscapeString(name), stall.Humane(s.Duration()), stall.Humane(s.Start.Sub(d.start)))
+	d.write(`<rect class="%s" x="%s" y="%d" width="%.4f%%" height="%d"><title>%s: %s from %s on</title></rect>`,
+		class, d.x(v.Start), d.y, d.wide*float64(v.Duration())/float64(d.whole), height,
+		html.EscapeString(name), stall.Humane(s.Duration()), after(s.Start.Sub(d.start)))
 }
 
 func (d *drawing) x(t stall.Instant) string {
-	return fmt.Sprintf("%.4f%%", 100*float64(t.Sub(d.start))/float64(d.whole))
+	return fmt.Sprintf("%.4f%%", d.wide*float64(t.Sub(d.start))/float64(d.whole))
 }
 
 // axis draws the time from the start on.
@@ -153,24 +164,32 @@ func (d *drawing) axis() {
 		} else if d.whole-t < step/2 {
 			anchor = "end"
 		}
-		d.write(`<line x1="%s" x2="%s" y1="%d" y2="%d"/><text class="dim" x="%s" y="%d" text-anchor="%s">%s</text>`, x, x, d.y, d.y+4, x, d.y+17, anchor, tick(t, step))
+		d.write(`<line x1="%s" x2="%s" y1="%d" y2="%d"/><text class="dim" x="%s" y="%d" text-anchor="%s">%s</text>`, x, x, d.y, d.y+4, x, d.y+17, anchor, tick(t, d.whole))
 	}
 	d.y += 22
 }
 
-// tick writes an instant of an axis, in the unit of its steps.
-func tick(t, step time.Duration) string {
+// tick writes an instant of an axis, in the unit of all of it.
+func tick(t, whole time.Duration) string {
 	switch {
 	case t == 0:
 		return "0"
-	case step >= time.Second:
+	case whole >= time.Second:
 		return fmt.Sprintf("%g s", t.Seconds())
-	case step >= time.Millisecond:
+	case whole >= time.Millisecond:
 		return fmt.Sprintf("%g ms", float64(t)/1e6)
-	case step >= time.Microsecond:
+	case whole >= time.Microsecond:
 		return fmt.Sprintf("%g us", float64(t)/1e3)
 	}
 	return fmt.Sprintf("%d ns", t)
+}
+
+// after writes how long after the beginning of a drawing something was, or before it.
+func after(d time.Duration) string {
+	if d < 0 {
+		return "-" + stall.Humane(-d)
+	}
+	return "+" + stall.Humane(d)
 }
 
 // niceStep returns a step of 1, 2 or 5 by which at most five fit into d.

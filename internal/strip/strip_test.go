@@ -55,6 +55,32 @@ func bins() []Bin {
 	return all
 }
 
+func pauses() []Pause {
+	return []Pause{
+		{stall.Span{Start: 10 * us, End: 12 * us}, "GC 1", true}, {stall.Span{Start: 10 * us, End: 11 * us}, "GC 1", true},
+		{stall.Span{Start: 500 * us, End: 900 * us}, "stop <it>", false}, {stall.Span{Start: 999 * us, End: 1000 * us}, "GC 2", true},
+	}
+}
+
+// TestManyPauses: a million pauses take no more bars than there are columns, the longest
+// of each, and none is forgotten.
+func TestManyPauses(t *testing.T) {
+	var list []Pause
+	for i := range stall.Instant(1_000_000) {
+		list = append(list, Pause{Span: stall.Span{Start: i * us, End: i*us + 1 + i%977}, GC: true})
+	}
+	got := Pauses(stall.Span{Start: 0, End: 1_000_000 * us}, list)
+	if n := strings.Count(got, "<rect"); n != columns {
+		t.Errorf("%d bars, want %d", n, columns)
+	}
+	if n := strings.Count(got, "and 999 shorter ones"); n != columns {
+		t.Errorf("%d bars say that they stand for 1000 pauses, want all %d", n, columns)
+	}
+	if n := strings.Count(got, ": 977 ns at"); n < columns/2 {
+		t.Errorf("%d bars are of the longest pauses", n)
+	}
+}
+
 // TestGolden compares the drawings with those that were looked at in a browser.
 func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
@@ -62,6 +88,10 @@ func TestGolden(t *testing.T) {
 		"alone.html":       median().HTML(0, nil),
 		"percentiles.html": Percentiles(bins()),
 		"legend.html":      Legend(),
+		"pauses.html":      Pauses(stall.Span{Start: 0, End: 1000 * us}, pauses()),
+		"heaps.html": Heaps(stall.Span{Start: 0, End: 1000 * us}, []Heap{
+			{At: 100 * us, Name: "GC 1", Before: 4 << 20, After: 1 << 20}, {At: 900 * us, Name: "GC 2", Before: 5000, After: 6000},
+		}),
 	} {
 		file := filepath.Join("testdata", name)
 		if *update {
@@ -160,7 +190,7 @@ func TestLine(t *testing.T) {
 
 // TestNothing: what has no pieces has no drawing.
 func TestNothing(t *testing.T) {
-	if got := new(Request).HTML(time.Second, nil) + Percentiles(nil); got != "" {
+	if got := new(Request).HTML(time.Second, nil) + Percentiles(nil) + Pauses(stall.Span{End: 1}, nil) + Heaps(stall.Span{End: 1}, nil); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

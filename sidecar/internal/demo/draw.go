@@ -79,7 +79,7 @@ func (m *matcher) draw(k int, name string, outside outsideGaps) *strip.Request {
 		}
 		r.Collections = append(r.Collections, drawn)
 	}
-	r.Gaps = m.denied.Intervals(nil, span)
+	r.Gaps = m.denied.Intervals([]stall.Interval{}, span)
 	for i := range outside {
 		if !outside[i].Span().Clip(span).Empty() {
 			r.Gaps = append(r.Gaps, outside[i])

@@ -53,6 +53,7 @@ func (r *Report) printExperiment(w *textfmt.Page) {
 			w.Say("watched for %s of %s, %s lost", x.watchedFor(t), x.Duration(), textfmt.Many(seen.Lost, "event"))
 		}
 		one := r.only(t.ID)
+		one.draw(w)
 		one.printKinds(w)
 		one.printLongest(w)
 		one.printSlowed(w)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -24,7 +25,8 @@ func (r *Report) Print(to io.Writer) error {
 
 // PrintHTML writes the same as a page for a browser.
 func (r *Report) PrintHTML(to io.Writer) error {
-	w := textfmt.NewHTML(to, r.name()+" - otelgc-sidecar report")
+	w := textfmt.NewHTML(to, r.name()+" - otelgc-sidecar report", strip.Style)
+	w.Figure(strip.Defs)
 	r.print(w)
 	return w.Close()
 }
@@ -38,6 +40,7 @@ func (r *Report) print(w *textfmt.Page) {
 	}
 	w.Title("WHAT %s STOPPED FOR", r.name())
 	w.Say("%s", r.sentence())
+	r.draw(w)
 	r.printIncomplete(w)
 	r.printSource(w)
 	r.printKinds(w)

@@ -54,6 +54,9 @@ func NewHTML(to io.Writer, title string, styles ...string) *Page {
 	return p
 }
 
+// Draws reports whether the report has drawings: whether it is a page for a browser.
+func (p *Page) Draws() bool { return p.html }
+
 // Figure writes a drawing in HTML. A page of text has none.
 func (p *Page) Figure(drawing string) {
 	if p.html {
