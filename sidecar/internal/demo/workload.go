@@ -29,7 +29,7 @@ type product struct {
 }
 
 const (
-	productSize = 120 + 8 // bytes, with the pointer in the catalog
+	productSize = 120 + 8 // bytes, with the pointer in the catalog, without its name
 	smallOrder  = 10      // lines
 	bigOrder    = 40_000  // of about 250 bytes each
 	bigEvery    = 40      // one order in so many is big: those above p99 are among them
