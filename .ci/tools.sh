@@ -7,8 +7,9 @@ export TOOLS="$ROOT/.cache/bin"
 export PATH="$TOOLS:$PATH"
 
 # DEBIAN, package:what-it-brings: gcc for the race detector; oslat for
-# the comparison with it; prometheus for the rules and the dashboard.
-DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat prometheus:promtool)
+# the comparison with it; prometheus for the rules and the dashboard; chromium for the
+# pages.
+DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat prometheus:promtool chromium:chromium)
 
 # step_prepare: what is fetched from different places is fetched at once.
 step_prepare() { beside "packages npm" tidy; }
@@ -39,6 +40,21 @@ NPM=@azure/mcp-linux-x64@2.0.5
 AZMCP="$ROOT/.cache/npm/node_modules/@azure/mcp-linux-x64/dist/azmcp"
 [ ! -x "$AZMCP" ] || export OTELGC_AZMCP="$AZMCP"
 
+# AXE, the audit of pages for people who cannot see them well; without it its test skips.
+AXE=axe-core@4.14.1
+export OTELGC_AXE="$ROOT/.cache/axe/node_modules/axe-core/axe.min.js"
+
+# npm_axe installs AXE at its version, unless it is there.
+npm_axe() {
+	if grep -qs "\"version\": \"${AXE##*@}\"" "${OTELGC_AXE%/*}/package.json"; then
+		echo "$AXE: $OTELGC_AXE"
+	elif ! command -v npm >/dev/null || ! npm install --prefix "$ROOT/.cache/axe" --no-save --no-audit --no-fund --ignore-scripts "$AXE" >"$SCRATCH/axe.log" 2>&1; then
+		skip "installing $AXE: npm is missing or failed; the audit of the pages skips"
+	else
+		echo "installed $AXE"
+	fi
+}
+
 # step_npm installs NPM at its version, unless it is there.
 step_npm() {
 	local manifest="$ROOT/.cache/npm/node_modules/@azure/mcp-linux-x64/package.json"
@@ -53,6 +69,7 @@ step_npm() {
 		echo "installed $NPM"
 	fi
 	npm_queries
+	npm_axe
 }
 
 # npm_queries installs what collector/internal/queries asks: DuckDB, ClickHouse and

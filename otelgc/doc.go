@@ -23,6 +23,8 @@
 // window, and those that [Join] it. It does not see what slows a program without
 // stalling it: write barriers and caches lost to marking, and what C code does.
 //
+// Package otelgc/page shows all of it in a browser, live.
+//
 // The package uses the OpenTelemetry API only: which SDK and which exporter is
 // the program's own choice, or that of package otelgc/otlp.
 //

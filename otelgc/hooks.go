@@ -8,6 +8,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -84,6 +85,11 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pie
 			h.call(&SlowRequest{Window: w, Share: s, Pieces: pieces, Route: q.Route, Span: q.Span})
 		})
 	}
+	if list := m.hooks.observers.Load(); list != nil {
+		for _, o := range *list {
+			o.See(&entry.Request{Window: w, Share: s, Pieces: pieces, Route: q.Route, Span: q.Span})
+		}
+	}
 }
 
 // SlowRequest is a request that took long, with what had its time when.
@@ -103,12 +109,20 @@ type slowHook struct {
 	call  func(*SlowRequest)
 }
 
-// piecesFrom returns how long a window lasts of which pieces are wanted, 0 for none.
-func (h *hooks) piecesFrom() time.Duration {
-	if h.onSlow.call == nil {
-		return 0
+// piecesFrom returns how long a window lasts at least of which pieces are wanted, 0 if
+// none are.
+func (h *hooks) piecesFrom() (least time.Duration) {
+	if h.onSlow.call != nil {
+		least = h.onSlow.least
 	}
-	return h.onSlow.least
+	if list := h.observers.Load(); list != nil {
+		for _, o := range *list {
+			if from := o.PiecesFrom(); least == 0 || from < least {
+				least = from
+			}
+		}
+	}
+	return least
 }
 
 func (h *slowHook) is(s *stall.Share) bool { return h.call != nil && s.Total >= h.least }

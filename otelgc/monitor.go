@@ -15,6 +15,7 @@ import (
 	"github.com/otelgc/otelgc/internal/board"
 	"github.com/otelgc/otelgc/internal/gcwatch"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
 	"github.com/otelgc/otelgc/otelgc/internal/exact"
 	"github.com/otelgc/otelgc/otelgc/internal/host"
 	"github.com/otelgc/otelgc/otelgc/internal/resolve"
@@ -104,6 +105,8 @@ type hooks struct {
 	slow     slowRequests
 	onWindow func(*stall.Window, *stall.Share)
 	onSlow   slowHook
+	// observers are companions that see requests; the list is never changed.
+	observers atomic.Pointer[[]entry.Observer]
 }
 
 // cycles are the collections as the runtime counts them.
@@ -195,7 +198,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 		timeline: timeline.New(now),
 		windows:  windows{Set: window.NewSet(), refs: new([window.SlotCount]windowRef)},
 		requests: requests{arrival: c.arrival, joinable: c.joinable, route: c.route},
-		hooks:    hooks{c.pause, c.slow, c.onWindow, c.onSlow},
+		hooks:    hooks{pause: c.pause, slow: c.slow, onWindow: c.onWindow, onSlow: c.onSlow},
 		loop:     newLoop(),
 	}
 	m.here.now.base = time.Now()
@@ -213,7 +216,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 	m.machine.side = host.NewSide(m.machine.board, clock)
 	m.resolver = resolve.New(resolve.Options{
 		Clock: clock, Place: m.here.place, Since: now, Windows: m.windows.Set,
-		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, PiecesFrom: m.hooks.piecesFrom(), Conclude: m.conclude,
+		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, PiecesFrom: m.hooks.piecesFrom, Conclude: m.conclude,
 	})
 	m.status = statusTeller{m: m, since: now, every: statusEvery}
 	m.status.wall.Store(int64(clock.Wall().Offset))

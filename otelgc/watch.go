@@ -11,11 +11,12 @@ import (
 )
 
 // keeper is a Monitor for companions that keep the times of windows themselves. It is an
-// [entry.Monitor], whose methods are documented there.
+// [entry.Monitor] and an [entry.Page], whose methods are documented there.
 type keeper struct{ *Monitor }
 
 func init() {
 	entry.Of = func(monitor any) entry.Monitor { return keeper{monitor.(*Monitor)} }
+	entry.PageOf = func(monitor any) entry.Page { return keeper{monitor.(*Monitor)} }
 }
 
 func (m keeper) Mark(start stall.Instant) entry.Mark {
@@ -81,6 +82,21 @@ func (m keeper) Instant(t time.Time) stall.Instant {
 	}
 	return stall.Instant(t.UnixNano()) - stall.Instant(m.wallOffset())
 }
+
+func (m keeper) Observe(o entry.Observer) {
+	for h := &m.hooks; ; {
+		old := h.observers.Load()
+		list := []entry.Observer{o}
+		if old != nil {
+			list = append(list, *old...)
+		}
+		if h.observers.CompareAndSwap(old, &list) {
+			return
+		}
+	}
+}
+
+func (m keeper) Losses() map[[2]string]uint64 { return m.tel.Losses() }
 
 func (m keeper) CountDropped(item, why string, n uint64) { m.tel.Dropped(item, why, n) }
 

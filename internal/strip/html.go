@@ -111,23 +111,20 @@ func (d *drawing) rows(r *Request, p99 time.Duration, beside *Request) {
 	}
 	d.y += low
 	if r.Gaps != nil {
-		d.machine(r, low)
+		d.lane("gaps of the machine", low)
+		for _, v := range r.Gaps {
+			d.bar(v.Span(), low, class(stall.Part(v.Cause)), v.Cause.String()+" of "+v.Scope.String())
+		}
+		d.y += low
+	}
+	if r.Lane == "" {
+		d.lane("watched exactly", low)
+		for _, s := range r.watched() {
+			d.bar(s, low, "ap2", "watched exactly")
+		}
+		d.y += low
 	}
 	d.axis()
-}
-
-// machine draws what is known of the machine, and of the request.
-func (d *drawing) machine(r *Request, low int) {
-	d.lane("gaps of the machine", low)
-	for _, v := range r.Gaps {
-		d.bar(v.Span(), low, class(stall.Part(v.Cause)), v.Cause.String()+" of "+v.Scope.String())
-	}
-	d.y += low
-	d.lane("watched exactly", low)
-	for _, s := range r.watched() {
-		d.bar(s, low, "ap2", "watched exactly")
-	}
-	d.y += low
 }
 
 // lane begins a row.

@@ -44,6 +44,7 @@ func Percentiles(bins []Bin) string {
 		return ""
 	}
 	const top, height = 8, 200
+	const seam = 0.06 // percent: bars that only touch may have a pixel between them
 	d := &drawing{}
 	// The axis ends where the last request begins, and its bin has one more step.
 	place := func(p float64) float64 { return -math.Log10(max(1-p, 1e-9)) }
@@ -65,7 +66,7 @@ func Percentiles(bins []Bin) string {
 			}
 			y -= share * height
 			d.write(`<rect class="%s" x="%.3f%%" y="%.2f" width="%.3f%%" height="%.2f"><title>%s: %.1f %% of the time from %s to %s, up to %s</title></rect>`,
-				groups[g].class, from, y, to-from, share*height, g, 100*share, percentile(b.From), percentile(b.To), stall.Humane(b.Latency))
+				groups[g].class, from, y, to-from+seam, share*height, g, 100*share, percentile(b.From), percentile(b.To), stall.Humane(b.Latency))
 		}
 	}
 	for i, p := range []float64{0, 0.9, 0.99, 0.999, 0.9999} {

@@ -19,14 +19,12 @@ const Generator = stall.NumParts
 // Request is a request to be drawn.
 type Request struct {
 	Name        string
-	Lane        string        // of its pieces, "this request" if empty
+	Lane        string        // of its pieces; empty if it is a request
 	Pieces      []stall.Piece // in order, without a gap between them
 	Collections []Collection  // that were under way meanwhile
 	Stops       []stall.Interval
-	// Gaps are those of the machine. Nil if it was not watched: then neither they are drawn,
-	// nor when the request was.
-	Gaps     []stall.Interval
-	Sentence string // where its time went
+	Gaps        []stall.Interval // of the machine; nil if they are not known, and not to be drawn
+	Sentence    string           // where its time went
 }
 
 // Collection is a garbage collection, and its pauses.

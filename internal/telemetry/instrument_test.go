@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
@@ -104,5 +105,28 @@ func TestOther(t *testing.T) {
 	got := w.bound([]attribute.KeyValue{attribute.Int("n", -1), attribute.String(semconv.AttrErrorType, "x"), attribute.String(semconv.AttrReason, "7")})
 	if got[0].Value.AsInt64() != -1 || got[1].Value.AsString() != "_OTHER" || got[2].Value.AsString() != "7" {
 		t.Errorf("got %v, want -1, _OTHER and 7", got)
+	}
+}
+
+// TestLosses: what is counted as dropped can be read without a reader of metrics.
+func TestLosses(t *testing.T) {
+	tel, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.Dropped("gap", "ring_full", 4)
+	tel.Dropped("gap", "ring_full", 2)
+	tel.Dropped("window", "queue", 1)
+	tel.Dropped("window", "late", 0)
+	want := map[[2]string]uint64{{"gap", "ring_full"}: 6, {"window", "queue"}: 1}
+	if diff := cmp.Diff(want, tel.Losses()); diff != "" {
+		t.Errorf("losses (-want +got):\n%s", diff)
+	}
+	for i := range 2 * maxLosses {
+		tel.Dropped("item", fmt.Sprint(i), 1)
+	}
+	all := tel.Losses()
+	if n := all[[2]string{"other", "other"}]; len(all) != maxLosses+1 || n == 0 {
+		t.Errorf("%d series, %d counted as other, want at most %d series besides it", len(all), n, maxLosses)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,6 +98,7 @@ type Telemetry struct {
 	stalls   stalls
 	requests requests
 	losing   atomic.Bool // a loss of a sample is being counted
+	losses   losses
 
 	events     rateLimiter
 	logs       eventQueue
@@ -231,8 +233,37 @@ func (t *Telemetry) Observed(source stall.Origin, d time.Duration) {
 // caller's closed list.
 func (t *Telemetry) Dropped(item, why string, n uint64) {
 	if n > 0 {
+		t.losses.add([2]string{item, why}, n)
 		t.stalls.dropped.record(context.Background(), float64(n), dropSeries{item, why})
 	}
+}
+
+// Losses returns what [Telemetry.Dropped] has counted, by item and reason.
+func (t *Telemetry) Losses() map[[2]string]uint64 {
+	t.losses.mu.Lock()
+	defer t.losses.mu.Unlock()
+	return maps.Clone(t.losses.of)
+}
+
+// maxLosses bounds the series of losses; what is beyond is counted as other.
+const maxLosses = 256
+
+// losses are counts by item and reason.
+type losses struct {
+	mu sync.Mutex
+	of map[[2]string]uint64
+}
+
+func (l *losses) add(of [2]string, n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[[2]string]uint64{}
+	}
+	if _, known := l.of[of]; !known && len(l.of) >= maxLosses {
+		of = [2]string{"other", "other"}
+	}
+	l.of[of] += n
 }
 
 // lostSample counts a value that a panic of the program's code has cost, unless it

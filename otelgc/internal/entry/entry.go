@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -60,6 +62,40 @@ type Monitor interface {
 	// code has cost, and reports the first panic of what to OpenTelemetry's handler of
 	// errors.
 	CountPanic(item, what string, value any)
+}
+
+// PageOf returns the Page of an *otelgc.Monitor that is not nil, as Of does its Monitor.
+var PageOf func(monitor any) Page
+
+// Page is what a Monitor does for otelgc/page. Its methods may be called from any goroutine.
+type Page interface {
+	// Instant returns t on the monitor's clock, as that of Monitor does.
+	Instant(t time.Time) stall.Instant
+
+	// Observe has o see each request when its share is known, from now on.
+	Observe(o Observer)
+
+	// Losses returns what otelgc.monitor.dropped counts since Start, by item and reason.
+	Losses() map[[2]string]uint64
+}
+
+// Observer sees the requests of a Monitor, on one goroutine.
+type Observer interface {
+	// PiecesFrom returns how long a request takes at least that is seen with its pieces. It
+	// is more than zero.
+	PiecesFrom() time.Duration
+
+	// See looks at a request. It must not block, nor keep r or what is in it.
+	See(r *Request)
+}
+
+// Request is a request whose share is known.
+type Request struct {
+	Window *stall.Window
+	Share  *stall.Share
+	Pieces []stall.Piece         // nil if it took less than PiecesFrom, or has too many
+	Route  string                // empty if not known
+	Span   oteltrace.SpanContext // not valid if not known
 }
 
 // Mark names the goroutine of a window. The zero Mark names none.

@@ -171,7 +171,7 @@ func (l *longs) piece(r *Resolver, w window.Open, at, now stall.Instant) {
 	}
 	p.End = at
 	r.join(p, w.Slot, stall.Span{Start: w.Held, End: now}, known)
-	if r.o.PiecesFrom > 0 {
+	if r.o.PiecesFrom() > 0 {
 		known.pieces.add(&r.joiner, p, &r.evidence.one, l.room())
 	}
 	known.upTo = at

@@ -42,7 +42,7 @@ func play(t testing.TB) *played {
 		Clock: clock, Place: place, Since: p.now, Windows: windows, Timeline: line,
 		Tracer:     exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
 		Board:      host.NewBoard(nil, place, clock),
-		PiecesFrom: 1,
+		PiecesFrom: func() time.Duration { return 1 },
 		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
 			p.got = append(p.got, resolved{*w, *s})
 			checkPieces(t, pieces, w, s)

@@ -32,8 +32,8 @@ type Options struct {
 	Tracer   *exact.Tracer
 	Timeline *timeline.Timeline
 	Board    *host.Board
-	// PiecesFrom is how long a window lasts at least that has its pieces, 0 if none has.
-	PiecesFrom time.Duration
+	// PiecesFrom returns how long a window lasts at least that has its pieces, 0 if none has.
+	PiecesFrom func() time.Duration
 	// Conclude is called with each window when its share is known, and with its pieces:
 	// none if there are too many. It keeps nothing.
 	Conclude func(*window.Ended, *stall.Window, *stall.Share, []stall.Piece)
@@ -178,7 +178,7 @@ func (r *Resolver) resolveOne(e *window.Ended, known *long) {
 	}
 	r.join(&rest, e.Slot, stall.Span{Start: e.Held, End: e.End}, known)
 	s := &known.share
-	if from := r.o.PiecesFrom; from > 0 && s.Total >= from {
+	if from := r.o.PiecesFrom(); from > 0 && s.Total >= from {
 		known.pieces.add(&r.joiner, &rest, &r.evidence.one, MaxPieces)
 	}
 	if s.GC() > 0 {

@@ -1,0 +1,131 @@
+package page
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/strip"
+	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/stall"
+)
+
+// seen has a history see a request that ends at an instant.
+func seen(h *history, end stall.Instant, took time.Duration, pieces int) {
+	r := &entry.Request{
+		Window: &stall.Window{Start: end.Add(-took), End: end}, Share: &stall.Share{Total: took, App: took},
+	}
+	if took >= h.PiecesFrom() {
+		r.Pieces = make([]stall.Piece, pieces)
+	}
+	h.See(r)
+}
+
+// TestLatencies: each latency lies in its range, and ranges are a quarter wide at most.
+func TestLatencies(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		d := 4 + time.Duration(random.Uint64()>>(1+random.IntN(60)))
+		i := latencyOf(d)
+		if d > latencyUpTo(i) || d < latencyUpTo(i)*4/5 {
+			t.Fatalf("%d lies in range %d, which ends at %d", d, i, latencyUpTo(i))
+		}
+	}
+	if latencyOf(-1) != latencyOf(0) || latencyOf(1<<63-1) >= latencies {
+		t.Error("a latency has no range")
+	}
+}
+
+// TestHistoryForgets what is older than a quarter of an hour, and keeps the slowest of each
+// minute.
+func TestHistoryForgets(t *testing.T) {
+	h := newHistory()
+	const begin = 1000 * oneMinute
+	for i := range stall.Instant(60 * 30) { // one a second for half an hour
+		seen(h, begin+i*stall.Instant(time.Second), time.Duration(1+i%60)*time.Millisecond, 3)
+	}
+	now := begin + 30*oneMinute - 1
+	if _, n := h.bins(now); n != 60*minutes {
+		t.Errorf("%d requests are kept, want those of %d minutes", n, minutes)
+	}
+	list := h.slowest(now)
+	if len(list) != keptSlowest*minutes {
+		t.Errorf("%d slow requests are kept, want %d", len(list), keptSlowest*minutes)
+	}
+	for i, q := range list {
+		if want := time.Duration(60-i/minutes) * time.Millisecond; q.share.Total != want || len(q.pieces) != 3 {
+			t.Errorf("slowest %d took %v, with %d pieces, want %v and 3", i, q.share.Total, len(q.pieces), want)
+		}
+	}
+	if _, n := h.bins(now + minutes*oneMinute); n != 0 {
+		t.Errorf("%d requests are kept for longer than that", n)
+	}
+	seen(h, begin, time.Second, 1) // too late to be told from one of another quarter
+	if list := h.slowest(now); list[0].share.Total == time.Second {
+		t.Error("a request of half an hour ago is kept")
+	}
+}
+
+// TestPiecesFrom: only what is among the slowest of its minute needs pieces, and too many
+// of them are not kept.
+func TestPiecesFrom(t *testing.T) {
+	h := newHistory()
+	if from := h.PiecesFrom(); from != 1 {
+		t.Errorf("at first pieces are wanted from %v on, want of all", from)
+	}
+	for i := range 10 {
+		seen(h, oneMinute+stall.Instant(i), time.Duration(10+i), maxPieces+i)
+	}
+	if from := h.PiecesFrom(); from != 16 {
+		t.Errorf("pieces are wanted from %v on, want 16ns", from)
+	}
+	for _, q := range h.slowest(oneMinute) {
+		if q.pieces != nil {
+			t.Errorf("%d pieces are kept", len(q.pieces))
+		}
+	}
+	seen(h, 2*oneMinute, 1, 1)
+	if from := h.PiecesFrom(); from != 1 {
+		t.Errorf("in a new minute pieces are wanted from %v on, want of all", from)
+	}
+}
+
+// TestBins: the bins have the time of all requests, whatever their latencies are.
+func TestBins(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{1, 2, 10, 1000, 30_000} {
+		h := newHistory()
+		var want time.Duration
+		for range n {
+			took := time.Duration(1 + random.ExpFloat64()*1e6)
+			want += took
+			seen(h, oneMinute, took, 0)
+		}
+		bins, got := h.bins(oneMinute)
+		var sum time.Duration
+		for i, b := range bins {
+			sum += b.Time[strip.App]
+			if i > 0 && (b.From != bins[i-1].To || b.Latency < bins[i-1].Latency) {
+				t.Errorf("%d requests: bin %d from %v after one to %v", n, i, b.From, bins[i-1].To)
+			}
+		}
+		if int(got) != n || bins[0].From != 0 || bins[len(bins)-1].To != 1 {
+			t.Errorf("%d requests: %d in bins from %v to %v", n, got, bins[0].From, bins[len(bins)-1].To)
+		}
+		if off := (sum - want).Abs(); off > time.Duration(len(bins)*latencies) {
+			t.Errorf("%d requests of %v: the bins have %v", n, want, sum)
+		}
+	}
+}
+
+// BenchmarkSee is what each request costs, off its path.
+func BenchmarkSee(b *testing.B) {
+	h := newHistory()
+	r := &entry.Request{Window: &stall.Window{}, Share: &stall.Share{Total: 1000, App: 1000}}
+	for i := range stall.Instant(b.N) {
+		r.Window.End = oneMinute + i
+		r.Share.Total = time.Duration(1000 + i%777)
+		h.PiecesFrom()
+		h.See(r)
+	}
+}
