@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ import (
 func defineReport(set *flag.FlagSet) func(env) error {
 	asCSV := set.Bool("csv", false, "print one row for each collection, with the columns of PerfView's GCStats; of one file")
 	asHTML := set.Bool("html", false, "print the report as a page for a browser that loads nothing else; of one file")
+	perfettoOut := set.String("perfetto", "", "write a `file` that the Perfetto UI opens, instead of printing; of one file")
 	perfview := set.Bool("perfview", false, "print each pause by PerfView's own rule next to ours")
 	warmup := set.Duration("warmup", report.DefaultWarmup, "of a recording: its beginning, which is no part of the results")
 	kinds := set.String("kinds", "", "of a recording: the `kinds` of collection that results are claimed of, such as\nephemeral,background,full_blocking: each must have occurred")
@@ -38,6 +41,7 @@ func defineReport(set *flag.FlagSet) func(env) error {
 			{*asCSV, (*report.Report).PrintCSV},
 			{*asHTML, (*report.Report).PrintHTML},
 			{*perfview, (*report.Report).PrintPerfView},
+			{*perfettoOut != "", func(r *report.Report, stdout io.Writer) error { return writePerfetto(r, *perfettoOut, stdout) }},
 		} {
 			if as.is {
 				show, chosen = as.show, chosen+1
@@ -45,12 +49,28 @@ func defineReport(set *flag.FlagSet) func(env) error {
 		}
 		switch {
 		case chosen > 1:
-			return wrong("--json, --csv, --html and --perfview: want one of them")
+			return wrong("--json, --csv, --html, --perfetto and --perfview: want one of them")
 		case chosen == 1 && !*perfview && len(e.files) > 1:
-			return wrong("--json, --csv and --html: want one file, got %d", len(e.files))
+			return wrong("--json, --csv, --html and --perfetto: want one file, got %d", len(e.files))
 		}
 		return reportAll(e, o, show)
 	}
+}
+
+// writePerfetto writes the report as a trace for Perfetto, and prints where it is.
+func writePerfetto(r *report.Report, file string, stdout io.Writer) error {
+	var trace bytes.Buffer
+	err := r.WritePerfetto(&trace)
+	if err == nil {
+		err = os.WriteFile(file, trace.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write perfetto trace: %w", err)
+	}
+	if _, err := fmt.Fprintf(stdout, "%s: open it in the Perfetto UI, or with trace_processor\n", file); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
+	return nil
 }
 
 // reportAll shows the report of each file. Of several errors it returns the worst, and

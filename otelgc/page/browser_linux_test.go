@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,15 +34,23 @@ func browse(t *testing.T, url string) *browser {
 	if err != nil {
 		t.Skip("skipped: chromium is not installed")
 	}
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "otelgc-page-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir="+dir, "--remote-debugging-port=0", "--remote-allow-origins=*", "about:blank")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended by now
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended by now
 		_ = cmd.Wait()
+		// Its children write into the directory until they have ended, too.
+		for n := 0; os.RemoveAll(dir) != nil && n < 100; n++ {
+			time.Sleep(20 * time.Millisecond)
+		}
 	})
 	var port string
 	for deadline := time.Now().Add(time.Minute); port == ""; time.Sleep(20 * time.Millisecond) {
