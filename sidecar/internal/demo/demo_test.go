@@ -114,6 +114,26 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
+// TestSharing: which CPUs are whose is said, as it explains most figures of a small machine.
+func TestSharing(t *testing.T) {
+	for want, c := range map[string]struct {
+		cpus   int
+		own    int
+		others []int
+		probe  jitterprobe.Summary
+	}{
+		"1 CPU, shared by the service, the load generator and the probe (periodic): they take it from each other": {1, 0, nil, jitterprobe.Summary{Mode: jitterprobe.Periodic}},
+		"2 CPUs: CPU 0 for the load generator and the probe (periodic); CPU 1 for the service, GOMAXPROCS 1":      {2, 0, []int{1}, jitterprobe.Summary{Mode: jitterprobe.Periodic}},
+		"8 CPUs: CPU 0 for the load generator, CPU 7 for the probe (spin); 6 CPUs for the service, GOMAXPROCS 1":  {8, 0, []int{1, 2, 3, 4, 5, 6}, jitterprobe.Summary{Mode: jitterprobe.Spin, CPU: 7}},
+	} {
+		r := runner{cpus: c.cpus, own: c.own, others: c.others}
+		r.account.hello.GOMAXPROCS = 1
+		if got := r.sharing(c.probe); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestParseInject(t *testing.T) {
 	for _, i := range []Inject{InjectNone, InjectForcedGC, InjectSTW, InjectHog, InjectThrottle} {
 		if got, err := ParseInject(string(i)); err != nil || got != i {

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"github.com/otelgc/otelgc/sidecar/internal/load"
 )
 
 // A quota of a fifth of a CPU: a big order uses it up, and the service stands still for
@@ -26,6 +29,7 @@ func newQuota() (*quota, error) {
 		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", quotaTime},
 		{"/sys/fs/cgroup", "cpu.max", quotaTime + " " + quotaPeriod},
 	} {
+		removeStale(h.mount)
 		dir, err := os.MkdirTemp(h.mount, dirPrefix)
 		if err == nil {
 			if err = os.WriteFile(filepath.Join(dir, h.file), []byte(h.text), 0); err == nil {
@@ -41,6 +45,17 @@ func newQuota() (*quota, error) {
 		all = errors.New("no cpu controller below /sys/fs/cgroup")
 	}
 	return nil, fmt.Errorf("make a cgroup with a quota: %w (needs root)", all)
+}
+
+// removeStale removes cgroups of demos that were killed: they are empty, and older than
+// any run.
+func removeStale(mount string) {
+	old, _ := filepath.Glob(filepath.Join(mount, dirPrefix+"*")) // the pattern is well-formed
+	for _, dir := range old {
+		if at, err := os.Stat(dir); err == nil && time.Since(at.ModTime()) > 2*load.MaxSpan {
+			_ = os.Remove(dir) // one with a process in it stays
+		}
+	}
 }
 
 // take puts a process under the quota.

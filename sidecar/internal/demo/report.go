@@ -118,22 +118,24 @@ func (r *runner) injection() string {
 	return "nothing"
 }
 
-// sharing returns which CPUs service, load generator and probe shared: on a small
-// machine, that explains most of the figures.
+// sharing returns which CPUs service, load generator and probe have: on a small machine,
+// that explains most of the figures.
 func (r *runner) sharing(s jitterprobe.Summary) string {
-	if s.CPU < 0 {
-		return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe, which is not pinned", r.cpus)
+	probe := fmt.Sprintf("the probe (%s)", s.Mode)
+	if len(r.others) == 0 {
+		return fmt.Sprintf("%s, shared by the service, the load generator and %s: they take it from each other", textfmt.Many(r.cpus, "CPU"), probe)
 	}
-	alone := s.Mode == jitterprobe.Spin && r.cpus > 1
-	switch {
-	case r.cpus == 1:
-		return fmt.Sprintf("one CPU, shared by the service, the load generator and the probe (%s): they take it from each other", s.Mode)
-	case alone && r.cpus == 2:
-		return fmt.Sprintf("2 CPUs: the demo keeps CPU %d for the probe; service and load generator share the other one and take it from each other", s.CPU)
-	case alone:
-		return fmt.Sprintf("%d CPUs: the demo keeps CPU %d for the probe; service and load generator share the others", r.cpus, s.CPU)
+	if s.CPU == r.own {
+		probe = " and " + probe
+	} else {
+		probe = fmt.Sprintf(", CPU %d for %s", s.CPU, probe)
 	}
-	return fmt.Sprintf("%d CPUs, shared by the service, the load generator and the probe (%s, on CPU %d)", r.cpus, s.Mode, s.CPU)
+	service := fmt.Sprintf("CPU %d", r.others[0])
+	if n := len(r.others); n > 1 {
+		service = textfmt.Many(n, "CPU")
+	}
+	return fmt.Sprintf("%s: CPU %d for the load generator%s; %s for the service, GOMAXPROCS %d",
+		textfmt.Many(r.cpus, "CPU"), r.own, probe, service, r.account.hello.GOMAXPROCS)
 }
 
 // warnings returns what readers have to know before they believe a number.

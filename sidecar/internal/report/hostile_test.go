@@ -70,6 +70,7 @@ func TestEscapes(t *testing.T) {
 	r := readExperiment(t, escapes(), Options{Warmup: warmup})
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"text":     func(b *bytes.Buffer) error { return r.Print(b) },
+		"html":     func(b *bytes.Buffer) error { return r.PrintHTML(b) },
 		"csv":      func(b *bytes.Buffer) error { return r.PrintCSV(b) },
 		"perfview": func(b *bytes.Buffer) error { return r.PrintPerfView(b) },
 	} {

@@ -35,7 +35,7 @@ func (r *Report) draw(w *textfmt.Page) {
 	}
 	for i := range r.Suspensions {
 		s := &r.Suspensions[i]
-		add(stall.Interval{Start: s.Start, End: s.End, Cause: stall.RuntimeSuspension}, cmp.Or(s.Reason, "reason unknown"))
+		add(stall.Interval{Start: s.Start, End: s.End, Cause: stall.RuntimeSuspension}, textfmt.Printable(cmp.Or(s.Reason, "reason unknown")))
 	}
 	if len(stops) == 0 {
 		return

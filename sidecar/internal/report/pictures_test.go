@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/otelgc/otelgc/internal/recording"
+	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -73,5 +75,20 @@ func TestStripOfAPause(t *testing.T) {
 		if !found {
 			t.Errorf("pause %d from %d to %d is not in its strip: %+v", i, pause.Start, pause.End, s.Pieces)
 		}
+	}
+}
+
+// TestPicturesEscape: why a stop was, as a file has it, is text in a picture, too.
+func TestPicturesEscape(t *testing.T) {
+	r := &Report{Suspensions: []recording.Suspension{{Span: stall.Span{Start: 1000, End: 5000}, Reason: "\x1b[31m<hr>"}}}
+	r.Source.Span = stall.Span{Start: 0, End: 10_000}
+	var page bytes.Buffer
+	w := textfmt.NewHTML(&page, "")
+	r.draw(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := page.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "<hr>") || !strings.Contains(text, "&lt;hr&gt;") {
+		t.Errorf("a stop's reason is not text in %q", text)
 	}
 }
