@@ -11,7 +11,8 @@ import (
 )
 
 // TestDemoInjected: what is done to the service is what p99 is blamed on. Where other
-// programs want the machine, too, they may be to blame instead.
+// programs want the machine, too, waiting for it may come first; behind that it is still
+// what was done.
 func TestDemoInjected(t *testing.T) {
 	for what, tt := range map[string]struct {
 		headline string
@@ -36,7 +37,7 @@ func TestDemoInjected(t *testing.T) {
 			got := strings.TrimPrefix(strings.TrimPrefix(d.Headline, "TO BLAME FOR P99: "), "PERHAPS ")
 			switch {
 			case got == tt.headline && isFirst(&d, tt.cause):
-			case got == "THE MACHINE" && others > alone && isFirst(&d, stall.HostPreempted):
+			case others > alone && (leads(&d, tt.cause) || tt.cause.IsHost() && got == tt.headline):
 				t.Logf("%q: other programs had %.0f %% of the machine's time", d.Headline, 100*others)
 			case stood > standstill:
 				t.Logf("%q: who only looked on stood still for %.0f %% of the time", d.Headline, 100*stood)
@@ -51,6 +52,34 @@ func TestDemoInjected(t *testing.T) {
 			}
 		})
 	}
+}
+
+// leads reports whether a cause has more of the time above p99 than whatever else other
+// programs do not add to: what the collector did is one, and what the program did.
+func leads(d *blame.Document, cause stall.Cause) bool {
+	group := func(owner string) string {
+		switch {
+		case strings.HasPrefix(owner, "gc."):
+			return "gc"
+		case strings.HasPrefix(owner, "app"):
+			return "app"
+		}
+		return owner
+	}
+	sums := map[string]float64{}
+	for _, a := range d.Attribution {
+		if strings.HasPrefix(a.Bucket, "p99") || a.Bucket == "slowest" {
+			for owner, f := range a.Share {
+				sums[group(owner)] += f * float64(a.Time)
+			}
+		}
+	}
+	for _, other := range []string{"gc", "app", stall.RuntimeSuspension.String(), stall.HostThrottled.String()} {
+		if own := group(cause.String()); other != own && sums[other] >= sums[own] {
+			return false
+		}
+	}
+	return true
 }
 
 // isFirst reports whether the first sentence names the cause as the one with the most time,

@@ -21,18 +21,22 @@ const (
 // quota is a cgroup with a quota of CPU time.
 type quota struct{ dir string }
 
-// newQuota makes a cgroup in whichever hierarchy has the cpu controller.
+// newQuota makes a cgroup in whichever hierarchy has the cpu controller. It has the
+// greatest weight: the quota is to keep the service from running, not another process.
 func newQuota() (*quota, error) {
 	var all error
-	for _, h := range []struct{ mount, file, text string }{
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", quotaTime}, // its period is 100 ms
-		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", quotaTime},
-		{"/sys/fs/cgroup", "cpu.max", quotaTime + " " + quotaPeriod},
+	for _, h := range []struct{ mount, weightFile, weight, file, text string }{
+		{"/sys/fs/cgroup/cpu", "cpu.shares", "262144", "cpu.cfs_quota_us", quotaTime}, // its period is 100 ms
+		{"/sys/fs/cgroup/cpu,cpuacct", "cpu.shares", "262144", "cpu.cfs_quota_us", quotaTime},
+		{"/sys/fs/cgroup", "cpu.weight", "10000", "cpu.max", quotaTime + " " + quotaPeriod},
 	} {
 		removeStale(h.mount)
 		dir, err := os.MkdirTemp(h.mount, dirPrefix)
 		if err == nil {
-			if err = os.WriteFile(filepath.Join(dir, h.file), []byte(h.text), 0); err == nil {
+			err = errors.Join(
+				os.WriteFile(filepath.Join(dir, h.weightFile), []byte(h.weight), 0),
+				os.WriteFile(filepath.Join(dir, h.file), []byte(h.text), 0))
+			if err == nil {
 				return &quota{dir}, nil
 			}
 			err = errors.Join(err, os.Remove(dir))
