@@ -3,13 +3,16 @@ package otelgc
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/internal/resolve"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -46,8 +49,8 @@ type slowRequests struct {
 }
 
 type slowRequest struct {
-	sentence, trace, span, route string
-	fidelity                     stall.Fidelity
+	sentence, trace, span, route, capture string
+	fidelity                              stall.Fidelity
 }
 
 func (r *slowRequests) is(s *stall.Share) bool { return r.on && s.Total >= r.least }
@@ -64,7 +67,7 @@ func (r *slowRequests) start(o *operator) {
 
 // conclude reports a window whose share is known: to the caller that asked for it, or
 // as a request.
-func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
+func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pieces *resolve.Pieces) {
 	if e.Tell != nil {
 		m.operator.safely("window", "a function of Monitor.Resolve", func() { e.Tell(w, s) })
 		return
@@ -74,20 +77,24 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pie
 		Span: e.Span.Context(), Route: m.requests.routes.name(e.Route),
 	}
 	m.tel.Request(&q)
-	if m.hooks.slow.is(s) {
-		m.explainSlow(&q, w)
+	r := entry.Request{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span}
+	if c := m.hooks.capturer.Load(); c != nil && s.Total >= (*c).Least() {
+		r.Captured = new(entry.Captured)
+		m.capture(*c, &r)
+	} else if m.hooks.slow.is(s) {
+		m.explainSlow(&r, m.sentence(&r))
 	}
 	if m.hooks.onWindow != nil {
 		m.operator.safely("on_window", "the function of WithOnWindow", func() { m.hooks.onWindow(w, s) })
 	}
 	if h := &m.hooks.onSlow; h.is(s) {
 		m.operator.safely("on_slow_request", "the function of WithOnSlowRequest", func() {
-			h.call(&SlowRequest{Window: w, Share: s, Pieces: pieces, Route: q.Route, Span: q.Span})
+			h.call(&SlowRequest{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span})
 		})
 	}
 	if list := m.hooks.observers.Load(); list != nil {
 		for _, o := range *list {
-			o.See(&entry.Request{Window: w, Share: s, Pieces: pieces, Route: q.Route, Span: q.Span})
+			o.See(&r)
 		}
 	}
 }
@@ -96,9 +103,12 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pie
 type SlowRequest struct {
 	Window *stall.Window
 	Share  *stall.Share
-	// Pieces are the stretches of the window in order, each with its part of Share; nil if
-	// there are more than 8192.
+	// Pieces are the stretches of the window in order, each with its part of Share: at
+	// most 2048, and nil if there are none to be had.
 	Pieces []stall.Piece
+	// Coarse says that there would have been more pieces: short ones are summed up, each
+	// stretch of them under the part that has most of it.
+	Coarse bool
 	Route  string                // empty if not known
 	Span   oteltrace.SpanContext // not valid if not known
 }
@@ -109,20 +119,23 @@ type slowHook struct {
 	call  func(*SlowRequest)
 }
 
-// piecesFrom returns how long a window lasts at least of which pieces are wanted, 0 if
-// none are.
-func (h *hooks) piecesFrom() (least time.Duration) {
-	if h.onSlow.call != nil {
-		least = h.onSlow.least
+// wantsPieces reports whether somebody wants the pieces of a window that took so long and
+// ended at a time.
+func (h *hooks) wantsPieces(took time.Duration, at stall.Instant) bool {
+	if h.onSlow.call != nil && took >= h.onSlow.least {
+		return true
+	}
+	if c := h.capturer.Load(); c != nil && took >= (*c).Least() {
+		return true
 	}
 	if list := h.observers.Load(); list != nil {
 		for _, o := range *list {
-			if from := o.PiecesFrom(); least == 0 || from < least {
-				least = from
+			if o.WantsPieces(took, at) {
+				return true
 			}
 		}
 	}
-	return least
+	return false
 }
 
 func (h *slowHook) is(s *stall.Share) bool { return h.call != nil && s.Total >= h.least }
@@ -134,39 +147,89 @@ func WithOnSlowRequest(d time.Duration, f func(*SlowRequest)) Option {
 	return optionFunc(func(c config) config { c.onSlow = slowHook{max(d, 1), f}; return c })
 }
 
-// explainSlow explains a slow request.
-func (m *Monitor) explainSlow(q *telemetry.Request, w *stall.Window) {
-	sentence := q.Share.Explain()
-	if q.Share.Charged[stall.GCPause] > 0 {
-		sentence += m.records.slowed(w.Extent())
+// sentence returns where the time of a request went.
+func (m *Monitor) sentence(r *entry.Request) string {
+	sentence := r.Share.Explain()
+	if r.Share.Charged[stall.GCPause] > 0 {
+		sentence += m.records.slowed(r.Window.Extent())
 	}
+	return sentence
+}
+
+// explainSlow explains a slow request, of which it is known what became of its capture.
+func (m *Monitor) explainSlow(r *entry.Request, sentence string) {
+	path, why := r.Captured.Get()
 	source := stall.GCWatch
-	if q.Share.Fidelity == stall.Exact {
+	if r.Share.Fidelity == stall.Exact {
 		source = stall.GoTrace
 	}
-	m.tel.Slow(q, w, source, sentence)
-	if m.hooks.slow.started() && !m.hooks.slow.offer(q, sentence) {
+	slow := semconv.Slow{
+		Route: r.Route, Share: r.Share, Collections: r.Share.Collections, Sentence: sentence,
+		Capture: path, NotCaptured: why,
+	}
+	if r.Span.IsValid() {
+		slow.TraceID, slow.SpanID = r.Span.TraceID().String(), r.Span.SpanID().String()
+	}
+	m.tel.Slow(&slow, r.Span, r.Window, source)
+	m.hooks.explaining.Lock()
+	defer m.hooks.explaining.Unlock()
+	if m.hooks.slow.started() && !m.hooks.slow.offer(&slow) {
 		m.tel.Dropped("slow_request", "rate_limit", 1)
 	}
 }
+
+// capture has a slow request kept, or says why it is not.
+func (m *Monitor) capture(c entry.Capturer, r *entry.Request) {
+	sentence, explained := m.sentence(r), m.hooks.slow.is(r.Share)
+	why := notTraced
+	traced := m.exact.Store.Raw(r.Window.Extent(), func(bytes int) bool {
+		why = c.Admit(bytes)
+		return why == ""
+	})
+	if why != "" {
+		if why != notTraced {
+			m.tel.Dropped("capture", why, 1)
+		}
+		r.Captured.Set("", why)
+		if explained {
+			m.explainSlow(r, sentence)
+		}
+		return
+	}
+	w, share := *r.Window, *r.Share
+	kept := &entry.Slow{Request: *r, Sentence: sentence, Trace: traced.Parts, Traced: traced.Span}
+	kept.Window, kept.Share, kept.Pieces = &w, &share, slices.Clone(r.Pieces)
+	if m.machine.board.Open() {
+		kept.Gaps = m.machine.board.Log.Intervals([]stall.Interval{}, w.Extent())
+	}
+	c.Keep(kept, func(path, why string) {
+		if why != "" {
+			m.tel.Dropped("capture", why, 1)
+		}
+		kept.Captured.Set(path, why)
+		if explained {
+			m.explainSlow(&kept.Request, sentence)
+		}
+	})
+}
+
+// notTraced is why a request has no capture whose time lies outside of the slices. That
+// is no loss: most of the time is not traced.
+const notTraced = "not_traced"
 
 // maxBurst is how many sentences may go out at once: windows resolve in batches,
 // so a second's worth comes at one instant.
 const maxBurst = 10
 
 // offer reports false if the sentence is over the rate, or there is no room for it.
-func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
+func (r *slowRequests) offer(s *semconv.Slow) bool {
 	now := time.Now()
 	r.burst = min(maxBurst, r.burst+float64(now.Sub(r.filled))/float64(slowEvery))
 	r.filled = now
 	if r.burst < 1 {
 		return false
 	}
-	s := slowRequest{sentence: sentence, route: q.Route, fidelity: q.Share.Fidelity}
-	if q.Span.IsValid() {
-		s.trace, s.span = q.Span.TraceID().String(), q.Span.SpanID().String()
-	}
-	if !r.asyncCall.offer(s) {
+	if !r.asyncCall.offer(slowRequest{s.Sentence, s.TraceID, s.SpanID, s.Route, s.Capture, s.Share.Fidelity}) {
 		return false
 	}
 	r.burst--
@@ -174,9 +237,9 @@ func (r *slowRequests) offer(q *telemetry.Request, sentence string) bool {
 }
 
 func (q *slowRequest) log(to *slog.Logger) {
-	attrs := make([]slog.Attr, 0, 4)
+	attrs := make([]slog.Attr, 0, 5)
 	for _, a := range [...]struct{ key, value string }{
-		{"route", q.route}, {"trace_id", q.trace}, {"span_id", q.span}, {"fidelity", q.fidelity.String()},
+		{"route", q.route}, {"trace_id", q.trace}, {"span_id", q.span}, {"fidelity", q.fidelity.String()}, {"capture", q.capture},
 	} {
 		if a.value != "" {
 			attrs = append(attrs, slog.String(a.key, a.value))

@@ -107,6 +107,9 @@ type hooks struct {
 	onSlow   slowHook
 	// observers are companions that see requests; the list is never changed.
 	observers atomic.Pointer[[]entry.Observer]
+	capturer  atomic.Pointer[entry.Capturer] // nil for none
+	// explaining is held by who offers a sentence to slow: the resolver, or the capturer.
+	explaining sync.Mutex
 }
 
 // cycles are the collections as the runtime counts them.
@@ -216,7 +219,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 	m.machine.side = host.NewSide(m.machine.board, clock)
 	m.resolver = resolve.New(resolve.Options{
 		Clock: clock, Place: m.here.place, Since: now, Windows: m.windows.Set,
-		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, PiecesFrom: m.hooks.piecesFrom, Conclude: m.conclude,
+		Tracer: m.exact, Timeline: m.timeline, Board: m.machine.board, WantsPieces: m.hooks.wantsPieces, Conclude: m.conclude,
 	})
 	m.status = statusTeller{m: m, since: now, every: statusEvery}
 	m.status.wall.Store(int64(clock.Wall().Offset))

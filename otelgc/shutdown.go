@@ -42,7 +42,7 @@ func (m *Monitor) Flush(ctx context.Context) error {
 // that can (ForceFlush) export the last values; the providers are not its to shut
 // down. It returns when nothing of the monitor runs any more, or with ctx's error when
 // ctx ends: the rest then ends by itself. A function of [WithOnPause], and a logger of
-// [WithSlowRequest], are waited for at most a second each; the processors of the
+// [WithSlowRequest], and the files of otelgc/capture, are waited for at most a second each; the processors of the
 // provider of loggers, and the handler of errors, as long as ctx has time for them,
 // unless one takes nothing for a second. What they do not take is counted, and one that
 // hangs keeps its goroutine until it returns.
@@ -79,7 +79,7 @@ func (m *Monitor) stop(ctx context.Context) {
 		}
 	}
 	m.loop.stop()
-	m.last()
+	m.last(ctx)
 	m.finishEvents(ctx)
 	m.finishCalls(ctx)
 	m.machine.side.Close()
@@ -89,7 +89,7 @@ func (m *Monitor) stop(ctx context.Context) {
 }
 
 // last settles what is left with what is known: nothing will be known better.
-func (m *Monitor) last() {
+func (m *Monitor) last(ctx context.Context) {
 	now := m.here.clock.Now()
 	m.exact.Store.LearnUnseen(now)
 	m.machine.side.Count(now, now)
@@ -97,6 +97,7 @@ func (m *Monitor) last() {
 	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.reportUnknown)
 	m.windows.Close()
 	m.resolver.Resolve(late)
+	m.finishCaptures(ctx)
 	m.tel.Flush()
 	m.status.next = 0
 	m.status.tell(now)
@@ -135,6 +136,15 @@ func timeToFinish(ctx context.Context, rest time.Duration) (context.Context, con
 		least.Stop()
 		stop()
 		cancel()
+	}
+}
+
+// finishCaptures lets the slow requests have their files.
+func (m *Monitor) finishCaptures(ctx context.Context) {
+	if c := m.hooks.capturer.Load(); c != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
+		defer cancel()
+		(*c).Close(ctx)
 	}
 }
 

@@ -98,6 +98,17 @@ func (m keeper) Observe(o entry.Observer) {
 
 func (m keeper) Losses() map[[2]string]uint64 { return m.tel.Losses() }
 
+func (m keeper) Capture(c entry.Capturer) bool {
+	if !m.hooks.capturer.CompareAndSwap(nil, &c) {
+		return false
+	}
+	m.exact.KeepRaw()
+	m.Observe(c)
+	return true
+}
+
+func (m keeper) Report(err error) { m.operator.report(err) }
+
 func (m keeper) CountDropped(item, why string, n uint64) { m.tel.Dropped(item, why, n) }
 
 func (m keeper) CountPanic(item, what string, value any) { m.operator.count(item, what, value) }

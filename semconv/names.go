@@ -92,6 +92,8 @@ const (
 	AttrTargetCreated    = "otelgc.target.created"
 	AttrCgroupID         = "otelgc.cgroup.id"
 	AttrCgroupIDs        = "otelgc.cgroup.ids"
+	AttrCapturePath      = "otelgc.capture.path"
+	AttrCaptureMissing   = "otelgc.capture.missing"
 	AttrStamp            = "otelgc.stamp"
 	AttrGoCPUState       = "go.cpu.state"
 	AttrGoCPUDetail      = "go.cpu.detailed_state"

@@ -77,6 +77,7 @@ type Slow struct {
 	Share                  *stall.Share
 	Collections            int
 	Sentence               string
+	Capture, NotCaptured   string // empty if captures are not asked for
 }
 
 // SlowFields are the further attributes of [EventSlowRequest], besides those of
@@ -89,6 +90,9 @@ var SlowFields = []Field[Slow]{
 	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where the process was not watched",
 		func(s *Slow) slog.Value { return slog.StringValue(Overlap(s.Collections)) }},
 	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) slog.Value { return text(s.Sentence) }},
+	{AttrCapturePath, "page of the files in which the request was kept, where it was", func(s *Slow) slog.Value { return text(s.Capture) }},
+	{AttrCaptureMissing, "why the request was not kept, where captures are asked for: not_traced (its time lies outside of the traced slices), rate_limit, queue_full, too_large, write (the files could not be written), shutdown",
+		func(s *Slow) slog.Value { return text(s.NotCaptured) }},
 	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) slog.Value { return slog.Float64Value(s.Share.Coverage()) }},
 }
 

@@ -76,7 +76,7 @@ func TestReportOnSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := sidecar(t, nil, "report", cut, goTrace, none, capture, cut)
-	if code != 2 || strings.Count(stderr, "\n") != 3 || !strings.HasSuffix(stderr, "otelgc-sidecar: report: open "+none+": no such file or directory: name a Go trace, a .nettrace file or a recording of otelgc-sidecar run --record\n") {
+	if code != 2 || strings.Count(stderr, "\n") != 3 || !strings.HasSuffix(stderr, "otelgc-sidecar: report: open "+none+": no such file or directory: name a Go trace, a .nettrace file, a recording of otelgc-sidecar run --record, or the .json of a captured request\n") {
 		t.Errorf("exit %d, stderr %q, want exit 2 and three lines, the worst last", code, stderr)
 	}
 	for _, want := range []string{"WHAT go1.26.8.trace STOPPED FOR", "WHAT loh.nettrace STOPPED FOR"} {

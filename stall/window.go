@@ -142,10 +142,27 @@ func (p Part) String() string {
 	return Cause(p).String()
 }
 
+// MarshalText encodes p by its name.
+func (p Part) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText decodes a name.
+func (p *Part) UnmarshalText(name []byte) error {
+	for q := App; q < NumParts; q++ {
+		if q.String() == string(name) {
+			*p = q
+			return nil
+		}
+	}
+	c, err := ParseCause(string(name))
+	*p = Part(c)
+	return err
+}
+
 // Piece is a stretch of a window that one part has.
 type Piece struct {
-	Start, End Instant
-	Part       Part
+	Start Instant `json:"start"`
+	End   Instant `json:"end"`
+	Part  Part    `json:"part"`
 }
 
 // Of returns where s holds the time of p.

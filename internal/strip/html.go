@@ -119,7 +119,7 @@ func (d *drawing) rows(r *Request, p99 time.Duration, beside *Request) {
 	}
 	if r.Lane == "" {
 		d.lane("watched exactly", low)
-		for _, s := range r.watched() {
+		for _, s := range r.Watched() {
 			d.bar(s, low, "ap2", "watched exactly")
 		}
 		d.y += low
@@ -202,6 +202,13 @@ func niceStep(d time.Duration) time.Duration {
 
 // table writes the exact numbers.
 func (d *drawing) table(r *Request, times []Time) {
+	if r.Coarse {
+		d.write("<p>It has more pieces than are drawn: each has the colour of what had most of it.")
+		if r.Sums == nil {
+			d.write(" The numbers are sums of these.")
+		}
+		d.write("</p>\n")
+	}
 	d.write("<details><summary>In numbers</summary><table><tr><td class=\"l\">part</td><td>ns</td><td>%%</td></tr>\n")
 	for _, t := range times {
 		d.write("<tr><td class=\"l\">%s</td><td>%d</td><td>%.1f</td></tr>\n", label(t.Part), t.Time, 100*float64(t.Time)/float64(d.whole))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 )
 
 // Generator is the part of a load generator, whose time is no service's. It follows on
@@ -21,6 +22,8 @@ type Request struct {
 	Name        string
 	Lane        string        // of its pieces; empty if it is a request
 	Pieces      []stall.Piece // in order, without a gap between them
+	Sums        *stall.Share  // exact; nil if they are those of the pieces
+	Coarse      bool          // each piece has the part with most of it
 	Collections []Collection  // that were under way meanwhile
 	Stops       []stall.Interval
 	Gaps        []stall.Interval // of the machine; nil if they are not known, and not to be drawn
@@ -42,6 +45,29 @@ func (r *Request) Span() stall.Span {
 	return stall.Span{Start: r.Pieces[0].Start, End: r.Pieces[len(r.Pieces)-1].End}
 }
 
+// AddCollections adds the collections, and their pauses, that were under way while the
+// request was.
+func (r *Request) AddCollections(list []gc.Collection) {
+	span := r.Span()
+	for i := range list {
+		c := &list[i]
+		drawn := Collection{Index: c.Index}
+		for _, p := range c.Pauses {
+			v := stall.Interval{Start: p.Start, End: p.End, Cause: stall.GCPause}
+			drawn.Pauses = append(drawn.Pauses, v.Span())
+			if !v.Span().Clip(span).Empty() {
+				r.Stops = append(r.Stops, v)
+			}
+		}
+		start, known := c.Start.Get()
+		if end, over := c.End.Get(); known && over {
+			if drawn.Span = (stall.Span{Start: start, End: end}); !drawn.Span.Clip(span).Empty() {
+				r.Collections = append(r.Collections, drawn)
+			}
+		}
+	}
+}
+
 // Time is the time that a part had.
 type Time struct {
 	Part stall.Part
@@ -53,6 +79,11 @@ func (r *Request) Times() (all []Time) {
 	var sums [Generator + 1]time.Duration
 	for _, p := range r.Pieces {
 		sums[min(p.Part, Generator)] += p.End.Sub(p.Start)
+	}
+	if r.Sums != nil {
+		for p := range stall.NumParts {
+			sums[p] = *r.Sums.Of(p)
+		}
 	}
 	for p, d := range sums {
 		if d > 0 {
@@ -198,8 +229,8 @@ func (r *Request) drawn() []stall.Piece {
 	return all
 }
 
-// watched returns when the runtime was watched exactly.
-func (r *Request) watched() []stall.Span {
+// Watched returns when the runtime was watched exactly.
+func (r *Request) Watched() []stall.Span {
 	var seen []stall.Span
 	for _, p := range r.Pieces {
 		if p.Part != stall.Unseen {

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
@@ -123,19 +124,15 @@ func (t *Telemetry) Gap(v stall.Interval, evidence func() string) {
 	t.events.putGap(e, over)
 }
 
-// Slow sends the event of one slow request. The window is that of q.
-func (t *Telemetry) Slow(q *Request, w *stall.Window, source stall.Origin, sentence string) {
+// Slow sends the event of one slow request, whose window is w.
+func (t *Telemetry) Slow(s *semconv.Slow, span trace.SpanContext, w *stall.Window, source stall.Origin) {
 	x := w.Extent()
-	e := event{name: semconv.EventSlowRequest, rank: rankWarn, stalled: q.Share.Total, span: q.Span,
+	e := event{name: semconv.EventSlowRequest, rank: rankWarn, stalled: s.Share.Total, span: span,
 		v: stall.Interval{Start: x.Start, End: x.End, Origin: source}}
 	if !t.wants(&e) {
 		return
 	}
-	slow := semconv.Slow{Route: q.Route, Share: q.Share, Collections: q.Collections, Sentence: sentence}
-	if q.Span.IsValid() {
-		slow.TraceID, slow.SpanID = q.Span.TraceID().String(), q.Span.SpanID().String()
-	}
-	e.attrs = semconv.AppendSlow(nil, &slow)
+	e.attrs = semconv.AppendSlow(nil, s)
 	t.events.put(e)
 }
 

@@ -110,7 +110,7 @@ func attributes() (all []attributeRow) {
 	rows(add, semconv.GapFields, &semconv.Gap{
 		Interval: stall.Interval{CPU: 1, Owner: stall.Owner{Cgroup: 1, PID: 1, Created: 1}}, Evidence: "e",
 	})
-	rows(add, semconv.SlowFields, &semconv.Slow{TraceID: "t", SpanID: "s", Route: "r", Sentence: "s", Share: new(stall.Share)})
+	rows(add, semconv.SlowFields, &semconv.Slow{TraceID: "t", SpanID: "s", Route: "r", Sentence: "s", Capture: "c", NotCaptured: "n", Share: new(stall.Share)})
 	rows(add, semconv.StatusFields, &semconv.Status{
 		Watermark: 1, Unseen: []stall.Span{{}}, ProbedCPUs: []int{1}, TargetPID: 1, Cgroups: []uint64{1},
 	})

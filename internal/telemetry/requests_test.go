@@ -13,6 +13,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/source"
@@ -181,7 +183,7 @@ func TestSlowIsNoStall(t *testing.T) {
 	s := stall.Share{Total: time.Second}
 	for i := range 5 {
 		w := stall.Window{Start: stall.Instant(i + 1), End: stall.Instant(time.Second)}
-		r.Slow(&Request{Share: &s}, &w, stall.GoTrace, "slow")
+		r.Slow(&semconv.Slow{Share: &s, Sentence: "slow"}, trace.SpanContext{}, &w, stall.GoTrace)
 	}
 	r.Status(semconv.Status{Origin: stall.GoTrace, At: 9_000_000, Watermark: 8_000_000})
 	w, _ := attr(r.events.taken()[0], semconv.AttrWatermark)

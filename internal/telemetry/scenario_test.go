@@ -119,7 +119,11 @@ func playRequests(r *rig) {
 	}
 	q := Request{Share: &slow, Collections: 3, Kind: gc.FullBlocking, Route: "GET /orders", Span: spanContext()}
 	r.Request(&q)
-	r.Slow(&q, &stall.Window{Start: 80_000_000, End: 80_000_000 + stall.Instant(slow.Total)}, stall.GoTrace, slow.Explain())
+	span := q.Span
+	r.Slow(&semconv.Slow{
+		TraceID: span.TraceID().String(), SpanID: span.SpanID().String(), Route: q.Route,
+		Share: &slow, Collections: q.Collections, Sentence: slow.Explain(), Capture: "/var/lib/otelgc/slow.html", NotCaptured: "write", // never both: it shows each attribute
+	}, span, &stall.Window{Start: 80_000_000, End: 80_000_000 + stall.Instant(slow.Total)}, stall.GoTrace)
 }
 
 func spanContext() trace.SpanContext {

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/otelgc/otelgc/semconv"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/source"
 )
@@ -14,7 +17,7 @@ func TestSlowKeptBack(t *testing.T) {
 	r := newRig(t, Options{MaxEventsPerSecond: 1})
 	for _, d := range []time.Duration{5 * time.Millisecond, 6 * time.Millisecond} {
 		s := stall.Share{Total: d}
-		r.Slow(&Request{Share: &s}, &stall.Window{Start: 1, End: stall.Instant(1).Add(d)}, stall.GCWatch, "slow")
+		r.Slow(&semconv.Slow{Share: &s, Sentence: "slow"}, trace.SpanContext{}, &stall.Window{Start: 1, End: stall.Instant(1).Add(d)}, stall.GCWatch)
 	}
 	if got := r.Loss(stall.GCWatch); got != (source.Loss{}) {
 		t.Errorf("gcwatch lost %+v, want nothing", got)

@@ -2,8 +2,6 @@ package page
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -12,24 +10,24 @@ import (
 
 	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/internal/latency"
 	"github.com/otelgc/otelgc/stall"
 )
 
 const (
 	minutes = 15 // that are kept
 	// keptSlowest is how many of the slowest requests of a minute are kept with their
-	// pieces, of which there are at most 8192 each.
+	// pieces, of which there are at most 2048 each.
 	keptSlowest = 4
-	// maxPieces bounds the pieces of a request that is kept.
-	maxPieces = 2048
 )
 
 // history has the requests of the last minutes: their time by latency and owner, and the
 // slowest. It is an [entry.Observer].
 type history struct {
-	mu   sync.Mutex
-	kept [minutes]minute
-	last uint64 // number of the last request that was kept
+	mu    sync.Mutex
+	kept  [minutes]minute
+	last  uint64 // number of the last request that was kept
+	usual latency.Usual
 }
 
 func newHistory() *history { return new(history) }
@@ -37,7 +35,7 @@ func newHistory() *history { return new(history) }
 // minute is the requests that ended in one minute of the shared clock.
 type minute struct {
 	of      stall.Instant // its beginning
-	sums    [latencies]sum
+	sums    [latency.Bins]sum
 	slowest []request // the slowest first
 }
 
@@ -49,28 +47,14 @@ type sum struct {
 
 // request is one of the slowest.
 type request struct {
-	id     uint64
-	span   stall.Span
-	share  stall.Share
-	pieces []stall.Piece // nil if there are too many
-	route  string
-	trace  oteltrace.SpanContext
-}
-
-// latencies is the number of ranges of latency: four for each power of two of ns.
-const latencies = 64 * 4
-
-// latencyOf returns the range of a latency.
-func latencyOf(d time.Duration) int {
-	v := uint64(max(d, 4))
-	top := bits.Len64(v) - 1
-	return top*4 + int(v>>(top-2)&3)
-}
-
-// latencyUpTo returns where range i ends.
-func latencyUpTo(i int) time.Duration {
-	top := i / 4
-	return time.Duration(min(uint64(4+i%4+1)<<(top-2), math.MaxInt64))
+	id       uint64
+	span     stall.Span
+	share    stall.Share
+	pieces   []stall.Piece
+	coarse   bool // as in entry.Request
+	route    string
+	trace    oteltrace.SpanContext
+	captured *entry.Captured // nil if it is not to be
 }
 
 const oneMinute = stall.Instant(time.Minute)
@@ -88,9 +72,9 @@ func (h *history) at(t stall.Instant) *minute {
 	return m
 }
 
-// PiecesFrom implements [entry.Observer]: a request that is not among the slowest of its
-// minute needs no pieces.
-func (h *history) PiecesFrom() time.Duration {
+// WantsPieces implements [entry.Observer]: a request that is neither among the slowest of its
+// minute nor usual needs no pieces.
+func (h *history) WantsPieces(took time.Duration, at stall.Instant) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	newest := &h.kept[0]
@@ -99,21 +83,19 @@ func (h *history) PiecesFrom() time.Duration {
 			newest = &h.kept[i]
 		}
 	}
-	if len(newest.slowest) < keptSlowest {
-		return 1
-	}
-	return max(1, newest.slowest[keptSlowest-1].share.Total)
+	return at >= newest.of+oneMinute || len(newest.slowest) < keptSlowest || took >= newest.slowest[keptSlowest-1].share.Total || h.usual.Wants(took, at)
 }
 
 // See implements [entry.Observer].
 func (h *history) See(r *entry.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.usual.See(r)
 	m := h.at(r.Window.End)
 	if m == nil {
 		return
 	}
-	s := &m.sums[latencyOf(r.Share.Total)]
+	s := &m.sums[latency.Bin(r.Share.Total)]
 	s.n++
 	for p := range stall.NumParts {
 		s.time[strip.GroupOf(p)] += *r.Share.Of(p)
@@ -123,12 +105,19 @@ func (h *history) See(r *entry.Request) {
 		return
 	}
 	h.last++
-	kept := request{id: h.last, span: r.Window.Extent(), share: *r.Share, route: r.Route, trace: r.Span}
-	if len(r.Pieces) <= maxPieces {
-		kept.pieces = slices.Clone(r.Pieces)
+	kept := request{
+		id: h.last, span: r.Window.Extent(), share: *r.Share, route: r.Route, trace: r.Span,
+		pieces: slices.Clone(r.Pieces), coarse: r.Coarse, captured: r.Captured,
 	}
 	m.slowest = slices.Insert(m.slowest, at, kept)
 	m.slowest = m.slowest[:min(len(m.slowest), keptSlowest)]
+}
+
+// median returns a request that took about as long as the median, nil if none is known.
+func (h *history) median() *strip.Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.usual.Median()
 }
 
 // recent calls f with each minute that lies in the quarter of an hour before now.
@@ -152,7 +141,7 @@ func (h *history) slowest(now stall.Instant) (list []request) {
 // bins returns where the time went, by percentile, and how many requests there were. Of a
 // range of latency that lies across an edge, each side has its part.
 func (h *history) bins(now stall.Instant) (bins []strip.Bin, n uint64) {
-	var sums [latencies]sum
+	var sums [latency.Bins]sum
 	h.recent(now, func(m *minute) {
 		for i := range m.sums {
 			s := &m.sums[i]
@@ -187,7 +176,7 @@ func (h *history) bins(now stall.Instant) (bins []strip.Bin, n uint64) {
 			for g := range s.time {
 				b.Time[g] += time.Duration(float64(s.time[g]) * (to - from) / float64(s.n))
 			}
-			b.Latency = min(latencyUpTo(i), slowest)
+			b.Latency = min(latency.UpTo(i), slowest)
 			if from = to; to <= before { // rounding
 				break
 			}

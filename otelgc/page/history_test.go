@@ -7,6 +7,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/otelgc/internal/entry"
+	"github.com/otelgc/otelgc/otelgc/internal/latency"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -15,25 +16,10 @@ func seen(h *history, end stall.Instant, took time.Duration, pieces int) {
 	r := &entry.Request{
 		Window: &stall.Window{Start: end.Add(-took), End: end}, Share: &stall.Share{Total: took, App: took},
 	}
-	if took >= h.PiecesFrom() {
+	if h.WantsPieces(took, end) {
 		r.Pieces = make([]stall.Piece, pieces)
 	}
 	h.See(r)
-}
-
-// TestLatencies: each latency lies in its range, and ranges are a quarter wide at most.
-func TestLatencies(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
-		d := 4 + time.Duration(random.Uint64()>>(1+random.IntN(60)))
-		i := latencyOf(d)
-		if d > latencyUpTo(i) || d < latencyUpTo(i)*4/5 {
-			t.Fatalf("%d lies in range %d, which ends at %d", d, i, latencyUpTo(i))
-		}
-	}
-	if latencyOf(-1) != latencyOf(0) || latencyOf(1<<63-1) >= latencies {
-		t.Error("a latency has no range")
-	}
 }
 
 // TestHistoryForgets what is older than a quarter of an hour, and keeps the slowest of each
@@ -66,31 +52,27 @@ func TestHistoryForgets(t *testing.T) {
 	}
 }
 
-// TestPiecesFrom: only what is among the slowest of its minute needs pieces, and too many
-// of them are not kept.
-func TestPiecesFrom(t *testing.T) {
+// TestWantsPieces: what is among the slowest of its minute needs pieces, and what is usual.
+func TestWantsPieces(t *testing.T) {
 	h := newHistory()
-	if from := h.PiecesFrom(); from != 1 {
-		t.Errorf("at first pieces are wanted from %v on, want of all", from)
-	}
-	for i := range 10 {
-		seen(h, oneMinute+stall.Instant(i), time.Duration(10+i), maxPieces+i)
-	}
-	if from := h.PiecesFrom(); from != 16 {
-		t.Errorf("pieces are wanted from %v on, want 16ns", from)
-	}
-	for _, q := range h.slowest(oneMinute) {
-		if q.pieces != nil {
-			t.Errorf("%d pieces are kept", len(q.pieces))
+	wants := func(took time.Duration, at stall.Instant, want bool) {
+		t.Helper()
+		if got := h.WantsPieces(took, at); got != want {
+			t.Errorf("pieces of a request of %v at %d: got %v, want %v", took, at, got, want)
 		}
 	}
-	seen(h, 2*oneMinute, 1, 1)
-	if from := h.PiecesFrom(); from != 1 {
-		t.Errorf("in a new minute pieces are wanted from %v on, want of all", from)
+	wants(1, oneMinute, true)
+	for i := range 10 {
+		seen(h, oneMinute+stall.Instant(i), time.Duration(1000+i), 1)
 	}
+	wants(1005, oneMinute+10, false)
+	wants(1006, oneMinute+10, true)
+	wants(1001, oneMinute+10, false) // usual, but there is one
+	wants(1001, oneMinute+2e9, true)
+	wants(1, 2*oneMinute, true) // of the next
 }
 
-// TestBins: the bins have the time of all requests, whatever their latencies are.
+// TestBins: the bins have the time of all requests, whatever their latency.Bins are.
 func TestBins(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, 10, 1000, 30_000} {
@@ -112,7 +94,7 @@ func TestBins(t *testing.T) {
 		if int(got) != n || bins[0].From != 0 || bins[len(bins)-1].To != 1 {
 			t.Errorf("%d requests: %d in bins from %v to %v", n, got, bins[0].From, bins[len(bins)-1].To)
 		}
-		if off := (sum - want).Abs(); off > time.Duration(len(bins)*latencies) {
+		if off := (sum - want).Abs(); off > time.Duration(len(bins)*latency.Bins) {
 			t.Errorf("%d requests of %v: the bins have %v", n, want, sum)
 		}
 	}
@@ -125,7 +107,7 @@ func BenchmarkSee(b *testing.B) {
 	for i := range stall.Instant(b.N) {
 		r.Window.End = oneMinute + i
 		r.Share.Total = time.Duration(1000 + i%777)
-		h.PiecesFrom()
+		h.WantsPieces(r.Share.Total, r.Window.End)
 		h.See(r)
 	}
 }

@@ -111,7 +111,7 @@ func TestData(t *testing.T) {
 			if p.Start != at {
 				t.Errorf("piece begins at %d, the one before ends at %d", p.Start, at)
 			}
-			sums[p.Part] += p.End.Sub(p.Start)
+			sums[p.Part.String()] += p.End.Sub(p.Start)
 			at = p.End
 		}
 		if at != q.End || q.End.Sub(q.Start) != q.Total {

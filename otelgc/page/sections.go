@@ -142,12 +142,18 @@ func (h *handler) serveRequest(w http.ResponseWriter, name string) {
 	b.WriteString(head("otelgc: a request of "+stall.Humane(q.share.Total), "../"))
 	b.WriteString("<main><h1>A slow request</h1>\n<p><a href=\"../\">all requests</a></p>\n" + strip.Legend())
 	if q.pieces == nil {
-		fmt.Fprintf(&b, "<p>%s</p><p>It has too many pieces to be drawn.</p>", html.EscapeString(q.share.Explain()))
+		fmt.Fprintf(&b, "<p>%s</p><p>Too many requests lasted at that time for this one to be drawn.</p>", html.EscapeString(q.share.Explain()))
 	} else {
-		b.WriteString(h.drawn(q).HTML(h.p99(now), nil))
+		b.WriteString(h.drawn(q).HTML(h.p99(now), h.history.median()))
 	}
 	if q.trace.IsValid() {
 		fmt.Fprintf(&b, "<p>trace %s, span %s</p>", q.trace.TraceID(), q.trace.SpanID())
+	}
+	switch path, why := q.captured.Get(); {
+	case path != "":
+		fmt.Fprintf(&b, "<p>Kept, with its execution trace: %s</p>", html.EscapeString(path))
+	case why != "":
+		fmt.Fprintf(&b, "<p>Not kept: %s</p>", html.EscapeString(why))
 	}
 	b.WriteString("</main></body></html>\n")
 	h.serve(w, "text/html", b.String())
@@ -156,25 +162,9 @@ func (h *handler) serveRequest(w http.ResponseWriter, name string) {
 // drawn returns a request as it is to be drawn, with the collections and stops that the
 // monitor remembers of its time.
 func (h *handler) drawn(q *request) *strip.Request {
-	r := &strip.Request{Name: cmp.Or(q.route, "request"), Pieces: q.pieces, Sentence: q.share.Explain() + "."}
+	r := &strip.Request{Name: cmp.Or(q.route, "request"), Pieces: q.pieces, Sums: &q.share, Coarse: q.coarse, Sentence: q.share.Explain() + "."}
 	collections, _ := h.monitor.Collections(0)
-	for i := range collections {
-		c := &collections[i]
-		drawn := strip.Collection{Index: c.Index}
-		for _, p := range c.Pauses {
-			v := stall.Interval{Start: p.Start, End: p.End, Cause: stall.GCPause}
-			drawn.Pauses = append(drawn.Pauses, v.Span())
-			if !v.Span().Clip(q.span).Empty() {
-				r.Stops = append(r.Stops, v)
-			}
-		}
-		start, known := c.Start.Get()
-		if end, over := c.End.Get(); known && over {
-			if drawn.Span = (stall.Span{Start: start, End: end}); !drawn.Span.Clip(q.span).Empty() {
-				r.Collections = append(r.Collections, drawn)
-			}
-		}
-	}
+	r.AddCollections(collections)
 	stops, _ := h.monitor.Suspensions(0)
 	for i := range stops {
 		if v := stops[i].Interval; !v.Span().Clip(q.span).Empty() {
@@ -203,21 +193,18 @@ type percentile struct {
 }
 
 type documentRequest struct {
-	ID     uint64                   `json:"id"`
-	Route  string                   `json:"route,omitempty"`
-	Trace  string                   `json:"trace_id,omitempty"`
-	Span   string                   `json:"span_id,omitempty"`
-	Start  stall.Instant            `json:"start"`
-	End    stall.Instant            `json:"end"`
-	Total  time.Duration            `json:"duration"`
-	Share  map[string]time.Duration `json:"share"`
-	Pieces []documentPiece          `json:"pieces,omitempty"` // in order, without a gap
-}
-
-type documentPiece struct {
-	Part  string        `json:"part"`
-	Start stall.Instant `json:"start"`
-	End   stall.Instant `json:"end"`
+	ID          uint64                   `json:"id"`
+	Route       string                   `json:"route,omitempty"`
+	Trace       string                   `json:"trace_id,omitempty"`
+	Span        string                   `json:"span_id,omitempty"`
+	Start       stall.Instant            `json:"start"`
+	End         stall.Instant            `json:"end"`
+	Total       time.Duration            `json:"duration"`
+	Share       map[string]time.Duration `json:"share"`
+	Pieces      []stall.Piece            `json:"pieces,omitempty"`        // in order, without a gap
+	Coarse      bool                     `json:"pieces_coarse,omitempty"` // there were more: each has the part with most of it
+	Capture     string                   `json:"capture,omitempty"`       // page of its files
+	NotCaptured string                   `json:"not_captured,omitempty"`  // why it has none, where captures are asked for
 }
 
 func (h *handler) document() *document {
@@ -243,9 +230,8 @@ func (h *handler) document() *document {
 				r.Share[p.String()] = t
 			}
 		}
-		for _, p := range q.pieces {
-			r.Pieces = append(r.Pieces, documentPiece{p.Part.String(), p.Start, p.End})
-		}
+		r.Pieces, r.Coarse = q.pieces, q.coarse
+		r.Capture, r.NotCaptured = q.captured.Get()
 		d.Slowest = append(d.Slowest, r)
 	}
 	return d

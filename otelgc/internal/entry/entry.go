@@ -4,6 +4,7 @@ package entry
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -67,7 +68,8 @@ type Monitor interface {
 // PageOf returns the Page of an *otelgc.Monitor that is not nil, as Of does its Monitor.
 var PageOf func(monitor any) Page
 
-// Page is what a Monitor does for otelgc/page. Its methods may be called from any goroutine.
+// Page is what a Monitor does for the packages that look at its requests, otelgc/page and
+// otelgc/capture. Its methods may be called from any goroutine.
 type Page interface {
 	// Instant returns t on the monitor's clock, as that of Monitor does.
 	Instant(t time.Time) stall.Instant
@@ -77,13 +79,20 @@ type Page interface {
 
 	// Losses returns what otelgc.monitor.dropped counts since Start, by item and reason.
 	Losses() map[[2]string]uint64
+
+	// Capture has c keep slow requests from now on. It reports false if there is one that
+	// does.
+	Capture(c Capturer) bool
+
+	// Report reports an error to OpenTelemetry's handler of errors.
+	Report(err error)
 }
 
 // Observer sees the requests of a Monitor, on one goroutine.
 type Observer interface {
-	// PiecesFrom returns how long a request takes at least that is seen with its pieces. It
-	// is more than zero.
-	PiecesFrom() time.Duration
+	// WantsPieces reports whether a request that took so long and ended at a time is to be
+	// seen with its pieces.
+	WantsPieces(took time.Duration, at stall.Instant) bool
 
 	// See looks at a request. It must not block, nor keep r or what is in it.
 	See(r *Request)
@@ -93,9 +102,63 @@ type Observer interface {
 type Request struct {
 	Window *stall.Window
 	Share  *stall.Share
-	Pieces []stall.Piece         // nil if it took less than PiecesFrom, or has too many
+	Pieces []stall.Piece         // at most 2048; may be nil if WantsPieces does not want them
+	Coarse bool                  // each piece has the part with most of it: there were more
 	Route  string                // empty if not known
 	Span   oteltrace.SpanContext // not valid if not known
+	// Captured is what became of its capture; nil if it is not slow enough for one.
+	Captured *Captured
+}
+
+// Capturer keeps slow requests with what was traced of them. It sees all requests, too. Its
+// methods but Close have one caller.
+type Capturer interface {
+	Observer
+
+	// Least returns how long a request takes at least that is kept. It is more than zero.
+	Least() time.Duration
+
+	// Admit returns why a request is not kept, of whose trace there are so many bytes. The
+	// empty string says that it is: Keep is called with it next.
+	Admit(bytes int) (why string)
+
+	// Keep keeps a request, which is the capturer's from now on. It must not block. It calls
+	// done when the files are there, with the path of the page among them, or with why there
+	// are none.
+	Keep(s *Slow, done func(path, why string))
+
+	// Close waits for the requests that are being kept, until ctx ends. What has not been
+	// kept by then is done with WhyShutdown. No done is called after it.
+	Close(ctx context.Context)
+}
+
+// WhyShutdown is why a request has not been kept that Close did not wait for.
+const WhyShutdown = "shutdown"
+
+// Slow is a slow request with what was traced of it.
+type Slow struct {
+	Request
+	Sentence string           // where its time went
+	Gaps     []stall.Interval // of the machine; nil if it is not watched
+	Trace    [][]byte         // of the runtime, in parts, which are not to be changed
+	Traced   stall.Span       // when that was
+}
+
+// Captured is what became of the capture of a request.
+type Captured struct{ known atomic.Pointer[[2]string] }
+
+// Set says what became of it: the path of its page, or why there is none.
+func (c *Captured) Set(path, why string) { c.known.Store(&[2]string{path, why}) }
+
+// Get returns what Set said. Both are empty if that is not known yet.
+func (c *Captured) Get() (path, why string) {
+	if c == nil {
+		return "", ""
+	}
+	if known := c.known.Load(); known != nil {
+		return known[0], known[1]
+	}
+	return "", ""
 }
 
 // Mark names the goroutine of a window. The zero Mark names none.

@@ -52,7 +52,8 @@ func (f *follower) follow() (err error) {
 	}()
 	pace := &f.x.pace
 	*pace = pacer.New(f.x.clock)
-	reader, err := f.x.open(&streamReader{s: f.s, pace: pace})
+	in := &streamReader{s: f.s, pace: pace}
+	reader, err := f.x.open(in)
 	if err != nil {
 		return f.ended(err)
 	}
@@ -63,6 +64,12 @@ func (f *follower) follow() (err error) {
 		g, err := reader.Next()
 		if err != nil {
 			return f.ended(err)
+		}
+		if f.x.Store.raw.wanted.Load() {
+			f.x.Store.spare.raw = raw{
+				header: f.s.begin(), data: in.take(), free: f.s.free,
+				follows: f.generations > 0 && g.Lost.Generations == 0,
+			}
 		}
 		for _, id := range f.x.learn(g) {
 			reader.Unfollow(id)
@@ -100,7 +107,7 @@ func (x *Tracer) open(in io.Reader) (*gotrace.Reader, error) {
 // ended returns io.EOF where the stream was closed before its header came: the
 // decoder calls that a truncation.
 func (f *follower) ended(err error) error {
-	if f.generations == 0 && errors.Is(err, io.ErrUnexpectedEOF) && f.s.empty() {
+	if f.generations == 0 && errors.Is(err, io.ErrUnexpectedEOF) && f.s.begin() == nil {
 		return io.EOF
 	}
 	return err

@@ -29,6 +29,7 @@ type Store struct {
 	holders    map[int16]*holder       // by slot
 	last       [window.SlotCount]int32 // by slot: place of its last mark, of carry
 	stops      traceBatch
+	raw        rawStore
 	overflowed uint64 // children that did not count, see TakeOverflow
 }
 
@@ -97,6 +98,7 @@ func (b *Store) compact() {
 		b.forget(1)
 	}
 	b.live = append(b.live, b.spare)
+	b.limitRaw()
 	marks := b.spare.marks.all // not needed any more
 	b.spare.marks.all = nil
 	b.spare, b.blank = b.blank, nil
@@ -110,6 +112,9 @@ func (b *Store) compact() {
 func (b *Store) forget(n int) {
 	if n == 0 {
 		return
+	}
+	for _, c := range b.live[:n] {
+		b.raw.release(&c.raw)
 	}
 	b.blank = b.live[0]
 	b.live = slices.Delete(b.live, 0, n)
@@ -165,6 +170,7 @@ type generation struct {
 	made    []selfStop   // stops of the world by goroutines that are followed
 	workers []stall.Span // when a worker above idle priority held a P: merged
 	found   []int        // of standing
+	raw     raw
 }
 
 // learn copies what g says of goroutines. It returns of how many goroutines

@@ -114,11 +114,11 @@ func (s *stream) open() bool {
 	return !s.between
 }
 
-// empty reports whether nothing came at all.
-func (s *stream) empty() bool {
+// begin returns the header of the trace, nil if nothing came at all.
+func (s *stream) begin() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.header == nil
+	return s.header
 }
 
 // publish hands over the current generation whole.
@@ -203,6 +203,14 @@ func (r *streamReader) Read(p []byte) (int, error) {
 	n := copy(p, r.buf)
 	r.buf = r.buf[n:]
 	return n, nil
+}
+
+// take returns the generation that was read last, which is the caller's from now on. The
+// decoder has read all of it: its end is the last byte of it.
+func (r *streamReader) take() []byte {
+	chunk := r.chunk
+	r.chunk = nil
+	return chunk
 }
 
 const (

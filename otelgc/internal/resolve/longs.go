@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -56,39 +57,16 @@ type long struct {
 	upTo   stall.Instant
 	by     exact.Carrier
 	share  stall.Share
-	pieces pieces
-}
-
-const (
-	// MaxPieces bounds the pieces of a window: a request that has more cannot be drawn.
-	MaxPieces = 8192
-	// maxHeld bounds those of all windows that last, which are 24 bytes each.
-	maxHeld = 16 * MaxPieces
-)
-
-// pieces are those of a window, up to the last cut.
-type pieces struct {
-	list []stall.Piece
-	over bool // there were too many
-}
-
-func (p *pieces) reset() { p.list, p.over = p.list[:0], false }
-
-// add adds those of w, which goes on where the list ends, if that has room for more.
-func (p *pieces) add(j *stall.Joiner, w *stall.Window, e *stall.Evidence, most int) {
-	if p.over {
-		return
-	}
-	if p.list = j.Pieces(p.list, w, e); len(p.list) > most {
-		p.list, p.over = nil, true
-	}
+	pieces Pieces
 }
 
 // room returns how many pieces a window that lasts may have.
-func (l *longs) room() int {
+func (l *longs) room(of *long) int {
 	held := 0
 	for _, known := range l.of {
-		held += len(known.pieces.list)
+		if known != of {
+			held += len(known.pieces.List)
+		}
 	}
 	return min(MaxPieces, maxHeld-held)
 }
@@ -171,8 +149,8 @@ func (l *longs) piece(r *Resolver, w window.Open, at, now stall.Instant) {
 	}
 	p.End = at
 	r.join(p, w.Slot, stall.Span{Start: w.Held, End: now}, known)
-	if r.o.PiecesFrom() > 0 {
-		known.pieces.add(&r.joiner, p, &r.evidence.one, l.room())
+	if r.o.WantsPieces(math.MaxInt64, at) {
+		known.pieces.add(&r.joiner, p, &r.evidence.one, l.room(known))
 	}
 	known.upTo = at
 }

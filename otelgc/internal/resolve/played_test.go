@@ -40,10 +40,10 @@ func play(t testing.TB) *played {
 	place, windows, line := board.Here(), window.NewSet(), timeline.New(p.now)
 	p.Options = Options{
 		Clock: clock, Place: place, Since: p.now, Windows: windows, Timeline: line,
-		Tracer:     exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
-		Board:      host.NewBoard(nil, place, clock),
-		PiecesFrom: func() time.Duration { return 1 },
-		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share, pieces []stall.Piece) {
+		Tracer:      exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),
+		Board:       host.NewBoard(nil, place, clock),
+		WantsPieces: func(time.Duration, stall.Instant) bool { return true },
+		Conclude: func(_ *window.Ended, w *stall.Window, s *stall.Share, pieces *Pieces) {
 			p.got = append(p.got, resolved{*w, *s})
 			checkPieces(t, pieces, w, s)
 		},
@@ -53,15 +53,18 @@ func play(t testing.TB) *played {
 	return p
 }
 
-// checkPieces checks that pieces fill the window, and sum to its share.
-func checkPieces(t testing.TB, pieces []stall.Piece, w *stall.Window, s *stall.Share) {
+// checkPieces checks that pieces fill the window, and sum to its share if they are not coarse.
+func checkPieces(t testing.TB, pieces *Pieces, w *stall.Window, s *stall.Share) {
 	t.Helper()
-	if pieces == nil && s.Total > time.Minute {
-		return // there are too many
+	if pieces.List == nil && s.Total > time.Minute {
+		return // too many windows last
+	}
+	if len(pieces.List) > MaxPieces {
+		t.Errorf("%d pieces, want at most %d", len(pieces.List), MaxPieces)
 	}
 	at := w.Extent().Start
 	var sums stall.Share
-	for _, p := range pieces {
+	for _, p := range pieces.List {
 		if p.Start != at || p.End <= p.Start {
 			t.Errorf("piece from %d to %d after %d", p.Start, p.End, at)
 		}
@@ -69,6 +72,9 @@ func checkPieces(t testing.TB, pieces []stall.Piece, w *stall.Window, s *stall.S
 		at = p.End
 	}
 	for p := range stall.NumParts {
+		if pieces.Coarse {
+			break
+		}
 		if got, want := *sums.Of(p), *s.Of(p); got != want {
 			t.Errorf("pieces of %v: got %v, want %v", p, got, want)
 		}

@@ -32,11 +32,12 @@ type Options struct {
 	Tracer   *exact.Tracer
 	Timeline *timeline.Timeline
 	Board    *host.Board
-	// PiecesFrom returns how long a window lasts at least that has its pieces, 0 if none has.
-	PiecesFrom func() time.Duration
-	// Conclude is called with each window when its share is known, and with its pieces:
-	// none if there are too many. It keeps nothing.
-	Conclude func(*window.Ended, *stall.Window, *stall.Share, []stall.Piece)
+	// WantsPieces reports whether a window that took so long and ended at a time is to have
+	// its pieces; of one that is under way it is asked as of the longest.
+	WantsPieces func(took time.Duration, at stall.Instant) bool
+	// Conclude is called with each window when its share is known, and with its pieces. It
+	// keeps nothing.
+	Conclude func(*window.Ended, *stall.Window, *stall.Share, *Pieces)
 }
 
 // Resolver gives windows their shares. Its methods have one caller, but for those that
@@ -178,13 +179,13 @@ func (r *Resolver) resolveOne(e *window.Ended, known *long) {
 	}
 	r.join(&rest, e.Slot, stall.Span{Start: e.Held, End: e.End}, known)
 	s := &known.share
-	if from := r.o.PiecesFrom(); from > 0 && s.Total >= from {
+	if r.o.WantsPieces(s.Total, e.End) {
 		known.pieces.add(&r.joiner, &rest, &r.evidence.one, MaxPieces)
 	}
 	if s.GC() > 0 {
 		s.Collections = max(1, s.Collections)
 	}
-	r.o.Conclude(e, &w, s, known.pieces.list)
+	r.o.Conclude(e, &w, s, &known.pieces)
 }
 
 // join adds to what is known of a window the piece w of it. It had slot during

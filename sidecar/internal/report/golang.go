@@ -182,7 +182,9 @@ func (b *goBuilder) end(err error) error {
 			Reason: "GC " + p.Phase.String() + ", of no collection in the trace",
 		})
 	}
-	b.Summary.Requests = latenciesOf(b.log.settle(b.Report))
+	b.slowest = b.log.settle(b.Report)
+	b.assists = b.log.ranges
+	b.Summary.Requests = latenciesOf(b.slowest)
 	b.missing(b.log.left, "request or assist", "more than a report holds")
 	return b.close(err, "the file is cut off")
 }

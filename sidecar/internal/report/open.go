@@ -9,12 +9,13 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/otelgc/otelgc/internal/capturefile"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 )
 
 // ErrUnknown is the error for a file of another format.
-var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace file, nor a recording")
+var ErrUnknown = errors.New("neither a Go execution trace, nor a .NET nettrace file, nor a recording, nor a captured request")
 
 // ErrOpen is the error for a file that cannot be opened.
 var ErrOpen = errors.New("open file")
@@ -43,7 +44,7 @@ func (d *Damaged) Unwrap() error { return d.Err }
 func ReadFile(path string, o Options) (*Report, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: name a Go trace, a .nettrace file or a recording of otelgc-sidecar run --record", err)
+		err = fmt.Errorf("%w: name a Go trace, a .nettrace file, a recording of otelgc-sidecar run --record, or the .json of a captured request", err)
 	}
 	if err != nil {
 		return nil, notOpen{err}
@@ -125,8 +126,9 @@ var formats = []format{
 	{magic: "\x14\x00\x00\x00!FastSerialization.1", hint: "it is a NetPerf file, which .NET Core before 3.0 wrote: record with 3.0 or later"},
 	{magic: "\x1f\x8b", hint: "it is gzip: unpack it first; a pprof profile, which is gzip too, is no trace"},
 	{magic: "PK\x03\x04", hint: "it is a zip: unpack it first"},
-	{magic: "{", hint: "it looks like JSON: a report is made of the recording itself"},
-	{hint: "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote, or run --record"},
+	{magic: capturefile.Magic, read: readCapture},
+	{magic: "{", hint: "it looks like JSON: a report is made of the recording itself, or of the numbers of a request that otelgc/capture kept"},
+	{hint: "want what runtime/trace, /debug/pprof/trace, dotnet-trace or DOTNET_EnableEventPipe=1 wrote, or run --record, or otelgc/capture"},
 }
 
 func formatOf(start []byte) (f format) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/sidecar/internal/perfetto"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -16,7 +17,7 @@ import (
 // WritePerfetto writes the collections and stops as a trace for Perfetto: for each process
 // a track of its collections, one of the stops of its world, one of the time that the file
 // does not have, and the size of its heap; of a recording also the longest gaps of its
-// probes.
+// probes, of a captured request who had its time, and of a Go trace the slowest requests.
 func (r *Report) WritePerfetto(to io.Writer) error {
 	w := perfetto.NewWriter(to)
 	parts := r.parts()
@@ -74,6 +75,8 @@ func writeSlices(w *perfetto.Writer, process perfetto.Track, name string, list [
 
 func (r *Report) writeProcess(w *perfetto.Writer, name string) {
 	process := w.Process(r.Source.PID, name)
+	r.writeRequest(w, process)
+	r.writeRequests(w, process)
 	var collections, stops, missing []slice
 	for _, c := range r.Collections {
 		collections = append(collections, c.slice())
@@ -98,6 +101,34 @@ func (r *Report) writeProcess(w *perfetto.Writer, name string) {
 	writeSlices(w, process, "stops of the world", stops)
 	writeSlices(w, process, "not in the file", missing)
 	r.writeHeap(w, process)
+}
+
+// writtenRequests bounds the requests of a Go trace that are written, the slowest of them.
+const writtenRequests = 1000
+
+// writeRequests writes the slowest requests that package otelgc marked in a Go trace, and
+// what their goroutines did for the collector meanwhile.
+func (r *Report) writeRequests(w *perfetto.Writer, process perfetto.Track) {
+	var requests, work []slice
+	for _, q := range r.slowest[max(0, len(r.slowest)-writtenRequests):] {
+		args := []perfetto.Arg{{Name: "goroutine", Value: int64(q.goroutine)}, {Name: "gc_ns_at_most", Value: int64(q.gc)}, {Name: "collections", Value: int64(q.collections)}}
+		requests = append(requests, slice{q.Span, "request", args})
+		from, _ := slices.BinarySearchFunc(r.assists, q.goroutine, func(v gotrace.Range, id uint64) int { return cmp.Compare(v.Goroutine, id) })
+		for _, v := range r.assists[from:] {
+			if v.Goroutine != q.goroutine || v.Start >= q.End {
+				break
+			}
+			if s := v.Span.Clip(q.Span); !s.Empty() {
+				name := "GC assist"
+				if v.Kind == gotrace.Sweep {
+					name = "GC sweep"
+				}
+				work = append(work, slice{s, name, args[:1]})
+			}
+		}
+	}
+	writeSlices(w, process, "requests", requests)
+	writeSlices(w, process, "what they did for the collector", work)
 }
 
 // slice returns a collection from its begin to its end, as far as they are known.

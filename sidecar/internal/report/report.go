@@ -1,5 +1,5 @@
 // Package report reads the stop-the-worlds of a file: a Go execution trace, a .NET
-// nettrace file and a recording become one [Report]. It is a JSON document, and is
+// nettrace file, a recording and a captured request become one [Report]. It is a JSON document, and is
 // printed as text, as a page for a browser, as CSV, or beside the figures that PerfView
 // shows.
 //
@@ -14,6 +14,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/capturefile"
+	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
@@ -42,9 +44,14 @@ type Report struct {
 	Incomplete  []Hole                 `json:"incomplete"`
 	Summary     *Summary               `json:"summary,omitempty"`    // of a recording there is one for each process: Experiment.Summaries
 	Experiment  *Experiment            `json:"experiment,omitempty"` // of a recording
+	Request     *capturefile.Request   `json:"request,omitempty"`    // of a captured one
+	Gaps        []capturefile.Gap      `json:"gaps,omitempty"`       // of the machine, of a captured request
 
-	left   left
-	endsAt int64 // where the stream ends, 0 if that is not in it
+	captured *capturefile.Document
+	slowest  []request       // of those that package otelgc marked, in a Go trace; the fastest first
+	assists  []gotrace.Range // of goroutines, in the order of these and of time
+	left     left
+	endsAt   int64 // where the stream ends, 0 if that is not in it
 }
 
 // Source describes the file.

@@ -34,8 +34,12 @@ func (r *Report) PrintHTML(to io.Writer) error {
 func (r *Report) name() string { return filepath.Base(r.Source.File) }
 
 func (r *Report) print(w *textfmt.Page) {
-	if r.Experiment != nil {
+	switch {
+	case r.Experiment != nil:
 		r.printExperiment(w)
+		return
+	case r.Request != nil:
+		r.printCapture(w)
 		return
 	}
 	w.Title("WHAT %s STOPPED FOR", r.name())

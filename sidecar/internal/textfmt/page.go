@@ -145,7 +145,7 @@ func (p *Page) Wrap(first, indent, text string) {
 	first, text = Printable(first), Printable(strings.Join(strings.Fields(text), " "))
 	if p.html {
 		class := ""
-		if first = strings.Trim(first, " -"); first != "" {
+		if first = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(first)+" ", "- ")); first != "" {
 			class, first = ` class="n"`, "<b>"+html.EscapeString(first)+"</b> "
 		}
 		p.write("<p%s>%s%s</p>\n", class, first, html.EscapeString(text))
