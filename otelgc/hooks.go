@@ -29,7 +29,8 @@ const (
 //
 // The sentence comes when the request's time has an owner, up to a few seconds
 // after its end. At most about ten a second are logged; those over that are
-// counted. A logger that blocks delays nothing but itself.
+// counted. A logger that blocks delays nothing but itself. Package otelgc/capture keeps
+// such requests in files; then the sentence has the path of the page as capture.
 func WithSlowRequest(d time.Duration, logger *slog.Logger) Option {
 	return optionFunc(func(c config) config {
 		c.slow = slowRequests{on: true, least: d, logger: logger}

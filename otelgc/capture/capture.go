@@ -11,6 +11,9 @@
 // a one is kept: by default a tenth of the time at most, see [otelgc.WithExactBudget].
 // Event otelgc.request.slow has the path of the page as otelgc.capture.path, or in
 // otelgc.capture.missing why there is none.
+//
+// While it runs, the monitor keeps the traces of the last seconds, 32 MiB at most, and
+// those that wait to be written, 64 MiB at most; a second of a busy service has one or two.
 package capture
 
 import (

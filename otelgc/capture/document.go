@@ -104,7 +104,12 @@ func page(d *capturefile.Document, p99 time.Duration, median *strip.Request) []b
 }
 
 // write writes the files of a request, and returns the path of its page.
-func (c *capturer) write(j *job) (string, error) {
+func (c *capturer) write(j *job) (path string, err error) {
+	defer func() {
+		if r := recover(); r != nil { // no request is worth the program
+			err = fmt.Errorf("draw it: panic: %v", r)
+		}
+	}()
 	d := c.document(j)
 	name := c.dir.name(d.Time)
 	d.Trace = name + ".trace"

@@ -61,3 +61,16 @@ func TestUsual(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkUsual is what each request costs, off its path.
+func BenchmarkUsual(b *testing.B) {
+	var u Usual
+	r := entry.Request{Window: &stall.Window{}, Share: &stall.Share{}}
+	for i := range b.N {
+		r.Share.Total, r.Window.End = time.Duration(1000+i%777), stall.Instant(i)
+		if u.Wants(r.Share.Total, r.Window.End) {
+			b.Fatal("the pieces of a request that took no second are wanted")
+		}
+		u.See(&r)
+	}
+}
