@@ -9,11 +9,12 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Pause is a stop of the world.
+// Pause is a stop of the world, or a gap of the machine.
 type Pause struct {
-	Span stall.Span
-	Name string // of its collection, or why it was
-	GC   bool
+	Span   stall.Span
+	Name   string // of its collection, or why it was
+	GC     bool
+	Others int // shorter ones that began with it, and are not in the list
 }
 
 // Heap is what a collection made of the heap, in bytes.
@@ -41,6 +42,16 @@ const (
 // Pauses returns the drawing of pauses over a time: each as high as it was long, on a
 // logarithmic axis that begins at a microsecond.
 func Pauses(over stall.Span, list []Pause) string {
+	return lengths(over, list, "Pauses over time", "rt")
+}
+
+// Gaps is Pauses of the gaps of the machine.
+func Gaps(over stall.Span, list []Pause) string {
+	return lengths(over, list, "Gaps of the machine over time", "ho")
+}
+
+// lengths draws what has a length. Other is the class of what is of no collection.
+func lengths(over stall.Span, list []Pause, title, other string) string {
 	if len(list) == 0 || over.Empty() {
 		return ""
 	}
@@ -52,6 +63,7 @@ func Pauses(over stall.Span, list []Pause) string {
 		p := &list[i]
 		most = max(most, float64(p.Span.Duration()))
 		k := d.column(p.Span.Start)
+		others[k] += p.Others
 		if longest[k] == nil {
 			longest[k] = p
 			continue
@@ -64,7 +76,7 @@ func Pauses(over stall.Span, list []Pause) string {
 	height := func(length float64) float64 {
 		return plotHeight * max(math.Log10(max(length, shortest)/shortest)/top, 0.01)
 	}
-	d.begin("Pauses over time", "each as high as it was long", plotHeight+34)
+	d.begin(title, "each as high as it was long", plotHeight+34)
 	for k := 0.0; k <= top; k++ {
 		length := shortest * math.Pow(10, k)
 		d.level(plotHeight*k/top, stall.Humane(time.Duration(length)))
@@ -73,7 +85,7 @@ func Pauses(over stall.Span, list []Pause) string {
 		if p == nil {
 			continue
 		}
-		class := "rt"
+		class := other
 		if p.GC {
 			class = "gc"
 		}
