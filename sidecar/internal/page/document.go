@@ -81,34 +81,30 @@ func (p *Page) unexported() *otelenv.Unexported {
 }
 
 func (p *Page) document() *document {
-	now := p.o.Clock.Now()
+	v := p.view(nil)
 	d := &document{
-		Schema: schema, At: now, Since: p.since, Probes: []documentProbe{}, Gaps: []gaps.Gap{}, Processes: []documentProcess{},
-		Lost: p.lossList(), Unexported: p.unexported(),
+		Schema: schema, At: v.now, Since: v.since, Probes: []documentProbe{}, AllCPUs: v.machine.AllCPUs, Board: v.machine.Board,
+		Gaps: []gaps.Gap{}, Target: v.host, Processes: []documentProcess{}, Left: v.left, Lost: p.lossList(), Unexported: p.unexported(),
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forget(now)
-	d.AllCPUs, d.Board, d.Target, d.Left = p.machine.AllCPUs, p.machine.Board, p.host, p.left
-	for i := range p.machine.Probes {
-		d.Probes = append(d.Probes, documentOf(&p.machine.Probes[i]))
+	for i := range v.machine.Probes {
+		d.Probes = append(d.Probes, documentOf(&v.machine.Probes[i]))
 	}
-	for _, g := range p.longest.longest(now) {
+	for _, g := range v.longest {
 		one := gaps.Gap{Span: g.Span(), Cause: g.Cause, Scope: g.Scope, Evidence: printable(g.Evidence.String(), maxCommand)}
 		if g.CPU >= 0 {
 			one.CPU = &g.CPU
 		}
 		d.Gaps = append(d.Gaps, one)
 	}
-	for _, one := range sorted(p.processes) {
-		v := documentProcess{ID: one.ID, Summary: one.Summary, Facts: one.target.Facts, Ended: one.ended, Longest: []documentPause{}}
-		v.CommandLine = printable(v.CommandLine, maxCommand)
-		for _, s := range one.longest.longest(now) {
-			v.Longest = append(v.Longest, documentPause{s.Span(), s.Cause, s.Ref, s.name, s.why, s.cpuWait, s.pageWait})
+	for _, one := range v.processes {
+		process := documentProcess{ID: one.ID, Summary: one.Summary, Facts: one.target.Facts, Ended: one.ended, Longest: []documentPause{}}
+		process.CommandLine = printable(one.CommandLine, maxCommand)
+		for _, s := range one.shown {
+			process.Longest = append(process.Longest, documentPause{s.Span(), s.Cause, s.Ref, s.name, s.why, s.cpuWait, s.pageWait})
 		}
-		d.Processes = append(d.Processes, v)
+		d.Processes = append(d.Processes, process)
 	}
-	for _, one := range sorted(p.waiting) {
+	for _, one := range v.waiting {
 		d.Waiting = append(d.Waiting, one.Summary)
 	}
 	return d

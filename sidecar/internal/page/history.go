@@ -52,9 +52,9 @@ func (r *recent[T]) add(at stall.Instant, size int64, v T) {
 }
 
 // since returns the slots from an instant on.
-func (r *recent[T]) since(from stall.Instant) []slot[T] {
-	i, _ := slices.BinarySearchFunc(r.slots, from, func(s slot[T], from stall.Instant) int { return cmp.Compare(s.of, from) })
-	return r.slots[i:]
+func since[T any](slots []slot[T], from stall.Instant) []slot[T] {
+	i, _ := slices.BinarySearchFunc(slots, from, func(s slot[T], from stall.Instant) int { return cmp.Compare(s.of, from) })
+	return slots[i:]
 }
 
 // worst keeps the longest of each of the last minutes.

@@ -67,8 +67,8 @@ type Probe struct {
 }
 
 // Page is the page of one run. It is an [http.Handler]. A nil Page takes in what it is
-// given, and keeps nothing. Its methods are for any goroutine. They wait for nobody but one
-// who has the page drawn, which takes milliseconds.
+// given, and keeps nothing. Its methods are for any goroutine, and do not wait for one who
+// has the page drawn.
 type Page struct {
 	*livepage.Page
 	o     Options
@@ -112,18 +112,14 @@ func (p *Page) Gap(g jitterprobe.Gap) {
 	if p == nil {
 		return
 	}
+	name := fmt.Sprintf("%s, scope %s", g.Cause, g.Scope)
+	if g.CPU >= 0 {
+		name += fmt.Sprintf(", seen on CPU %d", g.CPU)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.gaps.add(g.Start, int64(g.Duration()), strip.Pause{Span: g.Span(), Name: g.Cause.String() + " of " + place(&g)})
+	p.gaps.add(g.Start, int64(g.Duration()), strip.Pause{Span: g.Span(), Name: name})
 	p.longest.add(g.End, g.Duration(), g)
-}
-
-// place says where a gap was.
-func place(g *jitterprobe.Gap) string {
-	if g.CPU < 0 {
-		return g.Scope.String()
-	}
-	return fmt.Sprintf("%s, CPU %d", g.Scope, g.CPU)
 }
 
 // Record takes in what a recording would keep: collections, stops, what the machine did.
@@ -231,21 +227,54 @@ func sorted(all map[int]*process) []*process {
 	return list
 }
 
+// view is what is drawn, as of one instant. It shares nothing with the page that changes.
+type view struct {
+	now, since stall.Instant
+	machine    Machine
+	gaps       []slot[strip.Pause]
+	longest    []*jitterprobe.Gap
+	host       *recording.Host
+	processes  []*process
+	waiting    []*process
+	left       uint64
+	lead       string
+}
+
+// view returns what is known now. Of the processes that drawn picks it has the drawings,
+// too.
+func (p *Page) view(drawn func([]*process) []*process) *view {
+	now := p.o.Clock.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget(now)
+	v := &view{
+		now: now, since: p.since, machine: p.machine, gaps: slices.Clone(p.gaps.slots), longest: p.longest.longest(now), host: p.host,
+		processes: sorted(p.processes), waiting: sorted(p.waiting), left: p.left, lead: p.Lead,
+	}
+	var all []*process
+	if drawn != nil {
+		all = drawn(v.processes)
+	}
+	for i, one := range v.processes {
+		v.processes[i] = one.copy(now, slices.Contains(all, one))
+	}
+	for i, one := range v.waiting {
+		v.waiting[i] = one.copy(now, false)
+	}
+	return v
+}
+
 // serveProcess serves the page of one process.
 func (p *Page) serveProcess(w http.ResponseWriter, name string) {
 	id, err := strconv.Atoi(name)
-	now := p.o.Clock.Now()
-	p.mu.Lock()
-	p.forget(now)
-	var main string
-	one := p.processes[id]
-	if one != nil && err == nil {
-		main = p.processPage(one, now)
+	found := func(list []*process) []*process {
+		return slices.DeleteFunc(slices.Clone(list), func(one *process) bool { return one.ID != id })
 	}
-	p.mu.Unlock()
-	if main == "" {
+	v := p.view(found)
+	one := found(v.processes)
+	if err != nil || len(one) == 0 {
 		http.Error(w, "no such process is kept: it may have ended more than a quarter of an hour ago", http.StatusNotFound)
 		return
 	}
-	livepage.ServeItem(w, "otelgc-sidecar: a process", main)
+	livepage.ServeItem(w, "otelgc-sidecar: a process", v.processPage(one[0]))
 }

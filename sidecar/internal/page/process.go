@@ -36,6 +36,20 @@ type process struct {
 	heaps   recent[strip.Heap]
 	longest worst[pause]
 	last    []stall.Interval // stops, maxAround at most, as they became known
+
+	shown []pause // of a copy: the longest, the longest first
+}
+
+// copy returns what is shown of a process; its drawings only if they are asked for.
+func (p *process) copy(now stall.Instant, drawings bool) *process {
+	c := &process{Progress: p.Progress, target: p.target, told: p.told, ended: p.ended}
+	for _, v := range p.longest.longest(now) {
+		c.shown = append(c.shown, *v)
+	}
+	if drawings {
+		c.pauses.slots, c.heaps.slots = slices.Clone(p.pauses.slots), slices.Clone(p.heaps.slots)
+	}
+	return c
 }
 
 // pause is a stop of a process.

@@ -6,6 +6,7 @@ import (
 	"html"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,14 +36,9 @@ var sectionIDs = []string{"machine", "gaps", "target", "processes", "losses"}
 
 // sections returns the parts of the page as HTML, as of now.
 func (p *Page) sections() map[string]string {
-	now := p.o.Clock.Now()
-	lost := p.losses()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.forget(now)
+	v := p.view(busiest)
 	return map[string]string{
-		"machine": p.machineSection(now), "gaps": p.gapsSection(now), "target": p.targetSection(now),
-		"processes": p.processesSection(now), "losses": lost,
+		"machine": v.machineSection(), "gaps": v.gapsSection(), "target": v.targetSection(), "processes": v.processesSection(), "losses": p.losses(),
 	}
 }
 
@@ -103,10 +99,10 @@ func class(c column) string {
 }
 
 // machineSection has what the probes have seen since they began.
-func (p *Page) machineSection(now stall.Instant) string {
+func (v *view) machineSection() string {
 	var w writer
 	w.heading(2, "The machine")
-	m := &p.machine
+	m := &v.machine
 	if len(m.Probes) == 0 {
 		w.say("No probe has looked yet.")
 		return w.String()
@@ -114,16 +110,12 @@ func (p *Page) machineSection(now stall.Instant) string {
 	columns := []column{left("probe"), number("CPU"), number("observed"), number("gaps from"), number("gaps"), number("gap time"), number("longest"), number("not seen")}
 	w.begin(columns)
 	for i := range m.Probes[:min(len(m.Probes), shownCPUs)] {
-		v := &m.Probes[i]
-		cpu := "any"
-		if v.CPU >= 0 {
-			cpu = fmt.Sprint(v.CPU)
-		}
+		probe := &m.Probes[i]
 		unseen := "nothing"
-		if v.Dropped+v.Backward > 0 {
-			unseen = textfmt.Sprintf("%s, %s", textfmt.Many(v.Dropped+v.Backward, "gap"), v.DroppedTime)
+		if probe.Dropped+probe.Backward > 0 {
+			unseen = textfmt.Sprintf("%s, %s", textfmt.Many(probe.Dropped+probe.Backward, "gap"), probe.DroppedTime)
 		}
-		w.row(columns, v.Mode, cpu, v.Observed().Truncate(time.Second).String(), v.Threshold, v.Gaps, v.GapTime, v.Longest.Duration(), unseen)
+		w.row(columns, probe.Mode, cpu(probe.CPU), probe.Observed().Truncate(time.Second).String(), probe.Threshold, probe.Gaps, probe.GapTime, probe.Longest.Duration(), unseen)
 	}
 	w.end()
 	if n := len(m.Probes) - shownCPUs; n > 0 {
@@ -150,10 +142,18 @@ func (p *Page) machineSection(now stall.Instant) string {
 	return w.String()
 }
 
+// cpu writes the number of a CPU, of none if it is negative.
+func cpu(n int) string {
+	if n < 0 {
+		return "any"
+	}
+	return strconv.Itoa(n)
+}
+
 // over returns the time that is drawn, from the beginning of a slot on.
-func (p *Page) over(now stall.Instant) stall.Span {
-	from := now.Add(-drawnFor)
-	return stall.Span{Start: from - from%stall.Instant(slotLength), End: now}
+func (v *view) over() stall.Span {
+	from := v.now.Add(-drawnFor)
+	return stall.Span{Start: from - from%stall.Instant(slotLength), End: v.now}
 }
 
 func drawn(slots []slot[strip.Pause]) []strip.Pause {
@@ -166,73 +166,71 @@ func drawn(slots []slot[strip.Pause]) []strip.Pause {
 }
 
 // kept says from when on there is anything, if that is less than the time that is shown.
-func (p *Page) kept(w *writer, now stall.Instant, shown time.Duration) {
-	if d := now.Sub(p.since); d < shown {
+func (v *view) kept(w *writer, shown time.Duration) {
+	if d := v.now.Sub(v.since); d < shown {
 		w.say("The page has looked for %s.", max(d, 0).Truncate(time.Second).String())
 	}
 }
 
-func (p *Page) gapsSection(now stall.Instant) string {
+func (v *view) gapsSection() string {
 	var w writer
 	w.heading(2, "Gaps of the last five minutes")
-	over := p.over(now)
-	if drawing := strip.Gaps(over, drawn(p.gaps.since(over.Start))); drawing != "" {
+	over := v.over()
+	if drawing := strip.Gaps(over, drawn(since(v.gaps, over.Start))); drawing != "" {
 		w.WriteString(drawing)
-	} else if len(p.machine.Probes) > 0 {
+	} else if len(v.machine.Probes) > 0 {
 		w.say("No gap was seen.")
 	}
 	w.heading(2, "The longest gaps of the last quarter of an hour")
-	p.kept(&w, now, minutes*time.Minute)
-	list := p.longest.longest(now)
+	v.kept(&w, minutes*time.Minute)
+	list := v.longest
 	if len(list) == 0 {
 		return w.String()
 	}
-	columns := []column{number("length"), number("ended"), left("cause"), left("where"), wide("evidence")}
+	columns := []column{number("length"), number("ended"), left("cause"), left("scope"), number("CPU"), wide("evidence")}
 	w.begin(columns)
 	for _, g := range list[:min(len(list), shownGaps)] {
-		w.row(columns, g.Duration(), ago(now, g.End)+" ago", g.Cause, place(g), cmp.Or(printable(g.Evidence.String(), maxCommand), "nothing decided it"))
+		w.row(columns, g.Duration(), ago(v.now, g.End)+" ago", g.Cause, g.Scope, cpu(int(g.CPU)), cmp.Or(printable(g.Evidence.String(), maxCommand), "nothing decided it"))
 	}
 	w.end()
 	return w.String()
 }
 
 // targetSection has what the machine did to the process of --target.
-func (p *Page) targetSection(now stall.Instant) string {
-	if p.host == nil {
+func (v *view) targetSection() string {
+	if v.host == nil {
 		return ""
 	}
 	var w writer
-	v := p.host
-	w.heading(2, "What the machine did to process %v", v.PID)
+	h := v.host
+	w.heading(2, "What the machine did to process %v", h.PID)
 	columns := []column{left("since it is watched"), number("time")}
 	w.begin(columns)
-	if v.Followed {
-		w.row(columns, "a thread was ready, and none ran", v.Denied)
-		w.row(columns, "one waited for a page from disk, and none ran or was ready", v.Paged)
-		w.row(columns, "one was ready while others ran", v.Mixed)
+	if h.Followed {
+		w.row(columns, "a thread was ready, and none ran", h.Denied)
+		w.row(columns, "one waited for a page from disk, and none ran or was ready", h.Paged)
+		w.row(columns, "one was ready while others ran", h.Mixed)
 	}
-	w.row(columns, "threads ready without a CPU, summed over them", v.RunDelay)
-	w.row(columns, "its cgroup throttled, summed over CPUs", v.Throttled)
-	w.row(columns, "stolen from all CPUs by the hypervisor", v.Stolen)
-	w.row(columns, "page faults served from disk", v.MajorFaults)
+	w.row(columns, "threads ready without a CPU, summed over them", h.RunDelay)
+	w.row(columns, "its cgroup throttled, summed over CPUs", h.Throttled)
+	w.row(columns, "stolen from all CPUs by the hypervisor", h.Stolen)
+	w.row(columns, "page faults served from disk", h.MajorFaults)
 	w.end()
-	if !v.Followed {
+	if !h.Followed {
 		w.say("Its threads are counted, not followed: whether it was held up is not seen.")
 	}
-	if v.Dropped > 0 {
-		w.say("%s of the scheduler not seen.", textfmt.Many(v.Dropped, "event"))
+	if h.Dropped > 0 {
+		w.say("%s of the scheduler not seen.", textfmt.Many(h.Dropped, "event"))
 	}
-	w.say("As of %s ago.", ago(now, v.At))
+	w.say("As of %s ago.", ago(v.now, h.At))
 	return w.String()
 }
 
 // processesSection has a table of all processes, and draws those with the longest pauses.
-func (p *Page) processesSection(now stall.Instant) string {
+func (v *view) processesSection() string {
 	var w writer
 	w.heading(2, "Processes")
-	list := sorted(p.processes)
-	waiting := sorted(p.waiting)
-	if len(list)+len(waiting) == 0 {
+	if len(v.processes)+len(v.waiting) == 0 {
 		w.say("The sidecar is attached to no process; run --target says to which it attaches.")
 		return w.String()
 	}
@@ -241,36 +239,40 @@ func (p *Page) processesSection(now stall.Instant) string {
 		number("other stops"), number("watched"), number("unseen"), wide("now"),
 	}
 	w.begin(columns)
-	for _, one := range list {
-		p.processRow(&w, columns, link{fmt.Sprintf("process/%d", one.ID), one.name()}, one, now)
+	for _, one := range v.processes {
+		v.processRow(&w, columns, link{fmt.Sprintf("process/%d", one.ID), one.name()}, one)
 	}
-	for _, one := range waiting {
-		p.processRow(&w, columns, one.name(), one, now)
+	for _, one := range v.waiting {
+		v.processRow(&w, columns, one.name(), one)
 	}
 	w.end()
-	if p.left > 0 {
-		w.say("%s that had ended made room for others.", textfmt.Many(p.left, "process"))
+	if v.left > 0 {
+		w.say("%s that had ended made room for others.", textfmt.Many(v.left, "process"))
 	}
-	busiest := slices.Clone(list)
-	slices.SortStableFunc(busiest, func(a, b *process) int { return cmp.Compare(b.PauseTotal, a.PauseTotal) })
-	if n := len(busiest); n > drawnProcesses {
-		w.say("Below are the %v with the longest pauses in all; each has a page of its own.", drawnProcesses)
-		busiest = busiest[:drawnProcesses]
+	if len(v.processes) > drawnProcesses {
+		w.say("Below are the %v that were stopped for the longest in all; each has a page of its own.", drawnProcesses)
 	}
-	for _, one := range busiest {
+	for _, one := range busiest(v.processes) {
 		w.heading(3, "%s (%v)", one.name(), one.PID)
-		p.draw(&w, one, now)
+		v.draw(&w, one)
 	}
 	return w.String()
 }
 
-func (p *Page) processRow(w *writer, columns []column, name any, one *process, now stall.Instant) {
+// busiest returns the processes that were stopped for the longest in all.
+func busiest(all []*process) []*process {
+	list := slices.Clone(all)
+	slices.SortStableFunc(list, func(a, b *process) int { return cmp.Compare(b.PauseTotal, a.PauseTotal) })
+	return list[:min(len(list), drawnProcesses)]
+}
+
+func (v *view) processRow(w *writer, columns []column, name any, one *process) {
 	if one.Sessions == 0 {
-		w.row(columns, name, fmt.Sprint(one.PID), runtimeOf(one), textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, state(one, now))
+		w.row(columns, name, fmt.Sprint(one.PID), runtimeOf(one), textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, textfmt.None, state(one, v.now))
 		return
 	}
 	w.row(columns, name, fmt.Sprint(one.PID), runtimeOf(one), one.Collections.Total, time.Duration(one.PauseTotal), one.PauseShare,
-		time.Duration(one.PauseMax), one.Suspensions, time.Duration(one.Watched).Truncate(time.Second).String(), time.Duration(one.Unseen), state(one, now))
+		time.Duration(one.PauseMax), one.Suspensions, time.Duration(one.Watched).Truncate(time.Second).String(), time.Duration(one.Unseen), state(one, v.now))
 }
 
 func runtimeOf(one *process) string {
@@ -298,14 +300,14 @@ func state(one *process, now stall.Instant) string {
 }
 
 // draw draws the pauses and the heap of a process, and lists its longest pauses.
-func (p *Page) draw(w *writer, one *process, now stall.Instant) {
-	over := p.over(now)
-	pauses := strip.Pauses(over, drawn(one.pauses.since(over.Start)))
+func (v *view) draw(w *writer, one *process) {
+	over := v.over()
+	pauses := strip.Pauses(over, drawn(since(one.pauses.slots, over.Start)))
 	if pauses == "" {
 		w.say("It was not seen to stop in the last five minutes.")
 	}
 	w.WriteString(pauses)
-	slots := one.heaps.since(over.Start)
+	slots := since(one.heaps.slots, over.Start)
 	heaps := make([]strip.Heap, len(slots))
 	for i := range slots {
 		heaps[i] = slots[i].most
@@ -318,29 +320,29 @@ func (p *Page) draw(w *writer, one *process, now stall.Instant) {
 	if one.Unexported != nil {
 		w.say("Not exported: %s.", one.Unexported.String())
 	}
-	list := one.longest.longest(now)
+	list := one.shown
 	if len(list) == 0 {
 		return
 	}
 	columns := []column{number("length"), number("ended"), left("for"), left("why"), number("without a CPU"), number("for pages from disk")}
 	w.say("The longest of the last quarter of an hour:")
 	w.begin(columns)
-	for _, v := range list[:min(len(list), shownPauses)] {
-		w.row(columns, v.Duration(), ago(now, v.End)+" ago", v.name, cmp.Or(v.why, textfmt.None), v.cpuWait, v.pageWait)
+	for _, s := range list[:min(len(list), shownPauses)] {
+		w.row(columns, s.Duration(), ago(v.now, s.End)+" ago", s.name, cmp.Or(s.why, textfmt.None), s.cpuWait, s.pageWait)
 	}
 	w.end()
 }
 
 // processPage is the page of one process.
-func (p *Page) processPage(one *process, now stall.Instant) string {
+func (v *view) processPage(one *process) string {
 	var w writer
 	w.heading(1, "%s (%v)", one.name(), one.PID)
-	w.WriteString("<p><a href=\"../\">all processes</a></p>\n" + p.Lead)
+	w.WriteString("<p><a href=\"../\">all processes</a></p>\n" + v.lead)
 	w.say("As of now; to see more, load it again.")
 	if one.CommandLine != "" {
 		w.say("Command line: %s", printable(one.CommandLine, maxCommand))
 	}
-	w.say("It is %s.", state(one, now))
+	w.say("It is %s.", state(one, v.now))
 	columns := []column{left("fact"), left("value")}
 	w.begin(columns)
 	for _, name := range factNames(one.target) {
@@ -350,10 +352,9 @@ func (p *Page) processPage(one *process, now stall.Instant) string {
 	w.row(columns, "watched", time.Duration(one.Watched))
 	w.row(columns, "unseen", time.Duration(one.Unseen))
 	w.end()
-	p.draw(&w, one, now)
-	list := one.longest.longest(now)
-	for i, v := range list[:min(len(list), shownStrips)] {
-		w.WriteString(v.strip(i+1, now).HTML(0, nil))
+	v.draw(&w, one)
+	for i := range one.shown[:min(len(one.shown), shownStrips)] {
+		w.WriteString(one.shown[i].strip(i+1, v.now).HTML(0, nil))
 	}
 	return w.String()
 }
