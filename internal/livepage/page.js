@@ -9,7 +9,8 @@ function listen() {
     state.textContent = '';
     for (const [id, text] of Object.entries(JSON.parse(event.data))) {
       const section = document.getElementById(id);
-      if (section && !section.querySelector('details[open]') && !section.contains(document.activeElement)) {
+      const active = document.activeElement;
+      if (section && !section.querySelector('details[open]') && (active.matches('table') || !section.contains(active))) {
         update(section, text);
       }
     }
@@ -22,12 +23,19 @@ function listen() {
   };
 }
 
-// update replaces a section, and leaves its tables where they were scrolled to.
+// update replaces a section, and leaves its tables where they were scrolled to, and the
+// focus on the one that had it.
 function update(section, text) {
   const tables = () => [...section.querySelectorAll('table')];
   const at = tables().map((table) => table.scrollLeft);
+  const focused = tables().indexOf(document.activeElement);
   section.innerHTML = text;
-  tables().forEach((table, i) => { table.scrollLeft = at[i] || 0; });
+  tables().forEach((table, i) => {
+    table.scrollLeft = at[i] || 0;
+    if (i === focused) {
+      table.focus({preventScroll: true});
+    }
+  });
 }
 
 listen();

@@ -67,8 +67,9 @@ func number(head string) column { return column{head, ""} }
 // link is a cell that leads to a page of ours.
 type link struct{ to, text string }
 
+// begin begins a table, which the keyboard can scroll where it is wider than the page.
 func (w *writer) begin(columns []column) {
-	w.WriteString("<table><tr>")
+	w.WriteString("<table tabindex=\"0\"><tr>")
 	for _, c := range columns {
 		fmt.Fprintf(w, "<th%s scope=\"col\">%s</th>", class(c), text(c.head))
 	}
