@@ -51,6 +51,14 @@ func (r *recent[T]) add(at stall.Instant, size int64, v T) {
 	r.slots = slices.Insert(r.slots, i, slot[T]{of: of, size: size, most: v})
 }
 
+// forget forgets what began before an instant, and its room where nothing is left.
+func (r *recent[T]) forget(before stall.Instant) {
+	n := len(r.slots) - len(since(r.slots, before))
+	if r.slots = slices.Delete(r.slots, 0, n); len(r.slots) == 0 {
+		r.slots = nil
+	}
+}
+
 // since returns the slots from an instant on.
 func since[T any](slots []slot[T], from stall.Instant) []slot[T] {
 	i, _ := slices.BinarySearchFunc(slots, from, func(s slot[T], from stall.Instant) int { return cmp.Compare(s.of, from) })

@@ -124,7 +124,7 @@ func TestPage(t *testing.T) {
 	fill(p)
 	for target, want := range map[string][]string{
 		"/": {
-			"<td class=\"l\">spin</td>", "4 gaps, 1.00 ms", "Other CPUs have no probe", "there is no board", "preempted by", "Gaps of the machine over time", "Pauses over time",
+			"<td class=\"l\">spin</td>", "4 gaps, 1.00 ms", "Other CPUs have no probe", "there is no board", "preempted by", "Gaps over time", "Pauses over time",
 			"The heap before and after", "a thread was ready, and none ran", "9 events of the scheduler not seen", `href="process/1"`, "GC 3, background, generation 2",
 			"over 0s ago: the process ended", "not watched: 64 other processes are", "8 events lost", "events_lost=7", "<td class=\"l\">limit</td>",
 		},
@@ -236,6 +236,9 @@ func TestBounds(t *testing.T) {
 	p.forget(now.Add(time.Hour))
 	a, b := len(p.processes), len(p.waiting)
 	p.mu.Unlock()
+	if one.pauses.slots != nil || one.heaps.slots != nil {
+		t.Errorf("an hour later %d and %d slots are drawn no longer, and kept", len(one.pauses.slots), len(one.heaps.slots))
+	}
 	if a != 1 || b != 0 {
 		t.Errorf("an hour later %d processes and %d that wait, want 1 and 0", a, b)
 	}
