@@ -122,6 +122,8 @@ func TestBrowserOutlivesService(t *testing.T) {
 	first := serve(h)
 	b := browsertest.Open(t, first.URL+"/debug/otelgc/")
 	b.Until(`document.querySelector("#percentiles").innerText.includes("200 requests")`)
+	browsertest.Value[bool](b, `document.querySelector("#percentiles").innerHTML = ""; true`)
+	b.Until(`document.querySelector("#percentiles").innerText.includes("200 requests")`) // its script runs
 	stop(first)
 	b.Until(`document.querySelector("#state").innerText.includes("No answer")`)
 
