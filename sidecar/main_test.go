@@ -135,6 +135,8 @@ func (b *background) end(s os.Signal) error {
 	return b.err
 }
 
+const notLoopback = "want an address of this machine alone, such as 127.0.0.1:8081: the page shows command lines; from elsewhere reach it by ssh -L"
+
 func TestWrongArguments(t *testing.T) {
 	tests := []struct {
 		args []string
@@ -160,6 +162,10 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"run", "--duration", "5"}, `run: invalid value "5" for flag --duration: want a time such as 10s or 1m30s (see otelgc-sidecar run --help)`},
 		{[]string{"run", "--target", ""}, "run: --target: want PID|name|auto, got nothing"},
 		{[]string{"run", "--record="}, "run: --record: want file, got nothing"},
+		{[]string{"run", "--page="}, "run: --page: want address, got nothing"},
+		{[]string{"run", "--page", "8081"}, "run: --page 8081: want a host and a port, such as 127.0.0.1:8081"},
+		{[]string{"run", "--page", "0.0.0.0:0"}, "run: --page 0.0.0.0:0: " + notLoopback},
+		{[]string{"run", "--page", ":0"}, "run: --page :0: " + notLoopback},
 		{[]string{"run", "--target", "0"}, "run: --target 0: 0 is no process: want a number above zero"},
 		{[]string{"demo", "--inject", "x"}, `demo: --inject: parse injection "x": want none, forced-gc, stw, cpu-hog or throttle`},
 		{[]string{"demo", "--live-heap", "lots"}, `demo: --live-heap: parse size "lots": want a number of bytes such as 64MiB`},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,14 +217,18 @@ func (d *drawing) table(r *Request, times []Time) {
 	d.write("<tr><td class=\"l\">all</td><td>%d</td><td>100.0</td></tr></table></details>\n", d.whole)
 }
 
-// Legend returns the legend of all drawings of a page.
-func Legend() string {
+// Legend returns the legend of all drawings of a page, of some groups if there are others
+// that it never has.
+func Legend(only ...Group) string {
 	d := &drawing{}
 	d.write(`<figure class="strip"><ul>`)
 	item := func(class, name string) {
 		d.write(`<li><svg aria-hidden="true"><rect class="%s" width="100%%" height="100%%"/></svg>%s</li>`, class, html.EscapeString(name))
 	}
 	for g := range NumGroups {
+		if len(only) > 0 && !slices.Contains(only, g) {
+			continue
+		}
 		item(groups[g].class, g.String())
 		if s := shades[g]; s != "" {
 			item(groups[g].class+"2", s)

@@ -9,11 +9,13 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// Pause is a stop of the world.
+// Pause is a stop of the world, or a gap that a probe saw.
 type Pause struct {
-	Span stall.Span
-	Name string // of its collection, or why it was
-	GC   bool
+	Span   stall.Span
+	Name   string // of its collection, or why it was
+	GC     bool
+	Cause  stall.Cause // of a gap
+	Others int         // shorter ones that began with it, and are not in the list
 }
 
 // Heap is what a collection made of the heap, in bytes.
@@ -41,6 +43,21 @@ const (
 // Pauses returns the drawing of pauses over a time: each as high as it was long, on a
 // logarithmic axis that begins at a microsecond.
 func Pauses(over stall.Span, list []Pause) string {
+	return lengths(over, list, "Pauses over time", func(p *Pause) string {
+		if p.GC {
+			return "gc"
+		}
+		return "rt"
+	})
+}
+
+// Gaps is Pauses of gaps that probes saw.
+func Gaps(over stall.Span, list []Pause) string {
+	return lengths(over, list, "Gaps over time", func(p *Pause) string { return class(stall.Part(p.Cause)) })
+}
+
+// lengths draws what has a length. Class returns the class of one.
+func lengths(over stall.Span, list []Pause, title string, class func(*Pause) string) string {
 	if len(list) == 0 || over.Empty() {
 		return ""
 	}
@@ -52,6 +69,7 @@ func Pauses(over stall.Span, list []Pause) string {
 		p := &list[i]
 		most = max(most, float64(p.Span.Duration()))
 		k := d.column(p.Span.Start)
+		others[k] += p.Others
 		if longest[k] == nil {
 			longest[k] = p
 			continue
@@ -64,7 +82,7 @@ func Pauses(over stall.Span, list []Pause) string {
 	height := func(length float64) float64 {
 		return plotHeight * max(math.Log10(max(length, shortest)/shortest)/top, 0.01)
 	}
-	d.begin("Pauses over time", "each as high as it was long", plotHeight+34)
+	d.begin(title, "each as high as it was long", plotHeight+34)
 	for k := 0.0; k <= top; k++ {
 		length := shortest * math.Pow(10, k)
 		d.level(plotHeight*k/top, stall.Humane(time.Duration(length)))
@@ -73,17 +91,13 @@ func Pauses(over stall.Span, list []Pause) string {
 		if p == nil {
 			continue
 		}
-		class := "rt"
-		if p.GC {
-			class = "gc"
-		}
 		more := ""
 		if others[k] > 0 {
 			more = fmt.Sprintf(", and %d shorter ones", others[k])
 		}
 		h := height(float64(p.Span.Duration()))
 		d.write(`<rect class="%s" x="%.1f%%" y="%.1f" width="0.2%%" height="%.1f"><title>%s: %s at %s%s</title></rect>`,
-			class, plotWidth*float64(k)/columns, float64(d.y)+plotHeight-h, h, html.EscapeString(p.Name), stall.Humane(p.Span.Duration()), after(p.Span.Start.Sub(d.start)), more)
+			class(p), plotWidth*float64(k)/columns, float64(d.y)+plotHeight-h, h, html.EscapeString(p.Name), stall.Humane(p.Span.Duration()), after(p.Span.Start.Sub(d.start)), more)
 	}
 	return d.end()
 }

@@ -57,8 +57,8 @@ func bins() []Bin {
 
 func pauses() []Pause {
 	return []Pause{
-		{stall.Span{Start: 10 * us, End: 12 * us}, "GC 1", true}, {stall.Span{Start: 10 * us, End: 11 * us}, "GC 1", true},
-		{stall.Span{Start: 500 * us, End: 900 * us}, "stop <it>", false}, {stall.Span{Start: 999 * us, End: 1000 * us}, "GC 2", true},
+		{stall.Span{Start: 10 * us, End: 12 * us}, "GC 1", true, 0, 0}, {stall.Span{Start: 10 * us, End: 11 * us}, "GC 1", true, 0, 0},
+		{stall.Span{Start: 500 * us, End: 900 * us}, "stop <it>", false, 0, 0}, {stall.Span{Start: 999 * us, End: 1000 * us}, "GC 2", true, 0, 0},
 	}
 }
 
@@ -81,6 +81,20 @@ func TestManyPauses(t *testing.T) {
 	}
 }
 
+// TestGaps: a gap has the colour of its cause, and says how many shorter ones it stands for.
+func TestGaps(t *testing.T) {
+	list := []Pause{
+		{Span: stall.Span{Start: 10 * us, End: 12 * us}, Name: "host.steal", Cause: stall.HostSteal, Others: 2}, {Span: stall.Span{Start: 10 * us, End: 11 * us}, Others: 3},
+		{Span: stall.Span{Start: 500 * us, End: 501 * us}, Cause: stall.RuntimeUnknown},
+	}
+	got := Gaps(stall.Span{Start: 0, End: 1000 * us}, list)
+	for _, want := range []string{`<rect class="ho"`, `<rect class="rt"`, "Gaps over time", "host.steal: 2.00 us at +10.0 us, and 6 shorter ones"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+}
+
 // TestGolden compares the drawings with those that were looked at in a browser.
 func TestGolden(t *testing.T) {
 	for name, got := range map[string]string{
@@ -88,6 +102,7 @@ func TestGolden(t *testing.T) {
 		"alone.html":       median().HTML(0, nil),
 		"percentiles.html": Percentiles(bins()),
 		"legend.html":      Legend(),
+		"legend2.html":     Legend(Host, GC),
 		"pauses.html":      Pauses(stall.Span{Start: 0, End: 1000 * us}, pauses()),
 		"heaps.html": Heaps(stall.Span{Start: 0, End: 1000 * us}, []Heap{
 			{At: 100 * us, Name: "GC 1", Before: 4 << 20, After: 1 << 20}, {At: 900 * us, Name: "GC 2", Before: 5000, After: 6000},

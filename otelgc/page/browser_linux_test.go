@@ -2,155 +2,19 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/net/websocket"
+	"github.com/otelgc/otelgc/internal/livepage/browsertest"
 )
-
-// browser is a Chromium with one page, driven over its protocol.
-type browser struct {
-	t    *testing.T
-	ws   *websocket.Conn
-	last int
-	log  []string // what the page has logged, errors and violations of its policy among it
-}
-
-// browse opens a page.
-func browse(t *testing.T, url string) *browser {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("skipped: chromium is not installed")
-	}
-	dir, err := os.MkdirTemp("", "otelgc-page-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+dir, "--remote-debugging-port=0", "--remote-allow-origins=*", "about:blank")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended by now
-		_ = cmd.Wait()
-		// Its children write into the directory until they have ended, too.
-		for n := 0; os.RemoveAll(dir) != nil && n < 100; n++ {
-			time.Sleep(20 * time.Millisecond)
-		}
-	})
-	var port string
-	for deadline := time.Now().Add(time.Minute); port == ""; time.Sleep(20 * time.Millisecond) {
-		text, _ := os.ReadFile(filepath.Join(dir, "DevToolsActivePort"))
-		port, _, _ = strings.Cut(string(text), "\n")
-		if time.Now().After(deadline) {
-			t.Fatal("chromium does not come up")
-		}
-	}
-	answer, err := http.Get("http://127.0.0.1:" + port + "/json/list")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var pages []struct {
-		Type                 string
-		WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&pages); err != nil || len(pages) == 0 {
-		t.Fatalf("pages of chromium: %v, %v", pages, err)
-	}
-	b := &browser{t: t}
-	if b.ws, err = websocket.Dial(pages[0].WebSocketDebuggerURL, "", "http://127.0.0.1"); err != nil {
-		t.Fatal(err)
-	}
-	b.ws.MaxPayloadBytes = 64 << 20
-	t.Cleanup(func() { _ = b.ws.Close() })
-	for _, method := range []string{"Log.enable", "Runtime.enable", "Page.enable"} {
-		b.call(method, nil)
-	}
-	b.call("Page.navigate", map[string]any{"url": url})
-	return b
-}
-
-// call calls a method and returns its result. What the page logs meanwhile is kept.
-func (b *browser) call(method string, params map[string]any) json.RawMessage {
-	b.t.Helper()
-	b.last++
-	if err := websocket.JSON.Send(b.ws, map[string]any{"id": b.last, "method": method, "params": params}); err != nil {
-		b.t.Fatal(err)
-	}
-	_ = b.ws.SetReadDeadline(time.Now().Add(time.Minute))
-	for {
-		var m struct {
-			ID     int
-			Method string
-			Params json.RawMessage
-			Result json.RawMessage
-			Error  json.RawMessage
-		}
-		if err := websocket.JSON.Receive(b.ws, &m); err != nil {
-			b.t.Fatalf("%s: %v", method, err)
-		}
-		switch {
-		case m.Method == "Log.entryAdded" || m.Method == "Runtime.consoleAPICalled" || m.Method == "Runtime.exceptionThrown":
-			b.log = append(b.log, string(m.Params))
-		case m.ID == b.last && m.Error != nil:
-			b.t.Fatalf("%s: %s", method, m.Error)
-		case m.ID == b.last:
-			return m.Result
-		}
-	}
-}
-
-// value evaluates an expression of JavaScript, and decodes what it yields.
-func value[T any](b *browser, expression string) (v T) {
-	b.t.Helper()
-	var r struct{ Result struct{ Value T } }
-	text := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
-	if err := json.Unmarshal(text, &r); err != nil {
-		b.t.Fatalf("%s: %v: %s", expression, err, text)
-	}
-	return r.Result.Value
-}
-
-// until waits until an expression is true.
-func (b *browser) until(expression string) {
-	b.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !value[bool](b, expression); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("not so after 30 s: %s; the page: %s", expression, value[string](b, "document.body.innerText"))
-		}
-	}
-}
-
-// audit has axe-core look whether people can use the page who cannot see it well.
-func (b *browser) audit() {
-	b.t.Helper()
-	axe, err := os.ReadFile(os.Getenv("OTELGC_AXE"))
-	if err != nil {
-		b.t.Logf("not audited: axe-core is not there, see .ci/run npm")
-		return
-	}
-	b.call("Runtime.evaluate", map[string]any{"expression": string(axe)})
-	b.call("Runtime.evaluate", map[string]any{"expression": `axe.run().then(r => window.audited = r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes[0].html).join("; "))`})
-	b.until(`typeof window.audited === "string"`)
-	if found := value[string](b, `window.audited`); found != "" {
-		b.t.Errorf("axe-core finds %s", found)
-	}
-}
 
 var shownRequests = regexp.MustCompile(`(\d+) requests of the last quarter`)
 
@@ -158,8 +22,7 @@ var shownRequests = regexp.MustCompile(`(\d+) requests of the last quarter`)
 // go on and when the service was away, shows a strip as wide as the sum of its bars, and complains
 // of nothing, the policy least of all.
 func TestBrowser(t *testing.T) {
-	h := started(t)
-	h.every = 50 * time.Millisecond
+	h := startedEvery(t, 50*time.Millisecond)
 	ctx, stop := context.WithCancel(t.Context())
 	ended, served, begun := make(chan struct{}), 0, time.Now()
 	app := h.monitor.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -184,10 +47,10 @@ func TestBrowser(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	b := browse(t, server.URL+"/debug/otelgc/")
-	b.until(`document.querySelector("#slowest a") !== null`)
+	b := browsertest.Open(t, server.URL+"/debug/otelgc/")
+	b.Until(`document.querySelector("#slowest a") !== null`)
 	requests := func() int {
-		found := shownRequests.FindStringSubmatch(value[string](b, "document.body.innerText"))
+		found := shownRequests.FindStringSubmatch(browsertest.Value[string](b, "document.body.innerText"))
 		if found == nil {
 			return 0
 		}
@@ -200,35 +63,96 @@ func TestBrowser(t *testing.T) {
 			t.Fatalf("%d requests are shown after %d: the page is not kept up to date", requests(), first)
 		}
 	}
-	if !value[bool](b, `document.querySelector("#slowest").innerText.includes("<script>")`) {
+	if !browsertest.Value[bool](b, `document.querySelector("#slowest").innerText.includes("<script>")`) {
 		t.Error("a route is not shown as text")
 	}
-	if n := value[int](b, `document.scripts.length`); n != 1 {
+	if n := browsertest.Value[int](b, `document.scripts.length`); n != 1 {
 		t.Errorf("the page has %d scripts, want its own", n)
 	}
 	server.CloseClientConnections() // as a service does that goes away, and is back
 	before := requests()
-	b.until(fmt.Sprintf(`Number(document.body.innerText.match(/(\d+) requests of/)[1]) > %d + 200`, before))
+	b.Until(fmt.Sprintf(`Number(document.body.innerText.match(/(\d+) requests of/)[1]) > %d + 200`, before))
 
-	b.audit()
-	link := value[string](b, `document.querySelector("#slowest a").href`)
-	b.call("Page.navigate", map[string]any{"url": link})
-	b.until(`document.querySelector("figure.strip details") !== null`)
+	b.Audit()
+	link := browsertest.Value[string](b, `document.querySelector("#slowest a").href`)
+	b.Call("Page.navigate", map[string]any{"url": link})
+	b.Until(`document.querySelector("figure.strip details") !== null`)
 	const bars = `[...document.querySelectorAll("figure.strip > svg[role=img] rect")].filter(r => r.getAttribute("y") === "24" && r.getAttribute("class") !== "lane")`
-	strip := value[float64](b, `document.querySelector("figure.strip > svg[role=img]").getBoundingClientRect().width`)
-	sum := value[float64](b, bars+`.reduce((sum, r) => sum + r.getBoundingClientRect().width, 0)`)
+	strip := browsertest.Value[float64](b, `document.querySelector("figure.strip > svg[role=img]").getBoundingClientRect().width`)
+	sum := browsertest.Value[float64](b, bars+`.reduce((sum, r) => sum + r.getBoundingClientRect().width, 0)`)
 	if sum < strip-1 || sum > strip+1 {
 		t.Errorf("the bars take %v pixels of a strip of %v", sum, strip)
 	}
 	const cells = `[...document.querySelectorAll("figure.strip table tr")].map(r => r.cells)`
-	parts := value[float64](b, cells+`.slice(1, -1).reduce((sum, c) => sum + Number(c[1].textContent), 0)`)
-	all := value[float64](b, cells+`.at(-1)[1].textContent * 1`)
+	parts := browsertest.Value[float64](b, cells+`.slice(1, -1).reduce((sum, c) => sum + Number(c[1].textContent), 0)`)
+	all := browsertest.Value[float64](b, cells+`.at(-1)[1].textContent * 1`)
 	if parts != all || all < float64(6*time.Millisecond) {
 		t.Errorf("the parts of the table sum to %v ns, the request took %v", parts, all)
 	}
-	b.audit()
-	for _, line := range b.log {
+	b.Audit()
+	for _, line := range b.Log {
 		if !strings.Contains(line, "ERR_INCOMPLETE_CHUNKED_ENCODING") { // when the service went away
+			t.Errorf("the page logs %s", line)
+		}
+	}
+}
+
+// TestBrowserOutlivesService: a page that stays open goes on by itself when its service
+// ends, when a proxy answers in its place, and when another run of it has the same port.
+func TestBrowserOutlivesService(t *testing.T) {
+	const every = 50 * time.Millisecond
+	address := "127.0.0.1:0"
+	serve := func(h http.Handler) *httptest.Server {
+		t.Helper()
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address = listener.Addr().String()
+		server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: h}}
+		server.Start()
+		t.Cleanup(server.Close)
+		return server
+	}
+	stop := func(s *httptest.Server) {
+		s.CloseClientConnections()
+		s.Close()
+	}
+	h := startedEvery(t, every)
+	first := serve(h)
+	b := browsertest.Open(t, first.URL+"/debug/otelgc/")
+	b.Until(`document.querySelector("#percentiles").innerText.includes("200 requests")`)
+	browsertest.Value[bool](b, `document.querySelector("#percentiles").innerHTML = ""; true`)
+	b.Until(`document.querySelector("#percentiles").innerText.includes("200 requests")`) // its script runs
+	stop(first)
+	b.Until(`document.querySelector("#state").innerText.includes("No answer")`)
+
+	var asked atomic.Int64
+	proxy := serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		http.Error(w, "no service", http.StatusBadGateway)
+	}))
+	for deadline := time.Now().Add(time.Minute); asked.Load() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the page has asked %d times after it got an answer that is none of ours", asked.Load())
+		}
+	}
+	stop(proxy)
+
+	second := newHandler(h.monitor, every) // it has seen nothing
+	app := h.monitor.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for range 50 {
+		app.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/fast?route=fast", nil))
+	}
+	if err := h.monitor.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	serve(second)
+	b.Until(`document.querySelector("#percentiles").innerText.startsWith("50 requests")`)
+	b.Until(`document.querySelector("#state").innerText === ""`)
+	for _, line := range b.Log {
+		// The browser itself says that nobody answered.
+		if !strings.Contains(line, "net::ERR_") && !strings.Contains(line, "status of 502") && !strings.Contains(line, "text/event-stream") {
 			t.Errorf("the page logs %s", line)
 		}
 	}

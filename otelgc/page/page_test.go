@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/livepage"
 	"github.com/otelgc/otelgc/internal/noleak"
 	"github.com/otelgc/otelgc/otelgc"
 	"github.com/otelgc/otelgc/stall"
@@ -21,13 +22,19 @@ import (
 // route that no page may trust.
 func started(t *testing.T) *handler {
 	t.Helper()
+	return startedEvery(t, 0)
+}
+
+// startedEvery is started with a time between two updates.
+func startedEvery(t *testing.T, every time.Duration) *handler {
+	t.Helper()
 	noleak.Check(t)
 	m, err := otelgc.Start(otelgc.WithBoard(""), otelgc.WithExactBudget(1), otelgc.WithRoute(func(r *http.Request) string { return r.URL.Query().Get("route") }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Shutdown(context.Background()) })
-	h := Handler(m).(*handler)
+	h := newHandler(m, every)
 	app := m.Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			for end := time.Now().Add(3 * time.Millisecond); time.Now().Before(end); {
@@ -60,7 +67,7 @@ func get(t *testing.T, h http.Handler, target string) *httptest.ResponseRecorder
 func TestPage(t *testing.T) {
 	h := started(t)
 	index := get(t, h, "")
-	if index.Code != http.StatusOK || index.Header().Get("Content-Security-Policy") != policy {
+	if index.Code != http.StatusOK || index.Header().Get("Content-Security-Policy") != livepage.Policy {
 		t.Errorf("status %d, policy %q", index.Code, index.Header().Get("Content-Security-Policy"))
 	}
 	for _, want := range []string{"200 requests", "by percentile", `href="page.css"`, `src="page.js"`, "&lt;script&gt;", `href="request/`} {
@@ -172,50 +179,28 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestEvents: a page is kept up to date until it is closed, and so many at once.
+// TestEvents: a page is sent all its sections.
 func TestEvents(t *testing.T) {
-	h := started(t)
-	h.every = 5 * time.Millisecond
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(started(t))
 	defer server.Close()
-	ctx, closePage := context.WithCancel(t.Context())
-	defer closePage()
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := server.Client().Do(r)
+	answer, err := server.Client().Get(server.URL + "/events")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
-	for n := 0; n < 3 && lines.Scan(); {
-		text, is := strings.CutPrefix(lines.Text(), "data: ")
-		if !is {
-			continue
-		}
-		var sections map[string]string
-		if err := json.Unmarshal([]byte(text), &sections); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range sectionIDs {
-			if _, is := sections[id]; !is {
-				t.Errorf("no section %s is sent", id)
-			}
-		}
-		n++
+	text, is := "", false
+	for !is && lines.Scan() {
+		text, is = strings.CutPrefix(lines.Text(), "data: ")
 	}
-	h.listeners.Store(maxListeners)
-	if w := get(t, h, "events"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("one page too many: status %d, want 503", w.Code)
+	var sections map[string]string
+	if err := json.Unmarshal([]byte(text), &sections); err != nil {
+		t.Fatal(err)
 	}
-	h.listeners.Store(1)
-	closePage()
-	for deadline := time.Now().Add(10 * time.Second); h.listeners.Load() != 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the page is still sent after it was closed")
+	for _, id := range sectionIDs {
+		if _, is := sections[id]; !is {
+			t.Errorf("no section %s is sent", id)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/livepage"
 	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -139,8 +139,7 @@ func (h *handler) serveRequest(w http.ResponseWriter, name string) {
 	}
 	q := &list[i]
 	var b strings.Builder
-	b.WriteString(head("otelgc: a request of "+stall.Humane(q.share.Total), "../"))
-	b.WriteString("<main><h1>A slow request</h1>\n<p><a href=\"../\">all requests</a></p>\n" + strip.Legend())
+	b.WriteString("<h1>A slow request</h1>\n<p><a href=\"../\">all requests</a></p>\n" + strip.Legend())
 	if q.pieces == nil {
 		fmt.Fprintf(&b, "<p>%s</p><p>Too many requests lasted at that time for this one to be drawn.</p>", html.EscapeString(q.share.Explain()))
 	} else {
@@ -155,8 +154,7 @@ func (h *handler) serveRequest(w http.ResponseWriter, name string) {
 	case why != "":
 		fmt.Fprintf(&b, "<p>Not kept: %s</p>", html.EscapeString(why))
 	}
-	b.WriteString("</main></body></html>\n")
-	h.serve(w, "text/html", b.String())
+	livepage.ServeItem(w, "otelgc: a request of "+stall.Humane(q.share.Total), b.String())
 }
 
 // drawn returns a request as it is to be drawn, with the collections and stops that the
@@ -235,9 +233,4 @@ func (h *handler) document() *document {
 		d.Slowest = append(d.Slowest, r)
 	}
 	return d
-}
-
-func (h *handler) serveJSON(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(h.document()) // the browser is gone if not
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/otelgc/otelgc/jitterprobe"
 	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/page"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
@@ -37,13 +38,19 @@ func defineRun(set *flag.FlagSet) func(env) error {
 	path := set.String("board", "", "the `file` through which services learn of gaps, or off; without it\n$OTELGC_BOARD, else /run/otelgc/board, or /dev/shm/otelgc/board if this user may not make that")
 	record := set.String("record", "", "write what is seen into this `file`, for report")
 	workload := set.String("workload", "", "with --record: what runs on the machine, for the readers of the report")
+	pageAt := set.String("page", "", "serve a page for a browser at this `address` of the loopback interface, such as 127.0.0.1:8081 (port 0: any\nthat is free): the gaps of the machine and the pauses of each target, live, and the same as data.json.\nIt shows command lines to every user of this machine")
 	gapCPU := set.Bool("gap-cpu", false, "put cpu.logical_number on the metric otelgc.jitter.gap.duration: a series for each CPU that is probed")
 	var targets targetFlags
 	targets.add(set)
 	return func(e env) (err error) {
-		s := &sidecar{env: e, log: e.log(), recordTo: *record, workload: *workload, gapCPU: *gapCPU, boards: board.Paths()}
-		if err := e.notEmpty("target", "listen-diagnostics", "board", "record"); err != nil {
+		s := &sidecar{env: e, log: e.log(), recordTo: *record, workload: *workload, gapCPU: *gapCPU, pageAt: *pageAt, boards: board.Paths()}
+		if err := e.notEmpty("target", "listen-diagnostics", "board", "record", "page"); err != nil {
 			return err
+		}
+		if *pageAt != "" {
+			if err := page.CheckAddress(*pageAt); err != nil {
+				return wrong("--page %s: %w", *pageAt, err)
+			}
 		}
 		if s.probe, err = options(e); err != nil {
 			return err
@@ -105,12 +112,14 @@ type sidecar struct {
 	needBoard          bool     // it was asked for by name
 	gapCPU             bool     // on the metric of gaps, too
 	recordTo, workload string
+	pageAt             string // empty for none
 	targets            targetFlags
 
 	errors    *otelenv.ErrorHandler
 	providers *otelenv.Providers
 	export    *export
 	record    *recorder // nil for none
+	page      livePage  // the zero one for none
 	watch     *watch.Watch
 	over      chan struct{}   // closed when all of the watch was read
 	side      *hostSide       // nil for none
@@ -140,6 +149,9 @@ func (s *sidecar) start() error {
 		return fmt.Errorf("start clock: %w", err)
 	}
 	s.probe.Clock = clock
+	if err = s.page.listen(s.pageAt); err != nil {
+		return err
+	}
 	if s.record, err = newRecorder(s.recordTo, s.workload, clock, s.log); err != nil {
 		return err
 	}
@@ -149,6 +161,7 @@ func (s *sidecar) start() error {
 	if s.export, err = newExport(s.providers, clock, s.gapCPU); err != nil {
 		return err
 	}
+	s.page.serve(s)
 	pid := s.targets.selector.PID()
 	if err := s.startProbes(); err != nil {
 		return err
@@ -157,10 +170,10 @@ func (s *sidecar) start() error {
 		setTimerSlack("/proc", timerSlack)
 	}
 	s.logStart()
-	if s.side, err = startHostSide(pid, s.log, clock, s.watch, s.export.telemetry, s.record.adder()); err != nil {
+	if s.side, err = startHostSide(pid, s.log, clock, s.watch, s.export.telemetry, s.keeper()); err != nil {
 		return err
 	}
-	if s.dotnet, err = s.targets.start(s, clock, s.record); err != nil {
+	if s.dotnet, err = s.targets.start(s, clock); err != nil {
 		return err
 	}
 	s.record.begin(pid)
@@ -220,11 +233,13 @@ func (s *sidecar) read() {
 			}
 			s.export.telemetry.Gap(g.Interval, g.Evidence.String)
 			s.record.gap(g)
+			s.page.Gap(g)
 		}
 		if now := s.probe.Clock.Now(); b.Watermark != 0 && now.Sub(last) >= statusEvery {
 			last = now
 			s.export.report(s.watch, now)
 			s.record.report(now)
+			s.page.report(s)
 		}
 	}
 }
@@ -233,6 +248,7 @@ func (s *sidecar) read() {
 // is of the recording: the run was made for it.
 func (s *sidecar) end() (*gaps.Report, error) {
 	began := time.Now()
+	s.page.close()
 	s.side.stop()
 	var others sync.WaitGroup
 	if s.dotnet != nil {
@@ -268,6 +284,7 @@ func (s *sidecar) end() (*gaps.Report, error) {
 // abandon stops what start has started before its error, and exports nothing.
 func (s *sidecar) abandon() (err error) {
 	s.errors.Mute(true)
+	s.page.close()
 	s.side.abandon()
 	if s.dotnet != nil {
 		s.dotnet.Stop()

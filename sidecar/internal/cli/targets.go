@@ -83,13 +83,13 @@ func missing(pid int) error {
 }
 
 // start attaches to the .NET processes; it returns nil if none is to be.
-func (f *targetFlags) start(s *sidecar, clock stall.Clock, record *recorder) (*dotnet.Watcher, error) {
+func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*dotnet.Watcher, error) {
 	if f.target == "" && f.listen == "" {
 		return nil, nil
 	}
 	w, err := dotnet.Start(dotnet.Options{
 		Selector: f.selector, Listen: f.listen, Port: f.port, Clock: clock, Log: s.log,
-		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: record.adder(),
+		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: s.keeper(), Progress: s.page.progress(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch .NET processes: %w", err)

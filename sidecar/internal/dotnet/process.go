@@ -1,9 +1,12 @@
 package dotnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetgc"
@@ -28,6 +31,8 @@ type process struct {
 	abandon   context.CancelCauseFunc
 	displaced bool // another has its place; the watcher's
 
+	progress func(Progress) // nil: nobody asks
+
 	followed *hostwatch.Watch // that another reads, nil for none
 	host     host
 	usual    slowed.Usual
@@ -47,7 +52,7 @@ type process struct {
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{Options: events.Options{Clock: o.Clock, ID: id}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, order: uint64(o.Clock.Now())}
+	p := &process{Options: events.Options{Clock: o.Clock, ID: id}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, progress: o.Progress, order: uint64(o.Clock.Now())}
 	p.log = o.Log.With("pid", id.PID)
 	p.Group = groupOf(o.Proc, id)
 	p.summary = Summary{PID: id.PID, order: p.order, group: p.Group}
@@ -87,6 +92,22 @@ func (p *process) failed(ctx context.Context, f *events.Failure) {
 	}
 	p.lookOutside(ctx)
 	p.complain(said, f.Again)
+	p.tell(cmp.Or(p.outside.why, p.failure.Error()), false)
+}
+
+// tell says how far the process was watched, and why it is not now, empty if it is.
+func (p *process) tell(why string, over bool) {
+	if p.progress == nil {
+		return
+	}
+	v := Progress{ID: p.recorder.id, Summary: p.summary, Over: over}
+	v.Why = why
+	v.Collections.Kinds, v.Collections.Generations = maps.Clone(v.Collections.Kinds), maps.Clone(v.Collections.Generations)
+	v.GCThreads = slices.Clone(v.GCThreads)
+	if p.output != nil && v.Unexported == nil {
+		v.Unexported = p.output.providers.Unexported(nil)
+	}
+	p.progress(v)
 }
 
 // complain says why the process is not watched, once.
@@ -179,6 +200,9 @@ func (p *process) report(now stall.Instant, last bool) {
 	p.statuses++
 	p.recorder.status(now, p.reported, p.summary.Lost, cover.Unseen, last)
 	p.status, p.unseen = now, nil
+	if !last {
+		p.tell("", false)
+	}
 }
 
 // host is what the machine does to a process, as its collections keep it. The

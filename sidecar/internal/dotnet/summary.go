@@ -192,6 +192,7 @@ func (p *process) end(ctx context.Context) {
 	default:
 		p.summary.Why = "the process ended"
 	}
+	defer func() { p.tell(p.summary.Why, true) }()
 	if p.output == nil {
 		return
 	}

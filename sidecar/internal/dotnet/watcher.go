@@ -39,6 +39,19 @@ type Options struct {
 	// Record is given what a recording keeps, from many goroutines, until Stop
 	// returns; nil for none. It must not block, nor call the Watcher.
 	Record func(recording.Record)
+	// Progress is given how far each process was watched, once a second, as Record is.
+	Progress func(Progress)
+}
+
+// Progress is how far a process was watched.
+type Progress struct {
+	// ID is that of its records, 0 while it waits for a place: then its number here
+	// distinguishes it.
+	ID int
+	// Summary is what was seen so far; Why says why it is not watched now, if it is not.
+	Summary
+	// Over says that it is not watched any longer, and nothing more is said of it.
+	Over bool
 }
 
 // Watcher watches processes.
@@ -50,8 +63,9 @@ type Watcher struct {
 	// targets is how many processes may be watched at once.
 	targets int
 	work    sync.WaitGroup
-	// recorder is Options.Record as it was given.
+	// recorder and progress are of Options as they were given.
 	recorder func(recording.Record)
+	progress func(Progress)
 
 	mu        sync.Mutex
 	known     map[dotnetipc.Identity]*process
@@ -74,6 +88,9 @@ func Start(o Options) (*Watcher, error) {
 	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: events.NewBudget(o.Clock.Now, limit), targets: targetsWithin(limit)}
 	if w.recorder = o.Record; w.recorder != nil {
 		w.o.Record = w.record
+	}
+	if w.progress = o.Progress; w.progress != nil {
+		w.o.Progress = w.tell
 	}
 	var first dotnetipc.Identity
 	if pid := o.Selector.pid; pid != 0 {
@@ -164,6 +181,15 @@ func (w *Watcher) record(r recording.Record) {
 	defer w.mu.Unlock()
 	if !w.stopped {
 		w.recorder(r)
+	}
+}
+
+// tell hands on how far a process was watched, until Stop returns.
+func (w *Watcher) tell(v Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.progress(v)
 	}
 }
 
@@ -263,10 +289,13 @@ func (w *Watcher) admit(p *process) bool {
 // leave says of a process, once, that it is not watched. It is as soon as another
 // one ends.
 func (w *Watcher) leave(key dotnetipc.Identity, p *process) {
+	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", w.targets)
+	if w.progress != nil && !w.stopped {
+		w.progress(Progress{Summary: p.summary})
+	}
 	if _, said := w.left[key]; said {
 		return
 	}
-	p.summary.Why = fmt.Sprintf("not watched: %d other processes are", w.targets)
 	switch {
 	case w.remember(key, p.summary):
 		p.log.Warn("a process is not watched: there are too many", "at_most", w.targets)
