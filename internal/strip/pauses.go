@@ -36,7 +36,7 @@ func (d *drawing) column(t stall.Instant) int {
 
 const (
 	plotHeight = 160
-	plotWidth  = 92                        // percent; at its right are the names of its levels
+	plotWidth  = 88                        // percent; at its right are the names of its levels
 	shortest   = float64(time.Microsecond) // where the axis of lengths begins
 )
 
