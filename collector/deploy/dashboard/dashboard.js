@@ -98,6 +98,8 @@ const blame = [
     query(`${stalled([cause], slow)} / on () group_left () (${total([], slow)} > 0)`, `{{${cause}}}`)).max(1)),
   area('Requests by latency', 'Requests per second in each latency bucket: where the p99 lies.', 'reqps',
     query(requests('otelgc_requests_total', [latency]), `{{${latency}}}`)),
+  owned(lines('Longest stalls by cause', 'How long one stall in a hundred of each cause lasts. Each dot is one request: it leads to its trace.', 's',
+    query(`histogram_quantile(0.99, ${rate('otelgc_request_stall_duration_seconds_bucket', service, `${cause}, le`)})`, `{{${cause}}}`).exemplar(true))).span(24),
 ];
 
 const pauses = [

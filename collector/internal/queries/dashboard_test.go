@@ -47,7 +47,10 @@ func TestDashboardIsGrafanas(t *testing.T) {
 }
 
 // target is one query of a panel: as it is written, and as it is asked.
-type target struct{ panel, raw, expr string }
+type target struct {
+	panel, raw, expr string
+	exemplar         bool // Grafana shows its exemplars, too
+}
 
 // targets reads the queries of the dashboard, with its variables at their
 // defaults.
@@ -63,7 +66,10 @@ func targetsOf(t *testing.T, name, value string) []target {
 	var d struct {
 		Panels []struct {
 			Title   string
-			Targets []struct{ Expr string }
+			Targets []struct {
+				Expr     string
+				Exemplar bool
+			}
 		}
 	}
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -73,7 +79,7 @@ func targetsOf(t *testing.T, name, value string) []target {
 	variables := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1m", "$"+name, value)
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
-			all = append(all, target{p.Title, q.Expr, variables.Replace(q.Expr)})
+			all = append(all, target{p.Title, q.Expr, variables.Replace(q.Expr), q.Exemplar})
 		}
 	}
 	if len(all) == 0 {

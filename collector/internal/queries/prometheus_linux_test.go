@@ -43,7 +43,7 @@ func (s *site) prometheus(t *testing.T) *prometheus {
 		t.Fatal(err)
 	}
 	p := &prometheus{url: "http://" + address}
-	p.process = start(t, nil, path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	p.process = start(t, nil, path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--enable-feature=exemplar-storage")
 	eventually(t, "health of Prometheus", func() error { _, err := get(p.url + "/-/ready"); return err }, p.process)
 	return p
 }

@@ -21,6 +21,12 @@ const slowSpan = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.n
 "scopeSpans":[{"spans":[{"traceId":"0123456789abcdef0123456789abcdee","spanId":"%016x","name":"report","kind":2,
 "startTimeUnixNano":"%d","endTimeUnixNano":"%d"}]}]}]}`
 
+// stalls are those of the service of slowSpan, as it counts them itself.
+const stalls = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"slow"}}]},
+"scopeMetrics":[{"metrics":[{"name":"otelgc.request.stall.duration","unit":"s","histogram":{"aggregationTemporality":2,"dataPoints":[
+{"timeUnixNano":"%[1]d","count":"%[2]d","sum":%[3]g,"explicitBounds":[0.1,1],"bucketCounts":["0","%[2]d","0"],"attributes":[
+{"key":"otelgc.cause","value":{"stringValue":"gc.assist"}},{"key":"otelgc.fidelity","value":{"stringValue":"exact"}}]}]}}]}]}]}`
+
 // strayEvent is one that says neither which host nor which process it is of.
 const strayEvent = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"%d","eventName":"otelgc.jitter.gap"}]}]}]}`
 
@@ -57,6 +63,7 @@ func (s *site) troubled(n int) error {
 	gaps := func(scope string) string { return fmt.Sprintf(stolenGaps, end, n, float64(n)/10, scope) }
 	return errors.Join(
 		s.post("traces", fmt.Sprintf(slowSpan, 2*n, start, end, 2*n+1, start, end)),
+		s.post("metrics", fmt.Sprintf(stalls, end, n, float64(n)/5)),
 		s.post("logs", fmt.Sprintf(strayEvent, end)),
 		s.post("metrics", fmt.Sprintf(stolen, host, end, n, gaps("cpu"), gaps("machine"))),
 	)

@@ -173,7 +173,20 @@ type Case struct {
 	// Both are known of collections that were watched in fidelity exact.
 	QueueDuringGC   time.Duration
 	ArrivedDuringGC bool
+	Behind
 }
+
+// Behind is time in which requests waited for their turn while another slow request that
+// the collector held up was in its handler, at most: of what is charged to queue, and of
+// what is to sched and sched.gc. No sum has it, it only tells apart what is in them.
+type Behind struct{ QueueBehindGC, SchedBehindGC time.Duration }
+
+func (b *Behind) add(o *Behind) {
+	b.QueueBehindGC += o.QueueBehindGC
+	b.SchedBehindGC += o.SchedBehindGC
+}
+
+func (b *Behind) sum() time.Duration { return b.QueueBehindGC + b.SchedBehindGC }
 
 // spent is the time of requests, and its owners.
 type spent struct {
@@ -201,12 +214,13 @@ type Tally struct {
 	Known           time.Duration
 	QueueDuringGC   time.Duration
 	ArrivedDuringGC int
+	Behind
 }
 
 func (c *Case) tally() Tally {
 	t := Tally{
 		Requests: 1, spent: spent{c.Share, c.Generator}, Known: c.Known,
-		QueueDuringGC: c.QueueDuringGC, ArrivedDuringGC: one(c.ArrivedDuringGC),
+		QueueDuringGC: c.QueueDuringGC, ArrivedDuringGC: one(c.ArrivedDuringGC), Behind: c.Behind,
 	}
 	if c.Share.GC() > 0 {
 		t.Affected, t.affected = 1, t.spent
@@ -230,6 +244,7 @@ func (t *Tally) add(u *Tally) {
 	t.OneStop += u.OneStop
 	t.QueueDuringGC += u.QueueDuringGC
 	t.ArrivedDuringGC += u.ArrivedDuringGC
+	t.Behind.add(&u.Behind)
 	t.Known += u.Known
 	t.spent.add(&u.spent)
 	t.affected.add(&u.affected)

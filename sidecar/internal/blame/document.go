@@ -58,10 +58,15 @@ type Attribution struct {
 	// was under way, at most, as a fraction of the row's time, and ArrivedDuringGC
 	// the requests that arrived during one: what chance would give. Both are known
 	// of fidelity exact only.
-	QueueDuringGC   float64            `json:"queue_during_gc"`
-	ArrivedDuringGC int                `json:"arrived_during_gc"`
-	Coverage        float64            `json:"coverage"`
-	Share           map[string]float64 `json:"share"`
+	QueueDuringGC   float64 `json:"queue_during_gc"`
+	ArrivedDuringGC int     `json:"arrived_during_gc"`
+	// QueueBehindGC and SchedBehindGC are the parts of the row's time charged to queue, and
+	// to sched and sched.gc, in which another slow request that the collector held up was
+	// in its handler, at most.
+	QueueBehindGC float64            `json:"queue_behind_gc"`
+	SchedBehindGC float64            `json:"sched_behind_gc"`
+	Coverage      float64            `json:"coverage"`
+	Share         map[string]float64 `json:"share"`
 	// AffectedShare is the same of the affected requests alone.
 	AffectedShare map[string]float64 `json:"affected_share,omitempty"`
 	// Stalls is what stalled the requests, the most first, AffectedStalls the same
@@ -114,6 +119,7 @@ func (row *Row) attribution() Attribution {
 		Requests: row.Requests, Time: row.Share.Total, Affected: row.Affected,
 		One: row.Affected - row.Several, Several: row.Several, FullBlocking: row.FullBlocking, OneStop: row.OneStop,
 		QueueDuringGC: row.Of(row.QueueDuringGC), ArrivedDuringGC: row.ArrivedDuringGC,
+		QueueBehindGC: row.Of(row.QueueBehindGC), SchedBehindGC: row.Of(row.SchedBehindGC),
 		Coverage:   row.Coverage(),
 		Share:      row.shares(),
 		Stalls:     row.stalls(),

@@ -52,6 +52,10 @@ func (r *Report) details(w *textfmt.Page) {
 			w.Heading("WHAT GARBAGE COLLECTION COST", "of the requests it delayed; in cycle that it paused for certain, ≤: at most; queue is no stall")
 			w.Table(g)
 		}
+		if g := r.Summary.behind(); g != nil {
+			w.Heading("WAITED BEHIND A REQUEST THAT THE COLLECTOR HELD UP", "percent of the requests' time: of queue, and of the wait for a CPU, at most so much")
+			w.Table(g)
+		}
 		r.printSlowest(w)
 	}
 	r.printGaps(w)
@@ -190,6 +194,23 @@ func (row *Row) delayCells() []any {
 		cell(textfmt.Ratio(row.Affected, row.Requests)), atMost(ofDelayed, &row.affected.Share), atMost(ofAll, &row.Share),
 		number(row.Affected - row.Several), number(row.Several),
 	}
+}
+
+// behind returns the table of what requests waited for their turn, and of that behind others
+// that the collector held up; nil if there is none.
+func (j *Summary) behind() *textfmt.Table {
+	if all := j.sum(ToP50); all.Behind.sum() == 0 {
+		return nil
+	}
+	g := &textfmt.Table{}
+	g.Row("", "fide-", "", "of it", "for a", "of it")
+	g.Row("latency", "lity", "queue", "behind", "CPU", "behind")
+	for i := range j.Rows {
+		r := &j.Rows[i]
+		g.Row(bands[r.Band].title, r.Fidelity, cell(r.Of(r.Share.Charged[stall.Queue])), cell(r.Of(r.QueueBehindGC)),
+			cell(r.Of(r.Share.Charged[stall.Sched]+r.Share.Charged[stall.SchedGC])), cell(r.Of(r.SchedBehindGC)))
+	}
+	return g
 }
 
 func number(n int) string {

@@ -72,6 +72,9 @@ func reports() map[string]*Report {
 		if i%100 == 7 {
 			c.Generator = d * 3 / 20
 			c.Share.AppOrHost -= c.Generator
+			c.Behind = Behind{QueueBehindGC: d / 40, SchedBehindGC: d / 10}
+		} else if i%50 >= 45 {
+			c.Behind.QueueBehindGC = d / 4
 		}
 		exact = append(exact, c)
 	}

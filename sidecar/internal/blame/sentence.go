@@ -264,7 +264,7 @@ func (r *Report) collector() string {
 	if r.GC.Cycles == 0 {
 		return "The garbage collector did not run, so it is not to blame for anything."
 	}
-	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Summary.reached(), r.Summary.mattersFor()+r.Summary.queued())
+	return textfmt.Sprintf("The garbage collector ran %s, with %s of pauses in all (longest %s). %s %s", textfmt.Many(r.GC.Cycles, "time"), r.GC.Pause, r.GC.LongestPause, r.Summary.reached(), r.Summary.mattersFor()+r.Summary.queued()+r.Summary.waited())
 }
 
 // reached returns a sentence on how many requests the collector cost time, of those that
@@ -410,4 +410,20 @@ func (j *Summary) queued() string {
 	}
 	return fmt.Sprintf(" Of the queue above p99, where it was watched exactly, %s fell into collections; %s would be chance.",
 		part, percent(textfmt.Ratio(all.ArrivedDuringGC, all.Requests)))
+}
+
+// waited returns a sentence on the band whose requests waited the largest part of their time
+// behind others that the collector held up; it is empty if that is little.
+func (j *Summary) waited() string {
+	most, band := 0.0, NumBands
+	for b := range NumBands {
+		if t := j.of(b); t.Of(t.Behind.sum()) > most {
+			most, band = t.Of(t.Behind.sum()), b
+		}
+	}
+	if most < much {
+		return ""
+	}
+	return fmt.Sprintf(" In the band %s requests waited for at most %s of their time behind other slow requests that it held up: that is in none of its shares.",
+		bands[band].title, percent(most))
 }

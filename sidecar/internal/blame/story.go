@@ -74,6 +74,7 @@ func (r *Report) storyBands(w *textfmt.Page) {
 	w.Heading("WHO HAD THE TIME", "%s, %s; %s", textfmt.Many(r.Requests, "request"), textfmt.Many(r.Errors, "error"), r.setupOf("service"))
 	g := &textfmt.Table{Left: []int{3}}
 	var shown [strip.NumGroups]bool
+	behind := map[strip.Group]bool{}
 	for b := range NumBands {
 		t := r.Summary.of(b)
 		if t.Requests == 0 {
@@ -81,28 +82,63 @@ func (r *Report) storyBands(w *textfmt.Page) {
 		}
 		var bin strip.Bin
 		(&Case{Share: t.Share, Generator: t.Generator}).addTo(&bin)
-		g.Row(bands[b].title, t.Share.Total/time.Duration(t.Requests), t.Requests, bar(&bin, &shown))
+		g.Row(bands[b].title, t.Share.Total/time.Duration(t.Requests), t.Requests, bar(&bin, &t.Behind, &shown, behind))
 	}
 	w.Table(g)
-	w.Say("(the mean, and how many) %s", legend(&shown))
+	w.Say("(the mean, and how many) %s", legend(&shown)+behindLegend(behind))
 }
 
 // bar returns who had a time, as characters: each has its share of the width, and is
-// shown if that is half a character or more.
-func bar(b *strip.Bin, shown *[strip.NumGroups]bool) string {
+// shown if that is half a character or more. What of a wait may have been behind requests
+// that the collector held up is in capitals.
+func bar(b *strip.Bin, waits *Behind, shown *[strip.NumGroups]bool, behind map[strip.Group]bool) string {
 	var whole, sum time.Duration
 	for _, d := range b.Time {
 		whole += d
 	}
+	chars := func(d time.Duration) int { return int(textfmt.Ratio(d, whole)*barWidth + 0.5) }
 	var text strings.Builder
 	for g := range strip.NumGroups {
 		sum += b.Time[g]
-		if n := int(textfmt.Ratio(sum, whole)*barWidth+0.5) - text.Len(); n > 0 {
-			text.WriteString(strings.Repeat(string(g.Letter()), n))
-			shown[g] = true
+		n := chars(sum) - text.Len()
+		if n <= 0 {
+			continue
+		}
+		letter := string(g.Letter())
+		capitals := min(n, chars(waits.of(g)))
+		text.WriteString(strings.Repeat(strings.ToUpper(letter), capitals) + strings.Repeat(letter, n-capitals))
+		shown[g] = true
+		if capitals > 0 {
+			behind[g] = true
 		}
 	}
 	return text.String()
+}
+
+// of returns what of a group's time it tells apart.
+func (b *Behind) of(g strip.Group) time.Duration {
+	switch g {
+	case strip.Queue:
+		return b.QueueBehindGC
+	case strip.Sched:
+		return b.SchedBehindGC
+	}
+	return 0
+}
+
+// behindLegend says what the capitals of a wait are, if there are any.
+func behindLegend(behind map[strip.Group]bool) string {
+	var capitals, letters []string
+	for _, g := range []strip.Group{strip.Sched, strip.Queue} {
+		if behind[g] {
+			capitals, letters = append(capitals, strings.ToUpper(string(g.Letter()))), append(letters, string(g.Letter()))
+		}
+	}
+	if len(capitals) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s: the part of %s, at most, behind another slow request that the collector held up",
+		strings.Join(capitals, " and "), strings.Join(letters, " and "))
 }
 
 func legend(shown *[strip.NumGroups]bool) string {

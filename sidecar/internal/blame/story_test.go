@@ -117,7 +117,7 @@ func TestHTML(t *testing.T) {
 	if err := r.HTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, wanted := range []string{"TO BLAME FOR P99: GARBAGE COLLECTION", "by percentile", slow.Name, "8000000", "WHO HAD THE TIME"} {
+	for _, wanted := range []string{"TO BLAME FOR P99: GARBAGE COLLECTION", "by percentile", slow.Name, "8000000", "WHO HAD THE TIME", "WAITED BEHIND A REQUEST"} {
 		if !strings.Contains(page.String(), wanted) {
 			t.Errorf("the page does not hold %q", wanted)
 		}

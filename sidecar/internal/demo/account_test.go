@@ -201,7 +201,7 @@ func FuzzAccount(f *testing.F) {
 			}
 		}
 		if m, err := match(nil, a, new(followed)); err == nil {
-			m.collecting(stall.Span{Start: 0, End: 1 << 40})
+			within(m.active, stall.Span{Start: 0, End: 1 << 40})
 		}
 	})
 }

@@ -85,7 +85,7 @@ func (m *matcher) draw(k int, name string, outside outsideGaps) *strip.Request {
 			r.Gaps = append(r.Gaps, outside[i])
 		}
 	}
-	r.Sentence = m.sentence(r)
+	r.Sentence = sentence(r, m.held.behind(r.Pieces, answer, m.windowOf(k)))
 	return r
 }
 
@@ -125,9 +125,9 @@ func (m *matcher) pieces(answer *load.Answer, kept []stall.Piece) []stall.Piece 
 	return all
 }
 
-// sentence says where the time of a request went, and what of it the request waited behind
-// another one that the collector held up: that one had the P, or the CPU.
-func (m *matcher) sentence(r *strip.Request) string {
+// sentence says where the time of a request went, and how much of it, at most, the request
+// waited behind others that the collector held up: one of these had the P, or the CPU.
+func sentence(r *strip.Request, behind time.Duration) string {
 	var s stall.Share
 	var generator time.Duration
 	for _, t := range r.Times() {
@@ -143,33 +143,8 @@ func (m *matcher) sentence(r *strip.Request) string {
 	if generator > 0 {
 		text += "; the load generator had " + stall.Humane(generator) + " more"
 	}
-	if d := m.behind(r); d >= r.Span().Duration()/20 {
-		text += "; for " + stall.Humane(d) + " of it, it waited behind another request that the collector held up"
+	if behind >= r.Span().Duration()/20 {
+		text += "; for " + stall.Humane(behind) + " of it, at most, it waited behind another slow request that the collector held up"
 	}
 	return text + "."
-}
-
-// behind returns how much of the time in which r waited for its turn the collector had
-// another request of those that were kept.
-func (m *matcher) behind(r *strip.Request) (sum time.Duration) {
-	var held []stall.Span
-	for at, pieces := range m.drawn {
-		if at == r.Span().Start {
-			continue
-		}
-		for _, p := range pieces {
-			if stall.Cause(p.Part).IsGC() {
-				held = append(held, stall.Span{Start: p.Start, End: p.End})
-			}
-		}
-	}
-	held = stall.Union(held)
-	for _, p := range r.Pieces {
-		if c := stall.Cause(p.Part); c == stall.Queue || c == stall.Sched || c == stall.SchedGC {
-			for _, h := range held {
-				sum += h.Clip(stall.Span{Start: p.Start, End: p.End}).Duration()
-			}
-		}
-	}
-	return sum
 }

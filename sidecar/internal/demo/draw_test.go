@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -82,33 +81,6 @@ func TestDraw(t *testing.T) {
 	}
 	if m.answers[0].Arrival = 99 * us; m.draw(0, "it", nil) != nil {
 		t.Error("a request is drawn whose pieces were not kept")
-	}
-}
-
-// TestBehind: the time in which a request waited for its turn while the collector had
-// another one is said.
-func TestBehind(t *testing.T) {
-	pieces := func(at stall.Instant, list ...stall.Piece) message { return message{Drawn: &drawn{at, list}} }
-	a := tell(t, []message{
-		greeting(),
-		pieces(100*us, stall.Piece{Start: 100 * us, End: 200 * us, Part: assist}),
-		pieces(110*us, stall.Piece{Start: 110 * us, End: 210 * us, Part: queue}, stall.Piece{Start: 210 * us, End: 220 * us, Part: stall.App}),
-		lastWords(),
-	})
-	m, err := match(nil, a, new(followed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &strip.Request{Pieces: m.drawn[110*us]}
-	if got := m.behind(r); got != 90*time.Microsecond {
-		t.Errorf("waited behind another one for %v, want 90us", got)
-	}
-	const want = "; for 90.0 us of it, it waited behind another request that the collector held up."
-	if got := m.sentence(r); !strings.HasSuffix(got, want) {
-		t.Errorf("sentence: got %q, want it to end with %q", got, want)
-	}
-	if got := m.behind(&strip.Request{Pieces: m.drawn[100*us]}); got != 0 {
-		t.Errorf("the request that the collector had waited %v behind another one", got)
 	}
 }
 

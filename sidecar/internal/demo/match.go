@@ -23,7 +23,8 @@ type matcher struct {
 	stops  *stall.Log // of the service's world; the Ref is of the collection, if it is a pause
 	denied *stall.Log // what the machine did to the service's threads
 	place  *stall.Place
-	active []stall.Span                    // when a collection was under way: merged
+	active []stall.Span // when a collection was under way: merged
+	held   heldUp
 	drawn  map[stall.Instant][]stall.Piece // by arrival
 	near   []stall.Interval
 	host   []stall.Interval
@@ -47,6 +48,8 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	for i := range m.window {
 		m.window[i] = -1
 	}
+	m.held.above = slowAbove(answers)
+	var held []stall.Span
 	for i, text := range a.windows {
 		w, err := decodeWindow(text)
 		if err != nil {
@@ -55,8 +58,12 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 		k, found := slices.BinarySearchFunc(answers, w.Arrival, func(a load.Answer, t stall.Instant) int { return cmp.Compare(a.Arrival, t) })
 		if found {
 			m.window[k] = int32(i)
+			if m.held.has(&answers[k], w) {
+				held = append(held, stall.Span{Start: w.Start, End: w.End})
+			}
 		}
 	}
+	m.held.set(held)
 	return m, nil
 }
 
@@ -73,6 +80,15 @@ func logOf(list []stall.Interval) *stall.Log {
 // matched reports whether the service gave account of request k.
 func (m *matcher) matched(k int) bool { return m.window[k] >= 0 }
 
+// windowOf returns the window of request k, which is matched.
+func (m *matcher) windowOf(k int) *window {
+	w, err := decodeWindow(m.account.windows[m.window[k]])
+	if err != nil {
+		return new(window) // match has decoded it before
+	}
+	return w
+}
+
 // look fills in the case of request k.
 func (m *matcher) look(k int, c *blame.Case) {
 	answer := &m.answers[k]
@@ -82,10 +98,7 @@ func (m *matcher) look(k int, c *blame.Case) {
 		c.Known = c.Latency
 		return
 	}
-	w, err := decodeWindow(m.account.windows[m.window[k]])
-	if err != nil {
-		return // match has decoded it before
-	}
+	w := m.windowOf(k)
 	c.Share = w.Share
 	c.Known = c.Share.Total
 	there := stall.Span{Start: answer.Arrival, End: w.Start}
@@ -110,8 +123,9 @@ func (m *matcher) look(k int, c *blame.Case) {
 	// Every collection of a Go process is of one kind.
 	c.FullBlocking = c.Share.Collections > 0 && m.account.blocking
 	c.OneStop = c.Share.Collections > 1 && m.shareStop(stall.Span{Start: answer.Arrival, End: back.End})
-	c.QueueDuringGC = min(c.Share.Charged[stall.Queue], m.collecting(there)-m.collecting(late)+m.collecting(back))
-	c.ArrivedDuringGC = m.collecting(stall.Span{Start: there.Start, End: there.Start + 1}) > 0
+	c.QueueDuringGC = min(c.Share.Charged[stall.Queue], within(m.active, there)-within(m.active, late)+within(m.active, back))
+	c.ArrivedDuringGC = within(m.active, stall.Span{Start: there.Start, End: there.Start + 1}) > 0
+	m.held.lookBehind(c, answer, w, there, late, back)
 }
 
 // extend adds to s the share of a time in which the request was not in its handler.
@@ -139,15 +153,6 @@ func (m *matcher) shareStop(s stall.Span) bool {
 		}
 	}
 	return false
-}
-
-// collecting returns how much of s a collection was under way.
-func (m *matcher) collecting(s stall.Span) (sum time.Duration) {
-	i := sort.Search(len(m.active), func(i int) bool { return m.active[i].End > s.Start })
-	for ; i < len(m.active) && m.active[i].Start < s.End; i++ {
-		sum += m.active[i].Clip(s).Duration()
-	}
-	return sum
 }
 
 // paused returns how much of s the collector stopped the service. A pause whose

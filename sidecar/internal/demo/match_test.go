@@ -178,14 +178,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestCollecting(t *testing.T) {
-	m := matcher{active: []stall.Span{{Start: 10, End: 31}, {Start: 50, End: 60}}}
+func TestWithin(t *testing.T) {
+	list := []stall.Span{{Start: 10, End: 31}, {Start: 50, End: 60}}
 	for _, tt := range []struct {
 		span stall.Span
 		want int64
 	}{{stall.Span{Start: 0, End: 100}, 31}, {stall.Span{Start: 20, End: 55}, 16}, {stall.Span{Start: 31, End: 50}, 0}, {stall.Span{Start: 70, End: 80}, 0}} {
-		if got := int64(m.collecting(tt.span)); got != tt.want {
-			t.Errorf("collecting(%v) = %d, want %d", tt.span, got, tt.want)
+		if got := int64(within(list, tt.span)); got != tt.want {
+			t.Errorf("within(%v) = %d, want %d", tt.span, got, tt.want)
 		}
 	}
 }
