@@ -49,6 +49,7 @@ type farewell struct {
 type drawn struct {
 	Arrival stall.Instant
 	Pieces  []stall.Piece
+	Coarse  bool // each has the part with most of it
 }
 
 // check refuses pieces that do not follow on each other from the arrival on.

@@ -110,8 +110,8 @@ func TestBehind(t *testing.T) {
 		greeting(),
 		resolved(&slow, &slowShare),
 		resolved(&next, &nextShare),
-		{Drawn: &drawn{1000 * us, []stall.Piece{{Start: 1000 * us, End: 1010 * us, Part: queue}, {Start: 1010 * us, End: 1090 * us, Part: assist}, {Start: 1090 * us, End: 1100 * us, Part: app}}}},
-		{Drawn: &drawn{1020 * us, []stall.Piece{{Start: 1020 * us, End: 1110 * us, Part: queue}, {Start: 1110 * us, End: 1130 * us, Part: app}}}},
+		{Drawn: &drawn{Arrival: 1000 * us, Pieces: []stall.Piece{{Start: 1000 * us, End: 1010 * us, Part: queue}, {Start: 1010 * us, End: 1090 * us, Part: assist}, {Start: 1090 * us, End: 1100 * us, Part: app}}}},
+		{Drawn: &drawn{Arrival: 1020 * us, Pieces: []stall.Piece{{Start: 1020 * us, End: 1110 * us, Part: queue}, {Start: 1110 * us, End: 1130 * us, Part: app}}}},
 		lastWords(),
 	}), new(followed))
 	if err != nil {

@@ -32,7 +32,9 @@ func (g *gallery) keep(r *otelgc.SlowRequest) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	kept := func() drawn { return drawn{r.Window.Arrival, slices.Clone(r.Pieces)} }
+	kept := func() drawn {
+		return drawn{Arrival: r.Window.Arrival, Pieces: slices.Clone(r.Pieces), Coarse: r.Coarse}
+	}
 	i, _ := slices.BinarySearchFunc(g.slowest, r.Share.Total, func(d drawn, t time.Duration) int { return cmp.Compare(t, d.lasted()) })
 	if i < keptDrawn {
 		g.slowest = slices.Insert(g.slowest, i, kept())
@@ -59,11 +61,11 @@ func (d *drawn) lasted() time.Duration { return d.Pieces[len(d.Pieces)-1].End.Su
 // draw returns request k as it is to be drawn, nil if the service did not keep its pieces.
 func (m *matcher) draw(k int, name string, outside outsideGaps) *strip.Request {
 	answer := &m.answers[k]
-	kept := m.drawn[answer.Arrival]
-	if kept == nil || !m.matched(k) {
+	kept, is := m.drawn[answer.Arrival]
+	if !is || !m.matched(k) {
 		return nil
 	}
-	r := &strip.Request{Name: name, Pieces: m.pieces(answer, kept)}
+	r := &strip.Request{Name: name, Pieces: m.pieces(answer, kept.Pieces), Coarse: kept.Coarse}
 	span := r.Span()
 	m.near = m.stops.Intervals(m.near[:0], span)
 	r.Stops = slices.Clone(m.near)
@@ -142,6 +144,9 @@ func sentence(r *strip.Request, behind time.Duration) string {
 	text := s.Explain()
 	if generator > 0 {
 		text += "; the load generator had " + stall.Humane(generator) + " more"
+	}
+	if r.Coarse {
+		text += "; of its very many short pieces these are sums of stretches, each under what had most of it"
 	}
 	if behind >= r.Span().Duration()/20 {
 		text += "; for " + stall.Humane(behind) + " of it, at most, it waited behind another slow request that the collector held up"

@@ -33,7 +33,7 @@ func TestDraw(t *testing.T) {
 		greeting(),
 		resolved(&w, &s),
 		collected(&gc.Collection{Index: 1, Cycles: 1, Start: gc.Known(115 * us), End: gc.Known(170 * us), Pauses: []gc.Pause{{Start: 120 * us, End: 130 * us}, {Start: 160 * us, End: 170 * us}}}),
-		{Drawn: &drawn{100 * us, []stall.Piece{
+		{Drawn: &drawn{Arrival: 100 * us, Pieces: []stall.Piece{
 			{Start: 100 * us, End: 110 * us, Part: queue}, {Start: 110 * us, End: 120 * us, Part: stall.AppOrHost},
 			{Start: 120 * us, End: 130 * us, Part: pause}, {Start: 130 * us, End: 150 * us, Part: stall.AppOrHost},
 		}}},
@@ -88,11 +88,11 @@ func TestDraw(t *testing.T) {
 // kept than there is room for.
 func TestDrawnThatLie(t *testing.T) {
 	for name, d := range map[string]drawn{
-		"a gap":        {1, []stall.Piece{{Start: 1, End: 2}, {Start: 3, End: 4}}},
-		"late":         {1, []stall.Piece{{Start: 2, End: 3}}},
-		"backwards":    {1, []stall.Piece{{Start: 1, End: 1}}},
-		"of no part":   {1, []stall.Piece{{Start: 1, End: 2, Part: stall.NumParts}}},
-		"for two days": {1, []stall.Piece{{Start: 1, End: stall.Instant(48 * time.Hour)}}},
+		"a gap":        {Arrival: 1, Pieces: []stall.Piece{{Start: 1, End: 2, Part: stall.App}, {Start: 3, End: 4, Part: stall.App}}},
+		"late":         {Arrival: 1, Pieces: []stall.Piece{{Start: 2, End: 3, Part: stall.App}}},
+		"backwards":    {Arrival: 1, Pieces: []stall.Piece{{Start: 1, End: 1, Part: stall.App}}},
+		"of no part":   {Arrival: 1, Pieces: []stall.Piece{{Start: 1, End: 2, Part: stall.NumParts}}},
+		"for two days": {Arrival: 1, Pieces: []stall.Piece{{Start: 1, End: stall.Instant(48 * time.Hour), Part: stall.App}}},
 	} {
 		a := &account{}
 		if err := a.read(stream(t, []message{greeting(), {Drawn: &d}}), func() {}); err == nil {
@@ -101,7 +101,7 @@ func TestDrawnThatLie(t *testing.T) {
 	}
 	list := []message{greeting()}
 	for range maxDrawn + 3 {
-		list = append(list, message{Drawn: &drawn{1, []stall.Piece{{Start: 1, End: 2}}}})
+		list = append(list, message{Drawn: &drawn{Arrival: 1, Pieces: []stall.Piece{{Start: 1, End: 2, Part: stall.App}}}})
 	}
 	if a := tell(t, append(list, lastWords())); len(a.drawn) != maxDrawn || a.dropped != 3 {
 		t.Errorf("%d are kept and %d dropped, want %d and 3", len(a.drawn), a.dropped, maxDrawn)

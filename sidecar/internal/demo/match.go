@@ -25,7 +25,7 @@ type matcher struct {
 	place  *stall.Place
 	active []stall.Span // when a collection was under way: merged
 	held   heldUp
-	drawn  map[stall.Instant][]stall.Piece // by arrival
+	drawn  map[stall.Instant]drawn // by arrival
 	near   []stall.Interval
 	host   []stall.Interval
 }
@@ -35,7 +35,7 @@ type matcher struct {
 func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	m := &matcher{
 		answers: answers, account: a, window: make([]int32, len(answers)), place: f.place,
-		stops: logOf(a.stops), denied: logOf(f.denied), drawn: map[stall.Instant][]stall.Piece{},
+		stops: logOf(a.stops), denied: logOf(f.denied), drawn: map[stall.Instant]drawn{},
 	}
 	var active []stall.Span
 	for _, c := range a.active {
@@ -43,7 +43,7 @@ func match(answers []load.Answer, a *account, f *followed) (*matcher, error) {
 	}
 	m.active = stall.Union(active)
 	for _, d := range a.drawn {
-		m.drawn[d.Arrival] = d.Pieces
+		m.drawn[d.Arrival] = d
 	}
 	for i := range m.window {
 		m.window[i] = -1
