@@ -32,6 +32,9 @@ type Document struct {
 	Runtime string    `json:"runtime"` // such as "go1.26.1"
 	Request Request   `json:"request"`
 
+	P99    time.Duration `json:"p99,omitempty"`    // of the requests of the last minutes
+	Median *Request      `json:"median,omitempty"` // one of them that took about as long as their median
+
 	Collections []gc.Collection `json:"collections"`   // that were under way meanwhile, and those that just ended or began
 	Stops       []Stop          `json:"stops"`         // of the world, that were not for garbage collection
 	Gaps        []Gap           `json:"gaps,omitzero"` // of the machine; absent if no sidecar watched it
@@ -103,6 +106,11 @@ func Read(from io.Reader) (*Document, error) {
 	if err := d.Request.check(); err != nil {
 		return nil, fmt.Errorf("decode capture: %w", err)
 	}
+	if d.Median != nil {
+		if err := d.Median.check(); err != nil {
+			return nil, fmt.Errorf("decode capture: median: %w", err)
+		}
+	}
 	return d, nil
 }
 
@@ -140,13 +148,8 @@ func (q *Request) check() error {
 
 // Strip returns the request as it is drawn; without pieces there is nothing to draw.
 func (d *Document) Strip() *strip.Request {
-	r := &strip.Request{
-		Name: cmp.Or(d.Request.Route, "request"), Pieces: d.Request.Pieces, Sums: new(stall.Share), Coarse: d.Request.Coarse,
-		Sentence: d.Request.Sentence + ".",
-	}
-	for part, t := range d.Request.Share {
-		*r.Sums.Of(part) = t
-	}
+	r := d.Request.strip()
+	r.Name, r.Sentence = cmp.Or(d.Request.Route, "request"), d.Request.Sentence+"."
 	r.AddCollections(d.Collections)
 	for _, s := range d.Stops {
 		r.Stops = append(r.Stops, stall.Interval{Start: s.Start, End: s.End, Cause: s.Cause})
@@ -156,6 +159,24 @@ func (d *Document) Strip() *strip.Request {
 	}
 	for _, g := range d.Gaps {
 		r.Gaps = append(r.Gaps, stall.Interval{Start: g.Start, End: g.End, Cause: g.Cause, Scope: g.Scope})
+	}
+	return r
+}
+
+// Beside returns the median request as it is drawn beside the other, nil if there is none.
+func (d *Document) Beside() *strip.Request {
+	if d.Median == nil {
+		return nil
+	}
+	r := d.Median.strip()
+	r.Name = "a median request"
+	return r
+}
+
+func (q *Request) strip() *strip.Request {
+	r := &strip.Request{Pieces: q.Pieces, Sums: new(stall.Share), Coarse: q.Coarse}
+	for part, t := range q.Share {
+		*r.Sums.Of(part) = t
 	}
 	return r
 }

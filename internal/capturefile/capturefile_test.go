@@ -63,6 +63,7 @@ func TestReadDamaged(t *testing.T) {
 		"unknown owner":   {strings.Replace(text, `"part":"app"`, `"part":"me"`, 1), `parse cause "me"`},
 		"longer":          {strings.Replace(text, `"duration":`, `"duration":1`, 1), "duration 1"},
 		"a hole":          {strings.Replace(text, `"pieces":[{"start":`, `"pieces":[{"start":1`, 1), "piece 0 from 1"},
+		"median":          {strings.Replace(text, `"median":{"start":`, `"median":{"start":1`, 1), "median: duration"},
 		"another share":   {strings.Replace(text, `"gc.assist":`, `"gc.assist":1`, 1), "share of gc.assist"},
 		"too long":        {Magic + strings.Repeat(" ", maxBytes), "more than"},
 		"empty":           {"", "decode capture at byte 0"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -277,6 +278,9 @@ func TestInjected(t *testing.T) {
 		t.Fatalf("of %d requests %d were traced, want %d", n*len(injections), len(r.exact), want)
 	}
 	all := r.documents(t)
+	if !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(d *capturefile.Document) bool { return d.Median != nil && d.P99 > 0 }) {
+		t.Error("no request has p99 and a median one beside it")
+	}
 	missing, wrong := 0, 0
 	for route := range r.exact {
 		d := all[route]
@@ -462,7 +466,7 @@ func TestDocumentOfNothing(t *testing.T) {
 	if _, err := capturefile.Read(bytes.NewReader(text)); err != nil {
 		t.Error(err)
 	}
-	if !bytes.Contains(page(d, 0, nil), []byte("to be drawn")) {
+	if !bytes.Contains(page(d), []byte("to be drawn")) {
 		t.Error("the page does not say that there are no pieces")
 	}
 }

@@ -31,18 +31,20 @@ func (c *capturer) document(j *job) *capturefile.Document {
 		Traced: j.Traced,
 		Request: capturefile.Request{
 			Route: j.Route, Span: extent, Handler: stall.Span{Start: j.Window.Start, End: j.Window.End}, Duration: j.Share.Total,
-			Fidelity: j.Share.Fidelity, Coverage: j.Share.Coverage(), Share: map[stall.Part]time.Duration{},
+			Fidelity: j.Share.Fidelity, Coverage: j.Share.Coverage(),
 			Sentence: j.Sentence, Pieces: j.Pieces, Coarse: j.Coarse,
 		},
+		P99:         j.p99,
 		Collections: []gc.Collection{}, Stops: []capturefile.Stop{},
 	}
 	if j.Span.IsValid() {
 		d.Request.TraceID, d.Request.SpanID = j.Span.TraceID().String(), j.Span.SpanID().String()
 	}
-	for p := range stall.NumParts {
-		if t := *j.Share.Of(p); t > 0 {
-			d.Request.Share[p] = t
-		}
+	setShare(&d.Request, j.Share)
+	if m := j.median; m != nil {
+		d.Median = &capturefile.Request{Span: m.Span(), Handler: m.Span(), Duration: m.Span().Duration(), Pieces: m.Pieces, Coarse: m.Coarse}
+		d.Median.Fidelity, d.Median.Coverage = m.Sums.Fidelity, m.Sums.Coverage()
+		setShare(d.Median, m.Sums)
 	}
 	margin := min(around, extent.Duration())
 	near := stall.Span{Start: extent.Start.Add(-margin), End: extent.End.Add(margin)}
@@ -75,9 +77,18 @@ func (c *capturer) document(j *job) *capturefile.Document {
 	return d
 }
 
-// page returns the page of a request, with p99 and a median request beside it where they
-// are known.
-func page(d *capturefile.Document, p99 time.Duration, median *strip.Request) []byte {
+// setShare sets the parts of a request.
+func setShare(q *capturefile.Request, s *stall.Share) {
+	q.Share = make(map[stall.Part]time.Duration)
+	for p := range stall.NumParts {
+		if t := *s.Of(p); t > 0 {
+			q.Share[p] = t
+		}
+	}
+}
+
+// page returns the page of a request.
+func page(d *capturefile.Document) []byte {
 	q := &d.Request
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!DOCTYPE html>
@@ -86,7 +97,7 @@ func page(d *capturefile.Document, p99 time.Duration, median *strip.Request) []b
 %s</style></head><body>%s
 <main><h1>A slow request</h1>
 %s%s
-`, stall.Humane(q.Duration), strip.Style, strip.Defs, strip.Legend(), d.Strip().HTML(p99, median))
+`, stall.Humane(q.Duration), strip.Style, strip.Defs, strip.Legend(), d.Strip().HTML(d.P99, d.Beside()))
 	if len(q.Pieces) == 0 {
 		fmt.Fprintf(&b, "<p>%s.</p>\n<p>Too many requests lasted at that time for this one to be drawn.</p>\n", html.EscapeString(q.Sentence))
 	}
@@ -117,5 +128,5 @@ func (c *capturer) write(j *job) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("encode %s.json: %w", name, err)
 	}
-	return c.dir.write(name, j.Trace, file{page(d, j.p99, j.median)}, file{numbers, {'\n'}})
+	return c.dir.write(name, j.Trace, file{page(d)}, file{numbers, {'\n'}})
 }

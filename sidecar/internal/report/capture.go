@@ -53,7 +53,7 @@ func (r *Report) printCapture(w *textfmt.Page) {
 	w.Title("WHERE THE TIME OF %s WENT", textfmt.Printable(cmp.Or(q.Route, "A SLOW REQUEST")))
 	w.Say("%s", drawn.Sentence)
 	if drawn.Sentence = ""; w.Draws() {
-		w.Figure(drawn.HTML(0, nil))
+		w.Figure(drawn.HTML(r.captured.P99, r.captured.Beside()))
 	} else if line := drawn.Line(stripColumns); line != "" {
 		w.Blank()
 		w.Say("%s", line)

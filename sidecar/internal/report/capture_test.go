@@ -6,6 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/otelgc/otelgc/sidecar/internal/perfetto/perfettotest"
+	"github.com/otelgc/otelgc/stall"
 )
 
 // captured is a request that package otelgc/capture has kept.
@@ -24,7 +29,7 @@ func TestCapturedPage(t *testing.T) {
 	if err := r.PrintHTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"this request</text>", html.EscapeString(r.Request.Sentence), "stops of the world</text>", "WHO HAD IT"} {
+	for _, want := range []string{"this request</text>", html.EscapeString(r.Request.Sentence), "stops of the world</text>", "WHO HAD IT", "a median request, "} {
 		if n := strings.Count(page.String(), want); n != 1 {
 			t.Errorf("the page has %q %d times, want once", want, n)
 		}
@@ -42,20 +47,39 @@ func TestCapturedPerfetto(t *testing.T) {
 	if err := r.WritePerfetto(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"request", "who had its time", "coverage", r.Request.TraceID, r.Request.SpanID, "gc.assist_ns"} {
-		if !bytes.Contains(b.Bytes(), []byte(want)) {
-			t.Errorf("the trace has no %q", want)
+	tracks := map[uint64]string{}
+	var begins []stall.Instant // of the pieces
+	for _, p := range perfettotest.Decode(t, b.Bytes()) {
+		if p.Descriptor != nil {
+			tracks[p.Descriptor.ID] = p.Descriptor.Name
+			continue
+		}
+		e := p.Event
+		if e.Type != "TYPE_SLICE_BEGIN" {
+			continue
+		}
+		switch tracks[e.Track] {
+		case "request":
+			q := r.Request
+			want := map[string]any{
+				"trace_id": q.TraceID, "span_id": q.SpanID, "sentence": q.Sentence, "coverage": q.Coverage, "fidelity": "exact",
+			}
+			for part, d := range q.Share {
+				want[part.String()+"_ns"] = int64(d)
+			}
+			if diff := cmp.Diff(want, e.Args); diff != "" || e.Name != q.Route || e.At != uint64(q.Start) {
+				t.Errorf("request %q at %d, want %q at %d, with (-want +got):\n%s", e.Name, e.At, q.Route, q.Start, diff)
+			}
+		case "who had its time":
+			begins = append(begins, stall.Instant(e.At))
 		}
 	}
-	begins := map[uint64]bool{}
-	list, _ := events(t, b.Bytes())
-	for _, e := range list {
-		begins[e.at] = true
-	}
+	var want []stall.Instant
 	for _, p := range r.Request.Pieces {
-		if !begins[uint64(p.Start)] {
-			t.Errorf("no event at %d, where a piece begins", p.Start)
-		}
+		want = append(want, p.Start)
+	}
+	if diff := cmp.Diff(want, begins); diff != "" {
+		t.Errorf("begins of the pieces (-want +got):\n%s", diff)
 	}
 }
 

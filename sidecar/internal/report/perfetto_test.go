@@ -4,66 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/otelgc/otelgc/sidecar/internal/perfetto/perfettotest"
 )
-
-// event is an event of a track.
-type event struct {
-	at, kind, track uint64
-}
-
-// events reads the events of a trace, and how many tracks it has.
-func events(t *testing.T, trace []byte) (list []event, tracks int) {
-	t.Helper()
-	each := func(b []byte, f func(number protowire.Number, v uint64, text []byte)) {
-		for len(b) > 0 {
-			number, kind, n := protowire.ConsumeTag(b)
-			if n < 0 {
-				t.Fatal(protowire.ParseError(n))
-			}
-			b = b[n:]
-			var v uint64
-			var text []byte
-			switch kind {
-			case protowire.VarintType:
-				v, n = protowire.ConsumeVarint(b)
-			case protowire.Fixed64Type:
-				v, n = protowire.ConsumeFixed64(b)
-			default:
-				text, n = protowire.ConsumeBytes(b)
-			}
-			if n < 0 {
-				t.Fatal(protowire.ParseError(n))
-			}
-			b = b[n:]
-			f(number, v, text)
-		}
-	}
-	each(trace, func(_ protowire.Number, _ uint64, packet []byte) {
-		var e event
-		each(packet, func(number protowire.Number, v uint64, text []byte) {
-			switch number {
-			case 8:
-				e.at = v
-			case 60:
-				tracks++
-			case 11:
-				each(text, func(number protowire.Number, v uint64, _ []byte) {
-					switch number {
-					case 9:
-						e.kind = v
-					case 11:
-						e.track = v
-					}
-				})
-			}
-		})
-		if e.kind != 0 {
-			list = append(list, e)
-		}
-	})
-	return list, tracks
-}
 
 // TestPerfetto: each collection and each stop of a file is a slice of the trace, as long as
 // it was, and the slices of a track do not overlap.
@@ -80,26 +22,31 @@ func TestPerfetto(t *testing.T) {
 		if err := r.WritePerfetto(&b); err != nil {
 			t.Fatal(err)
 		}
-		got := map[uint64]int{} // slices that begin, by instant
-		open := map[uint64]event{}
-		list, tracks := events(t, b.Bytes())
+		got := map[uint64]int{}     // slices that begin, by instant
+		open := map[uint64]uint64{} // when the slice of a track began
+		tracks := 0
+		for _, p := range perfettotest.Decode(t, b.Bytes()) {
+			e := p.Event
+			if e == nil {
+				tracks++
+				continue
+			}
+			switch e.Type {
+			case "TYPE_SLICE_BEGIN":
+				if begun, is := open[e.Track]; is {
+					t.Errorf("%s: a slice of track %d begins at %d within one from %d on", file, e.Track, e.At, begun)
+				}
+				open[e.Track] = e.At
+				got[e.At]++
+			case "TYPE_SLICE_END":
+				if begun, is := open[e.Track]; !is || e.At < begun {
+					t.Errorf("%s: a slice of track %d ends at %d, which began at %d", file, e.Track, e.At, begun)
+				}
+				delete(open, e.Track)
+			}
+		}
 		if tracks < 4 {
 			t.Errorf("%s: %d tracks", file, tracks)
-		}
-		for _, e := range list {
-			switch e.kind {
-			case 1:
-				if begun, is := open[e.track]; is {
-					t.Errorf("%s: a slice of track %d begins at %d within one from %d on", file, e.track, e.at, begun.at)
-				}
-				open[e.track] = e
-				got[e.at]++
-			case 2:
-				if begun, is := open[e.track]; !is || e.at < begun.at {
-					t.Errorf("%s: a slice of track %d ends at %d, which began at %d", file, e.track, e.at, begun.at)
-				}
-				delete(open, e.track)
-			}
 		}
 		if len(open) > 0 {
 			t.Errorf("%s: slices that do not end: %v", file, open)
