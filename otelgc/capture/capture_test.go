@@ -302,6 +302,35 @@ func TestInjected(t *testing.T) {
 	}
 }
 
+// TestFlood: of very many slow requests as few are kept as may be. The others are counted,
+// their events say why, and the service goes on.
+func TestFlood(t *testing.T) {
+	r := start(t, Options{AtLeast: 1, Every: time.Hour})
+	for range 100 { // the first may come before the tracer runs
+		for range 10_000 {
+			r.serve(t.Context(), "/", func() {})
+		}
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r.traced() > 0 {
+			break
+		}
+	}
+	if err := r.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.documents(t)); n != 1 {
+		t.Errorf("%d requests kept, want 1", n)
+	}
+	if n := entry.PageOf(r.Monitor).Losses()[[2]string{"capture", whyRate}]; n == 0 {
+		t.Error("those over the rate are not counted")
+	}
+	if !slices.ContainsFunc(r.events.slow, func(e map[string]string) bool { return e[semconv.AttrCaptureMissing] == whyRate }) {
+		t.Error("no event says that its request was over the rate")
+	}
+}
+
 // slow returns a request of a length.
 func slow(d time.Duration) *entry.Slow {
 	w := stall.Window{Start: 1e9, End: stall.Instant(1e9).Add(d)}
