@@ -129,6 +129,7 @@ func TestPage(t *testing.T) {
 			"over 0s ago: the process ended", "not watched: 64 other processes are", "8 events lost", "events_lost=7", "<td class=\"l\">limit</td>",
 		},
 		"/process/1": {"Command line", "Pause 1 by length, 5.00 ms", "flavor", "all processes"},
+		"/process/2": {"whether it stops is not seen"},
 		"/process/3": {"It is over"},
 	} {
 		body := get(p, target).Body.String()

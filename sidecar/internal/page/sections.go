@@ -302,6 +302,10 @@ func state(one *process, now stall.Instant) string {
 
 // draw draws the pauses and the heap of a process, and lists its longest pauses.
 func (v *view) draw(w *writer, one *process) {
+	if one.Sessions == 0 {
+		w.say("It is not watched: whether it stops is not seen.")
+		return
+	}
 	over := v.over()
 	pauses := strip.Pauses(over, drawn(since(one.pauses.slots, over.Start)))
 	if pauses == "" {
