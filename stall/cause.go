@@ -102,7 +102,7 @@ const (
 	NoOrigin      Origin = iota // the zero value
 	GCWatch                     // internal/gcwatch: per cycle, this process
 	GoTrace                     // internal/gotrace: the execution trace, exact
-	GoUprobe                    // any Go process, from outside: the name is reserved
+	GoUprobe                    // internal/gouprobe: any Go process, from outside
 	Dotnet                      // internal/dotnetgc: any .NET process, from outside
 	ProbeSpin                   // jitterprobe, mode spin
 	ProbeRuntime                // jitterprobe, mode runtime

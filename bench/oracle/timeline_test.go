@@ -39,7 +39,6 @@ const windowLog = "truth.window"
 // reader fills a timeline.
 type reader struct {
 	timeline
-	offset int64 // of the shared clock to the trace's, in this generation
 	// The reader gives all events of a generation before those of the next. By their
 	// time they cannot be told apart: a thread that lost its CPU in a write has a late
 	// event of the old one.
@@ -83,12 +82,11 @@ func read(data []byte) (*timeline, error) {
 	}
 }
 
-const tick = 64 // nanoseconds
+const tick = 64 // nanoseconds of CLOCK_MONOTONIC
 
 func (r *reader) event(ev *trace.Event) {
 	if ev.Kind() == trace.EventSync {
-		if s := ev.Sync().ClockSnapshot; s != nil {
-			r.offset = int64(s.Mono) - int64(s.Trace)
+		if ev.Sync().ClockSnapshot != nil {
 			r.generation++
 		}
 		return
@@ -130,7 +128,7 @@ func (r *reader) place(ev *trace.Event) {
 	at := int64(ev.Time())
 	r.moving = at%tick != 0 || r.moving && at == r.lastTime+1
 	r.lastTime = at
-	r.now = edge{at: at + r.offset, since: at + r.offset}
+	r.now = edge{at: at, since: at}
 	r.events++
 	if r.moving {
 		r.moved++

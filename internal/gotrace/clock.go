@@ -14,10 +14,37 @@ type ticks uint64
 type clock struct {
 	frequency uint64 // ticks per second, never zero once set
 	whole     uint64 // nanoseconds per tick, if that is a whole number, else 0
-	snapshot  bool   // Go 1.25+: snapTicks and snapMono are the same moment
+	snapshot  bool   // Go 1.25+: snapMono and, right after it, snapTicks were read
 	snapTicks ticks
-	snapMono  uint64 // nanoseconds of CLOCK_MONOTONIC
+	snapMono  uint64 // nanoseconds of nanotime
+	nanotime  bool   // ticks are of nanotime, see settle
 }
+
+const (
+	// nanotimeFrequency is what a trace has whose ticks are nanotime()/64, as
+	// they are since Go 1.22 wherever that clock is fine enough
+	// (runtime/tracetime.go). On Linux it is CLOCK_MONOTONIC.
+	nanotimeFrequency = 1e9 / nanotimeTick
+	nanotimeTick      = 64
+	// snapshotMost is the most that passes between the two readings of a
+	// snapshot, in nanoseconds. If they are further apart, or the later one is
+	// smaller, they are of two clocks.
+	snapshotMost = 1e9
+)
+
+// settle decides what places the instants, once all of the generation is read.
+// Ticks of nanotime do so themselves, and better than a snapshot: the thread that
+// takes it may lose its CPU between the two readings.
+func (c *clock) settle() {
+	c.nanotime = c.frequency == nanotimeFrequency
+	if c.nanotime && c.snapshot {
+		apart := c.nanoseconds(uint64(c.snapTicks)) - int64(min(c.snapMono, maxInstant))
+		c.nanotime = -nanotimeTick < apart && apart < snapshotMost
+	}
+}
+
+// shared reports whether instants are of nanotime, and not only durations.
+func (c *clock) shared() bool { return c.nanotime || c.snapshot }
 
 // maxInstant keeps sums of a few instants from overflowing.
 const maxInstant = math.MaxInt64 / 4
@@ -25,7 +52,7 @@ const maxInstant = math.MaxInt64 / 4
 // instant converts t exactly, rounding to the nanosecond below. Values that no
 // real trace holds are clamped.
 func (c *clock) instant(t ticks) stall.Instant {
-	if !c.snapshot {
+	if c.nanotime || !c.snapshot {
 		return stall.Instant(c.nanoseconds(uint64(t)))
 	}
 	mono := min(int64(min(c.snapMono, maxInstant)), maxInstant)

@@ -163,6 +163,10 @@ func (d *decoder) dispatch(t *thread, typ eventType, at ticks, a [4]uint64) {
 		d.workerBegin(t, at, a[0])
 	case evUserLog:
 		d.userLog(t, at, a[1])
+	case evUserTaskBegin:
+		d.userTask(userTask{g: t.g, at: at, id: a[0], parent: a[1], name: a[2]})
+	case evUserTaskEnd:
+		d.userTask(userTask{g: t.g, at: at, id: a[0], end: true})
 	case evProcStart:
 		d.handoff(t.id, at, true)
 	case evProcStop:

@@ -12,6 +12,7 @@ type decoder struct {
 	args       *[256]uint8 // see eventTable
 	markPrefix string
 	following  bool   // marks are wanted at all
+	tasking    bool   // and tasks
 	tracking   bool   // and the states of goroutines
 	rest       func() // see Options.Breathe; may be nil
 
@@ -37,6 +38,7 @@ type decoder struct {
 	doneAssists []doneAssist
 	workers     []doneWorker
 	logs        []userLog
+	tasks       []userTask
 	transitions transitions
 	thinned     map[uint64]uint32 // goroutines that lost transitions: up to which sequence number
 	callbacks   bool              // of cgo, from threads that Go did not make
@@ -56,6 +58,7 @@ type decoder struct {
 	workerOrder merger[Worker]
 	rangeOrder  merger[Range]
 	markOrder   merger[Mark]
+	taskOrder   merger[Task]
 
 	// Across generations.
 	covered     stall.Instant // the end of the generation before
@@ -132,9 +135,9 @@ func (m moment) instant(c *clock) stall.Instant {
 	return c.instant(m.at)
 }
 
-// until returns the span from m to end. Each generation relates ticks to the
-// clock by a snapshot of its own. So a span that crosses two of them may seem to end
-// before it began.
+// until returns the span from m to end. A generation may relate ticks to the
+// clock by a snapshot of its own. A span that crosses two of them may then seem to
+// end before it began.
 func (m moment) until(end ticks, c *clock) stall.Span {
 	start := m.instant(c)
 	return stall.Span{Start: start, End: max(start, c.instant(end))}

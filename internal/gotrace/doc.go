@@ -1,7 +1,7 @@
 // Package gotrace decodes Go execution traces (Go 1.22 to 1.26) as they
 // stream, restricted to what stalls a program: stops of the world, collections,
 // mark assists, sweeps, GC workers, and the states of the goroutines that
-// carry a window.
+// carry a window, which a user log or a user task tells.
 //
 // A trace is a sequence of generations, about one a second. [Reader.Next]
 // returns one at a time. Strings and stacks of a generation are complete only
@@ -19,6 +19,8 @@
 // figure at both ends. [Stop.Restart] is when the other goroutines could run again. The stop in which tracing starts
 // ("start trace") begins before the trace does; only its last part is there.
 // The time it took to stop the threads is not in a trace.
+//
+// Where its clock is CLOCK_MONOTONIC, [Generation.Shared] says so.
 //
 // Memory is bounded by [Limits]. What goes over a limit is an error where the
 // stream can no longer be understood, and is counted in [Lost] otherwise.

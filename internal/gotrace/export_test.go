@@ -9,7 +9,7 @@ func (r *Reader) Held() int {
 	d, g := &r.decoder, &r.out
 	n := cap(r.src.buf) + tableBytes(&d.strings) + tableBytes(&d.stacks)
 	n += room(d.stops) + room(d.handoffs) + room(d.ends) + room(d.cycles) + room(d.collections) + room(d.sweeps) +
-		room(d.assists) + room(d.doneAssists) + room(d.workers) + room(d.logs) + room(d.pairs) + room(d.frameBuf) +
+		room(d.assists) + room(d.doneAssists) + room(d.workers) + room(d.logs) + room(d.tasks) + room(d.pairs) + room(d.frameBuf) +
 		room(d.heap.list) + room(d.goals.list) + room(d.threads.free)
 	n += (len(d.transitions.chunks)+len(d.transitions.free))*int(unsafe.Sizeof([transitionChunk]transition{})) +
 		room(d.transitions.chunks) + room(d.transitions.free)
@@ -19,9 +19,9 @@ func (r *Reader) Held() int {
 	n += entries(d.thinned) + entries(d.standIns) + entries(d.standNext) + entries(d.followed) + entries(d.asked) +
 		entries(d.collects) + entries(d.openAssists) + entries(d.threads.byID) + entries(d.names.known)
 	n += (len(d.threads.byID) + len(d.threads.free)) * int(unsafe.Sizeof(thread{}))
-	n += room(g.Stops) + room(g.Cycles) + room(g.Workers) + room(g.Ranges) + room(g.Marks) + room(g.Tracks) +
+	n += room(g.Stops) + room(g.Cycles) + room(g.Workers) + room(g.Ranges) + room(g.Marks) + room(g.Tasks) + room(g.Tracks) +
 		room(g.Turns) + room(g.Heap) + room(g.Goals)
-	return n + merging(&d.stopOrder) + merging(&d.workerOrder) + merging(&d.rangeOrder) + merging(&d.markOrder)
+	return n + merging(&d.stopOrder) + merging(&d.workerOrder) + merging(&d.rangeOrder) + merging(&d.markOrder) + merging(&d.taskOrder)
 }
 
 func merging[T any](m *merger[T]) int { return room(m.scratch) + room(m.runs) }

@@ -25,11 +25,11 @@ func FuzzReader(f *testing.F) {
 	for _, c := range gotracetest.GoTestdata(f) {
 		f.Add(c.Bytes)
 	}
-	for _, c := range gotracetest.Captures(f, "testdata") {
+	for _, c := range append(gotracetest.Captures(f, "testdata"), gotracetest.Captures(f, "testdata/tasks")...) {
 		f.Add(c.Bytes)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o"})
+		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o", Tasks: true})
 		if (r == nil) == (err == nil) {
 			t.Fatalf("got reader %v and error %v, want one of them", r, err)
 		}
@@ -82,12 +82,17 @@ func checkGeneration(t *testing.T, g *gotrace.Generation) {
 	}
 	limit := fuzzLimits.Records
 	// Assists and sweeps are two kinds, and each can be cut once more.
-	if len(g.Stops) > limit || len(g.Cycles) > limit+1 || len(g.Marks) > limit || len(g.Heap) > limit ||
+	if len(g.Stops) > limit || len(g.Cycles) > limit+1 || len(g.Marks) > limit || len(g.Tasks) > limit || len(g.Heap) > limit ||
 		len(g.Goals) > limit || len(g.Turns) > limit || len(g.Ranges) > 4*limit || len(g.Tracks) > fuzzLimits.Followed {
-		t.Fatalf("generation is over a limit: %d stops, %d cycles, %d marks, %d samples, %d ranges, %d tracks",
-			len(g.Stops), len(g.Cycles), len(g.Marks), len(g.Heap), len(g.Ranges), len(g.Tracks))
+		t.Fatalf("generation is over a limit: %d stops, %d cycles, %d marks, %d tasks, %d samples, %d ranges, %d tracks",
+			len(g.Stops), len(g.Cycles), len(g.Marks), len(g.Tasks), len(g.Heap), len(g.Ranges), len(g.Tracks))
 	}
 	checkOrder(t, g)
+	for _, k := range g.Tasks {
+		if k.End && (k.Parent != 0 || k.Name != "") || len(k.Name) > gotrace.MaxStringBytes {
+			t.Fatalf("task %+v is not coherent", k)
+		}
+	}
 	for _, s := range g.Stops {
 		if s.End < s.Start || s.Restart != 0 && (s.Restart < s.Start || s.Restart >= s.End) || len(s.Stack) > gotrace.MaxFrames {
 			t.Fatalf("stop %+v is not coherent", s)
@@ -126,6 +131,7 @@ func checkOrder(t *testing.T, g *gotrace.Generation) {
 		slices.IsSortedFunc(g.Workers, func(a, b gotrace.Worker) int { return cmp.Compare(a.Start, b.Start) }) &&
 		slices.IsSortedFunc(g.Ranges, func(a, b gotrace.Range) int { return cmp.Compare(a.Start, b.Start) }) &&
 		slices.IsSortedFunc(g.Marks, func(a, b gotrace.Mark) int { return cmp.Compare(a.At, b.At) }) &&
+		slices.IsSortedFunc(g.Tasks, func(a, b gotrace.Task) int { return cmp.Compare(a.At, b.At) }) &&
 		slices.IsSortedFunc(g.Tracks, func(a, b gotrace.Track) int { return cmp.Compare(a.Goroutine, b.Goroutine) }) &&
 		slices.IsSortedFunc(g.Turns, func(a, b gotrace.Turn) int {
 			return cmp.Or(cmp.Compare(a.Coroutine, b.Coroutine), cmp.Compare(a.Start, b.Start))

@@ -9,9 +9,11 @@ type Generation struct {
 	// Span is what the generation covers: from the end of the one before it,
 	// or else the first event, to the last event of any thread.
 	stall.Span
-	// Shared says that instants are CLOCK_MONOTONIC as the traced process
-	// reads it (Go 1.25 and later on Linux); a process in another time
-	// namespace has an offset. Otherwise instants are of the file's own clock.
+	// Shared says that instants are CLOCK_MONOTONIC as the traced process reads
+	// it, if it ran on Linux, which the trace does not say: its frequency is
+	// 15,625,000, as on Linux with every version, or there is a snapshot of the
+	// clocks (Go 1.25 and later). A process in another time namespace has an
+	// offset. Otherwise only durations mean something.
 	Shared  bool
 	Version int // of the format: 22, 23, 25, 26
 
@@ -20,6 +22,7 @@ type Generation struct {
 	Workers []Worker // turns of GC workers, cut at the generation's end, by Start
 	Ranges  []Range  // mark assists and sweeps, cut at the generation's end, by Start
 	Marks   []Mark   // by At
+	Tasks   []Task   // by At; none without Options.Tasks
 	Tracks  []Track  // by Goroutine
 	Turns   []Turn   // of coroutines in the place of followed goroutines, by Coroutine, then Start
 	Heap    []Sample // EvHeapAlloc: bytes of the heap, by At
@@ -40,7 +43,7 @@ type Generation struct {
 func (g *Generation) reset() {
 	*g = Generation{
 		Stops: g.Stops[:0], Cycles: g.Cycles[:0], Workers: g.Workers[:0], Ranges: g.Ranges[:0],
-		Marks: g.Marks[:0], Tracks: g.Tracks[:0], Turns: g.Turns[:0], Heap: g.Heap[:0], Goals: g.Goals[:0],
+		Marks: g.Marks[:0], Tasks: g.Tasks[:0], Tracks: g.Tracks[:0], Turns: g.Turns[:0], Heap: g.Heap[:0], Goals: g.Goals[:0],
 	}
 }
 
@@ -69,7 +72,7 @@ func (d *decoder) begin(number uint64, out *Generation) {
 	d.stops, d.cycles, d.sweeps = d.stops[:0], d.cycles[:0], d.sweeps[:0]
 	d.handoffs = d.handoffs[:0]
 	d.assists, d.doneAssists = d.assists[:0], d.doneAssists[:0]
-	d.workers, d.logs = d.workers[:0], d.logs[:0]
+	d.workers, d.logs, d.tasks = d.workers[:0], d.logs[:0], d.tasks[:0]
 	d.transitions.reset()
 	d.callbacks, d.switches = false, 0
 	clear(d.thinned)
@@ -104,6 +107,7 @@ func (d *decoder) finish(out *Generation) (int64, error) {
 	if d.version >= go125 && !d.clock.snapshot {
 		return 0, broken("generation %d has no clock snapshot", d.number)
 	}
+	d.clock.settle()
 	lost, at, err := d.strings.index(evString, d.limits.Strings, skipString)
 	d.lost.Strings += lost
 	if err != nil {
@@ -121,7 +125,7 @@ func (d *decoder) finish(out *Generation) (int64, error) {
 
 // cover sets what the generation spans.
 func (d *decoder) cover(out *Generation) {
-	out.Number, out.Version, out.Shared = d.number, d.version, d.clock.snapshot
+	out.Number, out.Version, out.Shared = d.number, d.version, d.clock.shared()
 	out.Start = d.covered
 	if d.hole || d.covered == 0 {
 		out.Start = d.clock.instant(d.first)
@@ -149,6 +153,7 @@ func (d *decoder) resolve(out *Generation) {
 	d.resolveAssists(out)
 	d.breathe()
 	d.resolveMarks(out)
+	d.resolveTasks(out)
 	d.breathe()
 	d.resolveTracks(out)
 	for _, t := range d.threads.byID {

@@ -35,19 +35,19 @@ type Limits struct {
 	// Threads that are known at once. Over it: an error.
 	Threads int
 	// Transitions of goroutines between states, 24 bytes each, rounded up to
-	// 16384. Kept only if there is a MarkPrefix. Over it those go that are of
-	// goroutines without a user log, and of goroutines with very many; one that is
+	// 16384. Kept only if there may be Tracks. Over it those go that are of
+	// goroutines without a user log or a task, and of goroutines with very many; one that is
 	// followed all the same is counted in Lost.Tracks. Where that does not make
 	// room for half: counted, and the generation has no Tracks.
 	Transitions int
 	// Records of each kind: stops, edges of collections, ranges, workers, user
-	// logs, turns of coroutines, heap samples, and the frames of all the stacks that are reported. Over
+	// logs, edges of tasks, turns of coroutines, heap samples, and the frames of all the stacks that are reported. Over
 	// it: counted, frames as stacks.
 	Records int
 	// Followed is the number of goroutines that are followed at once, across
 	// generations. Over it: counted.
 	Followed int
-	// Names is the number of different reasons, functions, files and keys that
+	// Names is the number of different reasons, functions, files, keys and names of tasks that
 	// are kept across generations. Over it they are forgotten with the next
 	// generation, and start anew.
 	Names int
@@ -86,6 +86,7 @@ type Lost struct {
 	Ranges      uint64 // over the limit
 	Workers     uint64 // over the limit
 	Marks       uint64 // over the limit
+	Tasks       uint64 // begins and ends over the limit
 	Samples     uint64 // over the limit
 	Followed    uint64 // goroutines that could not be followed
 	Unmatched   uint64 // ends without a begin, and begins that were never ended

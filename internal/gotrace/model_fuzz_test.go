@@ -44,6 +44,8 @@ func modelSeeds() [][]byte {
 		{0, 192 + 38, 0, 255, 192 + 38, 1, 255, 192 + 39, 0, 255, 192 + 40, 0, 255, 192 + 40, 0, 255},
 		{2, 128 + 37, 0, 9, 3, 1, 0, 26, 0, 0, 4, 0, 0, 32, 0, 0, 192 + 14, 0, 255, 192 + 16, 0, 255, 192 + 23, 1, 255, 192 + 26, 0, 255},
 		{3, 192 + 41, 1, 9, 42, 1, 0, 3, 1, 0, 27, 1, 0, 41, 1, 0, 32, 0, 0, 42, 0, 0},
+		{0, 3, 1, 0, 46, 1, 0, 46, 2, 1, 5, 1, 5, 32, 0, 0, 6, 1, 0, 3, 2, 0, 47, 2, 0, 47, 1, 0, 47, 1, 0},
+		{0, 192 + 34, 0, 255, 192 + 48, 0, 255, 192 + 47, 0, 255, 192 + 46, 1, 255, 32, 0, 0, 192 + 48, 1, 255},
 		{0, 192 + 28, 0, 255, 192 + 30, 1, 255, 192 + 14, 0, 3, 192 + 15, 0, 3, 192 + 27, 0, 255},
 	}
 }
@@ -53,7 +55,7 @@ func modelSeeds() [][]byte {
 // go meanwhile, and twice with one reader. It holds the reader to the contract of
 // FuzzReader, and to what it may hold in memory.
 func FuzzModel(f *testing.F) {
-	for _, c := range gotracetest.Captures(f, "testdata") {
+	for _, c := range append(gotracetest.Captures(f, "testdata"), gotracetest.Captures(f, "testdata/tasks")...) {
 		f.Add(false, c.Bytes)
 	}
 	for _, ops := range modelSeeds() {
@@ -64,7 +66,7 @@ func FuzzModel(f *testing.F) {
 		if composed {
 			data = gotracetest.Compose(data)
 		}
-		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix})
+		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix, Tasks: true})
 		if err != nil {
 			checkError(t, err, len(data))
 			return
@@ -114,7 +116,7 @@ func TestHeldIsBounded(t *testing.T) {
 	most := uint64(heldMost(fuzzLimits))
 	for i, data := range streams {
 		before := heap()
-		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix})
+		r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix, Tasks: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,11 +138,12 @@ func heap() uint64 {
 // TestSeedsReachDeepStates: the operations of the seeds lead to what the fuzzer is to
 // begin from.
 func TestSeedsReachDeepStates(t *testing.T) {
-	var stops, cycles, cut, tracks, turns, workers, lost int
+	var stops, cycles, cut, tracks, turns, workers, tasks, lost int
 	for _, ops := range modelSeeds() {
-		o := gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix}
+		o := gotrace.Options{Limits: fuzzLimits, MarkPrefix: gotracetest.MarkPrefix, Tasks: true}
 		err := all(t, gotracetest.Compose(ops), o, func(_ *gotrace.Reader, g *gotrace.Generation) {
 			stops, cycles, tracks, turns, workers = stops+len(g.Stops), cycles+len(g.Cycles), tracks+len(g.Tracks), turns+len(g.Turns), workers+len(g.Workers)
+			tasks += len(g.Tasks)
 			for _, r := range g.Ranges {
 				if r.Cut {
 					cut++
@@ -154,9 +157,9 @@ func TestSeedsReachDeepStates(t *testing.T) {
 			t.Errorf("operations %v: %v", ops, err)
 		}
 	}
-	if min(stops, cycles, cut, tracks, turns, workers, lost) == 0 {
-		t.Errorf("%d stops, %d cycles, %d ranges cut, %d tracks, %d turns, %d workers, %d generations over a limit, want some of each",
-			stops, cycles, cut, tracks, turns, workers, lost)
+	if min(stops, cycles, cut, tracks, turns, workers, tasks, lost) == 0 {
+		t.Errorf("%d stops, %d cycles, %d ranges cut, %d tracks, %d turns, %d workers, %d tasks, %d generations over a limit, want some of each",
+			stops, cycles, cut, tracks, turns, workers, tasks, lost)
 	}
 }
 

@@ -189,7 +189,7 @@ func (t *goroutineTable) find(g uint64) (uint32, bool) {
 
 // thin makes room among the transitions when there are as many as the limit
 // allows for: a program that forces collections yields once for each span that
-// it sweeps. Those of goroutines without a user log so far go, as in general
+// it sweeps. Those of goroutines without a user log or a task so far go, as in general
 // they will not be followed; if that is not enough, those of goroutines that have
 // very many, too.
 //
@@ -208,6 +208,11 @@ func (d *decoder) thin() {
 	for i := range d.logs {
 		if g := d.logs[i].g; g != 0 {
 			p.ids = append(p.ids, g)
+		}
+	}
+	for i := range d.tasks {
+		if u := &d.tasks[i]; u.root() && u.g != 0 {
+			p.ids = append(p.ids, u.g)
 		}
 	}
 	slices.Sort(p.ids)

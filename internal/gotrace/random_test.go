@@ -14,7 +14,7 @@ import (
 // whose bytes are what the format allows and whose events make no sense: a
 // fuzzer that changes bytes rarely gets past the frames.
 func TestRandomTraces(t *testing.T) {
-	r, err := gotrace.NewReader(bytes.NewReader(capture(t)), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o"})
+	r, err := gotrace.NewReader(bytes.NewReader(capture(t)), gotrace.Options{Limits: fuzzLimits, MarkPrefix: "o", Tasks: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@ type Options struct {
 	// MarkPrefix: user logs (trace.Log) whose category has this prefix are
 	// reported as Marks, and their goroutines are followed. Empty: none.
 	MarkPrefix string
+	// Tasks: the begins and ends of user tasks are reported, and the goroutines
+	// that begin one without a parent are followed.
+	Tasks bool
 	// NoTracks leaves out the Tracks, and what they cost.
 	NoTracks bool
 	// Breathe, if it is not nil, is called often while there is work, so that
@@ -34,7 +37,8 @@ type Reader struct {
 // gives an error that wraps [ErrVersion] and names it.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	d := decoder{
-		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, following: o.MarkPrefix != "", tracking: o.MarkPrefix != "" && !o.NoTracks, rest: o.Breathe,
+		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, rest: o.Breathe,
+		following: o.MarkPrefix != "", tasking: o.Tasks, tracking: (o.MarkPrefix != "" || o.Tasks) && !o.NoTracks,
 		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
 		standIns: make(map[uint64]followed), standNext: make(map[uint64]followed), thinned: make(map[uint64]uint32),
 		asked: make(map[uint64][]string), collects: make(map[uint64]bool),

@@ -32,6 +32,7 @@ func TestThin(t *testing.T) {
 		flood = 20_000 // 40,000 changes
 		one   = "@gen 1\n@m 1 100\nGoStatus dt=0 g=1 m=1 gstatus=2\n"
 		two   = "@m 2 100\nGoStatus dt=0 g=2 m=2 gstatus=2\n"
+		task  = "UserTaskBegin dt=0 task=9 parent_task=0 name_string=3 stack=0\n"
 		log   = "UserLog dt=0 task=0 key_string=3 value_string=0 stack=0\n"
 		block = "GoBlock dt=10 reason_string=1 stack=0\n"
 	)
@@ -48,6 +49,12 @@ func TestThin(t *testing.T) {
 			[]laid{{Goroutine: 1, Spans: []gotrace.TrackSpan{
 				span(100, 110, running, ""), span(110, 40100, parked, "chan receive"), span(40100, 90000, runnable, ""), span(90000, 90010, running, ""),
 			}}},
+			gotrace.Lost{},
+		},
+		{
+			"another yields, and a task",
+			one + task + block + two + yields(2, 100, 1, 2*flood) + "GoUnblock dt=0 g=1 g_seq=1 stack=0\n",
+			[]laid{{Goroutine: 1, Spans: []gotrace.TrackSpan{span(100, 110, running, ""), span(110, 80100, parked, "chan receive")}}},
 			gotrace.Lost{},
 		},
 		{
@@ -75,7 +82,7 @@ func TestThin(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := gotrace.Options{Limits: gotrace.Limits{Transitions: 16384}, MarkPrefix: "otelgc/"}
+			o := gotrace.Options{Limits: gotrace.Limits{Transitions: 16384}, MarkPrefix: "otelgc/", Tasks: true}
 			n := 0
 			err := all(t, assemble(t, c.text+reasons+"@end"), o, func(_ *gotrace.Reader, g *gotrace.Generation) {
 				n++

@@ -86,6 +86,8 @@ const (
 	heapAlloc
 	heapGoal
 	goLabel
+	userTaskBegin
+	userTaskEnd
 	userLog         = 44
 	goSwitch        = 45
 	goSwitchDestroy = 46
@@ -290,6 +292,14 @@ func (c *composer) do(op, a, b byte) {
 		c.event(goUnblock, g, c.next(g), 0)
 		c.event(goStart, uint64(b%goroutines), c.next(uint64(b)))
 		*on = uint64(b % goroutines)
+	case 46: // a task, the part of another unless that is 0
+		c.event(userTaskBegin, uint64(a), uint64(b%4), uint64(a%32), 0)
+	case 47:
+		c.event(userTaskEnd, uint64(a), 0)
+	case 48: // tasks of goroutines that never were before
+		c.distinct++
+		c.event(goStart, 1<<20+c.distinct, 1)
+		c.event(userTaskBegin, c.distinct, 0, uint64(a%32), 0)
 	default: // anything at all
 		c.batch = append(c.batch, a, b)
 	}

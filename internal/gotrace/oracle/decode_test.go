@@ -17,9 +17,9 @@ type decoded struct {
 	stops, cycles, assists, sweeps []span
 	tracks                         map[uint64][]gotrace.TrackSpan
 	marks                          []mark
+	tasks                          []task
 	lost                           gotrace.Lost
 	spans                          []stall.Span
-	shared                         bool
 	workers, heap                  int
 }
 
@@ -27,7 +27,7 @@ type decoded struct {
 // follow from the start.
 func decode(t testing.TB, data []byte, prefix string, follow iter.Seq[uint64]) (*decoded, error) {
 	t.Helper()
-	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{MarkPrefix: prefix})
+	r, err := gotrace.NewReader(bytes.NewReader(data), gotrace.Options{MarkPrefix: prefix, Tasks: true})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,6 @@ func decode(t testing.TB, data []byte, prefix string, follow iter.Seq[uint64]) (
 }
 
 func (d *decoded) generation(g *gotrace.Generation, open map[gotrace.RangeKind]map[uint64]span) {
-	d.shared = g.Shared
 	d.spans = append(d.spans, g.Span)
 	if g.Lost.Any() {
 		d.lost = g.Lost
@@ -89,6 +88,9 @@ func (d *decoded) generation(g *gotrace.Generation, open map[gotrace.RangeKind]m
 	}
 	for _, m := range g.Marks {
 		d.marks = append(d.marks, mark{int64(m.At), m.Goroutine, m.Key})
+	}
+	for _, k := range g.Tasks {
+		d.tasks = append(d.tasks, task{int64(k.At), k.Goroutine, k.ID, k.Parent, k.Name, k.End})
 	}
 	for _, tr := range g.Tracks {
 		d.tracks[tr.Goroutine] = slices.AppendSeq(d.tracks[tr.Goroutine], tr.Spans)

@@ -59,7 +59,7 @@ func (w *watcher) event(ev *trace.Event) {
 	case trace.EventSync:
 		g := generation{start: at}
 		if s := ev.Sync().ClockSnapshot; s != nil {
-			g.offset, g.shared = int64(s.Mono)-int64(s.Trace), true
+			g.snapshot(int64(s.Mono) - int64(s.Trace))
 		}
 		w.generations = append(w.generations, g)
 		return
@@ -75,6 +75,15 @@ func (w *watcher) event(ev *trace.Event) {
 		if key := ev.Log().Category; strings.HasPrefix(key, w.prefix) {
 			w.marks = append(w.marks, mark{at, uint64(ev.Goroutine()), key})
 		}
+	case trace.EventTaskBegin:
+		k := ev.Task()
+		x := task{at: at, g: uint64(ev.Goroutine()), id: uint64(k.ID), name: k.Type}
+		if k.Parent != trace.NoTask {
+			x.parent = uint64(k.Parent)
+		}
+		w.tasks = append(w.tasks, x)
+	case trace.EventTaskEnd: // what the oracle repeats of the begin is not there
+		w.tasks = append(w.tasks, task{at: at, g: uint64(ev.Goroutine()), id: uint64(ev.Task().ID), end: true})
 	case trace.EventStateTransition:
 		w.transition(ev, at)
 	}

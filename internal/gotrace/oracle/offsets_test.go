@@ -15,7 +15,6 @@ const tolerance = int64(200 * time.Microsecond)
 // offsets turns the oracle's times into gotrace's instants.
 type offsets struct {
 	generations []generation
-	shared      bool
 	moved       []stall.Span // see findMoved
 }
 
@@ -25,10 +24,7 @@ type offsets struct {
 // happened there meanwhile behind them, a nanosecond apart.
 func (o *offsets) findMoved(spans []stall.Span) {
 	for i := 1; i < min(len(spans), len(o.generations)); i++ {
-		begin := o.generations[i].start
-		if o.shared {
-			begin += o.generations[i].offset
-		}
+		begin := o.generations[i].start + o.generations[i].offset
 		o.moved = append(o.moved, stall.Span{Start: spans[i].Start.Add(-time.Duration(tolerance)), End: stall.Instant(begin + tolerance)})
 	}
 }
@@ -41,11 +37,8 @@ func (o offsets) isMoved(t int64) bool {
 // near reports whether the instant got is the oracle's time want. Which
 // generation's offset holds is not known at a boundary, so any may do.
 func (o offsets) near(want, got int64) bool {
-	if !o.shared {
-		return later(want, got) || o.isMoved(want) && o.isMoved(got)
-	}
 	for _, g := range o.generations {
-		if g.shared && (later(want+g.offset, got) || o.isMoved(want+g.offset) && o.isMoved(got)) {
+		if later(want+g.offset, got) || o.isMoved(want+g.offset) && o.isMoved(got) {
 			return true
 		}
 	}
@@ -53,7 +46,7 @@ func (o offsets) near(want, got int64) bool {
 }
 
 // later reports whether want is got, or later than it by no more than the
-// oracle may have moved it. The offset of a generation is rounded to 64 ns.
+// oracle may have moved it. An offset is rounded to 64 ns.
 func later(want, got int64) bool { return want >= got-64 && want-got <= tolerance }
 
 // same compares one range. One that was on when the trace began, began for the
@@ -76,8 +69,5 @@ func (o offsets) sameRestart(want, got span) bool {
 
 // instant is good to the drift between the generations' offsets, some ticks.
 func (o offsets) instant(want int64) int64 {
-	if !o.shared {
-		return want
-	}
 	return want + o.generations[0].offset
 }

@@ -68,20 +68,21 @@ func compareTraces(t *testing.T, data []byte) (want *seen, got *decoded) {
 		t.Fatal(err)
 	}
 	compare(t, want, got)
-	t.Logf("%d generations, %d stops, %d cycles, %d assists, %d sweeps, %d marks, %d tracks, %d workers, lost %+v",
-		len(got.spans), len(got.stops), len(got.cycles), len(got.assists), len(got.sweeps), len(got.marks), len(got.tracks), got.workers, got.lost)
+	t.Logf("%d generations, %d stops, %d cycles, %d assists, %d sweeps, %d marks, %d tasks, %d tracks, %d workers, lost %+v",
+		len(got.spans), len(got.stops), len(got.cycles), len(got.assists), len(got.sweeps), len(got.marks), len(got.tasks), len(got.tracks), got.workers, got.lost)
 	return want, got
 }
 
 func compare(t *testing.T, want *seen, got *decoded) {
 	t.Helper()
-	clock := offsets{generations: want.generations, shared: got.shared}
+	clock := offsets{generations: want.generations}
 	clock.findMoved(got.spans)
 	compareSpans(t, "stop", want.stops, got.stops, clock)
 	compareSpans(t, "cycle", want.cycles, got.cycles, clock)
 	compareRanges(t, "assist", want.assists, got.assists, clock)
 	compareRanges(t, "sweep", want.sweeps, got.sweeps, clock)
 	compareMarks(t, want.marks, got.marks, clock)
+	compareTasks(t, want.tasks, got.tasks, clock)
 	if want.heap != got.heap {
 		t.Errorf("got %d samples of the heap, want %d", got.heap, want.heap)
 	}

@@ -8,11 +8,12 @@ import (
 )
 
 // seen is what the oracle says of one trace. Times are of the trace's clock,
-// in nanoseconds; offset of the shared clock, where the trace has it.
+// in nanoseconds.
 type seen struct {
 	stops, cycles, assists, sweeps []span
 	spans                          map[uint64][]stateSpan // by goroutine
 	marks                          []mark
+	tasks                          []task
 	heap                           int // samples
 	generations                    []generation
 }
@@ -20,8 +21,15 @@ type seen struct {
 // generation is where the oracle's nth generation begins.
 type generation struct {
 	start  int64
-	offset int64 // to the shared clock
-	shared bool  // which is known
+	offset int64 // to gotrace's instants
+}
+
+// snapshot takes the trace's clock for the shared one, unless the snapshot of both
+// can only be of two clocks.
+func (g *generation) snapshot(offset int64) {
+	if offset >= 64 || offset < -1e9 {
+		g.offset = offset
+	}
 }
 
 type span struct {
@@ -39,6 +47,14 @@ type stateSpan struct {
 	state      trace.GoState
 	reason     string
 	to         uint64 // the coroutine that it switched to
+}
+
+// task is the begin or the end of a user task.
+type task struct {
+	at            int64
+	g, id, parent uint64
+	name          string
+	end           bool
 }
 
 type mark struct {

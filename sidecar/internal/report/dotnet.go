@@ -124,7 +124,7 @@ func (b *dotnetBuilder) end(stats nettrace.Stats, err error) error {
 	slices.SortStableFunc(b.Suspensions, func(x, y recording.Suspension) int { return cmp.Compare(x.Start, y.Start) })
 	b.sayStats(stats, b.model.Stats())
 	if b.clock == monotonicHz && (b.Source.OS == "" || b.Source.OS == "Linux") {
-		b.Source.Clock = clockMonotonic
+		b.Source.Clock, b.Source.ifLinux = clockMonotonic, b.Source.OS == ""
 	}
 	if b.events == 0 && err != io.EOF {
 		return fmt.Errorf("%w: no event is whole before it: record it anew", err)

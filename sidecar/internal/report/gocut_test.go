@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -121,6 +122,39 @@ func TestGoTraceBeginsWithinACollection(t *testing.T) {
 	}
 	if len(d.Incomplete) != 1 || !strings.Contains(d.Incomplete[0].Why, "began within this collection") {
 		t.Errorf("incomplete: %+v, want that the trace began within the collection", d.Incomplete)
+	}
+}
+
+// TestClockOfAGoTrace: a trace is placed on CLOCK_MONOTONIC only if all of it is.
+func TestClockOfAGoTrace(t *testing.T) {
+	const nanotime, other = "15625000", "1000000000"
+	for name, c := range map[string]struct{ first, second, want string }{
+		"nanotime":           {nanotime, nanotime, clockMonotonic},
+		"another":            {other, other, clockFile},
+		"another at its end": {nanotime, other, clockFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "Trace Go1.22\n"
+			for i, frequency := range []string{c.first, c.second} {
+				text += strings.NewReplacer("$gen", strconv.Itoa(i+1), "$frequency", frequency).Replace(`
+					EventBatch gen=$gen m=18446744073709551615 time=0 size=auto
+					Frequency freq=$frequency
+					EventBatch gen=$gen m=42 time=1000 size=auto
+					ProcStatus dt=1 p=0 pstatus=1
+				`)
+			}
+			data, err := gotracetest.Assemble(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Read("a trace", bytes.NewReader(data), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Source.Clock != c.want {
+				t.Errorf("got clock %s, want %s", r.Source.Clock, c.want)
+			}
+		})
 	}
 }
 

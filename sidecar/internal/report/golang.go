@@ -51,9 +51,10 @@ func (b *goBuilder) learn(g *gotrace.Generation) {
 	if !b.any {
 		b.any, b.Source.Start = true, g.Start
 		b.Source.Format, b.Source.Runtime = goVersion(g.Version)
-		if g.Shared {
-			b.Source.Clock = clockMonotonic
-		}
+		b.Source.Clock, b.Source.ifLinux = clockMonotonic, true
+	}
+	if !g.Shared {
+		b.Source.Clock = clockFile
 	}
 	b.learnLost(g)
 	cycles, workers := g.Cycles, g.Workers

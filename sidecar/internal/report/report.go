@@ -73,7 +73,8 @@ type Source struct {
 	OS          string    `json:"os,omitempty"`
 	Arch        string    `json:"arch,omitempty"`
 
-	dotnet bool
+	dotnet  bool
+	ifLinux bool // the clock is CLOCK_MONOTONIC if the system was Linux, which the file does not say
 }
 
 // recorded takes a wall clock, unless JSON has no form for it.

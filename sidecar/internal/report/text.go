@@ -128,7 +128,7 @@ func (r *Report) printSource(w *textfmt.Page) {
 	clock := "the file's own: it can be compared with nothing else"
 	if s.Clock == clockMonotonic {
 		clock = clockMonotonic + " of the machine's boot"
-		if s.dotnet && s.OS == "" {
+		if s.ifLinux {
 			clock = clockMonotonic + ", if it was recorded on Linux: the file does not say"
 		}
 	}
