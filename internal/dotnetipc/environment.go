@@ -89,12 +89,22 @@ func configures(name string) bool {
 
 // path returns that of a file of pid.
 func (p Proc) path(pid int, name string) string {
-	root := p.Root
-	if root == "" {
-		root = "/proc"
-	}
-	return filepath.Join(root, strconv.Itoa(pid), name)
+	return filepath.Join(p.root(), strconv.Itoa(pid), name)
 }
+
+func (p Proc) root() string {
+	if p.Root == "" {
+		return "/proc"
+	}
+	return p.Root
+}
+
+// FS returns the file system that has the processes under proc.
+func (p Proc) FS() fs.FS { return os.DirFS(filepath.Dir(p.root())) }
+
+// Executable returns the path of the program that pid executes, as the kernel has it. A
+// thread of the kernel has none.
+func (p Proc) Executable(pid int) (string, error) { return p.link(pid, "exe") }
 
 // read reads a file of pid, at most limit bytes.
 func (p Proc) read(pid int, name string, limit int64) ([]byte, error) {

@@ -108,10 +108,7 @@ func (p Proc) Name(pid int) (string, error) {
 // Processes returns the numbers of all processes, in no order: with an error, which is
 // one line, maxProcesses of them at most.
 func (p Proc) Processes() ([]int, error) {
-	root := p.Root
-	if root == "" {
-		root = "/proc"
-	}
+	root := p.root()
 	dir, err := os.Open(root)
 	if err != nil {
 		return nil, err

@@ -20,8 +20,23 @@ const (
 // errTooMuch says that maxRead did not do.
 var errTooMuch = fmt.Errorf("nothing of one in the %d bytes that were read", maxRead)
 
-// built reads what an executable was built with.
-func built(exe io.ReaderAt) (*Program, error) {
+// Headers returns an executable of which the headers were read, and no more than
+// maxRead bytes for them. What its sections hold is not to be read through it: their
+// sizes are as the file says.
+func Headers(exe io.ReaderAt) (*elf.File, error) {
+	in := &bounded{exe, maxRead}
+	if err := plain(in); err != nil {
+		return nil, err
+	}
+	f, err := elf.NewFile(in)
+	if in.left < 0 {
+		err = errTooMuch
+	}
+	return f, err
+}
+
+// ReadExecutable reads what an executable was built with. The error is ErrNotGo.
+func ReadExecutable(exe io.ReaderAt) (*Program, error) {
 	in := &bounded{exe, maxRead}
 	if err := plain(in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)

@@ -40,6 +40,9 @@ type Program struct {
 	// Path is that of the main package, Module that of its module, and
 	// ModuleVersion the version of that; empty is not known.
 	Path, Module, ModuleVersion string
+	// Instrumented says that the package otelgc is linked: the program may export its
+	// collections itself.
+	Instrumented bool
 	// Settings are those of the build, such as GOARCH, -race and DefaultGODEBUG
 	// (runtime/debug.BuildSetting).
 	Settings map[string]string
@@ -63,7 +66,7 @@ func Read(root fs.FS, pid int) (*Program, error) {
 	if !ok {
 		return nil, fmt.Errorf("read /%s/exe at an offset: %w", dir, errors.ErrUnsupported)
 	}
-	p, err := built(exe)
+	p, err := ReadExecutable(exe)
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +74,21 @@ func Read(root fs.FS, pid int) (*Program, error) {
 	return p, nil
 }
 
+// Environment returns the Variables that a process was executed with.
+func Environment(root fs.FS, pid int) (map[string]string, error) {
+	return environment(root, "proc/"+strconv.Itoa(pid))
+}
+
+// ownModule is that of the package otelgc.
+const ownModule = "github.com/otelgc/otelgc"
+
 // Built returns what a program was built with.
 func Built(info *debug.BuildInfo) *Program {
 	p := &Program{Path: info.Path, Module: info.Main.Path, ModuleVersion: info.Main.Version, Settings: make(map[string]string)}
 	for _, s := range info.Settings {
 		p.Settings[s.Key] = s.Value
 	}
+	p.Instrumented = p.Module == ownModule || slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == ownModule })
 	p.Version, p.Experiment, _ = strings.Cut(info.GoVersion, " X:") // "go1.26.8 X:nodwarf5"
 	p.Experiment = cmp.Or(p.Settings["GOEXPERIMENT"], p.Experiment)
 	return p

@@ -116,7 +116,7 @@ func TestHostileExecutables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p *Program
 			var err error
-			bytes := allocated(func() { p, err = built(file) })
+			bytes := allocated(func() { p, err = ReadExecutable(file) })
 			if !errors.Is(err, ErrNotGo) {
 				t.Errorf("got %+v, %v, want %v", p, err, ErrNotGo)
 			}
@@ -141,7 +141,7 @@ func FuzzBuilt(f *testing.F) {
 		if at >= 0 && at < len(changed) {
 			changed[at] = v
 		}
-		if p, err := built(bytes.NewReader(changed)); err == nil && p.Version == "" {
+		if p, err := ReadExecutable(bytes.NewReader(changed)); err == nil && p.Version == "" {
 			t.Error("a Go program of no version")
 		} else if err != nil && !errors.Is(err, ErrNotGo) {
 			t.Errorf("got %v, want %v", err, ErrNotGo)

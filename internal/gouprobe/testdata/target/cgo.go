@@ -1,0 +1,3 @@
+package main
+
+import "C" // with cgo, the program is linked with that of C
