@@ -1,24 +1,52 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/otelgc/otelgc/sidecar/internal/report"
+	"github.com/otelgc/otelgc/internal/gouprobe"
+	reports "github.com/otelgc/otelgc/sidecar/internal/report"
 )
 
-// TestRecordGoTarget records a Go process that knows nothing of it: the report has
-// its runtime line, what the machine did to it, and refuses to say of collections
-// what nobody watched.
+// TestRecordGoTarget records a Go process that knows nothing of it: the report has its
+// runtime line, what the machine did to it and its collections. Without the rights for
+// these it says why they are missing, and refuses to say of collections what nobody watched.
 func TestRecordGoTarget(t *testing.T) {
+	const nobody = 65534
+	for _, test := range []struct {
+		name             string
+		user             *syscall.Credential
+		ended, unwatched string
+	}{
+		{"with rights", nil, "asked to end", ""},
+		{"without", &syscall.Credential{Uid: nobody, Gid: nobody}, "it is a Go program", "permission denied (needs CAP_BPF and CAP_PERFMON; see otelgc-sidecar doctor)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := gouprobe.Supported(); err != nil || os.Geteuid() != 0 {
+				t.Skip("want root, and ", err)
+			}
+			recordGoTarget(t, test.user, test.ended, test.unwatched)
+		})
+	}
+}
+
+func recordGoTarget(t *testing.T, user *syscall.Credential, ended, unwatched string) {
+	dir := t.TempDir()
+	err := errors.Join(os.Chmod(filepath.Dir(binary), 0o755), os.Chmod(dir, 0o777), os.Chmod(filepath.Dir(dir), 0o755)) // so that anybody can run and write
+	if err != nil {
+		t.Fatal(err)
+	}
 	target := exec.CommandContext(t.Context(), binary, "probe", "--mode=periodic", "--duration=1h")
 	target.Env = append(os.Environ(), "GOGC=77", "GOMAXPROCS=2", "OTEL_SERVICE_NAME=orders", "TOKEN=do-not-keep")
+	target.SysProcAttr = &syscall.SysProcAttr{Credential: user}
 	if err := target.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -26,19 +54,27 @@ func TestRecordGoTarget(t *testing.T) {
 		_ = target.Process.Kill()
 		_ = target.Wait() // it was killed
 	}()
-	file := filepath.Join(t.TempDir(), "x.rec")
-	stdout, stderr, code := sidecar(t, withoutExport, "run", "--board=off", "--mode=periodic", "--threshold=100us", "--json",
+	file := filepath.Join(dir, "x.rec")
+	cmd := exec.CommandContext(t.Context(), binary, "run", "--board=off", "--mode=periodic", "--threshold=100us", "--json",
 		"--workload=none", "--duration=2500ms", "--record", file, "--target", fmt.Sprint(target.Process.Pid))
-	if code != 0 {
-		t.Fatalf("exit %d: %s", code, stderr)
+	cmd.Env = append(os.Environ(), withoutExport...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	var log strings.Builder
+	cmd.Stderr = &log
+	stdout, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, &log)
 	}
 	run := one[struct {
-		Targets []struct{ Service, Runtime, Why string }
+		Targets []struct{ Service, Runtime, Source, Why string }
 		Gaps    []struct{ CPU *int }
 		CPU     *int
-	}](t, stdout)
-	if len(run.Targets) != 1 || run.Targets[0].Service != "orders" || !strings.HasPrefix(run.Targets[0].Runtime, "go1.") || !strings.Contains(run.Targets[0].Why, "it is a Go program") {
-		t.Errorf("targets of the run: %+v, want a Go program called orders", run.Targets)
+	}](t, string(stdout))
+	if len(run.Targets) != 1 || run.Targets[0].Service != "orders" || !strings.HasPrefix(run.Targets[0].Runtime, "go1.") || !strings.Contains(run.Targets[0].Why, ended) {
+		t.Errorf("targets of the run: %+v, want a Go program called orders, and %q", run.Targets, ended)
+	}
+	if got := strings.Count(log.String(), "needs CAP_BPF and CAP_PERFMON"); unwatched == "" && got != 0 || unwatched != "" && got != 1 {
+		t.Errorf("the log says of rights %d times:\n%s", got, &log)
 	}
 	for _, g := range run.Gaps {
 		if g.CPU == nil || run.CPU == nil || *g.CPU != *run.CPU {
@@ -46,11 +82,12 @@ func TestRecordGoTarget(t *testing.T) {
 		}
 	}
 
-	stdout, stderr, code = sidecar(t, nil, "report", "--warmup=0s", "--json", file)
-	if want := fmt.Sprintf("the collections of process %d were not watched: it is a Go program", target.Process.Pid); code != 3 || !strings.Contains(stderr, want) || strings.Contains(stderr, "unknown") {
-		t.Errorf("exit %d, stderr %q, want exit 3 and %q, and nothing unknown", code, stderr, want)
+	report, stderr, code := sidecar(t, nil, "report", "--warmup=0s", "--json", file)
+	lacks := fmt.Sprintf("the collections of process %d were not watched: it is a Go program, whose collections cannot be watched from here: attach to process %d: %s", target.Process.Pid, target.Process.Pid, unwatched)
+	if code != 3 || strings.Contains(stderr, lacks) != (unwatched != "") || strings.Contains(stderr, "unknown") {
+		t.Errorf("exit %d, stderr %q, want exit 3, %q only where it is so, and nothing unknown", code, stderr, lacks)
 	}
-	x := one[report.Report](t, stdout).Experiment
+	x := one[reports.Report](t, report).Experiment
 	if x == nil || len(x.Targets) != 1 {
 		t.Fatalf("experiment %+v, want one runtime", x)
 	}

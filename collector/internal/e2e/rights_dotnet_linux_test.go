@@ -20,7 +20,7 @@ func TestDotnetRights(t *testing.T) {
 	f := deployed(t, "dotnet")
 	t.Run("as deployed", func(t *testing.T) {
 		answers := filepath.Join(t.TempDir(), "answers")
-		sidecar, in := besideDotnet(t, f, program, answers)
+		sidecar, in := besideOther(t, f, program, answers)
 		printed(t, sidecar, "watching a .NET process", "writing the board")
 		const requests = 600 // 60 make 2 to 5 collections, and now and then none
 		ask(t, in, `"id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
@@ -55,7 +55,7 @@ func TestDotnetRights(t *testing.T) {
 		"dac_override": "CAP_DAC_OVERRIDE",
 	} {
 		t.Run("without "+right, func(t *testing.T) {
-			sidecar, _ := besideDotnet(t, f.without(right), program, os.DevNull)
+			sidecar, _ := besideOther(t, f.without(right), program, os.DevNull)
 			printed(t, sidecar, "collections are not watched")
 			end(t, sidecar)
 			for line := range strings.Lines(sidecar.output()) {
@@ -67,10 +67,10 @@ func TestDotnetRights(t *testing.T) {
 	}
 }
 
-// besideDotnet starts the sidecar and a .NET program in a PID namespace that they
+// besideOther starts the sidecar and a program, of .NET or Go, in a PID namespace that they
 // share, as a node with hostPID: the program as another user without a right, with
 // a /tmp of its own, as in a pod of its own. The program may lie below /tmp.
-func besideDotnet(t *testing.T, f flavour, program, answers string) (p *process, in io.Writer) {
+func besideOther(t *testing.T, f flavour, program, answers string) (p *process, in io.Writer) {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {

@@ -36,7 +36,7 @@ func build(t *testing.T, name string) [][]byte {
 	dir := deploy + name
 	switch name {
 	case withAll:
-		dir = withComponents(t, "kubernetes", "sidecar/spin", "sidecar/dotnet")
+		dir = withComponents(t, "kubernetes", "sidecar/spin", "sidecar/dotnet", "sidecar/go")
 	case withBoard:
 		dir = withComponents(t, "apps", "apps/board")
 	}

@@ -51,7 +51,7 @@ func TestRights(t *testing.T) {
 		root2  = `runAsUser=0: container "otelgc" must not set runAsUser=0`
 		other  = `host namespaces: hostPID=true`
 		traced = `restricted volume types: volumes "board", "tracefs" use restricted volume type "hostPath"`
-		caps   = `unrestricted capabilities: container "otelgc" must not include "DAC_OVERRIDE", "PERFMON", "SYS_PTRACE" in securityContext.capabilities.add`
+		caps   = `unrestricted capabilities: container "otelgc" must not include "BPF", "DAC_OVERRIDE", "DAC_READ_SEARCH", "PERFMON", "SYS_PTRACE" in securityContext.capabilities.add`
 	)
 	want := map[string]map[string][]string{
 		"kubernetes": {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {board, root1, root2}},

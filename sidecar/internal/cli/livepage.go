@@ -8,8 +8,8 @@ import (
 
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 )
 
 // livePage is the page of a run, and who serves it. The zero one is none, and does nothing.
@@ -71,7 +71,7 @@ func (l *livePage) report(s *sidecar) {
 }
 
 // progress returns what takes in how far processes were watched, nil for no page.
-func (l *livePage) progress() func(dotnet.Progress) {
+func (l *livePage) progress() func(target.Progress) {
 	if l.Page == nil {
 		return nil
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
 	"github.com/otelgc/otelgc/sidecar/internal/page"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/sidecar/internal/watch"
 	"github.com/otelgc/otelgc/stall"
@@ -85,12 +85,12 @@ func defineRun(set *flag.FlagSet) func(env) error {
 }
 
 // runDocument is the JSON document of run: that of its probe, what the machine
-// did to the target, the .NET processes it attached to, and what of its own telemetry
+// did to the target, the processes it attached to, and what of its own telemetry
 // never reached a Collector.
 type runDocument struct {
 	gaps.Document
 	Host       *recording.Host     `json:"target_host,omitempty"`
-	Targets    []dotnet.Summary    `json:"targets,omitempty"`
+	Targets    []target.Summary    `json:"targets,omitempty"`
 	Unexported *otelenv.Unexported `json:"not_exported,omitempty"`
 }
 
@@ -123,12 +123,12 @@ type sidecar struct {
 	watch     *watch.Watch
 	over      chan struct{}   // closed when all of the watch was read
 	side      *hostSide       // nil for none
-	dotnet    *dotnet.Watcher // nil for none
+	watcher   *target.Watcher // nil for none
 	calls     hungcall.Limiter
 	gaps      gaps.Log
 
 	// What there is at the end.
-	seen       []dotnet.Summary
+	seen       []target.Summary
 	unexported *otelenv.Unexported // nil for nothing
 }
 
@@ -173,7 +173,7 @@ func (s *sidecar) start() error {
 	if s.side, err = startHostSide(pid, s.log, clock, s.watch, s.export.telemetry, s.keeper()); err != nil {
 		return err
 	}
-	if s.dotnet, err = s.targets.start(s, clock); err != nil {
+	if s.watcher, err = s.targets.start(s, clock); err != nil {
 		return err
 	}
 	s.record.begin(pid)
@@ -251,8 +251,8 @@ func (s *sidecar) end() (*gaps.Report, error) {
 	s.page.close()
 	s.side.stop()
 	var others sync.WaitGroup
-	if s.dotnet != nil {
-		others.Go(func() { s.seen = s.dotnet.Stop() })
+	if s.watcher != nil {
+		others.Go(func() { s.seen = s.watcher.Stop() })
 	}
 	if err := s.watch.Close(); err != nil {
 		s.log.Warn("the probe did not end in good order", "error", err)
@@ -286,8 +286,8 @@ func (s *sidecar) abandon() (err error) {
 	s.errors.Mute(true)
 	s.page.close()
 	s.side.abandon()
-	if s.dotnet != nil {
-		s.dotnet.Stop()
+	if s.watcher != nil {
+		s.watcher.Stop()
 	}
 	if s.watch != nil {
 		err = s.watch.Close()

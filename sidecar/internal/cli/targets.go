@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/hostcount"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -18,12 +18,12 @@ import (
 type targetFlags struct {
 	target, listen, uids string
 
-	selector dotnet.Selector // the zero one for none
+	selector target.Selector // the zero one for none
 	port     dotnetipc.ListenOptions
 }
 
 func (f *targetFlags) add(set *flag.FlagSet) {
-	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of each such process that is .NET its collections, exported as its own\ntelemetry, over restarts, and of a PID also what the machine does to its threads; auto is all .NET\nprocesses; a Go program exports its collections itself (otelgc), and its settings are recorded (--record)")
+	set.StringVar(&f.target, "target", "", "watch `PID|name|auto`: of each such process that is .NET or Go its stops and collections, exported as\nits own telemetry, over restarts, and of a PID also what the machine does to its threads; auto is all\n.NET processes, and all Go processes that do not link otelgc; Go takes CAP_BPF, CAP_PERFMON and Linux 6.6")
 	set.StringVar(&f.listen, "listen-diagnostics", "", "make a socket at this `path` for .NET processes that are started with\nDOTNET_DiagnosticPorts=path,nosuspend (without nosuspend they wait for the sidecar at their start)")
 	set.StringVar(&f.uids, "listen-diagnostics-uids", "", "let processes of these `users` use that socket, too: numbers with commas between them, or any;\nits mode is 0666 then, and the kernel is asked who connects; else its mode is 0600, and only\nprocesses of root and of the sidecar's own user may")
 }
@@ -38,7 +38,7 @@ func (f *targetFlags) check() (err error) {
 	if f.target == "" {
 		return nil
 	}
-	if f.selector, err = dotnet.Parse(f.target); err != nil {
+	if f.selector, err = target.Parse(f.target); err != nil {
 		return wrong("--target %s: %w", f.target, err)
 	}
 	if pid := f.selector.PID(); pid != 0 {
@@ -82,17 +82,17 @@ func missing(pid int) error {
 	return err
 }
 
-// start attaches to the .NET processes; it returns nil if none is to be.
-func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*dotnet.Watcher, error) {
+// start attaches to the processes; it returns nil if none is to be.
+func (f *targetFlags) start(s *sidecar, clock stall.Clock) (*target.Watcher, error) {
 	if f.target == "" && f.listen == "" {
 		return nil, nil
 	}
-	w, err := dotnet.Start(dotnet.Options{
+	w, err := target.Start(target.Options{
 		Selector: f.selector, Listen: f.listen, Port: f.port, Clock: clock, Log: s.log,
 		Proc: dotnetipc.Proc{Calls: &s.calls}, Followed: s.side.followed(), Record: s.keeper(), Progress: s.page.progress(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("watch .NET processes: %w", err)
+		return nil, fmt.Errorf("watch processes: %w", err)
 	}
 	return w, nil
 }

@@ -88,11 +88,15 @@ func (f *fake) live() live {
 		perfThread: func() error { return nil },
 		perfCPU:    func(int) error { return nil },
 		loadBPF:    func() error { return nil },
+		probeGo:    func() error { return nil },
 		selfTest:   f.selfTest,
 		limits:     func(o jitterprobe.Options) ([]jitterprobe.Limit, error) { return f.limits(o), nil },
 	}
 	if status := f.files["proc/self/status"]; status == nil || !strings.Contains(string(status.Data), "CapEff:\t000001ffffffffff\n") {
 		l.loadBPF = func() error { return fmt.Errorf("bpf: %w", fs.ErrPermission) }
+		l.probeGo = func() error {
+			return fmt.Errorf("%w (needs CAP_BPF and CAP_PERFMON; see otelgc-sidecar doctor)", fs.ErrPermission)
+		}
 	}
 	if f.options["perf"] != "all" {
 		l.perfCPU = func(int) error { return refused }

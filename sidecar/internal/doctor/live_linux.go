@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/otelgc/otelgc/internal/gouprobe"
 	"github.com/otelgc/otelgc/internal/hostwatch"
 	"github.com/otelgc/otelgc/jitterprobe"
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ func newLive() (live, error) {
 		perfThread: func() error { return followSwitches(0, -1) },
 		perfCPU:    func(cpu int) error { return followSwitches(-1, cpu) },
 		loadBPF:    hostwatch.MayFollow,
+		probeGo:    gouprobe.Supported,
 		selfTest:   jitterprobe.Try,
 		limits:     limitsOf,
 	}, nil

@@ -19,7 +19,9 @@ type live struct {
 	perfThread func() error
 	perfCPU    func(cpu int) error
 	// loadBPF returns why this process may not load BPF programs that follow the scheduler.
-	loadBPF  func() error
+	loadBPF func() error
+	// probeGo returns why this process may not probe Go programs.
+	probeGo  func() error
 	selfTest func(o jitterprobe.Options, d time.Duration) (jitterprobe.Trial, error)
 	// limits returns what a probe cannot decide here.
 	limits func(jitterprobe.Options) ([]jitterprobe.Limit, error)

@@ -17,6 +17,7 @@ var rightsChecks = []check{
 	{"rights.perf", "proc/sys/kernel/perf_event_paranoid", perfRights},
 	{"rights.bpf", "proc/self/status", bpfRights},
 	{"rights.bpf.switch", "proc/sys/kernel/unprivileged_bpf_disabled", read(root.number, bpfSwitch)},
+	{"rights.uprobe", "proc/self/status", uprobeRights},
 	{"rights.tracefs", "sys/kernel/tracing/events", tracefsRights},
 	{"rights.seccomp", "proc/self/status", seccomp},
 }
@@ -82,6 +83,20 @@ func bpfRights(m *machine, _ string) Check {
 	}
 	_ = f.Close() // read only
 	return ok("CAP_BPF and CAP_PERFMON, BTF")
+}
+
+// uprobeRights checks whether the stops and collections of Go programs can be seen from
+// outside.
+func uprobeRights(m *machine, _ string) Check {
+	const unseen = "the stops and collections of Go programs are not seen from outside: "
+	err := m.probeGo()
+	switch {
+	case err == nil:
+		return ok("uprobe_multi, all threads")
+	case errors.Is(err, fs.ErrPermission):
+		return info("refused: "+why(err), unseen+"add CAP_BPF and CAP_PERFMON")
+	}
+	return info(why(err), unseen+"run a kernel of Linux 6.6 or later on amd64, or import otelgc")
 }
 
 // bpfSwitch checks which processes may load BPF programs

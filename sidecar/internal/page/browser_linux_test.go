@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/livepage/browsertest"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 )
 
 // serve serves a page with something of everything, at an address.
@@ -41,13 +41,13 @@ func TestBrowser(t *testing.T) {
 	b.Until(`document.querySelector("#gaps table").innerText.includes("77.0 ms")`)
 	p.Record(collection(1, 99, p.o.Clock.Now(), 88*time.Millisecond))
 	b.Until(`document.querySelector("#processes").innerText.includes("GC 99,")`)
-	p.Progress(dotnet.Progress{ID: 1, Over: true, Summary: dotnet.Summary{PID: 42, Sessions: 1, Why: "the process ended"}})
+	p.Progress(target.Progress{ID: 1, Over: true, Summary: target.Summary{PID: 42, Sessions: 1, Why: "the process ended"}})
 	b.Until(`document.querySelectorAll("#processes tr td:last-child").length > 0 && document.querySelector("#processes table").innerText.split("the process ended").length === 3`)
 	b.Audit()
 	// A table that is scrolled by the keyboard stays where it is, and goes on.
 	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": false})
 	browsertest.Value[bool](b, `{ const t = document.querySelector("#processes table"); t.focus(); t.scrollLeft = 40; true }`)
-	p.Progress(dotnet.Progress{ID: 9, Summary: dotnet.Summary{PID: 4711, Sessions: 1}})
+	p.Progress(target.Progress{ID: 9, Summary: target.Summary{PID: 4711, Sessions: 1}})
 	b.Until(`document.querySelector("#processes table").innerText.includes("4711")`)
 	b.Until(`document.activeElement === document.querySelector("#processes table") && document.activeElement.scrollLeft === 40`)
 	b.Audit()

@@ -6,8 +6,8 @@ import (
 
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/recording"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/sidecar/internal/gaps"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -28,7 +28,7 @@ type document struct {
 	Target    *recording.Host   `json:"target_host,omitempty"`
 	Processes []documentProcess `json:"processes"`
 	// Waiting processes are not watched: there are too many.
-	Waiting []dotnet.Summary `json:"waiting,omitempty"`
+	Waiting []target.Summary `json:"waiting,omitempty"`
 	// Left is how many processes that had ended are not listed.
 	Left       uint64              `json:"left_out,omitempty"`
 	Lost       []loss              `json:"lost"`
@@ -56,7 +56,7 @@ type documentProbe struct {
 
 type documentProcess struct {
 	ID int `json:"id"`
-	dotnet.Summary
+	target.Summary
 	Facts map[string]string `json:"facts,omitempty"`
 	Ended stall.Instant     `json:"ended,omitempty"` // absent while it is watched, or tried
 	// Longest are the longest pauses of the last quarter of an hour, the longest first.

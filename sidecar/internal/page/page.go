@@ -23,7 +23,7 @@ import (
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/strip"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -151,7 +151,7 @@ func (p *Page) Record(r recording.Record) {
 }
 
 // Progress takes in how far a process was watched.
-func (p *Page) Progress(v dotnet.Progress) {
+func (p *Page) Progress(v target.Progress) {
 	if p == nil {
 		return
 	}

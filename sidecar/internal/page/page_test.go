@@ -17,7 +17,7 @@ import (
 	"github.com/otelgc/otelgc/internal/otelenv"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/jitterprobe"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -64,15 +64,15 @@ func fill(p *Page) {
 	p.Gap(gap(now, 2*time.Millisecond, "x"))
 	p.Record(recording.Host{PID: 42, Followed: true, At: now, Totals: hostcount.Totals{Denied: time.Second, Dropped: 9}})
 	p.Record(recording.Target{ID: 1, PID: 42, Name: evil, Runtime: "dotnet", Facts: map[string]string{"flavor": evil, evil: evil}})
-	p.Progress(dotnet.Progress{ID: 1, Summary: dotnet.Summary{
+	p.Progress(target.Progress{ID: 1, Summary: target.Summary{
 		PID: 42, Service: "shop " + evil, CommandLine: strings.Repeat(evil, 1000), Runtime: evil, Sessions: 1, Lost: 8, Unseen: int64(time.Second), PauseTotal: 7,
-		Detached: 1, DetachedWhy: evil, Collections: dotnet.Counts{Total: 1, Kinds: map[string]uint64{"background": 1}}, Unexported: &otelenv.Unexported{Error: evil},
+		Detached: 1, DetachedWhy: evil, Collections: target.Counts{Total: 1, Kinds: map[string]uint64{"background": 1}}, Unexported: &otelenv.Unexported{Error: evil},
 	}})
 	p.Record(collection(1, 3, now, 5*time.Millisecond))
 	p.Record(recording.Suspension{Target: 1, Span: stall.Span{Start: now - 20e6, End: now - 19e6}, Reason: evil})
-	p.Progress(dotnet.Progress{ID: 2, Summary: dotnet.Summary{PID: 43, Service: evil, Why: evil}})
-	p.Progress(dotnet.Progress{ID: 3, Over: true, Summary: dotnet.Summary{PID: 44, Service: "ended", Sessions: 1, Why: "the process ended"}})
-	p.Progress(dotnet.Progress{Summary: dotnet.Summary{PID: 45, Service: evil, Why: "not watched: 64 other processes are"}})
+	p.Progress(target.Progress{ID: 2, Summary: target.Summary{PID: 43, Service: evil, Why: evil}})
+	p.Progress(target.Progress{ID: 3, Over: true, Summary: target.Summary{PID: 44, Service: "ended", Sessions: 1, Why: "the process ended"}})
+	p.Progress(target.Progress{Summary: target.Summary{PID: 45, Service: evil, Why: "not watched: 64 other processes are"}})
 }
 
 func get(h http.Handler, target string) *httptest.ResponseRecorder {
@@ -199,11 +199,11 @@ func TestBounds(t *testing.T) {
 	}
 	for i := range 1000 {
 		id := 2 + i
-		p.Progress(dotnet.Progress{ID: id, Over: id%2 == 0, Summary: dotnet.Summary{PID: id, Sessions: 1}})
+		p.Progress(target.Progress{ID: id, Over: id%2 == 0, Summary: target.Summary{PID: id, Sessions: 1}})
 		if id%2 == 1 {
-			p.Progress(dotnet.Progress{ID: id, Over: true, Summary: dotnet.Summary{PID: id, Sessions: 1}})
+			p.Progress(target.Progress{ID: id, Over: true, Summary: target.Summary{PID: id, Sessions: 1}})
 		}
-		p.Progress(dotnet.Progress{Summary: dotnet.Summary{PID: 5000 + i}})
+		p.Progress(target.Progress{Summary: target.Summary{PID: 5000 + i}})
 	}
 	if n := len(p.gaps.slots); n > maxSlots {
 		t.Errorf("%d slots of gaps", n)
@@ -251,7 +251,7 @@ func TestNoPage(t *testing.T) {
 	p.Watched(Machine{})
 	p.Gap(jitterprobe.Gap{})
 	p.Record(recording.Host{})
-	p.Progress(dotnet.Progress{})
+	p.Progress(target.Progress{})
 }
 
 // BenchmarkSections is what an update costs while somebody looks, with gaps and pauses in

@@ -9,7 +9,7 @@ import (
 
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/internal/strip"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/sidecar/internal/target"
 	"github.com/otelgc/otelgc/sidecar/internal/textfmt"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
@@ -27,7 +27,7 @@ const (
 
 // process is what was seen of one run of a process.
 type process struct {
-	dotnet.Progress
+	target.Progress
 	target recording.Target
 	told   stall.Instant // when the progress was
 	ended  stall.Instant // 0 if it has not

@@ -1,0 +1,58 @@
+package target
+
+import (
+	"context"
+	"os"
+
+	"github.com/otelgc/otelgc/internal/dotnetipc"
+	"github.com/otelgc/otelgc/internal/goprogram"
+)
+
+// program is what a process executes, as far as its executable's name tells it apart.
+type program struct {
+	dotnetipc.Identity
+	path string
+}
+
+// lookForGo follows the Go programs that are wanted and not watched yet. An executable is
+// read once.
+func (w *Watcher) lookForGo(ctx context.Context) {
+	pids, _ := w.o.Proc.Processes() // what is wrong with the list was said of .NET processes
+	seen := make(map[program]bool, len(w.programs))
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return
+		}
+		path, err := w.o.Proc.Executable(pid)
+		if err != nil || pid == os.Getpid() {
+			continue // a thread of the kernel, what may not be read, and the sidecar
+		}
+		id, err := w.o.Proc.Identify(pid)
+		if err != nil || !w.wanted(ctx, id) {
+			continue
+		}
+		key := program{id, path}
+		goes, known := w.programs[key]
+		if !known {
+			goes = w.goesOutside(ctx, pid)
+		}
+		if seen[key] = goes; goes {
+			w.follow(ctx, id, true)
+		}
+	}
+	w.programs = seen
+}
+
+// goesOutside reports whether a process runs a Go program that is to be watched from
+// outside. One that links otelgc has to be named by its number, or by its name.
+func (w *Watcher) goesOutside(ctx context.Context, pid int) bool {
+	p, err := dotnetipc.Look(ctx, w.o.Proc, pid, func() (*goprogram.Program, error) { return goprogram.Read(w.o.Proc.FS(), pid) })
+	if err != nil {
+		return false
+	}
+	if p.Instrumented && w.o.Selector.pid == 0 && w.o.Selector.name == "" {
+		w.o.Log.Info("a Go process is not watched: it links otelgc, which exports its collections", "pid", pid, "hint", "to watch it all the same, name it: --target NAME or PID")
+		return false
+	}
+	return true
+}
