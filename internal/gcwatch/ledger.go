@@ -239,3 +239,11 @@ func (w *Watcher) giveUp() {
 		w.ledger.rebase(w.cur, false)
 	}
 }
+
+// giveUpLast marks as unseen what only another reading would tell: there is none.
+func (w *Watcher) giveUpLast() {
+	m := &w.mark
+	w.unseen(stall.Span{Start: m.at, End: w.cur.begin})
+	m.raise(w.cur.begin)
+	w.batch.Watermark = m.at
+}

@@ -133,6 +133,9 @@ func (w *Watcher) Next(ctx context.Context) (source.Batch, error) {
 		return source.Batch{}, ctx.Err()
 	}
 	w.look()
+	if w.over {
+		w.giveUpLast()
+	}
 	return w.batch, nil
 }
 

@@ -77,4 +77,8 @@ func TestWatermarkHold(t *testing.T) {
 	if got := read(5*time.Millisecond, 0); got != before {
 		t.Errorf("a stop not for the collector: watermark %d, want it to stay at %d", got, before)
 	}
+	w.giveUpLast() // nothing will settle it
+	if want := (stall.Span{Start: before, End: w.cur.begin}); w.batch.Watermark != want.End || len(w.batch.Unseen) != 1 || w.batch.Unseen[0] != want {
+		t.Errorf("at the end: watermark %d, unseen %v, want %v", w.batch.Watermark, w.batch.Unseen, want)
+	}
 }
