@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/otelgc/internal/exact"
+	"github.com/otelgc/otelgc/internal/gotrace/evidence"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -131,7 +131,7 @@ type observer struct{ *Monitor }
 func (m observer) Generation(g *gotrace.Generation) {
 	for i := range g.Stops {
 		if s := &g.Stops[i]; !s.GC {
-			m.reportStop(Suspension{Interval: exact.Interval(s), Reason: s.Reason, Caller: s.Via(), Fidelity: stall.Exact})
+			m.reportStop(Suspension{Interval: evidence.Interval(s), Reason: s.Reason, Caller: s.Via(), Fidelity: stall.Exact})
 		}
 	}
 	m.tellLost(&g.Lost)

@@ -21,7 +21,10 @@ func ranges(goroutine uint64, n int) (list []gotrace.Range) {
 // TestTooManyRanges: of whom not all assists and sweeps can be kept nothing is
 // known, rather than that the time was its own. Others are followed.
 func TestTooManyRanges(t *testing.T) {
-	const busy, child, quiet = 7, 8, 9
+	const (
+		busy, child, quiet = 7, 8, 9
+		tooMany            = 200_000 // for a generation
+	)
 	b := newStore(second)
 	g := &gotrace.Generation{
 		Span: stall.Span{Start: second, End: 2 * second},
@@ -33,13 +36,10 @@ func TestTooManyRanges(t *testing.T) {
 			gotrace.NewTrack(busy, running(second, 2*second)), gotrace.NewTrack(child, running(second, 2*second)),
 			gotrace.NewTrack(quiet, running(second, second+20_000), inState(second+20_000, second+50_000, stall.StateParked), running(second+50_000, 2*second)),
 		},
-		Ranges: append(append(ranges(busy, maxAssists+1), ranges(child, maxAssists+1)...), ranges(quiet, 2)...),
+		Ranges: append(append(ranges(busy, tooMany), ranges(child, tooMany)...), ranges(quiet, 2)...),
 	}
 	if _, lost := b.Learn(g, nil); lost != 2 {
 		t.Errorf("of %d goroutines there was too much, want 2", lost)
-	}
-	if n := len(b.live[0].assists); n != 2 {
-		t.Errorf("%d assists and sweeps are kept, want those 2 of who has few", n)
 	}
 	share := func(slot int16) (s stall.Share) {
 		w := stall.Window{Start: second, End: second + 100_000}
@@ -67,42 +67,6 @@ func TestLostRangesAreUnseen(t *testing.T) {
 		got := b.timeline.Exact.Seen(nil, stall.Span{End: 4 * second})
 		if diff := cmp.Diff([]stall.Span{{Start: 2 * second, End: 3 * second}}, got); diff != "" {
 			t.Errorf("%+v: seen (-want +got):\n%s", lost, diff)
-		}
-	}
-}
-
-// TestAssistsOf: only those that may reach in; one that is over already, but is
-// within one that is not, comes along for the join to leave out.
-func TestAssistsOf(t *testing.T) {
-	var c generation
-	g := &gotrace.Generation{Tracks: []gotrace.Track{{Goroutine: 7}, {Goroutine: 8}}}
-	list := map[stall.Instant]stall.Interval{
-		10: own(10, 100, stall.GCAssist), 20: own(20, 30, stall.GCSweep), 150: own(150, 160, stall.GCSweep), 200: own(200, 300, stall.GCAssist),
-	}
-	g.Ranges = []gotrace.Range{
-		{Span: stall.Span{Start: 10, End: 100}, Goroutine: 7}, {Span: stall.Span{Start: 10, End: 500}, Goroutine: 8},
-		{Span: stall.Span{Start: 20, End: 30}, Goroutine: 7, Kind: gotrace.Sweep},
-		{Span: stall.Span{Start: 150, End: 160}, Goroutine: 7, Kind: gotrace.Sweep}, {Span: stall.Span{Start: 200, End: 300}, Goroutine: 7},
-	}
-	c.learn(g, nil)
-	for _, want := range []struct {
-		s      stall.Span
-		starts []stall.Instant
-	}{
-		{stall.Span{Start: 0, End: 5}, nil},
-		{stall.Span{Start: 50, End: 60}, []stall.Instant{10, 20}},
-		{stall.Span{Start: 155, End: 250}, []stall.Instant{150, 200}},
-		{stall.Span{Start: 300, End: 400}, nil},
-	} {
-		var got, wanted []stall.Interval
-		for _, e := range c.assistsOf(7, want.s) {
-			got = append(got, e.interval())
-		}
-		for _, at := range want.starts {
-			wanted = append(wanted, list[at])
-		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", want.s, diff)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (b *Store) addChild(slot int16, id uint64, at stall.Instant) {
 // dropEnded drops the children that ended without leaving.
 func (b *Store) dropEnded(h *holder) {
 	h.children = slices.DeleteFunc(h.children, func(id uint64) bool {
-		_, ended := b.spare.endOf(id)
+		_, ended := b.spare.EndOf(id)
 		if ended {
 			b.less(id)
 		}

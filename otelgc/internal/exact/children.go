@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
+	"github.com/otelgc/otelgc/internal/gotrace/evidence"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -41,13 +42,13 @@ func (b *Store) followChildren(e *stall.Evidence, slot int16, s stall.Span, by *
 func (b *Store) learnChildren(slot int16, s stall.Span, by *Carrier) {
 	seen := s.Start
 	for _, c := range b.live {
-		if c.span.End <= s.Start || c.span.Start >= s.End {
+		if c.Span.End <= s.Start || c.Span.Start >= s.End {
 			continue
 		}
-		if c.span.Start > seen {
+		if c.Span.Start > seen {
 			b.loseChildren(slot, seen, by)
 		}
-		seen = c.span.End
+		seen = c.Span.End
 		b.overflowed += by.learn(c.marks.joins.of(slot, s), func(j mark) stall.Instant { return c.joinTime(j, s) })
 		by.endChildren(c)
 	}
@@ -78,7 +79,7 @@ func (by *Carrier) learn(joins []mark, from func(mark) stall.Instant) (over uint
 func (by *Carrier) endChildren(c *generation) {
 	for i := range by.children {
 		if child := &by.children[i]; child.End == notLeft {
-			if end, ok := c.endOf(child.goroutine); ok {
+			if end, ok := c.EndOf(child.goroutine); ok {
 				child.End = max(end, child.Start)
 			}
 		}
@@ -120,9 +121,9 @@ func (b *Store) stepIn(e *stall.Evidence, c child) {
 			e.Track = append(e.Track, t)
 			continue
 		}
-		e.Track = appendState(e.Track, t.Start, part.Start, stall.StateParked)
+		e.Track = evidence.AppendState(e.Track, stall.StateSpan{Start: t.Start, End: part.Start, State: stall.StateParked})
 		at := b.appendChild(e, c.goroutine, part)
-		e.Track = appendState(e.Track, at, t.End, stall.StateParked)
+		e.Track = evidence.AppendState(e.Track, stall.StateSpan{Start: at, End: t.End, State: stall.StateParked})
 	}
 }
 
@@ -140,55 +141,12 @@ func waitsForGC(own []stall.Interval, t stall.StateSpan) bool {
 func (b *Store) appendChild(e *stall.Evidence, goroutine uint64, s stall.Span) stall.Instant {
 	at := s.Start
 	for _, c := range b.live {
-		if c.span.End <= s.Start || c.span.Start >= s.End {
+		if c.Span.End <= s.Start || c.Span.Start >= s.End {
 			continue
 		}
-		for t := c.track(goroutine, s); t.next(); {
-			v := t.span().Clip(stall.Span{Start: at, End: s.End})
-			if v.Empty() {
-				continue
-			}
-			e.Track = appendState(e.Track, v.Start, v.End, t.state.state)
-			e.Own = appendOwn(e.Own, &t.state, v, c.workers)
-			at = v.End
-		}
-		for _, r := range c.assistsOf(goroutine, s) {
-			v := r.interval()
-			if part := v.Span().Clip(s); !part.Empty() {
-				e.Own = append(e.Own, own(part.Start, part.End, v.Cause))
-			}
-		}
-		e.Own = c.appendSelfStops(e.Own, goroutine, s)
-		at = max(at, min(c.span.End, s.End))
+		at = max(c.FollowIn(e, goroutine, s, at), min(c.Span.End, s.End))
 	}
 	return at
-}
-
-// appendOwn adds what a state of a goroutine says of the collector and the
-// scheduler, within s.
-func appendOwn(to []stall.Interval, t *state, s stall.Span, workers []stall.Span) []stall.Interval {
-	switch {
-	case t.gcWait:
-		return append(to, own(s.Start, s.End, stall.GCWait))
-	case t.held:
-		return append(to, own(s.Start, s.End, stall.RuntimeUnknown))
-	case t.state == stall.StateRunnable:
-		return appendSched(to, s, workers)
-	}
-	return to
-}
-
-// appendState adds a state. A goroutine that is parked when a generation ends,
-// and goes on to be in the next, has not woken in between.
-func appendState(to []stall.StateSpan, start, end stall.Instant, state stall.State) []stall.StateSpan {
-	if start >= end {
-		return to
-	}
-	if n := len(to); n > 0 && state == stall.StateParked && to[n-1].State == state && to[n-1].End == start {
-		to[n-1].End = end
-		return to
-	}
-	return append(to, stall.StateSpan{Start: start, End: end, State: state})
 }
 
 // overflow are the children of a window beyond maxChildren. What they do is not looked
@@ -266,10 +224,10 @@ func (c *overflow) hide(e *stall.Evidence) {
 		}
 		at := t.Start
 		for i := 0; i < len(past) && past[i].Start < t.End; i++ {
-			e.Track = appendState(e.Track, at, past[i].Start, stall.StateParked)
+			e.Track = evidence.AppendState(e.Track, stall.StateSpan{Start: at, End: past[i].Start, State: stall.StateParked})
 			at = max(at, past[i].End)
 		}
-		e.Track = appendState(e.Track, at, t.End, stall.StateParked)
+		e.Track = evidence.AppendState(e.Track, stall.StateSpan{Start: at, End: t.End, State: stall.StateParked})
 	}
 }
 
@@ -287,24 +245,9 @@ func (b *Store) TakeOverflow() uint64 {
 // joined: the window waits for it all that time. A goroutine that was parked in
 // between, or had joined a window before, counts from its mark.
 func (c *generation) joinTime(j mark, s stall.Span) stall.Instant {
-	i, ok := c.trackOf(j.goroutine)
-	if !ok || !c.tracks[i].created || c.tracks[i].lost || len(c.tracks[i].index) == 0 {
-		return j.at
-	}
-	start := c.tracks[i].index[0].at
-	if start < s.Start || start >= j.at || c.marks.joined[j.goroutine] < j.at || c.tracks[i].parks(stall.Span{Start: start, End: j.at}) {
+	start, ok := c.BusyFrom(j.goroutine, j.at)
+	if !ok || start < s.Start || c.marks.joined[j.goroutine] < j.at {
 		return j.at
 	}
 	return start
-}
-
-// parks reports whether the goroutine was parked in s, or its state is not known.
-func (t track) parks(s stall.Span) bool {
-	at := s.Start
-	for w := t.in(s); w.next(); at = w.end {
-		if w.state.state == stall.StateParked || w.start > at {
-			return true
-		}
-	}
-	return at < s.End
 }

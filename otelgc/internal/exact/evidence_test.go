@@ -157,39 +157,3 @@ func TestUnfollow(t *testing.T) {
 		}
 	}
 }
-
-// TestGenerationIsBounded: one goroutine that only yields does not crowd out the
-// others, and what is not kept is counted.
-func TestGenerationIsBounded(t *testing.T) {
-	const usual = 600 // ns, which take three bytes
-	many := func(n int) (spans []gotrace.TrackSpan) {
-		for i := range stall.Instant(n) {
-			spans = append(spans, running(second+i*usual, second+(i+1)*usual))
-		}
-		return spans
-	}
-	var c generation
-	g := &gotrace.Generation{Span: stall.Span{Start: second, End: 2 * second}}
-	g.Tracks = []gotrace.Track{gotrace.NewTrack(1, many(maxTrack+1)...), gotrace.NewTrack(2, many(10)...)}
-	for id := range uint64(6) {
-		g.Tracks = append(g.Tracks, gotrace.NewTrack(3+id, many(maxTrack)...))
-	}
-	lost := c.learn(g, nil)
-	if want := uint64(1 + 6 - maxStates/maxTrack/usualState); lost != want {
-		t.Errorf("lost %d tracks, want %d", lost, want)
-	}
-	if n := len(c.states.bytes); n > maxStates {
-		t.Errorf("keeps %d bytes of states", n)
-	}
-	kept := func(goroutine uint64) (n int) {
-		for w := c.track(goroutine, g.Span); w.next(); n++ {
-		}
-		return n
-	}
-	if got := kept(2); got != 10 {
-		t.Errorf("%d spans of the quiet goroutine, want 10", got)
-	}
-	if got := kept(1); got != 0 {
-		t.Errorf("%d spans of one that was not kept", got)
-	}
-}

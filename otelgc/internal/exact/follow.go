@@ -35,22 +35,15 @@ func (b *Store) Follow(e *stall.Evidence, w *stall.Window, slot int16, had stall
 		}
 	}
 	s := w.Extent()
+	var unpolled stall.Span
+	if b.oneP {
+		unpolled = stall.Span{Start: s.Start, End: w.Start}
+	}
 	for _, c := range b.live {
-		if c.span.End <= s.Start || c.span.Start >= s.End {
+		if c.Span.End <= s.Start || c.Span.Start >= s.End {
 			continue
 		}
-		for t := c.track(by.goroutine, s); t.next(); {
-			e.Track = appendState(e.Track, t.start, t.end, t.state.state)
-			e.Own = appendOwn(e.Own, &t.state, t.span(), c.workers)
-			if b.oneP && t.network {
-				before := stall.Span{Start: s.Start, End: w.Start}
-				e.Own = appendUnpolled(e.Own, t.span().Clip(before), c.workers)
-			}
-		}
-		for _, r := range c.assistsOf(by.goroutine, s) {
-			e.Own = append(e.Own, r.interval())
-		}
-		e.Own = c.appendSelfStops(e.Own, by.goroutine, s)
+		c.Follow(e, by.goroutine, s, unpolled)
 	}
 	if n, ok := b.slots.LeftUnmarked(slot, had.Start); ok {
 		by.overflow.quiet = n
@@ -63,7 +56,7 @@ func (b *Store) Follow(e *stall.Evidence, w *stall.Window, slot int16, had stall
 // by its newest mark, or 0.
 func (b *Store) goroutineOf(slot int16, s stall.Span) uint64 {
 	for _, c := range slices.Backward(b.live) {
-		if c.span.End < s.Start || c.span.Start > s.End {
+		if c.Span.End < s.Start || c.Span.Start > s.End {
 			continue
 		}
 		if g, ok := c.marks.goroutineOf(slot, s); ok {

@@ -51,11 +51,6 @@ func checkKept(t *testing.T, b *Store) {
 	if len(b.live) > KeptGenerations {
 		t.Fatalf("%d generations are kept, the limit is %d", len(b.live), KeptGenerations)
 	}
-	for _, c := range b.live {
-		if len(c.states.bytes) > maxStates || len(c.assists) > maxAssists || len(c.made) > maxMade {
-			t.Fatalf("a generation keeps %d bytes of states, %d assists and %d stops", len(c.states.bytes), len(c.assists), len(c.made))
-		}
-	}
 	if n := len(b.carrying) + len(b.holders); n > 2*(gotrace.WindowSlots+maxChildren*2) {
 		t.Fatalf("%d goroutines and slots are carried", n)
 	}

@@ -59,3 +59,8 @@ func skipIfTraced(t *testing.T) {
 		t.Skip("skipped: somebody else is tracing this process")
 	}
 }
+
+// own is what the collector or the scheduler did to a goroutine.
+func own(start, end stall.Instant, c stall.Cause) stall.Interval {
+	return stall.Interval{Start: start, End: end, Cause: c, Origin: stall.GoTrace, CPU: -1}
+}

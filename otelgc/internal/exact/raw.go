@@ -71,7 +71,7 @@ func (b *Store) Raw(s stall.Span, want func(bytes int) bool) (r Raw) {
 	defer b.mu.Unlock()
 	var found []*generation
 	for _, c := range b.live {
-		if len(c.raw.data) == 0 || c.span.Start >= s.End || s.Start >= c.span.End {
+		if len(c.raw.data) == 0 || c.Span.Start >= s.End || s.Start >= c.Span.End {
 			continue
 		}
 		if !c.raw.follows {
@@ -83,7 +83,7 @@ func (b *Store) Raw(s stall.Span, want func(bytes int) bool) (r Raw) {
 		return r
 	}
 	r.Parts = append(r.Parts, found[0].raw.header)
-	r.Span = stall.Span{Start: found[0].span.Start, End: found[len(found)-1].span.End}
+	r.Span = stall.Span{Start: found[0].Span.Start, End: found[len(found)-1].Span.End}
 	for _, c := range found {
 		r.Parts = append(r.Parts, c.raw.data)
 		r.Bytes += len(c.raw.data)

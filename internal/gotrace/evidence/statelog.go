@@ -1,4 +1,4 @@
-package exact
+package evidence
 
 import (
 	"encoding/binary"
@@ -9,33 +9,32 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// state is a stretch of a goroutine in one state, with what the join wants to
-// know of the reason.
-type state struct {
-	start, end stall.Instant
-	state      stall.State
-	gcWait     bool // parked until the collector has done something
-	held       bool // kept from running by the runtime, for an unknown reason
-	network    bool // parked until there is something to read, or room to write
+// State is a stretch of a goroutine in one state, with what the join wants to know of the
+// reason.
+type State struct {
+	stall.StateSpan
+	gcWait  bool // parked until the collector has done something
+	held    bool // kept from running by the runtime, for an unknown reason
+	network bool // parked until there is something to read, or room to write
 }
 
 // reasonNetwork is the block reason of a goroutine that waits for the network
 // (runtime/traceruntime.go, traceBlockNet).
 const reasonNetwork = "network"
 
-func newState(t gotrace.TrackSpan) state {
-	s := state{
-		start: t.Start, end: t.End, state: t.State,
-		gcWait: t.GCWait, held: t.Held,
+func newState(t gotrace.TrackSpan) State {
+	s := State{
+		StateSpan: t.StateSpan, gcWait: t.GCWait, held: t.Held,
 		network: t.State == stall.StateParked && t.Reason == reasonNetwork,
 	}
 	if s.held {
-		s.state = stall.StateRunnable // it wants to run on
+		s.State = stall.StateRunnable // it wants to run on
 	}
 	return s
 }
 
-func (s *state) span() stall.Span { return stall.Span{Start: s.start, End: s.end} }
+// Span returns when it was.
+func (s *State) Span() stall.Span { return stall.Span{Start: s.Start, End: s.End} }
 
 // A state is kept as a varint: how long it lasted, in nanoseconds, and in the
 // lowest bits what it was. It began when the one before it ended. A goroutine that
@@ -111,30 +110,30 @@ type packer struct {
 	at                stall.Instant
 }
 
-func (p *packer) add(s state) bool {
+func (p *packer) add(s State) bool {
 	switch {
 	case p.n == 0:
-		p.at = s.start
-	case s.start > p.at && !p.pack(state{end: s.start}):
+		p.at = s.Start
+	case s.Start > p.at && !p.pack(State{StateSpan: stall.StateSpan{End: s.Start}}):
 		return false
 	}
 	return p.pack(s)
 }
 
-func (p *packer) pack(s state) bool {
+func (p *packer) pack(s State) bool {
 	if len(p.bytes)+binary.MaxVarintLen64 > maxStates {
 		return false
 	}
 	if p.n%indexEvery == 0 {
 		p.index = append(p.index, indexEntry{p.at, int32(len(p.bytes) - p.first)})
 	}
-	p.bytes = binary.AppendUvarint(p.bytes, uint64(max(s.end-p.at, 0))<<stateBits|s.bits())
-	p.at, p.n = max(s.end, p.at), p.n+1
+	p.bytes = binary.AppendUvarint(p.bytes, uint64(max(s.End-p.at, 0))<<stateBits|s.bits())
+	p.at, p.n = max(s.End, p.at), p.n+1
 	return true
 }
 
-func (s *state) bits() uint64 {
-	b := uint64(s.state)
+func (s *State) bits() uint64 {
+	b := uint64(s.State)
 	if s.gcWait {
 		b |= bitGCWait
 	}
@@ -147,9 +146,10 @@ func (s *state) bits() uint64 {
 	return b
 }
 
-// cursor visits the known states of a goroutine that reach into a span.
-type cursor struct {
-	state // the one that is visited
+// Cursor visits the known states of a goroutine that reach into a span, by time. The zero
+// Cursor visits none.
+type Cursor struct {
+	State // the one that is visited
 
 	packed []byte        // from the next one on
 	at     stall.Instant // where that begins
@@ -157,8 +157,8 @@ type cursor struct {
 }
 
 // in returns a cursor before the first state that reaches into s.
-func (t track) in(s stall.Span) cursor {
-	w := cursor{in: s}
+func (t track) in(s stall.Span) Cursor {
+	w := Cursor{in: s}
 	if i := sort.Search(len(t.index), func(i int) bool { return t.index[i].at > s.Start }); i > 0 {
 		w.at, w.packed = t.index[i-1].at, t.packed[t.index[i-1].from:]
 	} else if len(t.index) > 0 {
@@ -167,17 +167,17 @@ func (t track) in(s stall.Span) cursor {
 	return w
 }
 
-// next goes to the next one, and reports false if there is none.
-func (w *cursor) next() bool {
+// Next goes to the next one, and reports false if there is none.
+func (w *Cursor) Next() bool {
 	for len(w.packed) > 0 && w.at < w.in.End {
 		v, n := binary.Uvarint(w.packed)
 		w.packed = w.packed[n:]
-		w.state = state{
-			start: w.at, end: w.at + stall.Instant(v>>stateBits), state: stall.State(v & 3),
-			gcWait: v&bitGCWait != 0, network: v&bitNetwork != 0, held: v&bitHeld != 0,
+		w.State = State{
+			StateSpan: stall.StateSpan{Start: w.at, End: w.at + stall.Instant(v>>stateBits), State: stall.State(v & 3)},
+			gcWait:    v&bitGCWait != 0, network: v&bitNetwork != 0, held: v&bitHeld != 0,
 		}
-		w.at = w.end
-		if w.end > w.in.Start && w.state.state != stall.StateUnknown {
+		w.at = w.End
+		if w.End > w.in.Start && w.State.State != stall.StateUnknown {
 			return true
 		}
 	}

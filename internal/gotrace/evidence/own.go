@@ -1,4 +1,4 @@
-package exact
+package evidence
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
-	"github.com/otelgc/otelgc/otelgc/internal/timeline"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -14,7 +13,7 @@ import (
 // held one: an upper bound of what the collector has to do with it.
 func appendSched(to []stall.Interval, wait stall.Span, workers []stall.Span) []stall.Interval {
 	at := wait.Start
-	for _, w := range timeline.Near(workers, wait) {
+	for _, w := range near(workers, wait) {
 		w = w.Clip(stall.Span{Start: at, End: wait.End})
 		if w.Empty() {
 			continue
@@ -39,12 +38,22 @@ func appendUnpolled(to []stall.Interval, wait stall.Span, workers []stall.Span) 
 	if wait.Empty() {
 		return to
 	}
-	for _, w := range timeline.Near(workers, wait) {
+	for _, w := range near(workers, wait) {
 		if w = w.Clip(wait); !w.Empty() {
 			to = append(to, own(w.Start, w.End, stall.SchedGC))
 		}
 	}
 	return to
+}
+
+// near returns the spans of a list, sorted and disjoint, that reach into s.
+func near(list []stall.Span, s stall.Span) []stall.Span {
+	from := sort.Search(len(list), func(i int) bool { return list[i].End > s.Start })
+	to := from
+	for to < len(list) && list[to].Start < s.End {
+		to++
+	}
+	return list[from:to]
 }
 
 func own(start, end stall.Instant, c stall.Cause) stall.Interval {
@@ -86,7 +95,7 @@ const (
 // learnRanges keeps the ranges of goroutines that are followed, and of coroutines that
 // stand in for them. Of a goroutine for whose ranges there is no room nothing is known
 // in this generation; it returns how many those are.
-func (c *generation) learnRanges(g *gotrace.Generation) (lost uint64) {
+func (c *Generation) learnRanges(g *gotrace.Generation) (lost uint64) {
 	total := c.countRanges(g)
 	c.assists = slices.Grow(c.assists[:0], min(total, maxAssists))
 	for _, many := range [...]bool{false, true} {
@@ -115,7 +124,7 @@ func (c *generation) learnRanges(g *gotrace.Generation) (lost uint64) {
 }
 
 // countRanges notes how many there are of each goroutine that is followed.
-func (c *generation) countRanges(g *gotrace.Generation) (total int) {
+func (c *Generation) countRanges(g *gotrace.Generation) (total int) {
 	for i := range g.Ranges {
 		for _, at := range c.standing(g.Turns, g.Ranges[i].Goroutine, g.Ranges[i].Start) {
 			c.tracks[at].count++
@@ -130,7 +139,7 @@ func (c *generation) countRanges(g *gotrace.Generation) (total int) {
 const deepest = 4
 
 // assistsOf returns the assists and sweeps of a goroutine that may reach into s.
-func (c *generation) assistsOf(goroutine uint64, s stall.Span) []assist {
+func (c *Generation) assistsOf(goroutine uint64, s stall.Span) []assist {
 	i, ok := c.trackOf(goroutine)
 	if !ok {
 		return nil
@@ -160,7 +169,7 @@ const maxMade = 1 << 13
 // learnSelfStops keeps the stops by goroutines that are followed. Of a goroutine that
 // made more than there is room for nothing is known in this generation; it returns how
 // many those are.
-func (c *generation) learnSelfStops(g *gotrace.Generation) (lost uint64) {
+func (c *Generation) learnSelfStops(g *gotrace.Generation) (lost uint64) {
 	c.made = c.made[:0]
 	for i := range g.Stops {
 		s := &g.Stops[i]
@@ -180,7 +189,7 @@ func (c *generation) learnSelfStops(g *gotrace.Generation) (lost uint64) {
 }
 
 // appendSelfStops adds the stops within s that a goroutine made.
-func (c *generation) appendSelfStops(to []stall.Interval, goroutine uint64, s stall.Span) []stall.Interval {
+func (c *Generation) appendSelfStops(to []stall.Interval, goroutine uint64, s stall.Span) []stall.Interval {
 	i, _ := slices.BinarySearchFunc(c.made, s.Start, func(m selfStop, t stall.Instant) int {
 		return cmp.Or(cmp.Compare(m.goroutine, goroutine), cmp.Compare(m.End, t))
 	})

@@ -1,14 +1,17 @@
-package exact
+package evidence
 
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/stall"
 )
+
+const second = stall.Instant(time.Second)
 
 // someSpans makes n states of all kinds and lengths, with gaps between some.
 func someSpans(random *rand.Rand, at stall.Instant, n int) (spans []gotrace.TrackSpan) {
@@ -52,16 +55,16 @@ func TestStateLogKeepsStates(t *testing.T) {
 			for range 50 {
 				from := second - 10 + stall.Instant(random.Int64N(int64(end-second)))
 				in := stall.Span{Start: from, End: from + stall.Instant(random.Int64N(int64(end-from)+1))}
-				var got, want []state
-				for w := kept.in(in); w.next(); {
-					got = append(got, w.state)
+				var got, want []State
+				for w := kept.in(in); w.Next(); {
+					got = append(got, w.State)
 				}
 				for _, span := range spans {
 					if span.End > in.Start && span.Start < in.End {
 						want = append(want, newState(span))
 					}
 				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(state{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(State{})); diff != "" {
 					t.Fatalf("states of %v (-want +got):\n%s", in, diff)
 				}
 			}

@@ -1,4 +1,4 @@
-package exact
+package evidence
 
 import (
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -10,11 +10,11 @@ import (
 // maxPauses bounds the stops of one collection: mark termination may be retried.
 const maxPauses = 4096
 
-// traceBatch makes batches of what the trace has of stops and collections. An epoch is
+// Batches makes batches of what a trace has of stops and collections. An epoch is
 // a contiguous stretch of the trace. In it a collection's Ref is 1 if it is the one
 // that is under way at the begin, and then counts on with each that begins.
-type traceBatch struct {
-	batch  source.Batch
+type Batches struct {
+	Batch  source.Batch  // what was learned since Begin
 	seen   stall.Instant // the end of what was watched, or known to be unseen
 	ref    uint64        // of the collection that began last
 	ended  bool          // it has
@@ -22,26 +22,30 @@ type traceBatch struct {
 	broken bool          // the next generation begins an epoch
 }
 
-func (b *traceBatch) begin() {
-	b.batch.Unseen, b.batch.Intervals, b.batch.Collections = b.batch.Unseen[:0], b.batch.Intervals[:0], b.batch.Collections[:0]
+// NewBatches returns Batches for what a trace has from start on.
+func NewBatches(start stall.Instant) Batches { return Batches{seen: start, broken: true} }
+
+// Begin begins a batch.
+func (b *Batches) Begin() {
+	b.Batch.Unseen, b.Batch.Intervals, b.Batch.Collections = b.Batch.Unseen[:0], b.Batch.Intervals[:0], b.Batch.Collections[:0]
 }
 
-// unseenUntil says that nothing was traced from what was seen last to t. It reports
+// UnseenUntil says that nothing was traced from what was seen last to t. It reports
 // whether that is any time.
-func (b *traceBatch) unseenUntil(t stall.Instant) bool {
+func (b *Batches) UnseenUntil(t stall.Instant) bool {
 	if t <= b.seen {
 		return false
 	}
-	b.batch.Unseen = append(b.batch.Unseen, stall.Span{Start: b.seen, End: t})
-	b.seen, b.batch.Watermark, b.broken = t, t, true
+	b.Batch.Unseen = append(b.Batch.Unseen, stall.Span{Start: b.seen, End: t})
+	b.seen, b.Batch.Watermark, b.broken = t, t, true
 	return true
 }
 
-// learn adds what a generation says. One that lost something is as good as unseen, but
+// Learn adds what a generation says. One that lost something is as good as unseen, but
 // what it did show stays.
-func (b *traceBatch) learn(g *gotrace.Generation) {
+func (b *Batches) Learn(g *gotrace.Generation) {
 	if b.broken || g.Lost.Stops > 0 {
-		b.batch.Epoch++
+		b.Batch.Epoch++
 		b.ref, b.ended, b.pauses = 1, false, b.pauses[:0]
 	}
 	b.broken = g.Lost.Stops > 0
@@ -53,15 +57,15 @@ func (b *traceBatch) learn(g *gotrace.Generation) {
 		}
 	}
 	if l := &g.Lost; l.Stops > 0 || l.Transitions > 0 || l.Ranges > 0 || l.Workers > 0 {
-		b.batch.Unseen = append(b.batch.Unseen, g.Span)
+		b.Batch.Unseen = append(b.Batch.Unseen, g.Span)
 	}
 	b.seen = max(b.seen, g.End)
-	b.batch.Watermark = b.seen
+	b.Batch.Watermark = b.seen
 }
 
 // stop adds a stop of the world. Each collection begins with the one that terminates
 // the sweep of the collection before.
-func (b *traceBatch) stop(s *gotrace.Stop) {
+func (b *Batches) stop(s *gotrace.Stop) {
 	v := Interval(s)
 	if s.GC {
 		if b.ended || s.Phase == gc.SweepTermination {
@@ -73,11 +77,11 @@ func (b *traceBatch) stop(s *gotrace.Stop) {
 		v.Ref = b.ref
 		b.pauses = append(b.pauses, s.Pause())
 	}
-	b.batch.Intervals = append(b.batch.Intervals, v)
+	b.Batch.Intervals = append(b.Batch.Intervals, v)
 }
 
 // end adds a collection: the last of its stops is the one in which it ended.
-func (b *traceBatch) end(c *gotrace.Cycle) {
+func (b *Batches) end(c *gotrace.Cycle) {
 	b.ended = true
 	if c.Partial || len(b.pauses) == 0 {
 		b.pauses = b.pauses[:0]
@@ -87,7 +91,7 @@ func (b *traceBatch) end(c *gotrace.Cycle) {
 	if x.Index = b.ref; !whole {
 		x.Incomplete = "the trace lacks a part of it"
 	}
-	b.batch.Collections = append(b.batch.Collections, x)
+	b.Batch.Collections = append(b.Batch.Collections, x)
 }
 
 // Interval returns a stop as it was for all goroutines but the one that made it.
