@@ -83,6 +83,9 @@ type kept[T any] struct {
 // add takes in what ended at an instant. It returns what is kept of it, nil if it is not
 // among the longest.
 func (w *worst[T]) add(end stall.Instant, length time.Duration, v T) *T {
+	if end < 0 {
+		return nil // who says so is wrong: it is before the boot
+	}
 	of := end - end%oneMinute
 	m := &w.kept[of/oneMinute%minutes]
 	switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -185,6 +186,18 @@ func TestData(t *testing.T) {
 	}
 	if len(d.Waiting) != 1 || d.Waiting[0].PID != 45 || d.Lost[0].Count != 3 || d.Unexported.Events != 7 {
 		t.Errorf("waiting %+v, lost %+v, not exported %+v", d.Waiting, d.Lost, d.Unexported)
+	}
+}
+
+// TestBeforeTheBoot: what is said to have been before the machine was up is not shown.
+func TestBeforeTheBoot(t *testing.T) {
+	p := newPage(t)
+	for _, at := range []stall.Instant{-1, -90 * stall.Instant(time.Second), math.MinInt64} {
+		p.Gap(gap(at, 20_000, "x"))
+		p.Record(collection(1, 1, at, 100_000))
+	}
+	if got := len(p.longest.longest(p.o.Clock.Now())); got != 0 {
+		t.Errorf("%d gaps are shown, want none", got)
 	}
 }
 
