@@ -18,6 +18,7 @@ type clock struct {
 	snapTicks ticks
 	snapMono  uint64 // nanoseconds of nanotime
 	nanotime  bool   // ticks are of nanotime, see settle
+	offset    stall.Instant
 }
 
 const (
@@ -53,13 +54,13 @@ const maxInstant = math.MaxInt64 / 4
 // real trace holds are clamped.
 func (c *clock) instant(t ticks) stall.Instant {
 	if c.nanotime || !c.snapshot {
-		return stall.Instant(c.nanoseconds(uint64(t)))
+		return stall.Instant(c.nanoseconds(uint64(t))) + c.offset
 	}
 	mono := min(int64(min(c.snapMono, maxInstant)), maxInstant)
 	if t >= c.snapTicks {
-		return stall.Instant(mono + c.nanoseconds(uint64(t-c.snapTicks)))
+		return stall.Instant(mono+c.nanoseconds(uint64(t-c.snapTicks))) + c.offset
 	}
-	return stall.Instant(mono - c.nanoseconds(uint64(c.snapTicks-t)))
+	return stall.Instant(mono-c.nanoseconds(uint64(c.snapTicks-t))) + c.offset
 }
 
 // nanoseconds returns d ticks in nanoseconds, at most maxInstant.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 	"github.com/otelgc/otelgc/internal/gotrace/gotracetest"
@@ -67,14 +68,16 @@ func TestWhatPlacesInstants(t *testing.T) {
 		"another frequency, snapshot":    {"1.26", []string{"Sync", other, snapshot(5000)}, 6000, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := 0
-			err := all(t, clockTrace(t, c.version, 2000, c.clock...), gotrace.Options{}, func(_ *gotrace.Reader, g *gotrace.Generation) {
-				if n++; g.Start != c.at || g.Shared != c.shared {
-					t.Errorf("got %d, shared %v, want %d, %v", g.Start, g.Shared, c.at, c.shared)
+			for _, offset := range []time.Duration{0, -time.Hour, time.Hour} {
+				n, want := 0, c.at.Add(offset)
+				err := all(t, clockTrace(t, c.version, 2000, c.clock...), gotrace.Options{Offset: offset}, func(_ *gotrace.Reader, g *gotrace.Generation) {
+					if n++; g.Start != want || g.Shared != c.shared {
+						t.Errorf("got %d, shared %v, want %d, %v", g.Start, g.Shared, want, c.shared)
+					}
+				})
+				if err != nil || n != 1 {
+					t.Errorf("%d generations and %v, want 1", n, err)
 				}
-			})
-			if err != nil || n != 1 {
-				t.Errorf("%d generations and %v, want 1", n, err)
 			}
 		})
 	}

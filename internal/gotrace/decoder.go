@@ -9,7 +9,8 @@ import (
 type decoder struct {
 	version    int
 	limits     Limits
-	args       *[256]uint8 // see eventTable
+	offset     stall.Instant // see Options.Offset
+	args       *[256]uint8   // see eventTable
 	markPrefix string
 	following  bool   // marks are wanted at all
 	tasking    bool   // and tasks

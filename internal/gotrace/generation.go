@@ -10,10 +10,9 @@ type Generation struct {
 	// or else the first event, to the last event of any thread.
 	stall.Span
 	// Shared says that instants are CLOCK_MONOTONIC as the traced process reads
-	// it, if it ran on Linux, which the trace does not say: its frequency is
-	// 15,625,000, as on Linux with every version, or there is a snapshot of the
-	// clocks (Go 1.25 and later). A process in another time namespace has an
-	// offset. Otherwise only durations mean something.
+	// it, plus Options.Offset, if it ran on Linux, which the trace does not say: its
+	// frequency is 15,625,000, as on Linux with every version, or there is a snapshot
+	// of the clocks (Go 1.25 and later). Otherwise only durations mean something.
 	Shared  bool
 	Version int // of the format: 22, 23, 25, 26
 
@@ -60,7 +59,7 @@ func (d *decoder) begin(number uint64, out *Generation) {
 		d.forgetStates()
 	}
 	d.number = number
-	d.clock = clock{}
+	d.clock = clock{offset: d.offset}
 	d.any, d.first, d.last = false, 0, 0
 	d.events, d.bytes64, d.statuses = 0, 0, 0
 	d.strings.reset()

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
+
+	"github.com/otelgc/otelgc/stall"
 )
 
 // Options of a [Reader]. The zero value is the default.
@@ -15,6 +18,9 @@ type Options struct {
 	// Tasks: the begins and ends of user tasks are reported, and the goroutines
 	// that begin one without a parent are followed.
 	Tasks bool
+	// Offset is added to every instant: from the time namespace of the traced process
+	// to ours (time_namespaces(7)).
+	Offset time.Duration
 	// NoTracks leaves out the Tracks, and what they cost.
 	NoTracks bool
 	// Breathe, if it is not nil, is called often while there is work, so that
@@ -37,7 +43,7 @@ type Reader struct {
 // gives an error that wraps [ErrVersion] and names it.
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	d := decoder{
-		limits: o.Limits.withDefaults(), markPrefix: o.MarkPrefix, rest: o.Breathe,
+		limits: o.Limits.withDefaults(), offset: stall.Instant(max(-maxInstant, min(o.Offset, maxInstant))), markPrefix: o.MarkPrefix, rest: o.Breathe,
 		following: o.MarkPrefix != "", tasking: o.Tasks, tracking: (o.MarkPrefix != "" || o.Tasks) && !o.NoTracks,
 		openAssists: make(map[uint64]openAssist), followed: make(map[uint64]followed),
 		standIns: make(map[uint64]followed), standNext: make(map[uint64]followed), thinned: make(map[uint64]uint32),
