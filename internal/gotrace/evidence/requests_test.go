@@ -24,9 +24,9 @@ func TestRequests(t *testing.T) {
 	const us = 1000
 	r := NewRequests(second)
 	type found struct {
-		Task                      uint64
-		Span                      stall.Span
-		Moved                     bool
+		Task                     uint64
+		Span                     stall.Span
+		Moved                    bool
 		Pause, AppOrHost, Unseen stall.Instant
 	}
 	learn := func(g *gotrace.Generation) (list []found, unfollow []uint64) {

@@ -1,6 +1,10 @@
 package exact
 
-import "time"
+import (
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace"
+)
 
 const (
 	// budgetFloor of one CPU is allowed however little the process uses.
@@ -20,16 +24,10 @@ const (
 	// five minutes, or thirty in fifty where windows are that long.
 	leastShare = 0.01
 
-	// Prices, measured on Go 1.26: an event costs the traced program 160 to 250
-	// ns, mostly stack unwinding. That is 2.5 times a user log of the
-	// calibration, which runs in a loop with all that it needs in the cache;
-	// in a service nothing is, and the decoder evicts the service's own. Each
-	// generation has a fixed part, and a part for each goroutine that did
-	// nothing, which still gets its status written.
-	defaultEventPrice = 250 * time.Nanosecond
-	eventPerLog       = 2.5
-	generationPrice   = 2500 * time.Microsecond
-	goroutinePrice    = 1 * time.Microsecond
+	// eventPerLog is the price of an event of the trace by that of a user log of the
+	// calibration, which runs in a loop with all that it needs in the cache; in a
+	// service nothing is, and the decoder evicts the service's own.
+	eventPerLog = 2.5
 
 	// worstStart is the part of time that starting the tracer may stop the
 	// world: a start of 1 ms is paid for by 1 s.
@@ -60,7 +58,7 @@ type governor struct {
 }
 
 func newGovernor(budget float64) governor {
-	return governor{budget: budget, eventPrice: defaultEventPrice, length: shortestSlice}
+	return governor{budget: budget, eventPrice: gotrace.EventPrice, length: shortestSlice}
 }
 
 // calibrate sets the price of an event by that of a user log, as measured here.
@@ -86,8 +84,8 @@ func (g *governor) rate(wall, cpu time.Duration) float64 {
 // price returns what a slice cost.
 func (g *governor) price(c sliceCost) time.Duration {
 	return time.Duration(c.events)*g.eventPrice +
-		time.Duration(c.generations)*generationPrice +
-		time.Duration(c.goroutines)*goroutinePrice +
+		time.Duration(c.generations)*gotrace.GenerationPrice +
+		time.Duration(c.goroutines)*gotrace.GoroutinePrice +
 		c.decode + c.join + c.start + c.stopPrice()
 }
 
@@ -95,9 +93,9 @@ func (g *governor) price(c sliceCost) time.Duration {
 // goroutine; the rest of the time that it took it waited for a CPU, and longest
 // where the program is busiest.
 func (c *sliceCost) stopPrice() time.Duration {
-	work := generationPrice
+	work := gotrace.GenerationPrice
 	if c.generations > 0 {
-		work += time.Duration(c.goroutines/c.generations) * goroutinePrice
+		work += time.Duration(c.goroutines/c.generations) * gotrace.GoroutinePrice
 	}
 	return min(c.stop, work)
 }

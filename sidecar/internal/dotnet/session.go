@@ -12,6 +12,7 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetgc"
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/nettrace"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
@@ -63,7 +64,7 @@ func (e *Source) session(ctx context.Context) error {
 	}
 	v.in.stopOn(e.ctx)
 	e.view, e.seen.Began = v, &Began{info, s.Version}
-	e.cover.Attach(MadeAt(e.o.Clock, e.o.ID.Created), v.began)
+	e.cover.Attach(proc.MadeAt(e.o.Clock, e.o.ID.Created), v.began)
 	return nil
 }
 
@@ -89,7 +90,7 @@ func (e *Source) shift() (time.Duration, error) {
 	if e.o.ID.PID == 0 {
 		return 0, nil // it cannot be seen: sameClock will find out
 	}
-	offset, err := namespaceOffset(e.o.Clock, e.o.ID.PID)
+	offset, err := proc.TimeNamespace(e.o.Clock, e.o.ID.PID)
 	return -offset, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -44,7 +44,7 @@ func TestOlderOfTheSameCommandLine(t *testing.T) {
 	w.name(t.Context(), named)
 	w.lookAtNamed(t.Context())
 	last := w.lived
-	if last <= dotnet.MadeAt(clock, now/2) {
+	if last <= proc.MadeAt(clock, now/2) {
 		t.Fatalf("seen alive at %d, want now", last)
 	}
 	if !w.namedLives() {

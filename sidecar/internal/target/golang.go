@@ -12,9 +12,9 @@ import (
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/goprogram"
 	"github.com/otelgc/otelgc/internal/gouprobe"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/coverage"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/source"
 )
@@ -169,7 +169,7 @@ const goUnwatched = "it is a Go program, whose collections cannot be watched fro
 func (p *process) readGo(ctx context.Context, s *gouprobe.Source) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })() // its error comes below
 	v := &p.golang
-	v.cover.Attach(dotnet.MadeAt(p.Clock, p.ID.Created), p.Clock.Now())
+	v.cover.Attach(proc.MadeAt(p.Clock, p.ID.Created), p.Clock.Now())
 	for {
 		b, err := s.Next(context.Background())
 		if err == io.EOF {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -154,7 +154,7 @@ func (w *Watcher) namedLives() bool {
 // made returns the latest that a process may have been made at: its number of
 // ticks is cut.
 func (w *Watcher) made(id dotnetipc.Identity) stall.Instant {
-	return dotnet.MadeAt(w.o.Clock, id.Created+1)
+	return proc.MadeAt(w.o.Clock, id.Created+1)
 }
 
 // lookAtNamed notes that the process that was named by its number is alive. One

@@ -17,7 +17,6 @@ import (
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/proc"
-	"github.com/otelgc/otelgc/sidecar/internal/dotnet"
 	"github.com/otelgc/otelgc/stall"
 )
 
@@ -181,7 +180,7 @@ func (p *process) lookAtThreads(now stall.Instant) {
 	if err != nil || len(threads) == 0 {
 		return
 	}
-	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return dotnet.MadeAt(p.Clock, ticks) })
+	p.gcThreads.look(threads, whole, now, func(ticks uint64) stall.Instant { return proc.MadeAt(p.Clock, ticks) })
 	p.summary.GCThreads, p.summary.GCThreadsLeft, p.summary.GCThreadsPartly = p.gcThreads.list(), p.gcThreads.left, p.gcThreads.part
 }
 

@@ -1,4 +1,4 @@
-package dotnet
+package proc
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// namespaceOffset returns what the time namespace of pid adds to
-// CLOCK_MONOTONIC, in sum with that of the initial one.
-func namespaceOffset(clock stall.Clock, pid int) (time.Duration, error) {
+// TimeNamespace returns what the time namespace of pid adds to the CLOCK_MONOTONIC of the
+// initial one: a process reads its instants that much later (time_namespaces(7)).
+func TimeNamespace(clock stall.Clock, pid int) (time.Duration, error) {
 	own, ownErr := os.Readlink("/proc/self/ns/time")
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/time", pid))
 	if errors.Is(ownErr, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package dotnet
+package proc
 
 import (
 	"errors"
@@ -11,8 +11,10 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-func namespaceOffset(stall.Clock, int) (time.Duration, error) {
+// TimeNamespace is not supported here.
+func TimeNamespace(stall.Clock, int) (time.Duration, error) {
 	return 0, fmt.Errorf("read time namespace on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
+// MadeAt returns the time of the call: it is not known here.
 func MadeAt(clock stall.Clock, _ uint64) stall.Instant { return clock.Now() }

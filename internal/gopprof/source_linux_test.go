@@ -1,0 +1,381 @@
+package gopprof
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/otelgc/otelgc/internal/gotrace/evidence"
+	"github.com/otelgc/otelgc/internal/noleak"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
+)
+
+var _ source.Source = (*Source)(nil)
+
+const roleVariable = "GOPPROF_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "service" {
+		serve()
+		return
+	}
+	noleak.Main(m)
+}
+
+// told is what a service says of itself.
+type told struct {
+	Address string
+	GCs     uint32
+	Answer  int
+	Traced  bool
+}
+
+// serve is a service that is like any other: it imports nothing of ours. It says where it
+// listens, and after each line that it reads how it is.
+func serve() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	http.HandleFunc("/work", func(_ http.ResponseWriter, q *http.Request) {
+		_, task := trace.NewTask(q.Context(), "GET /work") // as the SDK does of a span
+		defer task.End()
+		runtime.GC()
+	})
+	go func() { _ = http.Serve(l, nil) }() // it ends with the process
+	go func() {
+		for time.Sleep(20 * time.Millisecond); ; time.Sleep(20 * time.Millisecond) {
+			if a, err := http.Get("http://" + l.Addr().String() + "/work"); err == nil {
+				_ = a.Body.Close()
+			}
+		}
+	}()
+	say := json.NewEncoder(os.Stdout)
+	for line := make([]byte, 1); ; {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		_ = say.Encode(told{l.Addr().String(), m.NumGC, 42, trace.IsEnabled()})
+		if _, err := os.Stdin.Read(line); err != nil {
+			return
+		}
+	}
+}
+
+// service is one that runs.
+type service struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.Writer
+	out *json.Decoder
+	told
+}
+
+func run(t *testing.T, wrap ...string) *service {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(wrap, exe)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), roleVariable+"=service")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("cannot run %v: %v", args, err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	s := &service{t: t, cmd: cmd, in: in, out: json.NewDecoder(out)}
+	s.read()
+	return s
+}
+
+func (s *service) read() {
+	s.t.Helper()
+	if err := s.out.Decode(&s.told); err != nil {
+		s.t.Fatalf("the service says nothing: %v", err)
+	}
+}
+
+// ask asks the service how it is.
+func (s *service) ask() told {
+	s.t.Helper()
+	if _, err := s.in.Write([]byte("\n")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.read()
+	return s.told
+}
+
+func testClock(t *testing.T) stall.Clock {
+	t.Helper()
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clock
+}
+
+func open(t *testing.T, o Options) *Source {
+	t.Helper()
+	o.Clock = testClock(t)
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.budget.rest = time.Millisecond
+	return s
+}
+
+// slice reads a slice to its end.
+type slice struct {
+	collections []gc.Collection
+	intervals   []stall.Interval
+	reasons     []string
+	requests    []evidence.Request
+	unseen      []stall.Span
+}
+
+func take(t *testing.T, s *Source) (all slice) {
+	t.Helper()
+	before := s.Status()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		b, err := s.Next(ctx)
+		if err != nil {
+			t.Fatalf("next: %v", err)
+		}
+		for i := range b.Collections {
+			all.collections = append(all.collections, b.Collections[i].Clone())
+		}
+		for i := range b.Intervals {
+			all.reasons = append(all.reasons, s.Reason(i))
+		}
+		all.intervals = append(all.intervals, b.Intervals...)
+		all.requests = append(all.requests, s.Requests()...)
+		all.unseen = append(all.unseen, b.Unseen...)
+		if now := s.Status(); now.Slices+now.Failed > before.Slices+before.Failed {
+			s.budget.rest = time.Millisecond
+			return all
+		}
+	}
+}
+
+// TestSlice: of a service that knows nothing of us, a slice has what its runtime counts,
+// and its requests.
+func TestSlice(t *testing.T) {
+	service := run(t)
+	for name, where := range map[string]string{"URL": "http://" + service.Address, "auto": Auto} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, Options{PID: service.cmd.Process.Pid, URL: where})
+			now := s.o.Clock.Now()
+			got := take(t, s)
+			status := s.Status()
+			if status.Err != nil || status.Slices != 1 || status.Endpoint != "http://"+service.Address+tracePath {
+				t.Fatalf("status %+v", status)
+			}
+			if len(got.requests) == 0 || len(got.collections) == 0 {
+				t.Fatalf("%d requests and %d collections: nothing is proven", len(got.requests), len(got.collections))
+			}
+			for i, v := range got.intervals {
+				if want := v.Cause == stall.GCPause; strings.HasPrefix(got.reasons[i], "GC ") != want {
+					t.Errorf("a stop with cause %v has reason %q", v.Cause, got.reasons[i])
+				}
+				if v.Start < now || v.End > s.o.Clock.Now() {
+					t.Errorf("a stop from %v to %v is not of this minute", v.Start, v.End)
+				}
+			}
+			for _, c := range got.collections {
+				if c.Trigger != gc.TriggerForced {
+					t.Errorf("collection %d: trigger %v, want forced", c.Index, c.Trigger)
+				}
+			}
+			for _, q := range got.requests {
+				if q.Name != "GET /work" || q.Moved || q.Share.GC() == 0 {
+					t.Errorf("request %q, moved %t, %v of the collector", q.Name, q.Moved, q.Share.GC())
+				}
+			}
+			if s.budget.rest < 0 || s.cost.Events == 0 || s.cost.Bytes == 0 {
+				t.Errorf("cost %+v", s.cost)
+			}
+		})
+	}
+	if service.ask().Traced {
+		t.Error("a trace was left running")
+	}
+}
+
+// TestTimeNamespace: the instants of a service in another time namespace are ours.
+func TestTimeNamespace(t *testing.T) {
+	service := run(t, "unshare", "--time", "--monotonic", "100000")
+	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address})
+	before := s.o.Clock.Now()
+	got := take(t, s)
+	if len(got.requests) == 0 {
+		t.Fatalf("no requests: %+v", s.Status())
+	}
+	for _, q := range got.requests {
+		if q.Start < before || q.End > s.o.Clock.Now() {
+			t.Errorf("a request from %v to %v is not between %v and now", q.Start, q.End, before)
+		}
+	}
+}
+
+// TestCloseInASlice: the process then traces no more.
+func TestCloseInASlice(t *testing.T) {
+	service := run(t)
+	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address})
+	done := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := s.Next(context.Background()); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	for !service.ask().Traced {
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != io.EOF {
+		t.Errorf("next after Close: got %v, want io.EOF", err)
+	}
+	for limit := time.Now().Add(time.Minute); service.ask().Traced; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the trace goes on")
+		}
+	}
+}
+
+// TestKilledInASlice: a process that ends in a slice is a slice that failed, and then the
+// end.
+func TestKilledInASlice(t *testing.T) {
+	service := run(t)
+	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address})
+	go func() {
+		for !service.ask().Traced {
+			time.Sleep(time.Millisecond)
+		}
+		_ = service.cmd.Process.Kill()
+		_ = service.cmd.Wait()
+	}()
+	for {
+		_, err := s.Next(t.Context())
+		s.budget.rest = time.Millisecond
+		if err != nil {
+			if !strings.Contains(err.Error(), "process") || s.Status().Failed == 0 {
+				t.Errorf("got %v and status %+v, want that the process is gone", err, s.Status())
+			}
+			return
+		}
+	}
+}
+
+// TestTwoAtOnce: the tracer has one user. The other is told, and asks again.
+func TestTwoAtOnce(t *testing.T) {
+	service := run(t)
+	o := Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address}
+	one, other := open(t, o), open(t, o)
+	done := make(chan slice)
+	go func() { done <- take(t, one) }()
+	for !service.ask().Traced {
+		time.Sleep(time.Millisecond)
+	}
+	take(t, other)
+	<-done
+	if err := other.Status().Err; one.Status().Err == nil && (err == nil || !strings.Contains(err.Error(), "Could not enable tracing")) {
+		t.Errorf("the second: got %v, want that tracing is enabled", err)
+	}
+	if one.Status().Err != nil {
+		t.Errorf("the first: %v", one.Status().Err)
+	}
+	take(t, other)
+	if err := other.Status().Err; err != nil {
+		t.Errorf("the second, later: %v", err)
+	}
+}
+
+// TestStoppedReader: a sidecar that is stopped in a slice costs the process nothing but the
+// memory of that second: its requests go on.
+func TestStoppedReader(t *testing.T) {
+	service := run(t)
+	c, err := net.Dial("tcp", service.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET %s?seconds=1 HTTP/1.1\r\nHost: x\r\n\r\n", tracePath)
+	for !service.ask().Traced {
+		time.Sleep(time.Millisecond)
+	}
+	for service.ask().Traced { // nobody reads what comes
+		time.Sleep(10 * time.Millisecond)
+	}
+	before := service.ask().GCs
+	for service.ask().GCs < before+5 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestAnotherProcess: a URL that is another process's is not asked.
+func TestAnotherProcess(t *testing.T) {
+	one, other := run(t), run(t)
+	s := open(t, Options{PID: one.cmd.Process.Pid, URL: "http://" + other.Address})
+	take(t, s)
+	if err := s.Status().Err; err == nil || !strings.Contains(err.Error(), "does not listen there") {
+		t.Errorf("got %v, want that it does not listen there", err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://127.0.0.1:6060":          "http://127.0.0.1:6060/debug/pprof/trace",
+		"http://a:b@h:1/":                "http://h:1/debug/pprof/trace",
+		"https://h/admin/pprof/trace":    "https://h/admin/pprof/trace",
+		"127.0.0.1:6060":                 "",
+		"file:///etc/passwd":             "",
+		"http://":                        "",
+		"http://me:secret@[::1:6060/":    "",
+		"ftp://me:secret@127.0.0.1:6060": "",
+	} {
+		u, err := parse(text)
+		got := ""
+		if err == nil {
+			got = plain(u)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error has the password: %v", text, err)
+		}
+		if got != want {
+			t.Errorf("%s: got %q and %v, want %q", text, got, err, want)
+		}
+	}
+}
