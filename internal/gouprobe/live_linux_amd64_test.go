@@ -205,6 +205,19 @@ func (p *probes) count(t *testing.T) uint64 {
 	return n
 }
 
+// TestOpenAtTheEnd: the pauses of a collection that goes on when the watch ends are told.
+func TestOpenAtTheEnd(t *testing.T) {
+	clock, err := stall.NewClock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Source{clock: clock, over: true, records: []record{sweep(10, 20)}}
+	b := s.yield()
+	if len(b.Collections) != 1 || len(b.Collections[0].Pauses) != 1 || b.Collections[0].Incomplete != "it was not watched to its end" {
+		t.Errorf("got %+v, want a collection with one pause, and why it is not whole", b.Collections)
+	}
+}
+
 // TestEnd: a source is over when its process is, or executes another program.
 func TestEnd(t *testing.T) {
 	exe := build(t, "local")

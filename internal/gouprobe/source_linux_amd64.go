@@ -147,7 +147,9 @@ func (s *Source) yield() source.Batch {
 	b := &s.stops.batch
 	from := s.mark
 	if len(s.records) == 0 { // those are of a later epoch, and the next batch goes on with them
-		s.given = s.over
+		if s.given = s.over; s.given {
+			s.stops.cut("it was not watched to its end")
+		}
 		s.mark = max(s.mark, s.seen.Add(-holdBack))
 		if s.ended {
 			s.mark = s.seen

@@ -59,7 +59,7 @@ func (s *stops) reset() {
 // false if the stop is of another epoch, and belongs in a batch of its own.
 func (s *stops) take(r *record, now stall.Instant) bool {
 	if r.lost != s.lost {
-		if s.taken > 0 {
+		if s.cut("records were lost after it"); s.taken > 0 || len(s.batch.Collections) > 0 {
 			return false
 		}
 		s.lost = r.lost
@@ -130,10 +130,8 @@ func (s *stops) cut(why string) {
 	}
 }
 
-// restart begins an epoch at the beginning of a batch: records were lost. The
-// collection that ran until then is of the epoch before, and goes with it.
+// restart begins an epoch at the beginning of a batch: records were lost.
 func (s *stops) restart() {
-	s.open = false
 	s.epoch++
 	s.index, s.batch.Epoch = 0, s.epoch
 }

@@ -85,8 +85,13 @@ func TestCollections(t *testing.T) {
 			collection(2, "", 50, 80, pause(50, 60, s, 1), pause(70, 80, m, 2)),
 		}},
 		{"records were lost", []record{sweep(10, 20), after(3, mark(70, 80)), after(3, sweep(90, 95)), after(3, mark(96, 99))}, []uint64{7, 8}, []gc.Collection{
+			collection(1, "records were lost after it", 10, 0, pause(10, 20, s, 1)),
 			collection(1, "its begin was not seen", 0, 80, pause(70, 80, m, 2)),
 			collection(2, "", 90, 99, pause(90, 95, s, 1), pause(96, 99, m, 2)),
+		}},
+		{"records were lost in the midst of a collection", []record{sweep(10, 20), after(1, sweep(90, 95)), after(1, mark(96, 99))}, []uint64{7, 8}, []gc.Collection{
+			collection(1, "records were lost after it", 10, 0, pause(10, 20, s, 1)),
+			collection(1, "", 90, 99, pause(90, 95, s, 1), pause(96, 99, m, 2)),
 		}},
 		{"records were lost at first", []record{after(1, sweep(10, 20)), after(1, mark(30, 40))}, []uint64{8}, []gc.Collection{
 			collection(1, "", 10, 40, pause(10, 20, s, 1), pause(30, 40, m, 2)),
