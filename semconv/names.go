@@ -64,6 +64,7 @@ const (
 	AttrCause            = "otelgc.cause"
 	AttrLatencyBucket    = "otelgc.latency.bucket"
 	AttrRoute            = "http.route"
+	AttrTask             = "otelgc.task"
 	AttrTraceID          = "otelgc.trace.id"
 	AttrSpanID           = "otelgc.span.id"
 	AttrSentence         = "otelgc.sentence"

@@ -17,6 +17,7 @@ const (
 	// user, and others want it, too.
 	mostOfTime = 0.1
 	firstRest  = time.Second // after the attach
+	restFor    = time.Second // of a rest that is told
 	retryAfter = 10 * time.Second
 	longRest   = 10 * time.Second // before which memory is given back
 	mostRest   = 10 * time.Minute
@@ -44,9 +45,7 @@ func (b *budget) look(pid int, now stall.Instant) (created uint64, err error) {
 	if s.Ended() {
 		return 0, os.ErrProcessDone
 	}
-	if b.at == 0 {
-		b.rest = firstRest
-	} else if wall := now.Sub(b.at); wall >= time.Second {
+	if wall := now.Sub(b.at); b.at != 0 && wall >= time.Second {
 		b.rate = float64(s.CPU-b.cpu) / float64(wall)
 	}
 	if b.at == 0 || now.Sub(b.at) >= time.Second {

@@ -61,7 +61,8 @@ type Source struct {
 	options  gotrace.Options
 	reader   *gotrace.Reader // nil where none is kept
 
-	body   *body // of the slice that is being read, nil for none
+	body   *body         // of the slice that is being read, nil for none
+	due    stall.Instant // of the next slice
 	length time.Duration
 	cost   gotrace.Cost
 	begun  stall.Instant
@@ -102,7 +103,7 @@ func Open(o Options) (*Source, error) {
 	}
 	offset, err := proc.TimeNamespace(o.Clock, o.PID)
 	if err != nil {
-		return nil, fmt.Errorf("open pprof of process %d: %w", o.PID, err)
+		offset = o.Clock.Namespace() // as ours: sameClock will find out
 	}
 	s := &Source{
 		o: o, fetch: f, requests: evidence.NewRequests(o.Clock.Now()),
@@ -114,6 +115,7 @@ func Open(o Options) (*Source, error) {
 		s.cancel()
 		return nil, fmt.Errorf("open pprof of process %d: %w", o.PID, err)
 	}
+	s.due = o.Clock.Now().Add(firstRest)
 	return s, nil
 }
 
@@ -121,17 +123,22 @@ func Open(o Options) (*Source, error) {
 // are 2 MB.
 var limits = gotrace.Limits{
 	GenerationBytes: 16 << 20, TableBytes: 8 << 20, Strings: 1 << 16, Stacks: 1 << 16, Threads: 1 << 14,
-	Transitions: 1 << 18, Records: 1 << 15, Followed: 1 << 14, Names: 1 << 12,
+	Transitions: 1 << 20, Records: 1 << 15, Followed: 1 << 14, Names: 1 << 12,
 }
 
-// Next waits for the next generation of a slice, or the end of one. Why a slice failed is
+// Next waits for the next generation of a slice, or the end of one, and returns once a
+// second while there is none: that time is unseen. Why a slice failed is
 // in Status, and its time is unseen. A slice ends when ctx is done. Another error than that
 // of ctx and io.EOF says that the process is gone.
 func (s *Source) Next(ctx context.Context) (source.Batch, error) {
 	s.begin()
 	if s.body == nil {
-		if err := s.wait(ctx); err != nil {
+		if due, err := s.wait(ctx); err != nil {
 			return source.Batch{}, err
+		} else if !due {
+			s.requests.UnseenUntil(s.o.Clock.Now())
+			s.batch = s.requests.Batch
+			return s.batch, nil
 		}
 		s.begun, s.length, s.cost = s.o.Clock.Now(), sliceLength, gotrace.Cost{}
 		if s.status.Err = s.open(); s.status.Err != nil {
@@ -146,35 +153,48 @@ func (s *Source) Next(ctx context.Context) (source.Batch, error) {
 	case err != nil:
 		s.status.Err = s.body.explain(err)
 		return s.end(), nil
-	case !g.Shared:
-		s.status.Err = fmt.Errorf("read trace of %s: its clock is not known", s.body.endpoint)
+	case !s.sameClock(g):
+		s.status.Err = fmt.Errorf("read trace of %s: it is of another clock, or another time", s.body.endpoint)
 		return s.end(), nil
 	}
 	s.learn(g)
 	return s.batch, nil
 }
 
-// wait rests until a slice is due and it is our turn.
-func (s *Source) wait(ctx context.Context) error {
+// clockTolerance bounds how far a slice may lie outside of the time in which it was asked
+// for.
+const clockTolerance = time.Millisecond
+
+// sameClock reports whether the instants of a generation can be ours.
+func (s *Source) sameClock(g *gotrace.Generation) bool {
+	return g.Shared && g.Start >= s.begun.Add(-clockTolerance) && g.End <= s.o.Clock.Now().Add(clockTolerance)
+}
+
+// wait rests for a second, or until a slice is due and it is our turn. It reports whether
+// that is so.
+func (s *Source) wait(ctx context.Context) (due bool, err error) {
 	if s.over.Err() != nil {
-		return io.EOF
+		return false, io.EOF
 	}
-	timer := time.NewTimer(s.budget.rest)
+	left := s.due.Sub(s.o.Clock.Now())
+	timer := time.NewTimer(min(left, restFor))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	case <-s.over.Done():
-		return io.EOF
+		return false, io.EOF
+	}
+	if left > restFor {
+		return false, nil
 	}
 	if s.o.Turn != nil {
 		select {
 		case s.o.Turn <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.over.Done():
-			return io.EOF
+		default:
+			s.due = s.o.Clock.Now().Add(restFor)
+			return false, nil // another process is asked just now
 		}
 	}
 	created, err := s.budget.look(s.o.PID, s.o.Clock.Now())
@@ -183,9 +203,9 @@ func (s *Source) wait(ctx context.Context) error {
 	}
 	if err != nil {
 		s.release()
-		return fmt.Errorf("read CPU time of process %d: %w", s.o.PID, err)
+		return false, fmt.Errorf("read CPU time of process %d: %w", s.o.PID, err)
 	}
-	return nil
+	return true, nil
 }
 
 func (s *Source) release() {
@@ -239,7 +259,7 @@ func (s *Source) learn(g *gotrace.Generation) {
 		lost++
 	}
 	s.status.Incomplete += lost
-	s.batch.Lost.Count = s.status.Incomplete
+	s.batch.Lost.Count = lost
 }
 
 // end ends a slice, and plans the rest after it. A slice that failed is charged, too.
@@ -268,6 +288,7 @@ func (s *Source) end() source.Batch {
 	s.status.Cut.Over += cut.Over
 	_, err := s.budget.look(s.o.PID, now)
 	s.budget.plan(s.cost, now.Sub(s.begun), s.status.Err != nil || err != nil)
+	s.due = now.Add(s.budget.rest)
 	if s.budget.rest > longRest {
 		s.reader = nil // its memory is for the others meanwhile
 	}
@@ -289,11 +310,28 @@ func (s *Source) Reason(i int) string {
 // Status returns what was done so far.
 func (s *Source) Status() Status { return s.status }
 
+// Asked returns what is asked, without user and password: an endpoint, or Auto.
+func (s *Source) Asked() string {
+	if s.fetch.auto {
+		return Auto
+	}
+	return plain(s.fetch.url)
+}
+
 // Close ends the slice that is being taken; the process then ends its trace. Next returns
 // what is left, and then io.EOF.
 func (s *Source) Close() error {
 	s.once.Do(s.cancel)
 	return nil
+}
+
+// Check reports why a URL is none of Options.URL. An empty one is none at all.
+func Check(text string) error {
+	if text == "" || text == Auto {
+		return nil
+	}
+	_, err := parse(text)
+	return err
 }
 
 // parse checks an endpoint as it was given.

@@ -148,7 +148,7 @@ func open(t *testing.T, o Options) *Source {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.budget.rest = time.Millisecond
+	s.due = 0
 	return s
 }
 
@@ -181,7 +181,7 @@ func take(t *testing.T, s *Source) (all slice) {
 		all.requests = append(all.requests, s.Requests()...)
 		all.unseen = append(all.unseen, b.Unseen...)
 		if now := s.Status(); now.Slices+now.Failed > before.Slices+before.Failed {
-			s.budget.rest = time.Millisecond
+			s.due = 0
 			return all
 		}
 	}
@@ -290,7 +290,7 @@ func TestKilledInASlice(t *testing.T) {
 	}()
 	for {
 		_, err := s.Next(t.Context())
-		s.budget.rest = time.Millisecond
+		s.due = 0
 		if err != nil {
 			if !strings.Contains(err.Error(), "process") || s.Status().Failed == 0 {
 				t.Errorf("got %v and status %+v, want that the process is gone", err, s.Status())

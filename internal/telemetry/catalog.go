@@ -115,7 +115,7 @@ func lastMetric(name, unit, meaning string) Metric {
 // Metrics of requests.
 var (
 	requestStall = Metric{
-		semconv.MetricRequestStall, Histogram, "s", []string{semconv.AttrCause, semconv.AttrFidelity, semconv.AttrRoute},
+		semconv.MetricRequestStall, Histogram, "s", []string{semconv.AttrCause, semconv.AttrFidelity, semconv.AttrRoute, semconv.AttrTask},
 		"Time that one cause cost one request, of the requests that were stalled by 10 us or more; queue is not among the causes.",
 	}
 	requestTime = Metric{
@@ -123,12 +123,12 @@ var (
 	}
 	requestStallTime = Metric{
 		semconv.MetricRequestStallTime, ObservableCounter, semconv.UnitSeconds,
-		[]string{semconv.AttrCause, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute}, semconv.MeaningRequestStallTime,
+		[]string{semconv.AttrCause, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute, semconv.AttrTask}, semconv.MeaningRequestStallTime,
 	}
 	requestCount = Metric{
 		semconv.MetricRequests, ObservableCounter, semconv.UnitRequests, requestAttributes, semconv.MeaningRequests,
 	}
-	requestAttributes = []string{semconv.AttrGCOverlap, semconv.AttrGCKind, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute}
+	requestAttributes = []string{semconv.AttrGCOverlap, semconv.AttrGCKind, semconv.AttrLatencyBucket, semconv.AttrFidelity, semconv.AttrRoute, semconv.AttrTask}
 )
 
 // The registry's metrics of a Go process. Names, units and descriptions are those

@@ -116,6 +116,7 @@ func attributes() (all []attributeRow) {
 	})
 	add(semconv.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does")
 	add(semconv.AttrEstimated, "bool", "whether the value is an estimate")
+	add(semconv.AttrTask, "string", "name of the user task that the request is, as it was at its begin: of a span of the OpenTelemetry SDK its name; bounded as the route; of a Go program that is asked for its trace")
 	add(semconv.AttrLatencyBucket, "string", "how long the request took: le_1ms, le_5ms, le_10ms, le_50ms, le_100ms, le_500ms, le_1s, gt_1s")
 	add(semconv.AttrWindow, "string", "since when the share counts: process or attach")
 	add(semconv.AttrItem, "string", "what was not kept")

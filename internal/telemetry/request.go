@@ -54,6 +54,7 @@ type requests struct {
 	names  []string // of routes, in the order in which they came
 	named  int      // of them, those with a name of their own: neither none nor OtherRoute
 	ready  map[requestSeries]metric.ObserveOption
+	key    string // of the attribute that has the route
 }
 
 type stallSeries struct {
@@ -72,29 +73,34 @@ type requestSeries struct {
 	kind     gc.Kind
 }
 
-func (k requestSeries) attributes() []attribute.KeyValue {
+func (k requestSeries) attributes(key string) []attribute.KeyValue {
 	a := []attribute.KeyValue{
 		attribute.String(semconv.AttrLatencyBucket, semconv.Buckets[k.bucket].Name),
 		attribute.String(semconv.AttrFidelity, k.fidelity.String()),
 	}
-	a = append(a, routeAttribute(k.route)...)
+	a = append(a, routeAttribute(key, k.route)...)
 	if k.owner != 0 {
 		return append(a, attribute.String(semconv.AttrCause, k.owner.String()))
 	}
 	return append(append(a, kindAttribute(k.kind)...), attribute.String(semconv.AttrGCOverlap, semconv.Overlaps[k.overlap]))
 }
 
-func routeAttribute(route string) []attribute.KeyValue {
+func routeAttribute(key, route string) []attribute.KeyValue {
 	if route == "" {
 		return nil
 	}
-	return []attribute.KeyValue{attribute.String(semconv.AttrRoute, route)}
+	return []attribute.KeyValue{attribute.String(key, route)}
 }
 
-func (r *requests) make(m *maker) {
+func (r *requests) make(m *maker, tasks bool) {
+	key := semconv.AttrRoute
+	if tasks {
+		key = semconv.AttrTask
+	}
+	r.key = key
 	r.routes, r.ready = make(map[string]*semconv.Sums), make(map[requestSeries]metric.ObserveOption)
 	r.stall = newInstrument(m, requestStall, func(k stallSeries) []attribute.KeyValue {
-		return append(routeAttribute(k.route),
+		return append(routeAttribute(key, k.route),
 			attribute.String(semconv.AttrCause, k.cause.String()), attribute.String(semconv.AttrFidelity, k.fidelity.String()))
 	})
 	total, owned, count := m.observable(requestTime), m.observable(requestStallTime), m.observable(requestCount)
@@ -141,7 +147,7 @@ func (r *requests) each(yield func(requestSeries, *semconv.Sum)) {
 func (r *requests) option(k requestSeries) metric.ObserveOption {
 	o, ok := r.ready[k]
 	if !ok {
-		o = metric.WithAttributeSet(attribute.NewSet(k.attributes()...))
+		o = metric.WithAttributeSet(attribute.NewSet(k.attributes(r.key)...))
 		r.ready[k] = o
 	}
 	return o

@@ -98,6 +98,27 @@ func TestRequestRoutesBounded(t *testing.T) {
 	}
 }
 
+// TestTasks: of a program whose requests are tasks, the name is no route.
+func TestTasks(t *testing.T) {
+	r := newRig(t, Options{Tasks: true})
+	s := stall.Share{Total: time.Millisecond}
+	s.Charged[stall.GCAssist] = time.Millisecond
+	r.Request(&Request{Share: &s, Route: "GET /"})
+	named := 0
+	for _, m := range collect(t, r.reader) {
+		if !strings.HasPrefix(m.Name, "otelgc.request") {
+			continue
+		}
+		if keys := keysOf(m); !keys[semconv.AttrTask] || keys[semconv.AttrRoute] {
+			t.Errorf("%s has the attributes %v", m.Name, sorted(keys))
+		}
+		named++
+	}
+	if named != 4 {
+		t.Errorf("%d metrics of requests, want 4", named)
+	}
+}
+
 // TestRequestsWithoutRoute take no route's place, nor do those of names that are too
 // long: as many routes as are promised are told apart beside them.
 func TestRequestsWithoutRoute(t *testing.T) {

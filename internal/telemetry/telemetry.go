@@ -46,6 +46,8 @@ type Options struct {
 	// DotnetMetrics adds the dotnet.* metrics, for a .NET process. They have
 	// its pause time: otelgc.gc.pause.time is left out.
 	DotnetMetrics bool
+	// Tasks says that the routes of requests are the names of user tasks (otelgc.task).
+	Tasks bool
 	// GapCPU has cpu.logical_number on otelgc.jitter.gap.duration: a series for
 	// each CPU that is probed.
 	GapCPU bool
@@ -170,7 +172,7 @@ func New(o Options) (*Telemetry, error) {
 	m := &maker{meter: o.Meter, lost: t.lostSample}
 	t.gc.make(m, &o)
 	t.stalls.make(m)
-	t.requests.make(m)
+	t.requests.make(m, o.Tasks)
 	var err error
 	if t.registered, err = m.register(); err != nil {
 		return nil, errors.Join(err, t.Close())

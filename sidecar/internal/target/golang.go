@@ -26,6 +26,9 @@ type goView struct {
 	base  uint64        // the collections of the epochs before
 	open  stall.Instant // when the first stop was of a collection whose record is not there, 0 for none
 	ref   uint64        // of that collection
+
+	traced  bool             // by its tracer alone
+	pending []stall.Interval // pauses of the trace whose collection has not ended
 }
 
 // watchGo watches a Go program until the process ends or ctx is done, with one attach
@@ -86,6 +89,16 @@ func (p *process) goSession(ctx context.Context) error {
 	if err == nil && p.Gone(nil) {
 		return s.Close() // its number may be another's by now
 	}
+	l, noPull := p.openPull()
+	if noPull != nil {
+		p.log.Warn("the process is not asked for its trace", "error", noPull)
+	}
+	if p.golang.traced = err != nil && l != nil; p.golang.traced {
+		return p.watchTraced(ctx, g, l, err)
+	}
+	if l != nil {
+		defer l.source.Close()
+	}
 	if err == nil {
 		err = p.openGo(ctx, g)
 	}
@@ -96,7 +109,18 @@ func (p *process) goSession(ctx context.Context) error {
 		p.unwatchedGo(ctx, g, err)
 		return err
 	}
-	return p.readGo(ctx, s)
+	return p.readGo(ctx, s, l)
+}
+
+// watchTraced watches a program that cannot be probed by its tracer alone.
+func (p *process) watchTraced(ctx context.Context, g *goProgram, l *pull, why error) error {
+	if err := p.openGo(ctx, g); err != nil {
+		_ = l.source.Close() // it has no error
+		p.unwatchedGo(ctx, g, err)
+		return err
+	}
+	p.log.Info("its stops are seen in slices of its trace alone", "why", why)
+	return p.alone(ctx, l)
 }
 
 // attach probes the program. It comes back where the process's files never answer, and
@@ -165,11 +189,18 @@ func (p *process) unwatchedGo(ctx context.Context, g *goProgram, err error) {
 // goUnwatched is how it begins why the collections of a Go program are not watched.
 const goUnwatched = "it is a Go program, whose collections cannot be watched from here: "
 
-// readGo reads the stops and collections to the end of the attach.
-func (p *process) readGo(ctx context.Context, s *gouprobe.Source) error {
+// readGo reads the stops and collections to the end of the attach, and the requests of the
+// program's trace if l is not nil.
+func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })() // its error comes below
 	v := &p.golang
 	v.cover.Attach(proc.MadeAt(p.Clock, p.ID.Created), p.Clock.Now())
+	var told <-chan slice
+	if l != nil {
+		var stop func()
+		told, stop = l.beside(ctx)
+		defer stop()
+	}
 	for {
 		b, err := s.Next(context.Background())
 		if err == io.EOF {
@@ -181,6 +212,11 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source) error {
 			return err
 		}
 		p.takeGo(&b, s.Evidence)
+		for len(told) > 0 {
+			if v, open := <-told; open {
+				p.takeSlice(l, v)
+			}
+		}
 	}
 	v.detach(p.Clock.Now())
 	p.covered = v.cover.Coverage

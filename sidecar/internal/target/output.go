@@ -68,7 +68,7 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) (map[str
 	}
 	t, err := telemetry.New(telemetry.Options{
 		Meter: providers.Meter.Meter(scope), Logger: providers.Logger.Logger(scope),
-		BootID: boot, PID: int(info.PID), DotnetMetrics: !p.outside.goes, Clock: p.Clock,
+		BootID: boot, PID: int(info.PID), DotnetMetrics: !p.outside.goes, Tasks: true, Clock: p.Clock,
 	})
 	if err != nil {
 		providers.Discard()

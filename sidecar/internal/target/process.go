@@ -22,6 +22,8 @@ type process struct {
 	dotnet.Options
 	source    *dotnet.Source // nil before the process is read as one of .NET
 	proc      dotnetipc.Proc
+	pprof     string // Options.Pprof
+	turn      chan struct{}
 	log       *slog.Logger
 	order     uint64   // when it was first seen
 	after     []func() // what is to be done when it ended; the watcher's
@@ -51,7 +53,7 @@ type process struct {
 }
 
 func newProcess(o Options, id dotnetipc.Identity) *process {
-	p := &process{Options: dotnet.Options{Clock: o.Clock, ID: id}, proc: o.Proc, followed: o.Followed, recorder: recorder{add: o.Record}, progress: o.Progress, order: uint64(o.Clock.Now())}
+	p := &process{Options: dotnet.Options{Clock: o.Clock, ID: id}, proc: o.Proc, pprof: o.Pprof, turn: o.turn, followed: o.Followed, recorder: recorder{add: o.Record}, progress: o.Progress, order: uint64(o.Clock.Now())}
 	p.log = o.Log.With("pid", id.PID)
 	p.Group = groupOf(o.Proc, id)
 	p.summary = Summary{PID: id.PID, order: p.order, group: p.Group}
@@ -78,7 +80,10 @@ func (p *process) run(ctx context.Context) {
 
 // origin is that of what is seen of the process.
 func (p *process) origin() stall.Origin {
-	if p.outside.goes {
+	switch {
+	case p.outside.goes && p.golang.traced:
+		return stall.GoTrace
+	case p.outside.goes:
 		return stall.GoUprobe
 	}
 	return stall.Dotnet
@@ -93,6 +98,10 @@ func (p *process) tell(why string, over bool) {
 	v.Why = why
 	v.Collections.Kinds, v.Collections.Generations = maps.Clone(v.Collections.Kinds), maps.Clone(v.Collections.Generations)
 	v.GCThreads = slices.Clone(v.GCThreads)
+	if v.Pulled != nil {
+		pulled := *v.Pulled
+		v.Pulled = &pulled
+	}
 	if p.output != nil && v.Unexported == nil {
 		v.Unexported = p.output.providers.Unexported(nil)
 	}

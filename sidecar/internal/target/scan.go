@@ -72,7 +72,7 @@ func (w *Watcher) look(ctx context.Context) (took time.Duration, err error) {
 			w.follow(ctx, id, false)
 		}
 	}
-	if w.noGo == nil {
+	if w.noGo == nil || w.o.Pprof != "" {
 		w.lookForGo(ctx)
 	}
 	return time.Since(began), err

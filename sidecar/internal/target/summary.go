@@ -25,10 +25,10 @@ type Summary struct {
 	Service       string `json:"service"`
 	CommandLine   string `json:"command_line,omitempty"`
 	Runtime       string `json:"runtime,omitempty"` // its version
-	Source        string `json:"source,omitempty"`  // that saw it: dotnet or gouprobe
+	Source        string `json:"source,omitempty"`  // that saw it: dotnet, gouprobe or gotrace
 	Sessions      int    `json:"sessions"`          // that were begun
 	FirstIndex    uint64 `json:"first_index,omitempty"`
-	LastIndex     uint64 `json:"last_index,omitempty"` // the runtime's own count of collections; of gouprobe from the attach on
+	LastIndex     uint64 `json:"last_index,omitempty"` // the runtime's own count of collections; of gouprobe from the attach on; none of gotrace
 	Collections   Counts `json:"collections"`
 	Incomplete    uint64 `json:"incomplete,omitempty"` // collections that lack a part
 	PauseTotal    int64  `json:"pause_total"`
@@ -51,6 +51,8 @@ type Summary struct {
 	// more memory or CPU time than its share; DetachedWhy says of which.
 	Detached    uint64 `json:"detached,omitempty"`
 	DetachedWhy string `json:"detached_why,omitempty"`
+
+	Pulled *Pulled `json:"pprof,omitempty"` // nil if its trace was not asked for
 
 	Slowed slowed.Tally `json:"slowed,omitzero"`
 

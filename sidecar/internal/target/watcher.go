@@ -31,6 +31,11 @@ type Options struct {
 	// Port says which users' runtimes may dial it.
 	Port dotnetipc.ListenOptions
 
+	// Pprof is where a Go program is asked for its trace: a URL for one process, or
+	// gopprof.Auto. Not at all if it is empty.
+	Pprof string
+	turn  chan struct{} // one process is asked at a time
+
 	Clock stall.Clock
 	Log   *slog.Logger
 	Proc  dotnetipc.Proc
@@ -90,6 +95,7 @@ type Watcher struct {
 // tried again.
 func Start(o Options) (*Watcher, error) {
 	limit := memoryLimit()
+	o.turn = make(chan struct{}, 1)
 	w := &Watcher{o: o, known: make(map[dotnetipc.Identity]*process), budget: dotnet.NewBudget(o.Clock.Now, limit), targets: targetsWithin(limit)}
 	if w.recorder = o.Record; w.recorder != nil {
 		w.o.Record = w.record
@@ -117,7 +123,7 @@ func Start(o Options) (*Watcher, error) {
 		w.follow(ctx, first, false)
 	}
 	if o.Selector != (Selector{}) {
-		if w.noGo = gouprobe.Supported(); w.noGo != nil && o.Selector.pid == 0 {
+		if w.noGo = gouprobe.Supported(); w.noGo != nil && o.Selector.pid == 0 && o.Pprof == "" {
 			o.Log.Info("Go processes are not watched", "why", w.noGo)
 		}
 		w.work.Go(func() { w.scan(ctx) })

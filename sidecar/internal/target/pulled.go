@@ -1,0 +1,192 @@
+package target
+
+import (
+	"context"
+	"slices"
+
+	"github.com/otelgc/otelgc/internal/gopprof"
+	"github.com/otelgc/otelgc/internal/gotrace/evidence"
+	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
+	"github.com/otelgc/otelgc/stall/source"
+)
+
+// Pulled is what was asked of a Go program's own tracer. Durations are nanoseconds.
+type Pulled struct {
+	Endpoint string `json:"endpoint,omitempty"` // that answered
+	Slices   uint64 `json:"slices"`             // that were taken whole
+	Failed   uint64 `json:"failed,omitempty"`   // that were asked for in vain, or ended early
+	Traced   int64  `json:"traced"`             // time of all of them
+	Requests uint64 `json:"requests"`           // that a slice has whole
+	Cut      uint64 `json:"cut,omitempty"`      // that began before their slice, or went on behind it
+	Moved    uint64 `json:"moved,omitempty"`    // that ended on another goroutine: their stops alone are known
+	Over     uint64 `json:"over,omitempty"`     // requests and goroutines over a limit
+	Why      string `json:"why,omitempty"`      // the last slice failed
+}
+
+// pull is the reading of a program's own tracer.
+type pull struct {
+	source  *gopprof.Source
+	failure string // as it was said last
+	cut     evidence.Cut
+	over    uint64
+}
+
+// openPull opens the endpoint of the program, if that was asked for.
+func (p *process) openPull() (*pull, error) {
+	if p.pprof == "" {
+		return nil, nil
+	}
+	s, err := gopprof.Open(gopprof.Options{PID: p.ID.PID, URL: p.pprof, Clock: p.Clock, Turn: p.turn})
+	if err != nil {
+		return nil, err
+	}
+	if p.summary.Pulled == nil {
+		p.summary.Pulled = new(Pulled)
+	}
+	p.log.Info("asking a Go process for its execution trace", "endpoint", s.Asked(), "of_its_cpu_time", gopprof.DefaultBudget)
+	return &pull{source: s}, nil
+}
+
+// slice is what a batch of a trace told, in memory of its own.
+type slice struct {
+	requests []evidence.Request
+	status   gopprof.Status
+}
+
+// maxSlices wait for the process's goroutine. If there are more, the reading of the trace
+// waits: a slice that is not read costs the program no more than its memory.
+const maxSlices = 4
+
+// beside reads the trace on a goroutine of its own, while probes tell of the stops. The
+// channel is closed when it is over; stop ends it.
+func (l *pull) beside(ctx context.Context) (slices <-chan slice, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := make(chan slice, maxSlices)
+	go func() {
+		defer close(c)
+		for {
+			if _, err := l.source.Next(ctx); err != nil {
+				return
+			}
+			select {
+			case c <- l.told():
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return c, func() {
+		_ = l.source.Close() // it has no error
+		cancel()
+		for range c { // until its goroutine has ended
+		}
+	}
+}
+
+// told returns what the last batch told.
+func (l *pull) told() slice {
+	return slice{slices.Clone(l.source.Requests()), l.source.Status()}
+}
+
+// takeSlice exports the requests of a slice, and notes how the tracer answered.
+func (p *process) takeSlice(l *pull, v slice) {
+	s := p.summary.Pulled
+	for i := range v.requests {
+		q := &v.requests[i]
+		if q.Moved {
+			s.Moved++
+		}
+		s.Requests++
+		p.output.telemetry.Request(&telemetry.Request{
+			Share: &q.Share, Collections: q.Share.Collections, Kind: gc.Background, Route: clean(q.Name),
+		})
+	}
+	p.output.dropped("request", "cut_begin", v.status.Cut.Begin-l.cut.Begin)
+	p.output.dropped("request", "cut_end", v.status.Cut.End-l.cut.End)
+	over := v.status.Incomplete + v.status.Cut.Over
+	p.output.dropped("trace_record", "limit", over-l.over)
+	s.Cut += v.status.Cut.Begin - l.cut.Begin + v.status.Cut.End - l.cut.End
+	s.Over += over - l.over
+	l.cut, l.over = v.status.Cut, over
+	s.Endpoint, s.Slices, s.Failed, s.Traced = v.status.Endpoint, v.status.Slices, v.status.Failed, int64(v.status.Traced)
+	if s.Why = ""; v.status.Err != nil {
+		s.Why = v.status.Err.Error()
+	}
+	if s.Why != l.failure && s.Why != "" {
+		p.log.Warn("the process did not give its trace", "error", s.Why)
+	}
+	l.failure = s.Why
+}
+
+// alone reads the program by its tracer alone, until the process ends or ctx is done: its
+// stops and collections are seen in the slices, and the rest of the time is unseen.
+func (p *process) alone(ctx context.Context, l *pull) error {
+	defer l.source.Close()
+	v := &p.golang
+	now := p.Clock.Now()
+	v.cover.Attach(now, now)
+	for {
+		b, err := l.source.Next(ctx)
+		if err != nil {
+			break // we were told to end, or the process is gone
+		}
+		p.takeSlice(l, l.told())
+		p.takeTraced(&b, l.source.Reason)
+		if p.Gone(nil) {
+			break
+		}
+	}
+	v.pending = p.tellPending(v.pending)
+	v.detach(p.Clock.Now())
+	p.covered = v.cover.Coverage
+	return nil
+}
+
+// takeTraced exports a batch of the trace. How many collections there were between slices
+// is not known, so they have no number.
+func (p *process) takeTraced(b *source.Batch, reason func(int) string) {
+	v := &p.golang
+	if b.Epoch != v.epoch || len(b.Unseen) > 0 {
+		v.pending = p.tellPending(v.pending)
+	}
+	for i := range b.Intervals {
+		if s := &b.Intervals[i]; s.Cause == stall.GCPause && len(v.pending) < maxPending {
+			v.pending = append(v.pending, *s)
+		}
+	}
+	for i := range b.Collections {
+		c := &b.Collections[i]
+		v.pending = slices.DeleteFunc(v.pending, func(s stall.Interval) bool { return s.Ref == c.Index })
+		c.Index = 0
+	}
+	v.base, v.epoch, v.ref = 0, b.Epoch, 0
+	told := *b
+	told.Lost.Count = 0 // they were counted with the slice
+	p.takeGo(&told, reason)
+}
+
+// maxPending bounds the pauses that wait for the end of their collection.
+const maxPending = 1024
+
+// tellPending exports pauses of collections that a slice does not show to their end.
+func (p *process) tellPending(pauses []stall.Interval) []stall.Interval {
+	for len(pauses) > 0 {
+		c := gc.Collection{
+			Cycles: 1, Kind: gc.Background, Trigger: gc.TriggerUnknown, Origin: stall.GoTrace, Fidelity: stall.Exact,
+			Incomplete: "the slice of the trace lacks a part of it",
+		}
+		ref, n := pauses[0].Ref, 0
+		for n < len(pauses) && pauses[n].Ref == ref {
+			s := &pauses[n]
+			c.Pauses = append(c.Pauses, gc.Pause{Start: s.Start, End: s.End, EndMax: s.End, Slack: s.Slack})
+			n++
+		}
+		p.usual.Fill(&c, p.host.during)
+		p.summary.collection(&c)
+		p.collection(&c)
+		pauses = pauses[n:]
+	}
+	p.golang.open = 0
+	return pauses[:0]
+}
