@@ -28,10 +28,20 @@ func TestPprof(t *testing.T) {
 	}
 	dir := t.TempDir()
 	service := filepath.Join(dir, "service")
-	if text, err := exec.Command("go", "build", "-o", service, "./testdata/service").CombinedOutput(); err != nil {
+	main, err := os.ReadFile("testdata/service/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "main.go"), main, 0o600), os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/service\n\ngo 1.26\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", service, ".") // a module that has nothing of ours
+	build.Dir = dir
+	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	err := errors.Join(os.Chmod(filepath.Dir(binary), 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)) // so that anybody can run them
+	err = errors.Join(os.Chmod(filepath.Dir(binary), 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)) // so that anybody can run them
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func sockets(pid int) (map[netip.AddrPort]bool, error) {
 	case err != nil:
 		return nil, fmt.Errorf("look for sockets of process %d: %w (needs CAP_SYS_PTRACE, or to be its user)", pid, err)
 	case own != its:
-		return nil, fmt.Errorf("process %d has a network of its own: give --pprof URL", pid)
+		return nil, fmt.Errorf("process %d %w: give --pprof URL", pid, errOtherNetwork)
 	}
 	inodes, err := inodes(dir + "/fd")
 	if err != nil {

@@ -25,16 +25,20 @@ func TestFaults(t *testing.T) {
 		want  string
 	}{
 		"not there":  {http.NotFound, "not found (the service does not import net/http/pprof"},
-		"a password": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 401) }, "Unauthorized (give --pprof http://USER:PASSWORD@HOST:PORT)"},
+		"a password": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }, "Unauthorized (give --pprof http://USER:PASSWORD@HOST:PORT)"},
 		"in use": {func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "Could not enable tracing: tracing is already enabled", 500)
+			http.Error(w, "Could not enable tracing: tracing is already enabled", http.StatusInternalServerError)
 		}, "tracing is already enabled"},
 		"too long for it": {func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "profile duration exceeds server's WriteTimeout", 400)
+			http.Error(w, "profile duration exceeds server's WriteTimeout", http.StatusBadRequest)
 		}, "the server's WriteTimeout must be longer than 1s"},
-		"another place": {func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, "http://192.0.2.1/", 302) }, "status 302"},
-		"a page":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no execution trace"},
-		"control codes": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "a\x1b[2Jb\nc", 500) }, "a [2Jb c"},
+		"another place": {func(w http.ResponseWriter, q *http.Request) {
+			http.Redirect(w, q, "http://192.0.2.1/", http.StatusFound)
+		}, "status 302"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no execution trace"},
+		"control codes": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "a\x1b[2Jb\nc", http.StatusInternalServerError)
+		}, "a [2Jb c"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) {
 			header(w)
 			_, _ = w.Write([]byte(strings.Repeat("\xff", 1<<16)))

@@ -89,6 +89,10 @@ func (f *fetcher) get(ctx context.Context, length time.Duration) (*body, error) 
 	return nil, fmt.Errorf("no socket of process %d serves a trace: %s", f.pid, strings.Join(tried, "; "))
 }
 
+// errOtherNetwork says that a process does not share our network namespace: its loopback is
+// another.
+var errOtherNetwork = errors.New("has a network of its own")
+
 // belongs reports an error if a URL on this machine is certainly another process's.
 func (f *fetcher) belongs(u *url.URL) error {
 	ip := net.ParseIP(u.Hostname())
@@ -96,7 +100,7 @@ func (f *fetcher) belongs(u *url.URL) error {
 		return nil
 	}
 	own, err := owns(f.pid, u.Port())
-	if err == nil && !own {
+	if errors.Is(err, errOtherNetwork) || err == nil && !own {
 		return fmt.Errorf("get %s: process %d does not listen there", plain(u), f.pid)
 	}
 	return nil

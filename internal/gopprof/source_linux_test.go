@@ -356,6 +356,22 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestOtherNetwork: where the process has a network of its own, our loopback is not its.
+func TestOtherNetwork(t *testing.T) {
+	other := run(t)
+	one := run(t, "unshare", "--net")
+	for where, want := range map[string]string{
+		"http://" + other.Address: "does not listen there",
+		Auto:                      "has a network of its own",
+	} {
+		s := open(t, Options{PID: one.cmd.Process.Pid, URL: where})
+		take(t, s)
+		if err := s.Status().Err; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", where, err, want)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://127.0.0.1:6060":          "http://127.0.0.1:6060/debug/pprof/trace",

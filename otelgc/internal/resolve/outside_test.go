@@ -34,7 +34,7 @@ func recordRequests(t *testing.T, slots []int16, each int) []byte {
 	var workers sync.WaitGroup
 	for _, slot := range slots {
 		workers.Go(func() {
-			var keep [64][]byte
+			keep := make([][]byte, 64)
 			for i := range each {
 				ctx, task := trace.NewTask(context.Background(), "GET /")
 				trace.Log(ctx, gotrace.WindowBegin.Key(slot), "")

@@ -27,6 +27,7 @@ type goView struct {
 	open  stall.Instant // when the first stop was of a collection whose record is not there, 0 for none
 	ref   uint64        // of that collection
 
+	links   bool             // otelgc: it exports its collections itself
 	traced  bool             // by its tracer alone
 	pending []stall.Interval // pauses of the trace whose collection has not ended
 }
@@ -157,6 +158,7 @@ func (p *process) openGo(ctx context.Context, g *goProgram) error {
 		info.CommandLine = info.CommandLine[:min(len(info.CommandLine), maxValue)]
 	}
 	p.closeOutput() // of the program that it executed before
+	p.golang.links = g.Instrumented
 	if _, err := p.open(ctx, info); err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (p *process) openGo(ctx context.Context, g *goProgram) error {
 	p.log.Info("watching a Go process", "service", p.summary.Service, "runtime", facts["version"],
 		"GOGC", facts["GOGC"], "GOMEMLIMIT", facts["GOMEMLIMIT"], "GOMAXPROCS", facts["GOMAXPROCS"], "build", facts[recording.FactBuild])
 	if g.Instrumented {
-		p.log.Warn("the program links otelgc: if it runs that, its collections are exported twice", "hint", "watch it from one side only")
+		p.log.Info("the program links otelgc, which exports its collections: what is seen of it here is recorded and shown, and not exported")
 	}
 	return nil
 }
@@ -197,9 +199,13 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 	v.cover.Attach(proc.MadeAt(p.Clock, p.ID.Created), p.Clock.Now())
 	var told <-chan slice
 	if l != nil {
-		var stop func()
-		told, stop = l.beside(ctx)
-		defer stop()
+		told = l.beside()
+		defer func() {
+			_ = l.source.Close() // it has no error
+			for v := range told {
+				p.takeSlice(l, v)
+			}
+		}()
 	}
 	for {
 		b, err := s.Next(context.Background())

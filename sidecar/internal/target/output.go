@@ -66,10 +66,11 @@ func (p *process) open(ctx context.Context, info dotnetipc.ProcessInfo) (map[str
 	if err != nil {
 		return env, fmt.Errorf("start export for process %d: %w", p.ID.PID, err)
 	}
-	t, err := telemetry.New(telemetry.Options{
-		Meter: providers.Meter.Meter(scope), Logger: providers.Logger.Logger(scope),
-		BootID: boot, PID: int(info.PID), DotnetMetrics: !p.outside.goes, Tasks: true, Clock: p.Clock,
-	})
+	o := telemetry.Options{BootID: boot, PID: int(info.PID), DotnetMetrics: !p.outside.goes, Tasks: true, Clock: p.Clock}
+	if !p.golang.links {
+		o.Meter, o.Logger = providers.Meter.Meter(scope), providers.Logger.Logger(scope)
+	}
+	t, err := telemetry.New(o)
 	if err != nil {
 		providers.Discard()
 		return env, fmt.Errorf("make instruments for process %d: %w", p.ID.PID, err)

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/otelgc/otelgc/internal/gopprof"
@@ -28,9 +29,9 @@ type Pulled struct {
 // pull is the reading of a program's own tracer.
 type pull struct {
 	source  *gopprof.Source
-	failure string // as it was said last
-	cut     evidence.Cut
-	over    uint64
+	level   slog.Level     // of a failure: who was not named need not serve a trace
+	last    gopprof.Status // that was taken
+	failure string         // as it was said last
 }
 
 // openPull opens the endpoint of the program, if that was asked for.
@@ -46,7 +47,11 @@ func (p *process) openPull() (*pull, error) {
 		p.summary.Pulled = new(Pulled)
 	}
 	p.log.Info("asking a Go process for its execution trace", "endpoint", s.Asked(), "of_its_cpu_time", gopprof.DefaultBudget)
-	return &pull{source: s}, nil
+	l := &pull{source: s, level: slog.LevelWarn}
+	if p.pprof == gopprof.Auto {
+		l.level = slog.LevelInfo
+	}
+	return l, nil
 }
 
 // slice is what a batch of a trace told, in memory of its own.
@@ -60,28 +65,19 @@ type slice struct {
 const maxSlices = 4
 
 // beside reads the trace on a goroutine of its own, while probes tell of the stops. The
-// channel is closed when it is over; stop ends it.
-func (l *pull) beside(ctx context.Context) (slices <-chan slice, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// channel is closed after the source, when all is told.
+func (l *pull) beside() <-chan slice {
 	c := make(chan slice, maxSlices)
 	go func() {
 		defer close(c)
 		for {
-			if _, err := l.source.Next(ctx); err != nil {
+			if _, err := l.source.Next(context.Background()); err != nil {
 				return
 			}
-			select {
-			case c <- l.told():
-			case <-ctx.Done():
-			}
+			c <- l.told()
 		}
 	}()
-	return c, func() {
-		_ = l.source.Close() // it has no error
-		cancel()
-		for range c { // until its goroutine has ended
-		}
-	}
+	return c
 }
 
 // told returns what the last batch told.
@@ -102,20 +98,25 @@ func (p *process) takeSlice(l *pull, v slice) {
 			Share: &q.Share, Collections: q.Share.Collections, Kind: gc.Background, Route: clean(q.Name),
 		})
 	}
-	p.output.dropped("request", "cut_begin", v.status.Cut.Begin-l.cut.Begin)
-	p.output.dropped("request", "cut_end", v.status.Cut.End-l.cut.End)
-	over := v.status.Incomplete + v.status.Cut.Over
-	p.output.dropped("trace_record", "limit", over-l.over)
-	s.Cut += v.status.Cut.Begin - l.cut.Begin + v.status.Cut.End - l.cut.End
-	s.Over += over - l.over
-	l.cut, l.over = v.status.Cut, over
-	s.Endpoint, s.Slices, s.Failed, s.Traced = v.status.Endpoint, v.status.Slices, v.status.Failed, int64(v.status.Traced)
-	if s.Why = ""; v.status.Err != nil {
-		s.Why = v.status.Err.Error()
+	now, last := &v.status, &l.last
+	begin, end := now.Cut.Begin-last.Cut.Begin, now.Cut.End-last.Cut.End
+	over := now.Incomplete + now.Cut.Over - last.Incomplete - last.Cut.Over
+	p.output.dropped("request", "cut_begin", begin)
+	p.output.dropped("request", "cut_end", end)
+	p.output.dropped("trace_record", "limit", over)
+	s.Cut += begin + end
+	s.Over += over
+	s.Slices += now.Slices - last.Slices
+	s.Failed += now.Failed - last.Failed
+	s.Traced += int64(now.Traced - last.Traced)
+	s.Endpoint, s.Why = now.Endpoint, ""
+	if now.Err != nil {
+		s.Why = now.Err.Error()
 	}
 	if s.Why != l.failure && s.Why != "" {
-		p.log.Warn("the process did not give its trace", "error", s.Why)
+		p.log.Log(context.Background(), l.level, "the process did not give its trace", "error", s.Why)
 	}
+	l.last = *now
 	l.failure = s.Why
 }
 
