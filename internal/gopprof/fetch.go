@@ -16,9 +16,11 @@ import (
 const (
 	tracePath = "/debug/pprof/trace"
 
-	// sliceLength is that of a slice. It is most that a process whose trace nobody
-	// reads has to hold.
-	sliceLength = time.Second
+	// sliceLength is the length of a slice. A process whose trace is not read holds at
+	// most a slice in memory. That is why it is less than a second: by then the runtime
+	// begins a new generation, waits for the reader of the one before, and only then
+	// can end the trace, which goes on meanwhile.
+	sliceLength = 750 * time.Millisecond
 
 	dialFor    = 2 * time.Second
 	silentFor  = 5 * time.Second // beyond the length: then a slice is given up
@@ -47,7 +49,6 @@ func newFetcher(pid int, text string) (f fetcher, err error) {
 		Transport: &http.Transport{
 			DialContext:            (&net.Dialer{Timeout: dialFor}).DialContext,
 			TLSHandshakeTimeout:    dialFor,
-			ResponseHeaderTimeout:  sliceLength + silentFor,
 			MaxResponseHeaderBytes: maxHeaders,
 			DisableKeepAlives:      true,
 			DisableCompression:     true,
@@ -127,6 +128,9 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, length time.Duration) (*b
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // the rest repeats the URL
+		}
+		if !limit.Stop() {
+			err = errTooLate
 		}
 		return fail(fmt.Errorf("get %s: %w", plain(u), err))
 	}

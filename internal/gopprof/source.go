@@ -119,8 +119,7 @@ func Open(o Options) (*Source, error) {
 	return s, nil
 }
 
-// limits bound the memory of a slice, about a second of the trace: 300,000 events a second
-// are 2 MB.
+// limits bound the memory of a slice: 300,000 events are 2 MB.
 var limits = gotrace.Limits{
 	GenerationBytes: 16 << 20, TableBytes: 8 << 20, Strings: 1 << 16, Stacks: 1 << 16, Threads: 1 << 14,
 	Transitions: 1 << 20, Records: 1 << 15, Followed: 1 << 14, Names: 1 << 12,
