@@ -32,6 +32,29 @@ type Count struct {
 	N       uint64
 }
 
+// Counts counts gaps that are at least 2 us, 10 us, 50 us, 100 us and 1 ms long.
+type Counts [5]Count
+
+// NewCounts returns Counts of no gaps.
+func NewCounts() Counts {
+	return Counts{
+		{AtLeast: 2 * time.Microsecond},
+		{AtLeast: 10 * time.Microsecond},
+		{AtLeast: 50 * time.Microsecond},
+		{AtLeast: 100 * time.Microsecond},
+		{AtLeast: time.Millisecond},
+	}
+}
+
+// Add counts a gap.
+func (c *Counts) Add(d time.Duration) {
+	for i := range c {
+		if d >= c[i].AtLeast {
+			c[i].N++
+		}
+	}
+}
+
 // Snapshot is what a probe has seen since its start.
 type Snapshot struct {
 	// Start is the first look, Watermark the last one: the probe has seen
@@ -42,11 +65,10 @@ type Snapshot struct {
 	Gaps    uint64
 	GapTime time.Duration
 	Longest Gap
-	// Counts holds the bounds 2 us, 10 us, 50 us, 100 us and 1 ms. With
-	// Periodic, a gap longer than the period counts once for each wake-up that
-	// it swallowed, with the lateness that each would have had; so too in
-	// Histogram.
-	Counts    [5]Count
+	// In Counts and in Histogram, with Periodic, a gap longer than the period
+	// counts once for each wake-up that it swallowed, with the lateness that each
+	// would have had.
+	Counts    Counts
 	Histogram Histogram
 	// Causes holds the gaps recorded by their cause, which is the index.
 	Causes [stall.NumCauses]Tally
@@ -133,15 +155,7 @@ type Summary struct {
 	obstacle error // to spinning
 }
 
-func newSnapshot() Snapshot {
-	return Snapshot{Counts: [5]Count{
-		{AtLeast: 2 * time.Microsecond},
-		{AtLeast: 10 * time.Microsecond},
-		{AtLeast: 50 * time.Microsecond},
-		{AtLeast: 100 * time.Microsecond},
-		{AtLeast: time.Millisecond},
-	}}
-}
+func newSnapshot() Snapshot { return Snapshot{Counts: NewCounts()} }
 
 // keep adds g. If timed, it fills in the wake-ups that g swallowed, as a timer that is
 // late for all of them would have recorded.
@@ -163,9 +177,5 @@ func (s *Snapshot) keep(g Gap, timed bool) {
 
 func (s *Snapshot) count(d time.Duration) {
 	s.Histogram.Add(d)
-	for i := range s.Counts {
-		if d >= s.Counts[i].AtLeast {
-			s.Counts[i].N++
-		}
-	}
+	s.Counts.Add(d)
 }

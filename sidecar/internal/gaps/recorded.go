@@ -19,9 +19,6 @@ import (
 // collection made it.
 const longFrom = 50 * time.Microsecond
 
-// bounds are the lengths that gaps are counted by.
-var bounds = [...]time.Duration{2 * time.Microsecond, 10 * time.Microsecond, longFrom, 100 * time.Microsecond, time.Millisecond}
-
 // maxLong bounds the gaps of one recording that are set against pauses.
 const maxLong = 1 << 20
 
@@ -60,7 +57,7 @@ type Recorded struct {
 	Overlapping uint64  `json:"overlapping"`
 	Expected    float64 `json:"overlapping_by_chance"`
 
-	counts  [len(bounds)]uint64
+	counts  jitterprobe.Counts
 	buckets jitterprobe.Histogram
 	decided map[decision]sum
 	floor   time.Duration // the shortest gap that the probe reports
@@ -90,6 +87,7 @@ type longGap struct {
 // floor.
 func NewRecorded(floor time.Duration) *Recorded {
 	return &Recorded{
+		counts: jitterprobe.NewCounts(),
 		Counts: map[string]uint64{}, Causes: map[stall.Cause]uint64{}, Evidence: map[string]uint64{},
 		Longest: []Gap{}, Histogram: map[int]uint64{}, decided: map[decision]sum{}, floor: floor,
 	}
@@ -105,11 +103,7 @@ func (c *Recorded) Add(g *jitterprobe.Gap) {
 	c.buckets.Add(d)
 	s := c.decided[by]
 	c.decided[by] = sum{s.gaps + 1, s.time + d}
-	for i, b := range bounds {
-		if d >= b {
-			c.counts[i]++
-		}
-	}
+	c.counts.Add(d)
 	at, _ := slices.BinarySearchFunc(c.Longest, d, func(have Gap, d time.Duration) int {
 		return cmp.Or(cmp.Compare(d, have.Duration()), -1) // behind those that are as long
 	})
@@ -169,9 +163,9 @@ func (c *Recorded) Settle(pauses []stall.Interval, results stall.Span, inside bo
 
 // sumUp writes the counts under the names that the document has for them.
 func (c *Recorded) sumUp() {
-	for i, b := range bounds {
-		if b >= c.floor {
-			c.Counts[bound(b)] = c.counts[i]
+	for _, n := range c.counts {
+		if n.AtLeast >= c.floor {
+			c.Counts[bound(n.AtLeast)] = n.N
 		}
 	}
 	for i, n := range c.buckets {
@@ -202,9 +196,9 @@ func (c *Recorded) Print(w *textfmt.Page, title string, since stall.Instant) {
 	w.Blank()
 	var t textfmt.Table
 	t.Row("at least", "gaps", "per second")
-	for _, b := range bounds {
-		if n, ok := c.Counts[bound(b)]; ok {
-			t.Row(b, n, fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
+	for _, b := range c.counts {
+		if n, ok := c.Counts[bound(b.AtLeast)]; ok {
+			t.Row(b.AtLeast, n, fmt.Sprintf("%.3f", float64(n)/max(c.Observed.Seconds(), 1e-9)))
 		}
 	}
 	w.Table(&t)
