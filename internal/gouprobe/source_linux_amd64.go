@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/source"
 )
@@ -71,6 +72,10 @@ func attach(o Options) (_ *Source, err error) {
 			err = errors.Join(err, s.detach())
 		}
 	}()
+	local, err := proc.TimeNamespace(s.clock, o.PID)
+	if err != nil {
+		return nil, readable(err)
+	}
 	if s.probes, err = attachProbes(t); err != nil {
 		return nil, err
 	}
@@ -82,7 +87,7 @@ func attach(o Options) (_ *Source, err error) {
 	}
 	s.begun = s.clock.Now()
 	s.mark, s.seen = s.begun, s.begun
-	s.stops = stops{release: t.release, kind: t.kind, local: s.clock.Namespace(), epoch: uint64(s.begun)}
+	s.stops = stops{release: t.release, kind: t.kind, local: local, epoch: uint64(s.begun)}
 	s.timer = time.NewTimer(batchEvery)
 	return s, nil
 }

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/goprogram"
-	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
@@ -62,9 +61,6 @@ func openTarget(pid int) (_ *target, err error) {
 	if t.exe, err = os.Open(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 		return nil, readable(err)
 	}
-	if err := sameTime(pid); err != nil {
-		return nil, err
-	}
 	p, err := goprogram.ReadExecutable(t.exe)
 	if err != nil {
 		return nil, err
@@ -92,23 +88,6 @@ func readable(err error) error {
 		return ErrEnded
 	}
 	return err
-}
-
-// sameTime returns an error if the clock of a process is not of this process's time
-// namespace. A kernel without such namespaces has no such file.
-func sameTime(pid int) error {
-	own, err := os.Readlink("/proc/self/ns/time")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	its, other := os.Readlink(fmt.Sprintf("/proc/%d/ns/time", pid))
-	if err := errors.Join(err, other); err != nil {
-		return readable(err)
-	}
-	if own != its {
-		return fmt.Errorf("%w: its time namespace is not that of the sidecar (time_namespaces(7))", stall.ErrNotSupported)
-	}
-	return nil
 }
 
 // readAuxv reads the vector that the kernel gave the program, which holds random

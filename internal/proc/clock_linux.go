@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,10 @@ func TimeNamespace(clock stall.Clock, pid int) (time.Duration, error) {
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read time namespace of process %d: %w", pid, err)
+	}
+	// The offsets are those of the namespace that its children will have.
+	if children, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/time_for_children", pid)); err != nil || children != its {
+		return 0, fmt.Errorf("read time namespace of process %d: its children are to have another (%s)", pid, cmp.Or(children, "not known"))
 	}
 	path := fmt.Sprintf("/proc/%d/timens_offsets", pid)
 	text, err := os.ReadFile(path)

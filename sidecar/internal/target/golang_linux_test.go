@@ -2,6 +2,7 @@ package target
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -282,20 +283,14 @@ func TestGoProcessByName(t *testing.T) {
 // is watched.
 func TestGoProgramThatCannotBeWatched(t *testing.T) {
 	needProbes(t)
-	if err := exec.Command("unshare", "--time", "--monotonic", "1000", "--fork", "true").Run(); err != nil {
-		t.Skip("unshare: ", err)
-	}
-	unshare, err := exec.LookPath("unshare")
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := startTarget(t, exec.Command(unshare, "--time", "--monotonic", "1000", buildTarget(t, "shop")))
+	shop := unknownRelease(t, buildTarget(t, "shop"))
+	target := startTarget(t, exec.Command(shop))
 	var told records
 	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(target.Process.Pid)), Record: told.add})
 	r.await("collections are not watched", 1)
 	time.Sleep(3 * time.Second) // three more attaches, which say nothing new
 	all := r.stop()
-	const why = "its time namespace is not that of the sidecar"
+	const why = "go1.99"
 	if got, _ := told.last(); got.Runtime != "go" || !strings.Contains(got.Unwatched, why) || len(got.Facts) == 0 {
 		t.Errorf("recorded %+v, want a Go program that cannot be watched", got)
 	}
@@ -305,6 +300,21 @@ func TestGoProgramThatCannotBeWatched(t *testing.T) {
 	if n := strings.Count(r.log.String(), why); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, r.log)
 	}
+}
+
+// unknownRelease makes a program say that it is of a release of Go that is not known.
+func unknownRelease(t *testing.T, exe string) string {
+	t.Helper()
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := []byte("go1.99" + strings.Repeat(".0", 8))[:len(runtime.Version())]
+	copied := filepath.Join(t.TempDir(), filepath.Base(exe))
+	if err := os.WriteFile(copied, bytes.ReplaceAll(program, []byte(runtime.Version()), unknown), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
 
 // TestAutoFindsGoPrograms: each is watched that links nothing of ours, and this process,
