@@ -46,13 +46,13 @@ func TestPprof(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		user   *syscall.Credential
-		auto   bool
-		source string
+		user          *syscall.Credential
+		auto          bool
+		source, doors string
 	}{
-		"with rights": {nil, true, "gouprobe"},
-		"a URL":       {nil, false, "gouprobe"},
-		"without":     {&syscall.Credential{Uid: nobody, Gid: nobody}, true, "gotrace"},
+		"with rights": {nil, true, "gouprobe", "both"},
+		"a URL":       {nil, false, "gouprobe", "both"},
+		"without":     {&syscall.Credential{Uid: nobody, Gid: nobody}, true, "gotrace", "tracer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := exec.CommandContext(t.Context(), service)
@@ -90,10 +90,10 @@ func TestPprof(t *testing.T) {
 			}
 			run := one[struct {
 				Targets []struct {
-					Service, Source string
-					Collections     struct{ Total uint64 }
-					PauseTotal      int64 `json:"pause_total"`
-					Pprof           struct {
+					Service, Source, Doors string
+					Collections            struct{ Total uint64 }
+					PauseTotal             int64 `json:"pause_total"`
+					Pprof                  struct {
 						Endpoint         string
 						Slices, Requests uint64
 						Traced           int64
@@ -105,8 +105,8 @@ func TestPprof(t *testing.T) {
 				t.Fatalf("%d targets: %s", len(run.Targets), &log)
 			}
 			got := run.Targets[0]
-			if got.Service != "orders" || got.Source != c.source || got.Collections.Total == 0 || got.PauseTotal == 0 {
-				t.Errorf("target %+v, want orders, seen by %s, with collections", got, c.source)
+			if got.Service != "orders" || got.Source != c.source || got.Doors != c.doors || got.Collections.Total == 0 || got.PauseTotal == 0 {
+				t.Errorf("target %+v, want orders, seen by %s through %s, with collections", got, c.source, c.doors)
 			}
 			if p := got.Pprof; p.Slices == 0 || p.Requests == 0 || p.Traced == 0 || p.Why != "" || p.Endpoint != strings.TrimSpace(url)+"/debug/pprof/trace" {
 				t.Errorf("slices %+v, want some with requests:\n%s", p, &log)

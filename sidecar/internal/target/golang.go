@@ -195,6 +195,7 @@ const goUnwatched = "it is a Go program, whose collections cannot be watched fro
 // program's trace if l is not nil.
 func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error {
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })() // its error comes below
+	p.summary.Doors = p.summary.Doors.and(Probes)
 	v := &p.golang
 	v.cover.Attach(proc.MadeAt(p.Clock, p.ID.Created), p.Clock.Now())
 	var told <-chan slice

@@ -140,12 +140,12 @@ func TestGoProcess(t *testing.T) {
 	s := all[0]
 	release, _, _ := strings.Cut(runtime.Version(), " ")
 	got := Summary{
-		PID: s.PID, Service: s.Service, CommandLine: s.CommandLine, Runtime: s.Runtime, Source: s.Source, Sessions: s.Sessions,
+		PID: s.PID, Service: s.Service, CommandLine: s.CommandLine, Runtime: s.Runtime, Source: s.Source, Doors: s.Doors, Sessions: s.Sessions,
 		FirstIndex: s.FirstIndex, LastIndex: s.LastIndex, Collections: s.Collections, PauseTotal: s.PauseTotal, Lost: s.Lost, Late: s.Late, Why: s.Why,
 	}
 	n := uint64(want.Collections)
 	wanted := Summary{
-		PID: pid, Service: "orders", CommandLine: cmd.Path, Runtime: release, Source: "gouprobe", Sessions: 1, FirstIndex: 1, LastIndex: n,
+		PID: pid, Service: "orders", CommandLine: cmd.Path, Runtime: release, Source: "gouprobe", Doors: Probes, Sessions: 1, FirstIndex: 1, LastIndex: n,
 		Collections: Counts{Total: n, Kinds: map[string]uint64{"background": n}, Generations: map[string]uint64{}},
 		PauseTotal:  want.Pause, Why: "the process ended",
 	}

@@ -116,6 +116,9 @@ func (p *process) collection(c *gc.Collection) {
 // report exports how far the process was seen.
 func (p *process) report(now stall.Instant, last bool) {
 	p.summary.cover(p.covered)
+	if l := p.summary.Pulled; l != nil && l.Slices > 0 {
+		p.summary.Doors = p.summary.Doors.and(Tracer)
+	}
 	p.reported = max(p.reported, p.mark)
 	since := p.status
 	if since == 0 {

@@ -26,6 +26,7 @@ type Summary struct {
 	CommandLine   string `json:"command_line,omitempty"`
 	Runtime       string `json:"runtime,omitempty"` // its version
 	Source        string `json:"source,omitempty"`  // that saw it: dotnet, gouprobe or gotrace
+	Doors         Doors  `json:"doors,omitempty"`   // of a Go program: those that it was seen through
 	Sessions      int    `json:"sessions"`          // that were begun
 	FirstIndex    uint64 `json:"first_index,omitempty"`
 	LastIndex     uint64 `json:"last_index,omitempty"` // the runtime's own count of collections; of gouprobe from the attach on; none of gotrace
@@ -68,6 +69,24 @@ type Summary struct {
 	order uint64 // when it was first seen
 	group string // that it shares with
 	inGC  timeInGC
+}
+
+// Doors are those through which a Go program was seen.
+type Doors string
+
+// The doors of Go programs. A tracer that gave no whole slice is none.
+const (
+	Probes Doors = "probes"
+	Tracer Doors = "tracer"
+	Both   Doors = "both"
+)
+
+// and returns d with another.
+func (d Doors) and(another Doors) Doors {
+	if d == "" || d == another {
+		return another
+	}
+	return Both
 }
 
 // Counts are collections by kind and by the oldest generation collected.
