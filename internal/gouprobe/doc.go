@@ -30,4 +30,5 @@
 // The executable is read and probed by one descriptor of the file that the process
 // runs, and only where the instructions are the very ones that the compiler writes.
 // Its releases are in one table; any other, and any other kind of program, is refused.
+// So is one whose profile (-pgo) made the compiler inline the function somewhere.
 package gouprobe

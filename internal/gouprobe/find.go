@@ -222,11 +222,11 @@ func (m *image) function(r release, name string) (entry, end uint64, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	a, b, err := lookup(funcs, n, id)
+	f, err := lookup(funcs, n, id)
 	if err != nil {
 		return 0, 0, err
 	}
-	return text + uint64(a), text + uint64(b), nil
+	return text + uint64(f.entry), text + uint64(f.end), m.inlined(f)
 }
 
 // pclntab returns the table of functions, and its address. The external linker puts
@@ -316,46 +316,108 @@ func (m *image) relocated(at, value uint64) (uint64, error) {
 	return value, nil
 }
 
-// nameOffset finds a name among names that end with a zero.
-func nameOffset(names *table, name string) (uint32, error) {
-	want := []byte("\x00" + name + "\x00")
-	for at := uint64(0); at < names.size; {
-		n := min(windowSize, names.size-at)
-		b, err := names.bytes(at, n)
+// each calls f with all of t, a window at a time and so much of the one before, until it
+// returns true.
+func (t *table) each(overlap uint64, f func(at uint64, b []byte) (done bool)) error {
+	for at := uint64(0); at < t.size; {
+		n := min(windowSize, t.size-at)
+		b, err := t.bytes(at, n)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if i := bytes.Index(b, want); i >= 0 {
-			return uint32(at) + uint32(i) + 1, nil
-		}
-		if n < windowSize {
+		if f(at, b) || n < windowSize {
 			break
 		}
-		at += n - uint64(len(want)) // what may begin at the end of this window
+		at += n - overlap
 	}
-	return 0, errors.New("its .gopclntab has no such function")
+	return nil
 }
 
-// lookup finds the function with a name among n: where its code begins, and where the
-// next function's does.
-func lookup(funcs *table, n uint64, name uint32) (entry, end uint32, err error) {
+// nameOffset finds a name among names that end with a zero.
+func nameOffset(names *table, name string) (id uint32, err error) {
+	want := []byte("\x00" + name + "\x00")
+	err = names.each(uint64(len(want)), func(at uint64, b []byte) bool {
+		i := bytes.Index(b, want)
+		if i >= 0 {
+			id = uint32(at) + uint32(i) + 1
+		}
+		return i >= 0
+	})
+	if err == nil && id == 0 {
+		err = errors.New("its .gopclntab has no such function")
+	}
+	return id, err
+}
+
+// function is what pclntab has of one (runtime/runtime2.go, _func).
+type function struct {
+	entry, end uint32 // of its code, from the text's start; the end is where the next one begins
+	name, line []byte // 4 bytes each: what it is called, and where it begins in its source
+	id         byte   // of those that are special to the runtime
+}
+
+// lookup finds the function with a name among n.
+func lookup(funcs *table, n uint64, name uint32) (function, error) {
+	const line, id, size = 36, 40, 44
 	data := &table{m: funcs.m, at: funcs.at, size: funcs.size}
 	for i := range n {
 		b, err := funcs.bytes(i*functabEntry, functabEntry+4)
 		if err != nil {
-			return 0, 0, err
+			return function{}, err
 		}
 		entry, at, end := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
-		if b, err = data.bytes(uint64(at), 8); err != nil {
-			return 0, 0, err
+		if b, err = data.bytes(uint64(at), size); err != nil {
+			return function{}, err
 		}
 		if binary.LittleEndian.Uint32(b[4:]) != name {
 			continue
 		}
 		if own := binary.LittleEndian.Uint32(b); own != entry {
-			return 0, 0, fmt.Errorf("its .gopclntab has it at %#x and at %#x", entry, own)
+			return function{}, fmt.Errorf("its .gopclntab has it at %#x and at %#x", entry, own)
 		}
-		return entry, end, nil
+		return function{entry, end, bytes.Clone(b[4:8]), bytes.Clone(b[line:id]), b[id]}, nil
 	}
-	return 0, 0, errors.New("its .gopclntab has the name, and no such function")
+	return function{}, errors.New("its .gopclntab has the name, and no such function")
+}
+
+var errInlined = errors.New("the compiler has inlined it into some that call it, by a profile (-pgo): their stops would not be seen")
+
+// inlined returns errInlined if the code of a function is in that of another, too: not
+// all stops come to it then. There is a record of each such copy (runtime/symtabinl.go,
+// inlinedCall) among the data, where depends on the release and on the linker.
+func (m *image) inlined(f function) error {
+	const name, line, size = 4, 12, 16
+	head := append([]byte{f.id, 0, 0, 0}, f.name...)
+	has := func(b []byte) bool {
+		for at := 0; ; at++ {
+			i := bytes.Index(b[at:], f.name)
+			if i < 0 {
+				return false
+			}
+			if at += i; at < name || at-name+size > len(b) {
+				continue
+			}
+			if r := b[at-name:]; bytes.HasPrefix(r, head) && bytes.Equal(r[line:size], f.line) {
+				return true
+			}
+		}
+	}
+	for _, s := range m.file.Sections {
+		if s.Type != elf.SHT_PROGBITS || s.Flags&(elf.SHF_ALLOC|elf.SHF_EXECINSTR) != elf.SHF_ALLOC {
+			continue
+		}
+		found := false
+		data := &table{m: m, at: s.Offset, size: s.Size}
+		err := data.each(size-1, func(_ uint64, b []byte) bool {
+			found = has(b)
+			return found
+		})
+		if err != nil {
+			return fmt.Errorf("read its data: %w", err)
+		}
+		if found {
+			return errInlined
+		}
+	}
+	return nil
 }

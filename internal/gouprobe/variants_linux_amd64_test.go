@@ -3,6 +3,7 @@ package gouprobe
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,24 @@ func TestVariants(t *testing.T) {
 				stop(t, source, wait).check(t, source, before, after, 1)
 			})
 		}
+	}
+}
+
+// TestInlined: where a profile has the compiler put the function into one that calls it,
+// not all stops come to it, and the program is refused. In testdata/inlined.pgo
+// runtime.startTheWorld.func1 calls it all the time.
+func TestInlined(t *testing.T) {
+	profile, err := filepath.Abs("testdata/inlined.pgo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(build(t, "local", "-pgo="+profile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if s, err := find(f, releases["go1.26"]); !errors.Is(err, errInlined) {
+		t.Errorf("got %+v, %v, want %v", s, err, errInlined)
 	}
 }
 
