@@ -25,7 +25,7 @@ type goView struct {
 	epoch uint64        // of the last batch
 	base  uint64        // the collections of the epochs before
 	open  stall.Instant // when the first stop was of a collection whose record is not there, 0 for none
-	ref   uint64        // of that collection
+	ref   uint64        // of that collection, as the batches have it
 
 	links   bool             // otelgc: it exports its collections itself
 	traced  bool             // by its tracer alone
@@ -246,11 +246,9 @@ func (p *process) takeGo(b *source.Batch, reason func(int) string) {
 	for i := range b.Intervals {
 		p.goStop(&b.Intervals[i], reason(i))
 	}
+	v.await(b)
 	for i := range b.Collections {
 		c := &b.Collections[i]
-		if c.Index >= v.ref {
-			v.open = 0
-		}
 		c.Index += v.base
 		for _, pause := range c.Pauses {
 			p.summary.SuspendTotal += int64(pause.Suspend.Or(0))
@@ -278,6 +276,29 @@ func (p *process) takeGo(b *source.Batch, reason func(int) string) {
 	}
 }
 
+// await notes since when there are pauses whose collection has not come with a batch, nor
+// before.
+func (v *goView) await(b *source.Batch) {
+	if v.traced {
+		if v.open = 0; len(v.pending) > 0 {
+			v.open = v.pending[0].Start
+		}
+		return
+	}
+	last := uint64(0)
+	for i := range b.Collections {
+		last = b.Collections[i].Index
+	}
+	if last >= v.ref {
+		v.open = 0
+	}
+	for i := range b.Intervals {
+		if s := &b.Intervals[i]; v.open == 0 && s.Cause == stall.GCPause && s.Ref > last {
+			v.open, v.ref = s.Start, s.Ref
+		}
+	}
+}
+
 // goStop takes in a stop. The pauses of collections are exported with them.
 func (p *process) goStop(s *stall.Interval, reason string) {
 	if s.Start < p.reported {
@@ -285,9 +306,6 @@ func (p *process) goStop(s *stall.Interval, reason string) {
 	}
 	if s.Cause == stall.GCPause {
 		p.summary.paused(s.Duration())
-		if p.golang.open == 0 {
-			p.golang.open, p.golang.ref = s.Start, s.Ref
-		}
 		return
 	}
 	p.summary.suspended(s.Duration())
