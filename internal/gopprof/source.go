@@ -18,7 +18,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
@@ -72,9 +72,9 @@ type Source struct {
 	reasons []string
 	status  Status
 
+	turn   atomic.Bool     // we have Options.Turn
 	over   context.Context // done after Close
 	cancel context.CancelFunc
-	once   sync.Once
 }
 
 // Status counts what a Source did since it was opened.
@@ -140,7 +140,7 @@ func (s *Source) Next(ctx context.Context) (source.Batch, error) {
 			return s.batch, nil
 		}
 		s.begun, s.length, s.cost = s.o.Clock.Now(), sliceLength, gotrace.Cost{}
-		if s.status.Err = s.open(); s.status.Err != nil {
+		if s.status.Err = s.open(ctx); s.status.Err != nil {
 			return s.end(), nil
 		}
 	}
@@ -191,6 +191,7 @@ func (s *Source) wait(ctx context.Context) (due bool, err error) {
 	if s.o.Turn != nil {
 		select {
 		case s.o.Turn <- struct{}{}:
+			s.turn.Store(true)
 		default:
 			s.due = s.o.Clock.Now().Add(restFor)
 			return false, nil // another process is asked just now
@@ -207,19 +208,23 @@ func (s *Source) wait(ctx context.Context) (due bool, err error) {
 	return true, nil
 }
 
+// release gives the turn back, if we have it.
 func (s *Source) release() {
-	if s.o.Turn != nil {
+	if s.turn.CompareAndSwap(true, false) {
 		<-s.o.Turn
 	}
 }
 
-// open asks for a slice, and reads its header.
-func (s *Source) open() error {
-	b, err := s.fetch.get(s.over, s.length)
+// open asks for a slice, and reads its header, until ctx is done.
+func (s *Source) open(ctx context.Context) error {
+	asked, cancel := context.WithCancel(s.over)
+	defer context.AfterFunc(ctx, cancel)()
+	b, err := s.fetch.get(asked, s.length)
 	if err != nil {
+		cancel()
 		return err
 	}
-	s.body = b
+	s.body, b.cancel = b, cancel
 	if s.status.Endpoint == "" {
 		s.status.Endpoint = b.endpoint
 	}
@@ -318,9 +323,10 @@ func (s *Source) Asked() string {
 }
 
 // Close ends the slice that is being taken; the process then ends its trace. Next returns
-// what is left, and then io.EOF.
+// what is left, and then io.EOF. It need not be called: nothing is held any longer.
 func (s *Source) Close() error {
-	s.once.Do(s.cancel)
+	s.cancel()
+	s.release()
 	return nil
 }
 
