@@ -44,8 +44,8 @@ func listening(pid int) ([]string, error) {
 	return list, nil
 }
 
-// owns reports whether a process listens on a port of this machine. The error says why
-// that cannot be known.
+// owns reports whether a process, and no other, listens on a port of this machine. The
+// error says why that cannot be known.
 func owns(pid int, port string) (bool, error) {
 	sockets, err := sockets(pid)
 	if err != nil {
@@ -60,7 +60,8 @@ func owns(pid int, port string) (bool, error) {
 }
 
 // sockets returns the addresses on which a process listens that shares our network
-// namespace.
+// namespace. One that others share, too (SO_REUSEPORT), is not among them: who answers
+// there is not known.
 func sockets(pid int) (map[netip.AddrPort]bool, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	own, err := os.Readlink("/proc/self/ns/net")
@@ -87,8 +88,8 @@ func sockets(pid int) (map[netip.AddrPort]bool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for sockets of process %d: %w", pid, err)
 		}
-		for address, inode := range listeners(f) {
-			if inodes[inode] {
+		for address, all := range listeners(f) {
+			if !slices.ContainsFunc(all, func(inode string) bool { return !inodes[inode] }) {
 				found[address] = true
 			}
 		}
@@ -123,9 +124,9 @@ func inodes(dir string) (map[string]bool, error) {
 
 // listeners returns the listening sockets of a table of the kernel (proc_pid_net(5)), and
 // their inodes.
-func listeners(table io.Reader) map[netip.AddrPort]string {
+func listeners(table io.Reader) map[netip.AddrPort][]string {
 	const address, state, inode, listen = 1, 3, 9, "0A"
-	found := make(map[netip.AddrPort]string)
+	found := make(map[netip.AddrPort][]string)
 	lines := bufio.NewScanner(io.LimitReader(table, maxTableSize))
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())
@@ -133,7 +134,7 @@ func listeners(table io.Reader) map[netip.AddrPort]string {
 			continue
 		}
 		if a, ok := socketAddress(f[address]); ok {
-			found[a] = f[inode]
+			found[a] = append(found[a], f[inode])
 		}
 	}
 	return found

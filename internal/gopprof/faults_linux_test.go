@@ -1,14 +1,21 @@
 package gopprof
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/gotrace"
 )
@@ -56,7 +63,7 @@ func TestFaults(t *testing.T) {
 			server := httptest.NewServer(c.serve)
 			defer server.Close()
 			s := open(t, Options{PID: os.Getpid(), URL: server.URL})
-			var rests []time.Duration
+			var rests []time.Duration // of the failures alone: what a slice took counts, too
 			for range 2 {
 				_, err := s.Next(t.Context())
 				if err != nil {
@@ -67,7 +74,7 @@ func TestFaults(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				rests = append(rests, s.budget.rest)
+				rests = append(rests, s.budget.failed)
 				s.due = 0
 				if strings.HasPrefix(name, "hangs") {
 					rests = append(rests, rests[0]+1) // once is long enough
@@ -77,8 +84,8 @@ func TestFaults(t *testing.T) {
 			if err := s.Status().Err; err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if rests[0] < retryAfter || rests[1] <= rests[0] {
-				t.Errorf("rests of %v", rests)
+			if rests[0] < retryAfter || rests[1] <= rests[0] || s.budget.rest < s.budget.failed {
+				t.Errorf("rests of %v, and now %v", rests, s.budget.rest)
 			}
 		})
 	}
@@ -160,19 +167,89 @@ func TestListeners(t *testing.T) {
    2: 00000000000000000000000001000000:17AE 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 13 1
    3: 0000000000000000FFFF00000100007F:17AF 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 14 1
    4: 01:17AF x 0A 0 0 0 0 0 15
-   5: 0100007F:FFFFF 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 16
+   5: 0100007F:17AC 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 17 1 0 100 0 0 10 0
+   6: 0100007F:FFFFF 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 16
 `
-	want := map[string]string{"127.0.0.1:6060": "11", "[::1]:6062": "13", "127.0.0.1:6063": "14"}
-	got := make(map[string]string)
-	for a, inode := range listeners(strings.NewReader(table)) {
-		got[a.String()] = inode
+	want := map[string][]string{"127.0.0.1:6060": {"11", "17"}, "[::1]:6062": {"13"}, "127.0.0.1:6063": {"14"}}
+	got := make(map[string][]string)
+	for a, inodes := range listeners(strings.NewReader(table)) {
+		got[a.String()] = inodes
 	}
-	if len(got) != len(want) {
-		t.Errorf("got %v, want %v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("inodes by address (-want +got):\n%s", diff)
 	}
-	for a, inode := range want {
-		if got[a] != inode {
-			t.Errorf("%s: inode %q, want %q", a, got[a], inode)
+}
+
+// TestSharedSocket: where two processes listen on one address, either may answer.
+func TestSharedSocket(t *testing.T) {
+	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var set error
+		err := c.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return errors.Join(err, set)
+	}}
+	listen := func(address string) *net.TCPListener {
+		l, err := shared.Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l.(*net.TCPListener)
+	}
+	ours := listen("127.0.0.1:0")
+	address := ours.Addr().String()
+	both := listen(address)
+	file, err := both.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(want bool) {
+		t.Helper()
+		list, err := listening(os.Getpid())
+		if got := slices.Contains(list, address); err != nil || got != want {
+			t.Errorf("%s is among %v: got %t, %v, want %t", address, list, got, err, want)
+		}
+	}
+	is(true)
+	other := exec.Command("sleep", "1000")
+	other.ExtraFiles = []*os.File{file}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = other.Process.Kill()
+		_ = other.Wait() // killed
+	})
+	_, _ = file.Close(), both.Close() // the other process has it
+	is(false)
+}
+
+// TestServerThatFails: a socket that answers 500 to all does not keep the next one from
+// being asked.
+func TestServerThatFails(t *testing.T) {
+	var busy string // the address of the one that serves traces
+	serve := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Host != busy {
+			http.Error(w, "no", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("X-Go-Pprof", "1")
+		http.Error(w, "tracing is already enabled", http.StatusInternalServerError)
+	})
+	for range 2 {
+		server := httptest.NewServer(serve)
+		defer server.Close()
+	}
+	list, err := listening(os.Getpid())
+	if err != nil || len(list) < 2 {
+		t.Fatalf("got %v, %v, want two sockets", list, err)
+	}
+	busy = list[len(list)-1]
+	f, err := newFetcher(os.Getpid(), Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.get(t.Context(), sliceLength)
+	if err == nil || !strings.HasSuffix(err.Error(), "tracing is already enabled") || f.url == nil || f.url.Host != busy {
+		t.Errorf("got %v of %v, want that of %s", err, f.url, busy)
 	}
 }

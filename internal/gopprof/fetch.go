@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -70,6 +71,9 @@ func (f *fetcher) get(ctx context.Context, length time.Duration) (*body, error) 
 	if err != nil {
 		return nil, err
 	}
+	if f.url != nil && !slices.Contains(ports, f.url.Host) {
+		f.url = nil // it listens elsewhere by now
+	}
 	tried := make([]string, 0, len(ports))
 	for _, address := range ports {
 		u := &url.URL{Scheme: "http", Host: address, Path: tracePath}
@@ -77,8 +81,8 @@ func (f *fetcher) get(ctx context.Context, length time.Duration) (*body, error) 
 			continue // another was the one before
 		}
 		b, err := f.ask(ctx, u, length)
-		var busy *statusError
-		if err == nil || errors.As(err, &busy) && busy.code == http.StatusInternalServerError {
+		var status *statusError
+		if err == nil || errors.As(err, &status) && status.busy {
 			f.url = u
 			return b, err
 		}
@@ -102,7 +106,7 @@ func (f *fetcher) belongs(u *url.URL) error {
 	}
 	own, err := owns(f.pid, u.Port())
 	if errors.Is(err, errOtherNetwork) || err == nil && !own {
-		return fmt.Errorf("get %s: process %d does not listen there", plain(u), f.pid)
+		return fmt.Errorf("get %s: process %d does not listen there, or not alone", plain(u), f.pid)
 	}
 	return nil
 }
@@ -147,7 +151,7 @@ func plain(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 // statusError is an answer that is no trace.
 type statusError struct {
-	code int
+	busy bool // but of what serves them
 	text string
 }
 
@@ -174,7 +178,7 @@ func (b *body) check() error {
 	}
 	said, _ := io.ReadAll(io.LimitReader(b.in, maxSaid)) // what came is said
 	text := strings.TrimSpace(strings.Map(printable, string(said)))
-	e := &statusError{code: a.StatusCode}
+	e := new(statusError)
 	switch a.StatusCode {
 	case http.StatusOK:
 		e.text = fmt.Sprintf("get %s: the answer is no execution trace", b.endpoint)
@@ -183,7 +187,9 @@ func (b *body) check() error {
 	case http.StatusNotFound:
 		e.text = fmt.Sprintf("get %s: not found (the service does not import net/http/pprof, or serves it elsewhere)", b.endpoint)
 	case http.StatusInternalServerError:
-		e.text = fmt.Sprintf("get %s: %s", b.endpoint, text) // tracing is already enabled
+		// Tracing is already enabled, or it is any server that fails.
+		e.busy = a.Header.Get("X-Go-Pprof") != ""
+		e.text = fmt.Sprintf("get %s: %s", b.endpoint, text)
 	case http.StatusBadRequest:
 		e.text = fmt.Sprintf("get %s: %s (the server's WriteTimeout must be longer than %v)", b.endpoint, text, sliceLength)
 	default:
