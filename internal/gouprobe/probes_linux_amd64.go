@@ -88,10 +88,13 @@ func (p *probes) open(t *target) (err error) {
 	if err != nil {
 		return fmt.Errorf("load program: %w", err)
 	}
-	addresses, cookies := []uint64{t.sites.push}, []uint64{atPush}
+	var addresses, cookies []uint64
 	for _, r := range t.sites.returns {
 		addresses, cookies = append(addresses, r), append(cookies, atReturn)
 	}
+	// The kernel puts them in one by one. This one is last, so that no stop is seen to
+	// enter and not to return: it would be counted as lost.
+	addresses, cookies = append(addresses, t.sites.push), append(cookies, atPush)
 	p.link, err = attachAt(t.exe, p.program, &link.UprobeMultiOptions{Addresses: addresses, Cookies: cookies, PID: uint32(t.pid)})
 	return err
 }
