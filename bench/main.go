@@ -28,12 +28,13 @@ import (
 )
 
 var experiments = []harness.Experiment{
-	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), causes.Experiment(), service.Cost(), sidecar.DotNet(), demo.Experiment(),
+	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), truth.Outside(), causes.Experiment(), service.Cost(), sidecar.DotNet(), demo.Experiment(),
 }
 
 func main() {
 	service.Child()
 	causes.Child()
+	truth.Child()
 	dir := flag.String("o", "", "`directory` for the pages, such as ../docs/accuracy; standard output if empty")
 	flag.Usage = usage
 	flag.Parse()
@@ -49,7 +50,7 @@ func main() {
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: bench [-o DIR] NAME [FLAGS], or all. Experiments:")
 	for _, e := range experiments {
-		fmt.Fprintf(os.Stderr, "  %-9s %s\n", e.Name, e.Answer)
+		fmt.Fprintf(os.Stderr, "  %-16s %s\n", e.Name, e.Answer)
 	}
 	fmt.Fprintln(os.Stderr, "NAME -h lists the flags of an experiment.")
 }

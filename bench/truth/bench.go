@@ -25,9 +25,9 @@ import (
 type bench struct {
 	class    *class
 	m        *otelgc.Monitor
+	begin    func(context.Context) (end func()) // of a request, as who watches knows it
 	reports  *reports
 	delays   delays
-	samples  []sample // of delays, by time
 	listener net.Listener
 	pairing  sync.Mutex
 
@@ -37,10 +37,17 @@ type bench struct {
 	long  time.Duration // of an injection; 0 before there are any
 	usual time.Duration // that a request works without injection, where it has a thread of its own
 
-	mu       sync.Mutex
-	requests []request
-	injected []stall.Span
-	windows  []window
+	mu sync.Mutex
+	record
+	windows []window
+	watched []stall.Span // when requests were watched, by time; nil for always
+}
+
+// record is what a program logs.
+type record struct {
+	Requests []request
+	Injected []stall.Span
+	Samples  []sample // by time
 }
 
 // window is one request as the monitor knows it.
@@ -68,14 +75,7 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 		b.windows = append(b.windows, window{*w, *s})
 	}
 	dropped, err := b.run(ctx, take, func() {
-		for b.count() < baseline && ctx.Err() == nil {
-			b.round(round/2, nil)
-		}
-		p99 := b.p99()
-		b.usual = b.p99Worked()
-		b.long = max(injectedTimes*p99, leastInjected)
-		b.forget()
-		t = newTally(c, p99)
+		t = newTally(c, b.baseline(ctx))
 		for until := time.Now().Add(e.limit); ctx.Err() == nil; {
 			b.round(round, c.around)
 			if n, alone := b.affected(t.least); n >= e.affected && alone >= e.alone || time.Now().After(until) {
@@ -94,31 +94,43 @@ func (e *experiment) class(ctx context.Context, c *class) (t *tally, err error) 
 // run calls f while a monitor that follows windows watches this program, with the
 // heap and the GOGC of the class. It returns what the monitor dropped.
 func (b *bench) run(ctx context.Context, take func(*stall.Window, *stall.Share), f func()) (dropped string, err error) {
+	b.reports = newReports()
+	err = b.prepared(func() error {
+		return harness.Monitored(func(m *otelgc.Monitor) (err error) {
+			b.m = m
+			b.begin = func(ctx context.Context) func() {
+				w := m.Begin(ctx)
+				return w.End
+			}
+			b.calibrate()
+			runtime.GC()
+			if err := b.traced(ctx); err != nil {
+				return err
+			}
+			f()
+			if err := m.Flush(ctx); err != nil {
+				return err
+			}
+			dropped, err = b.reports.dropped(ctx)
+			return err
+		}, otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
+			otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic), otelgc.WithOnWindow(take))
+	})
+	return dropped, errors.Join(err, b.reports.stop(context.Background()))
+}
+
+// prepared calls f with the heap and the GOGC of the class, and what injections need.
+func (b *bench) prepared(f func() error) (err error) {
 	runtime.GC() // frees the heap of the run before
 	defer debug.SetGCPercent(debug.SetGCPercent(b.class.percent))
 	live := heap(b.class.live)
 	defer runtime.KeepAlive(live)
 	if b.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return "", fmt.Errorf("listen: %w", err)
+		return fmt.Errorf("listen: %w", err)
 	}
-	b.reports = newReports()
-	err = harness.Monitored(func(m *otelgc.Monitor) (err error) {
-		b.m = m
-		b.calibrate()
-		runtime.GC()
-		if err := b.traced(ctx); err != nil {
-			return err
-		}
-		f()
-		if err := m.Flush(ctx); err != nil {
-			return err
-		}
-		dropped, err = b.reports.dropped(ctx)
-		return err
-	}, otelgc.WithLoggerProvider(b.reports.logs), otelgc.WithMeterProvider(b.reports.meters),
-		otelgc.WithArrivalHeader(arrivalHeader, otelgc.ArrivalMonotonic), otelgc.WithOnWindow(take))
+	err = f()
 	b.delays.close()
-	return dropped, errors.Join(err, b.reports.stop(context.Background()), b.listener.Close())
+	return errors.Join(err, b.listener.Close())
 }
 
 // clock is that of the monitors, within clockSlack.
@@ -145,20 +157,33 @@ func (b *bench) traced(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// baseline does requests without injection, and returns their p99. Then injections have
+// their length.
+func (b *bench) baseline(ctx context.Context) time.Duration {
+	for b.count() < baseline && ctx.Err() == nil {
+		b.round(round/2, nil)
+	}
+	p99 := b.p99()
+	b.usual = b.p99Worked()
+	b.long = max(injectedTimes*p99, leastInjected)
+	b.forget()
+	return p99
+}
+
 func (b *bench) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.requests)
+	return len(b.Requests)
 }
 
 // p99 returns how long a request takes without injection, that of the machine
 // included, if it left enough requests alone.
 func (b *bench) p99() time.Duration {
 	var all, alone []float64
-	for i := range b.requests {
-		took := b.requests[i].extent().Duration()
+	for i := range b.Requests {
+		took := b.Requests[i].extent().Duration()
 		all = append(all, float64(took))
-		if b.held(&b.requests[i]) <= took/4 {
+		if b.held(&b.Requests[i]) <= took/4 {
 			alone = append(alone, float64(took))
 		}
 	}
@@ -171,14 +196,14 @@ func (b *bench) p99() time.Duration {
 // p99Worked returns for how long the kernel runs a request's thread without
 // injection; 0 where it has no thread of its own.
 func (b *bench) p99Worked() time.Duration {
-	return time.Duration(harness.Quantile(harness.Each(b.requests, func(r request) float64 { return float64(r.worked) }), 0.99))
+	return time.Duration(harness.Quantile(harness.Each(b.Requests, func(r request) float64 { return float64(r.Worked) }), 0.99))
 }
 
 // forget begins the log anew.
 func (b *bench) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.requests = nil
+	b.Requests = nil
 }
 
 // round does requests for d, with injections meanwhile if there are any.
@@ -208,7 +233,7 @@ func (b *bench) round(d time.Duration, around func(*bench, time.Duration) stall.
 			time.Sleep(b.long/4 + rand.N(b.long))
 			s := around(b, b.long)
 			b.mu.Lock()
-			b.injected = append(b.injected, s)
+			b.Injected = append(b.Injected, s)
 			b.mu.Unlock()
 		}
 	}
@@ -219,17 +244,17 @@ func (b *bench) round(d time.Duration, around func(*bench, time.Duration) stall.
 
 // request is one request as its program knows it.
 type request struct {
-	begin, end [2]stall.Instant // it began and ended between these
-	arrival    stall.Instant
-	own        stall.Span    // what it injected itself
-	worked     time.Duration // for which the kernel ran its thread, if that is its own
+	Begin, End [2]stall.Instant // it began and ended between these
+	Arrival    stall.Instant
+	Own        stall.Span    // what it injected itself
+	Worked     time.Duration // for which the kernel ran its thread, if that is its own
 }
 
 // sample is for how long the machine had kept threads of the process waiting for
 // a CPU up to some instant.
 type sample struct {
-	at   stall.Instant
-	held time.Duration
+	At   stall.Instant
+	Held time.Duration
 }
 
 // request does one request on the calling goroutine.
@@ -237,17 +262,17 @@ func (b *bench) request() {
 	var r request
 	if b.class.thread {
 		runtime.Gosched() // its turn on the P begins with it
-		r.worked = -harness.ThreadCPU()
+		r.Worked = -harness.ThreadCPU()
 	}
-	r.begin[0] = b.now() - clockSlack
-	w := b.m.Begin(context.Background())
-	r.begin[1] = b.now() + clockSlack
+	r.Begin[0] = b.now() - clockSlack
+	end := b.begin(context.Background())
+	r.Begin[1] = b.now() + clockSlack
 	b.work(&r)
-	r.end[0] = b.now() - clockSlack
-	w.End()
-	r.end[1] = b.now() + clockSlack
+	r.End[0] = b.now() - clockSlack
+	end()
+	r.End[1] = b.now() + clockSlack
 	if b.class.thread {
-		r.worked += harness.ThreadCPU()
+		r.Worked += harness.ThreadCPU()
 	}
 	b.log(&r)
 }
@@ -255,35 +280,35 @@ func (b *bench) request() {
 func (b *bench) work(r *request) {
 	b.class.work(b)
 	if b.class.own != nil && b.long > 0 && rand.IntN(3) == 0 {
-		r.own = b.class.own(b, b.long)
+		r.Own = b.class.own(b, b.long)
 	}
 }
 
 func (b *bench) log(r *request) {
-	v := sample{held: b.delays.read()}
+	v := sample{Held: b.delays.read()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v.at = b.now()
-	b.samples = append(b.samples, v)
-	b.requests = append(b.requests, *r)
+	v.At = b.now()
+	b.Samples = append(b.Samples, v)
+	b.Requests = append(b.Requests, *r)
 }
 
 // held returns for how long the machine kept threads of the process waiting
 // during r, or a little longer than that.
 func (b *bench) held(r *request) time.Duration {
 	s := r.extent()
-	before := sort.Search(len(b.samples), func(i int) bool { return b.samples[i].at > s.Start })
-	after := sort.Search(len(b.samples), func(i int) bool { return b.samples[i].at >= s.End })
-	if before == 0 || after == len(b.samples) {
+	before := sort.Search(len(b.Samples), func(i int) bool { return b.Samples[i].At > s.Start })
+	after := sort.Search(len(b.Samples), func(i int) bool { return b.Samples[i].At >= s.End })
+	if before == 0 || after == len(b.Samples) {
 		return 0
 	}
-	return b.samples[after].held - b.samples[before-1].held
+	return b.Samples[after].Held - b.Samples[before-1].Held
 }
 
 func (r *request) extent() stall.Span {
-	s := stall.Span{Start: r.begin[1], End: r.end[0]}
-	if r.arrival != 0 {
-		s.Start = min(s.Start, r.arrival)
+	s := stall.Span{Start: r.Begin[1], End: r.End[0]}
+	if r.Arrival != 0 {
+		s.Start = min(s.Start, r.Arrival)
 	}
 	return s
 }
@@ -291,12 +316,12 @@ func (r *request) extent() stall.Span {
 // overlap returns for how long what was injected overlaps r. Where that is work
 // of r's own, it is no longer than what r worked more than others.
 func (b *bench) overlap(r *request) time.Duration {
-	d := r.own.Duration()
-	for _, s := range b.injected {
+	d := r.Own.Duration()
+	for _, s := range b.Injected {
 		d += s.Clip(r.extent()).Duration()
 	}
 	if b.usual > 0 {
-		d = min(d, max(0, r.worked-b.usual))
+		d = min(d, max(0, r.Worked-b.usual))
 	}
 	return d
 }
@@ -304,14 +329,14 @@ func (b *bench) overlap(r *request) time.Duration {
 // waited reports whether r waited for longer than what was injected into it took:
 // then that was not the largest cause, and the log does not know what was.
 func (b *bench) waited(r *request) bool {
-	return b.usual > 0 && r.extent().Duration()-r.worked > b.overlap(r)
+	return b.usual > 0 && r.extent().Duration()-r.Worked > b.overlap(r)
 }
 
 // affected returns how many requests were affected so far, but for those that the
 // machine held up, and how many of them it left alone.
 func (b *bench) affected(least time.Duration) (n, alone int) {
-	for i := range b.requests {
-		r := &b.requests[i]
+	for i := range b.Requests {
+		r := &b.Requests[i]
 		if b.overlap(r) < least || b.heldUp(r) || b.waited(r) {
 			continue
 		}
@@ -351,18 +376,18 @@ type requestKey struct{}
 func (b *bench) call(until time.Time) {
 	inner := http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		r := q.Context().Value(requestKey{}).(*request)
-		r.begin[1] = b.now() + clockSlack
+		r.Begin[1] = b.now() + clockSlack
 		b.work(r)
-		r.end[0] = b.now() - clockSlack
+		r.End[0] = b.now() - clockSlack
 	})
 	next := b.m.Middleware(inner)
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
 		var r request
 		at, _ := strconv.ParseInt(q.Header.Get(arrivalHeader), 10, 64)
-		r.arrival = stall.Instant(at)
-		r.begin[0] = b.now() - clockSlack
+		r.Arrival = stall.Instant(at)
+		r.Begin[0] = b.now() - clockSlack
 		next.ServeHTTP(rw, q.WithContext(context.WithValue(q.Context(), requestKey{}, &r)))
-		r.end[1] = b.now() + clockSlack
+		r.End[1] = b.now() + clockSlack
 		b.log(&r)
 	}))
 	defer s.Close()

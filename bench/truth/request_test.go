@@ -13,7 +13,7 @@ import (
 func TestOverlap(t *testing.T) {
 	const ms = time.Millisecond
 	of := func(from, to, worked time.Duration) *request {
-		return &request{begin: [2]stall.Instant{0, stall.Instant(from)}, end: [2]stall.Instant{stall.Instant(to), 0}, worked: worked}
+		return &request{Begin: [2]stall.Instant{0, stall.Instant(from)}, End: [2]stall.Instant{stall.Instant(to), 0}, Worked: worked}
 	}
 	for _, c := range []struct {
 		name    string
@@ -28,7 +28,7 @@ func TestOverlap(t *testing.T) {
 		{"worked less than others", 2 * ms, of(10*ms, 20*ms, ms), 0, true},
 		{"waited for longer", 2 * ms, of(10*ms, 20*ms, 5*ms), 3 * ms, true},
 	} {
-		b := &bench{usual: c.usual, injected: []stall.Span{{Start: stall.Instant(10 * ms), End: stall.Instant(40 * ms)}}}
+		b := &bench{usual: c.usual, record: record{Injected: []stall.Span{{Start: stall.Instant(10 * ms), End: stall.Instant(40 * ms)}}}}
 		if got := b.overlap(c.r); got != c.overlap {
 			t.Errorf("%s: overlap %v, want %v", c.name, got, c.overlap)
 		}

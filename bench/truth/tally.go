@@ -57,7 +57,9 @@ type tally struct {
 	least time.Duration // overlap of an affected request
 
 	requests, affected int
-	unmatched          int                   // requests that no window, or more than one, was found for
+	windows            int                   // that were found, affected or not
+	unwatched          int                   // affected requests that were not watched from begin to end
+	unmatched          int                   // and those that were, for which no window was found, or more than one
 	held               int                   // affected, but the machine was an injector too
 	waited             map[semconv.Owner]int // named first, of those that waited for longer than what was injected
 	first              map[semconv.Owner]int
@@ -79,6 +81,7 @@ func newTally(c *class, p99 time.Duration) *tally {
 func (t *tally) classify(b *bench) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	t.windows += len(b.windows)
 	for i := range b.windows {
 		s := &b.windows[i].share
 		if leftOver(s) != 0 {
@@ -89,14 +92,16 @@ func (t *tally) classify(b *bench) {
 		}
 	}
 	slices.SortFunc(b.windows, func(a, c window) int { return int(a.Start - c.Start) })
-	for i := range b.requests {
-		r := &b.requests[i]
+	for i := range b.Requests {
+		r := &b.Requests[i]
 		t.requests++
 		if b.overlap(r) < t.least {
 			continue
 		}
 		w := b.windowOf(r)
 		switch {
+		case w == nil && !b.whole(r):
+			t.unwatched++
 		case w == nil:
 			t.unmatched++
 		case b.heldUp(r):
@@ -120,7 +125,7 @@ func (t *tally) classify(b *bench) {
 func (t *tally) name(r *request, s *stall.Share) bool {
 	name := first(s)
 	t.first[name]++
-	if s.GC() > r.end[1].Sub(r.begin[0]) {
+	if s.GC() > r.End[1].Sub(r.Begin[0]) {
 		t.before++
 	}
 	right := t.class.right(name) && (t.class.also == nil || t.class.also(r, s))
@@ -136,13 +141,13 @@ func (t *tally) name(r *request, s *stall.Share) bool {
 // windowOf finds the window of r, by when it began and ended; nil if there is
 // none or more than one. Windows are by start.
 func (b *bench) windowOf(r *request) (found *window) {
-	from, _ := slices.BinarySearchFunc(b.windows, r.begin[0], func(w window, t stall.Instant) int { return int(w.Start - t) })
+	from, _ := slices.BinarySearchFunc(b.windows, r.Begin[0], func(w window, t stall.Instant) int { return int(w.Start - t) })
 	for i := range b.windows[from:] {
 		w := &b.windows[from+i]
-		if w.Start > r.begin[1] {
+		if w.Start > r.Begin[1] {
 			break
 		}
-		if r.end[0] <= w.End && w.End <= r.end[1] {
+		if r.End[0] <= w.End && w.End <= r.End[1] {
 			if found != nil {
 				return nil
 			}
@@ -150,6 +155,11 @@ func (b *bench) windowOf(r *request) (found *window) {
 		}
 	}
 	return found
+}
+
+// whole reports whether r was watched from begin to end.
+func (b *bench) whole(r *request) bool {
+	return b.watched == nil || slices.ContainsFunc(b.watched, func(s stall.Span) bool { return s.Start <= r.Begin[0] && r.End[1] <= s.End })
 }
 
 // interval returns the share of the affected requests that were named right,
@@ -169,14 +179,14 @@ func (t *tally) String() string {
 	return text
 }
 
-// write writes the page.
-func write(s *harness.Page, affected int, tallies []*tally) {
+// write writes the page, which begins with what is watched and how.
+func write(s *harness.Page, watched string, affected int, tallies []*tally) {
 	if len(tallies) == 0 {
 		return
 	}
-	s.Para("A program injects known causes into requests of its own and logs when; otelgc watches it at budget 1. The page compares the injected cause with the "+
-		"first name that otelgc gives: the longest part of the request. A request is affected if the log overlaps it by at least %d times the p99 of requests "+
-		"without injection, which is measured first in the same run; each class wants at least %d affected requests.", affectedTimes, affected)
+	s.Para("%s The page compares the injected cause with the first name that otelgc gives: the longest part of the request. "+
+		"A request is affected if the log overlaps it by at least %d times the p99 of requests without injection, which is measured first in the same run; "+
+		"each class wants at least %d affected requests.", watched, affectedTimes, affected)
 	summary := harness.NewTable("class | injected | p99 without | requests | affected | right | with sched.gc | set aside")
 	matrix := harness.NewTable("class | " + harness.Cells("%v", owners) + " | others")
 	windows, broken, unmatched := 0, 0, 0
@@ -190,7 +200,7 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 			others -= t.first[o]
 		}
 		matrix.Row("%s | %s | %d", t.class.name, harness.Cells("%d", counts), others)
-		windows, broken, unmatched = windows+t.requests, broken+t.broken, unmatched+t.unmatched
+		windows, broken, unmatched = windows+t.windows, broken+t.broken, unmatched+t.unmatched
 	}
 	s.Table(summary)
 	s.Para("Right: the name is that of the class. For the collector's classes that is any of gc.pause, gc.assist, gc.sweep and gc.wait; for requests that compute, " +
@@ -223,8 +233,8 @@ func write(s *harness.Page, affected int, tallies []*tally) {
 		if t.dropped != "" {
 			s.Para("In class %s the monitor dropped %s.", t.class.name, t.dropped)
 		}
-		if t.class.percent < 0 && t.class.live == 0 {
-			s.Para("With the collector off, %d of %d requests, affected or not, have time of gc.* or sched.gc.", t.blamed, t.requests)
+		if t.class.off() {
+			s.Para("With the collector off, %d of %d requests, affected or not, have time of gc.* or sched.gc.", t.blamed, t.windows)
 		}
 	}
 	s.Para("Of %d requests, affected or not, %d have parts that do not sum to their duration. %d affected ones have no window of their own, by when they began and ended.",

@@ -44,7 +44,7 @@ func (e *experiment) Measure(ctx context.Context, s *harness.Page) error {
 	e.page = s
 	var tallies []*tally
 	for _, c := range classes() {
-		if e.only != "" && !slices.Contains(strings.Split(e.only, ","), c.name) {
+		if !e.wants(c) {
 			continue
 		}
 		begin := time.Now()
@@ -55,7 +55,7 @@ func (e *experiment) Measure(ctx context.Context, s *harness.Page) error {
 		s.Logf("%s, %v", t, time.Since(begin).Round(time.Second))
 		tallies = append(tallies, t)
 	}
-	write(s, e.affected, tallies)
+	write(s, "A program injects known causes into requests of its own and logs when; otelgc watches it at budget 1.", e.affected, tallies)
 	if e.sums == 0 {
 		return nil
 	}
@@ -65,6 +65,10 @@ func (e *experiment) Measure(ctx context.Context, s *harness.Page) error {
 	}
 	sum.write(s)
 	return nil
+}
+
+func (e *experiment) wants(c *class) bool {
+	return e.only == "" || slices.Contains(strings.Split(e.only, ","), c.name)
 }
 
 // class is one kind of truth.
@@ -90,6 +94,9 @@ type class struct {
 	// also is asked of each affected request, besides what is named first.
 	also func(r *request, s *stall.Share) bool
 }
+
+// off reports whether there are no collections at all.
+func (c *class) off() bool { return c.percent < 0 && c.live == 0 }
 
 // few returns whether a name is one of names.
 func few(names ...semconv.Owner) func(semconv.Owner) bool {
@@ -174,7 +181,7 @@ func classes() []*class {
 // spared reports whether nothing was charged to the collector for the time in
 // which the request waited.
 func spared(r *request, s *stall.Share) bool {
-	return s.GC()+s.Charged[stall.SchedGC] <= s.Total-r.own.Duration()+slack
+	return s.GC()+s.Charged[stall.SchedGC] <= s.Total-r.Own.Duration()+slack
 }
 
 // slack is what two clocks that are read one after the other may differ by.
