@@ -28,7 +28,7 @@ import (
 )
 
 var experiments = []harness.Experiment{
-	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), truth.Outside(), causes.Experiment(), service.Cost(), sidecar.DotNet(), demo.Experiment(),
+	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), truth.Outside(), causes.Experiment(), service.Cost(), sidecar.DotNet(), sidecar.Doors(), demo.Experiment(),
 }
 
 func main() {

@@ -63,15 +63,19 @@ func Wait(ctx context.Context, d time.Duration) error {
 
 // BuildSidecar builds otelgc-sidecar into dir, and returns the path of the binary.
 func BuildSidecar(ctx context.Context, dir string) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/otelgc/otelgc").Output()
+	return Build(ctx, "github.com/otelgc/otelgc", "./sidecar", filepath.Join(dir, "otelgc-sidecar"))
+}
+
+// Build builds a command of a module, and returns path, where its binary is.
+func Build(ctx context.Context, module, command, path string) (string, error) {
+	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
-		return "", fmt.Errorf("find the sidecar's module: %w", err)
+		return "", fmt.Errorf("find module %s: %w", module, err)
 	}
-	path := filepath.Join(dir, "otelgc-sidecar")
-	build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(root)), "-buildvcs=false", "-o", path, "./sidecar")
+	build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(dir)), "-buildvcs=false", "-o", path, command)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the sidecar: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", command, err, out)
 	}
 	return path, nil
 }

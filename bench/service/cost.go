@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/service/shop"
 )
 
 // Cost measures what otelgc costs a service, in CPU time per request.
@@ -27,7 +28,7 @@ func (e *cost) Flags(f *flag.FlagSet) {
 	f.Float64Var(&e.share, "share", 0.6, "rate, as a fraction of what the service can answer at most")
 }
 
-func lessThroughput(p pair) float64 { return 100 * (1 - p.With.rate()/p.Without.rate()) }
+func lessThroughput(p pair) float64 { return 100 * (1 - p.With.Rate()/p.Without.Rate()) }
 
 func (e *cost) Measure(ctx context.Context, p *harness.Page) error {
 	if err := e.begin(p); err != nil {
@@ -38,13 +39,13 @@ func (e *cost) Measure(ctx context.Context, p *harness.Page) error {
 	if err != nil {
 		return err
 	}
-	below := math.Ceil(e.share*full.rate()/100) * 100
-	p.Logf("saturation %.0f requests/s, rate %.0f", full.rate(), below)
+	below := math.Ceil(e.share*full.Rate()/100) * 100
+	p.Logf("saturation %.0f requests/s, rate %.0f", full.Rate(), below)
 
 	costs := harness.NewTable("setting | requests/s | CPU per request without | pairs | CPU per request more, median | 95 % interval | time traced")
 	saturated := harness.NewTable("setting | requests/s without | with | pairs | throughput less, median | 95 % interval")
 	raw := harness.NewTable("setting | CPU per request more, %, pair by pair")
-	cycles := full.cycles()
+	cycles := full.CycleRate()
 	for i, set := range []struct {
 		name         string
 		pairs        int
@@ -65,23 +66,23 @@ func (e *cost) Measure(ctx context.Context, p *harness.Page) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.name, err)
 		}
-		more := pairs.More(Usage.perRequest)
+		more := pairs.More(shop.Usage.PerRequest)
 		v := harness.Of(more)
-		costs.Row("%s | %.0f | %.1f us | %d | %.2f %% | %v | %.0f %%", set.name, pairs.Without(Usage.rate), pairs.Without(Usage.perRequest),
-			len(pairs), v.Median, v, 100*pairs.With(Usage.traced))
+		costs.Row("%s | %.0f | %.1f us | %d | %.2f %% | %v | %.0f %%", set.name, pairs.Without(shop.Usage.Rate), pairs.Without(shop.Usage.PerRequest),
+			len(pairs), v.Median, v, 100*pairs.With(shop.Usage.TracedPart))
 		raw.Row("%s | %s", set.name, harness.Raw(more))
 		if i == 0 {
-			cycles = pairs.Without(Usage.cycles)
+			cycles = pairs.Without(shop.Usage.CycleRate)
 		}
 		if set.rate == 0 {
 			less := harness.Of(harness.Each(pairs, lessThroughput))
-			saturated.Row("%s | %.0f | %.0f | %d | %.2f %% | %v", set.name, pairs.Without(Usage.rate), pairs.With(Usage.rate), len(pairs), less.Median, less)
+			saturated.Row("%s | %.0f | %.0f | %d | %.2f %% | %v", set.name, pairs.Without(shop.Usage.Rate), pairs.With(shop.Usage.Rate), len(pairs), less.Median, less)
 		}
 	}
 	p.Para("A service of net/http and encoding/json that decodes, prices and answers an order of eight lines; %d MB long-lived heap, %.1f collections a second; %s. "+
 		"It can answer %.0f requests/s; below saturation it gets %.0f, evenly, over %d connections. "+
 		"With otelgc means its middleware, metrics through the SDK (read every 10 s) and events through the SDK's batching, dropped by the exporters. Without means none of these.",
-		e.live, cycles, e.placement(), full.rate(), below, e.conns)
+		e.live, cycles, e.placement(), full.Rate(), below, e.conns)
 	p.Table(costs)
 	p.Table(saturated)
 	e.paraRuns()

@@ -1,26 +1,20 @@
-// Package service measures what otelgc costs a service: a small order service of net/http
-// and encoding/json, which runs as a child process and reports what it used.
+// Package service measures what otelgc costs a service: that of package shop, which runs
+// as a child process and reports what it used.
 package service
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"runtime"
-	"strings"
-	"sync"
 	"time"
 
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/service/shop"
 	"github.com/otelgc/otelgc/otelgc"
 )
 
@@ -47,52 +41,14 @@ func Start(spec Spec, cpus []int) (c *harness.Child, addr string, err error) {
 
 // serve runs the service until its input ends.
 func serve(spec Spec) (err error) {
-	live := grow(spec.LiveMB)
+	live := shop.Grow(spec.LiveMB)
 	defer runtime.KeepAlive(live)
-	shop := &orders{}
-	handler, stopMonitor, err := monitored(spec, shop)
+	orders := &shop.Orders{}
+	handler, stopMonitor, err := monitored(spec, orders)
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	m := &meter{begin: time.Now(), served: shop.served.Load}
-	quit := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = server.Serve(listener) })
-	wg.Go(func() { m.look(quit) })
-	err = answer(m, listener.Addr().String())
-	close(quit)
-	err = errors.Join(err, server.Shutdown(context.Background()), stopMonitor())
-	wg.Wait()
-	return err
-}
-
-// answer obeys the parent's commands.
-func answer(m *meter, addr string) error {
-	out := json.NewEncoder(os.Stdout)
-	if err := out.Encode(addr); err != nil {
-		return err
-	}
-	for s := bufio.NewScanner(os.Stdin); s.Scan(); {
-		var u Usage
-		if arg, slice := strings.CutPrefix(s.Text(), "slice "); slice {
-			limit, err := time.ParseDuration(arg)
-			if err != nil {
-				return fmt.Errorf("read command: %w", err)
-			}
-			u = m.atSlice(limit)
-		} else {
-			u = m.now()
-		}
-		if err := out.Encode(u); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(shop.Serve(orders, handler, nil), stopMonitor())
 }
 
 // collectEvery is the interval of the metrics reader.
@@ -105,8 +61,8 @@ func monitored(spec Spec, h http.Handler) (_ http.Handler, stop func() error, er
 	if !spec.Monitor {
 		return h, func() error { return nil }, nil
 	}
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(dropMetrics{}, sdkmetric.WithInterval(collectEvery))))
-	loggers := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(dropLogs{})))
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(shop.DropMetrics{}, sdkmetric.WithInterval(collectEvery))))
+	loggers := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(shop.DropLogs{})))
 	opts := []otelgc.Option{otelgc.WithMeterProvider(meters), otelgc.WithLoggerProvider(loggers), otelgc.WithBoard("")}
 	if spec.Budget >= 0 {
 		opts = append(opts, otelgc.WithExactBudget(spec.Budget))
@@ -120,26 +76,4 @@ func monitored(spec Spec, h http.Handler) (_ http.Handler, stop func() error, er
 		defer cancel()
 		return errors.Join(m.Shutdown(ctx), meters.Shutdown(ctx), loggers.Shutdown(ctx))
 	}, nil
-}
-
-// drop is what exporters share that drop everything.
-type drop struct{}
-
-func (drop) ForceFlush(context.Context) error { return nil }
-func (drop) Shutdown(context.Context) error   { return nil }
-
-type dropLogs struct{ drop }
-
-func (dropLogs) Export(context.Context, []sdklog.Record) error { return nil }
-
-type dropMetrics struct{ drop }
-
-func (dropMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { return nil }
-
-func (dropMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	return sdkmetric.DefaultTemporalitySelector(k)
-}
-
-func (dropMetrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	return sdkmetric.DefaultAggregationSelector(k)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/service/shop"
 )
 
 func TestMain(m *testing.M) {
@@ -48,9 +50,9 @@ func TestRun(t *testing.T) {
 
 func TestMoreCPU(t *testing.T) {
 	var p pair
-	p.Without.Part = Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
-	p.With.Part = Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
-	if got := (pairs{p}).More(Usage.perRequest)[0]; math.Abs(got-5) > 1e-3 {
+	p.Without.Part = shop.Part{Wall: time.Second, CPU: 100 * time.Millisecond, Served: 1000}
+	p.With.Part = shop.Part{Wall: 2 * time.Second, CPU: 210 * time.Millisecond, Served: 2000}
+	if got := (pairs{p}).More(shop.Usage.PerRequest)[0]; math.Abs(got-5) > 1e-3 {
 		t.Errorf("more CPU = %v, want 5", got)
 	}
 	p.With.Served = 1900
@@ -60,8 +62,26 @@ func TestMoreCPU(t *testing.T) {
 }
 
 func TestUsagePlus(t *testing.T) {
-	a, b := Usage{Cycles: 3, AtSlice: true}, Usage{Cycles: 2, AtSlice: true}
-	if d := cmp.Diff(Usage{Cycles: 1, AtSlice: true}, a.plus(b, -1)); d != "" {
+	a, b := shop.Usage{Cycles: 3, AtSlice: true}, shop.Usage{Cycles: 2, AtSlice: true}
+	if d := cmp.Diff(shop.Usage{Cycles: 1, AtSlice: true}, a.Plus(b, -1)); d != "" {
 		t.Errorf("difference (-want +got):\n%s", d)
+	}
+}
+
+// TestPlain: the service that is watched from outside has nothing of otelgc in it.
+func TestPlain(t *testing.T) {
+	list, err := exec.Command("go", "list", "-deps", "./plain").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours []string
+	for _, path := range strings.Fields(string(list)) {
+		if strings.Contains(path, "otelgc") {
+			ours = append(ours, path)
+		}
+	}
+	const here = "github.com/otelgc/otelgc/bench/service/"
+	if d := cmp.Diff([]string{here + "shop", here + "plain"}, ours); d != "" {
+		t.Errorf("packages of ours (-want +got):\n%s", d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/service/shop"
 )
 
 // trials is how services are run in one experiment, and how the runs went.
@@ -56,25 +57,25 @@ type run struct {
 }
 
 // do runs r once, in a process of its own.
-func (t *trials) do(ctx context.Context, r run) (u Usage, err error) {
+func (t *trials) do(ctx context.Context, r run) (u shop.Usage, err error) {
 	c, addr, err := Start(r.Spec, t.service)
 	if err != nil {
 		return u, err
 	}
 	defer func() { err = errors.Join(err, c.Stop(nil)) }()
-	l, err := startLoad(addr, t.conns, r.rate)
+	l, err := shop.StartLoad(addr, t.conns, r.rate)
 	if err != nil {
 		return u, err
 	}
-	defer func() { err = errors.Join(err, l.stop()) }()
+	defer func() { err = errors.Join(err, l.Stop()) }()
 	command := "now"
 	if r.wholeSlices {
 		command = "slice " + t.sliceWait.String()
 	}
-	var from Usage
+	var from shop.Usage
 	for _, step := range []struct {
 		wait time.Duration
-		read *Usage
+		read *shop.Usage
 	}{{t.warmup, &from}, {t.span, &u}} {
 		if err := harness.Wait(ctx, step.wait); err != nil {
 			return u, err
@@ -83,22 +84,22 @@ func (t *trials) do(ctx context.Context, r run) (u Usage, err error) {
 			return u, err
 		}
 	}
-	if u = u.plus(from, -1); r.wholeSlices && !u.AtSlice {
+	if u = u.Plus(from, -1); r.wholeSlices && !u.AtSlice {
 		t.unaligned++
 	}
 	t.Logf("%+v rate %.0f: %.1f s, %d requests, %.1f us each, %.3f cores, %.0f%% traced, %d cycles", r.Spec, r.rate,
-		u.Wall.Seconds(), u.Served, u.perRequest(), u.cores(), 100*u.traced(), u.Cycles)
+		u.Wall.Seconds(), u.Served, u.PerRequest(), u.Cores(), 100*u.TracedPart(), u.Cycles)
 	return u, nil
 }
 
 // pairs is what two runs used, one after the other.
 type (
-	pair  = harness.Pair[Usage]
-	pairs = harness.Pairs[Usage]
+	pair  = harness.Pair[shop.Usage]
+	pairs = harness.Pairs[shop.Usage]
 )
 
 func (t *trials) pairs(ctx context.Context, n int, without, with run) (pairs, error) {
-	return harness.Alternate(n, func(second bool) (Usage, error) {
+	return harness.Alternate(n, func(second bool) (shop.Usage, error) {
 		if second {
 			return t.do(ctx, with)
 		}

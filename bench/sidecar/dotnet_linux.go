@@ -49,7 +49,7 @@ func (b *dotnet) Measure(ctx context.Context, p *harness.Page) (err error) {
 	if most := dotnetipc.MaxSessions - 4; b.sessions < 4 || b.sessions > most || b.sessions%2 != 0 {
 		return fmt.Errorf("-sessions %d: want an even number from 4 to %d", b.sessions, most)
 	}
-	b.Page = p
+	b.Page, b.attachedLine = p, "watching a .NET process"
 	if b.pin {
 		if b.cpus, err = harness.Split(); err != nil {
 			return err

@@ -25,6 +25,9 @@ type program struct {
 	path     string
 	dir      string // for its files
 	endpoint string
+
+	attachedLine string                    // what it logs when it watches a process
+	command      func(*exec.Cmd) *exec.Cmd // how it is run; nil: as it is
 }
 
 // with calls f while the binary and the receiver are there.
@@ -73,16 +76,19 @@ func (l *logBuffer) String() string {
 // attachFor is how long the sidecar may take to attach.
 const attachFor = time.Minute
 
-// around calls f while the sidecar runs and watches n .NET processes, and returns
-// what the sidecar saw of each.
+// around calls f while the sidecar runs and watches n processes, and returns what the
+// sidecar saw of each.
 func (m *program) around(n int, args []string, f func(*process) error) ([]watched, error) {
 	s := &process{Cmd: exec.Command(m.path, append([]string{"run", "--json"}, args...)...)}
+	if m.command != nil {
+		s.Cmd = m.command(s.Cmd)
+	}
 	s.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+m.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
 	s.Stdout, s.Stderr = &s.stdout, &s.log
 	if err := s.Start(); err != nil {
 		return nil, fmt.Errorf("start sidecar: %w", err)
 	}
-	err := s.attached(n)
+	err := s.attached(m.attachedLine, n)
 	if err == nil {
 		err = f(s)
 	}
@@ -94,9 +100,9 @@ func (m *program) around(n int, args []string, f func(*process) error) ([]watche
 	return s.stop()
 }
 
-// attached returns when the sidecar watches n .NET processes.
-func (s *process) attached(n int) error {
-	for end := time.Now().Add(attachFor); strings.Count(s.log.String(), "watching a .NET process") < n; time.Sleep(5 * time.Millisecond) {
+// attached returns when the sidecar has logged n times that it watches a process.
+func (s *process) attached(line string, n int) error {
+	for end := time.Now().Add(attachFor); strings.Count(s.log.String(), line) < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("the sidecar does not watch %d processes", n)
 		}
@@ -115,6 +121,10 @@ type watched struct {
 	Incomplete uint64        `json:"incomplete"`
 	Lost       uint64        `json:"lost"`
 	Watched    time.Duration `json:"watched"`
+	Pulled     struct {
+		Slices   uint64 `json:"slices"`
+		Requests uint64 `json:"requests"`
+	} `json:"pprof"`
 }
 
 // add adds what was seen of other processes, or in other stretches.
@@ -123,6 +133,8 @@ func (w *watched) add(list []watched) {
 		w.Collections.Total += v.Collections.Total
 		w.Lost += v.Lost
 		w.Watched += v.Watched
+		w.Pulled.Slices += v.Pulled.Slices
+		w.Pulled.Requests += v.Pulled.Requests
 	}
 }
 

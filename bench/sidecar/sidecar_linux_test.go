@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/internal/dotnetipc/azmcp"
+	"github.com/otelgc/otelgc/internal/gouprobe"
 )
 
 // TestDotNet: every part runs and has its lines. Figures are not tested.
@@ -31,6 +32,28 @@ func TestDotNet(t *testing.T) {
 	}
 	if strings.Contains(out.String(), " and 0 were dropped") {
 		t.Errorf("the flood did not fill the buffer:\n%s", out.String())
+	}
+}
+
+// TestDoors: every way to watch runs and has its line, and the second door sees requests.
+// Figures are not tested.
+func TestDoors(t *testing.T) {
+	var out, log bytes.Buffer
+	args := strings.Fields("-pairs 1 -few 1 -stops 1 -warmup 1ms -settle 1ms -span 100ms -cycles 1 -rate 200 -conns 2 -live 1 -pin=false")
+	if err := Doors().Run(t.Context(), args, &out, &log); err != nil {
+		t.Fatalf("run: %v\n%s", err, log.String())
+	}
+	want := []string{"| door two: slices", "| `contrib/instrumentation/runtime`", "| its trace, always on", "door two: below 1.5 %"}
+	if gouprobe.Supported() == nil {
+		want = append(want, "| door one: probes", "**A stop.**")
+	}
+	for _, want := range want {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), " 0 requests in ") || strings.Contains(out.String(), "hold no whole cycles") {
+		t.Errorf("no slice was taken:\n%s\n%s", out.String(), log.String())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelgc/otelgc/bench/harness"
+	"github.com/otelgc/otelgc/bench/service/shop"
 	"github.com/otelgc/otelgc/bench/sidecar/pull"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -167,7 +168,7 @@ func serve(name string) error {
 	if i < 0 {
 		return fmt.Errorf("no class %q", name)
 	}
-	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(dropSpans{}))
+	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(shop.DropSpans{}))
 	tracer := spans.Tracer("truth")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -200,9 +201,3 @@ func serve(name string) error {
 	})
 	return errors.Join(err, server.Close(), spans.Shutdown(context.Background()))
 }
-
-// dropSpans is an exporter that drops everything.
-type dropSpans struct{}
-
-func (dropSpans) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (dropSpans) Shutdown(context.Context) error                             { return nil }

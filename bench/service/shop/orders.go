@@ -1,4 +1,4 @@
-package service
+package shop
 
 import (
 	"encoding/json"
@@ -38,15 +38,15 @@ type order struct {
 	Index    map[string]string `json:"-"`
 }
 
-// orders prices orders, and remembers the last ones.
-type orders struct {
+// Orders prices orders, and remembers the last ones.
+type Orders struct {
 	served atomic.Int64
 	mu     sync.Mutex
 	recent [remembered]*order
 }
 
 // ServeHTTP decodes an order, prices it, remembers it, and answers with it.
-func (s *orders) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (s *Orders) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	var o order
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -78,17 +78,20 @@ func (o *order) price() {
 	}
 }
 
-// node is a piece of the long-lived heap: 64 bytes, a third of them pointers.
-type node struct {
-	left, right *node
+// Served returns how many were priced.
+func (s *Orders) Served() int64 { return s.served.Load() }
+
+// Node is a piece of the long-lived heap: 64 bytes, a third of them pointers.
+type Node struct {
+	left, right *Node
 	_           [48]byte
 }
 
-// grow returns a tree of about mb megabytes, which every collection has to mark.
-func grow(mb int) *node {
-	var root *node
+// Grow returns a tree of about mb megabytes, which every collection has to mark.
+func Grow(mb int) *Node {
+	var root *Node
 	for range mb << 20 / 64 {
-		root = &node{left: root}
+		root = &Node{left: root}
 		if root.left != nil {
 			root.right = root.left.left
 		}

@@ -1,4 +1,4 @@
-package service
+package shop
 
 import (
 	"bufio"
@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// load is a generator of requests, lean enough that one CPU keeps another one busy.
-type load struct {
+// Load is a generator of requests, lean enough that one CPU keeps another one busy.
+type Load struct {
 	quit chan struct{}
 	wg   sync.WaitGroup
 
-	mu  sync.Mutex
-	err error
+	mu   sync.Mutex
+	took []float64 // how long answers took since Took, in ms
+	err  error
 }
 
-// startLoad sends requests over some connections, each with one request at a time:
+// StartLoad sends requests over some connections, each with one request at a time:
 // rate requests per second in all, or as many as are answered if rate is 0.
-func startLoad(addr string, conns int, rate float64) (*load, error) {
+func StartLoad(addr string, conns int, rate float64) (*Load, error) {
 	request := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)
-	l := &load{quit: make(chan struct{})}
+	l := &Load{quit: make(chan struct{})}
 	begin := time.Now()
 	for i := range conns {
 		wait := func(int) {}
@@ -33,7 +34,7 @@ func startLoad(addr string, conns int, rate float64) (*load, error) {
 		}
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("connect to %s: %w", addr, err), l.stop())
+			return nil, errors.Join(fmt.Errorf("connect to %s: %w", addr, err), l.Stop())
 		}
 		l.wg.Go(func() {
 			defer func() { _ = c.Close() }()
@@ -47,8 +48,24 @@ func startLoad(addr string, conns int, rate float64) (*load, error) {
 	return l, nil
 }
 
-// stop ends the load and returns what went wrong.
-func (l *load) stop() error {
+// Took returns how long each answer took since the last call, in ms, from the moment at
+// which its request was sent.
+func (l *Load) Took() []float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := l.took
+	l.took = make([]float64, 0, cap(took))
+	return took
+}
+
+func (l *Load) answered(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.took = append(l.took, 1e3*d.Seconds())
+}
+
+// Stop ends the load and returns what went wrong.
+func (l *Load) Stop() error {
 	close(l.quit)
 	l.wg.Wait()
 	return l.err
@@ -60,7 +77,7 @@ func due(i, k, conns int, rate float64) time.Duration {
 	return time.Duration(float64(i+k*conns) * float64(time.Second) / rate)
 }
 
-func (l *load) send(c net.Conn, request []byte, wait func(k int)) error {
+func (l *Load) send(c net.Conn, request []byte, wait func(k int)) error {
 	r := bufio.NewReader(c)
 	for k := 0; ; k++ {
 		wait(k)
@@ -69,12 +86,14 @@ func (l *load) send(c net.Conn, request []byte, wait func(k int)) error {
 			return nil
 		default:
 		}
+		sent := time.Now()
 		if _, err := c.Write(request); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
 		if err := skipResponse(r); err != nil {
 			return err
 		}
+		l.answered(time.Since(sent))
 	}
 }
 

@@ -1,4 +1,4 @@
-package service
+package shop
 
 import (
 	"runtime/metrics"
@@ -15,15 +15,15 @@ type Part struct {
 	Served int64         // requests
 }
 
-// perRequest returns the CPU time of one request in microseconds; zero if none was
+// PerRequest returns the CPU time of one request in microseconds; zero if none was
 // served.
-func (p Part) perRequest() float64 { return 1e6 * p.CPU.Seconds() / float64(max(1, p.Served)) }
+func (p Part) PerRequest() float64 { return 1e6 * p.CPU.Seconds() / float64(max(1, p.Served)) }
 
-// cores returns the number of CPUs in use.
-func (p Part) cores() float64 { return p.CPU.Seconds() / p.Wall.Seconds() }
+// Cores returns the number of CPUs in use.
+func (p Part) Cores() float64 { return p.CPU.Seconds() / p.Wall.Seconds() }
 
-// rate returns the requests per second.
-func (p Part) rate() float64 { return float64(p.Served) / p.Wall.Seconds() }
+// Rate returns the requests per second.
+func (p Part) Rate() float64 { return float64(p.Served) / p.Wall.Seconds() }
 
 // plus returns p with q added so many times.
 func (p Part) plus(q Part, times int64) Part {
@@ -38,19 +38,19 @@ type Usage struct {
 	AtSlice bool   // a tracing slice began when it was read
 }
 
-// plus returns u with v added so many times.
-func (u Usage) plus(v Usage, times int64) Usage {
+// Plus returns u with v added so many times.
+func (u Usage) Plus(v Usage, times int64) Usage {
 	u.Part, u.Traced = u.Part.plus(v.Part, times), u.Traced.plus(v.Traced, times)
 	u.Cycles += uint64(times) * v.Cycles
 	u.AtSlice = u.AtSlice && v.AtSlice
 	return u
 }
 
-// traced returns the fraction of the time that was traced.
-func (u Usage) traced() float64 { return u.Traced.Wall.Seconds() / u.Wall.Seconds() }
+// TracedPart returns the fraction of the time that was traced.
+func (u Usage) TracedPart() float64 { return u.Traced.Wall.Seconds() / u.Wall.Seconds() }
 
-// cycles returns the garbage collections per second.
-func (u Usage) cycles() float64 { return float64(u.Cycles) / u.Wall.Seconds() }
+// CycleRate returns the garbage collections per second.
+func (u Usage) CycleRate() float64 { return float64(u.Cycles) / u.Wall.Seconds() }
 
 // lookEvery is how precisely the meter knows when tracing begins and ends. Its
 // looks cost some hundredths of a percent of a CPU, with otelgc and without.
