@@ -11,6 +11,7 @@ const (
 	AttrProcessCreation = "process.creation.time"
 	AttrRuntimeName     = "process.runtime.name"
 	AttrRuntimeVersion  = "process.runtime.version"
+	AttrInstanceSource  = "otelgc.instance.source"
 )
 
 // Attributes of metrics, events and spans.
@@ -103,7 +104,7 @@ const (
 	AttrPauseType        = "gc.pause.type"
 )
 
-// StampSidecar is the value of AttrStamp.
+// StampSidecar is the value of AttrStamp, and of AttrInstanceSource.
 const StampSidecar = "sidecar"
 
 // Events.

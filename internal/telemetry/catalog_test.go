@@ -85,7 +85,7 @@ func TestCatalogEvents(t *testing.T) {
 }
 
 func TestCatalogAttributes(t *testing.T) {
-	used := set(eventKeys(), []string{semconv.AttrStamp}) // which no process sends: agents put it on its resource
+	used := set(eventKeys(), []string{semconv.AttrStamp, semconv.AttrInstanceSource}) // of resources alone
 	for _, m := range Metrics() {
 		maps.Copy(used, set(m.Attributes))
 	}

@@ -114,6 +114,7 @@ func attributes() (all []attributeRow) {
 	rows(add, semconv.StatusFields, &semconv.Status{
 		Watermark: 1, Unseen: []stall.Span{{}}, ProbedCPUs: []int{1}, TargetPID: 1, Cgroups: []uint64{1},
 	})
+	add(semconv.AttrInstanceSource, "string", "sidecar, on a resource whose service.instance.id the sidecar made up, since the environment of the process has none: it tells runs apart, and no span has it")
 	add(semconv.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does")
 	add(semconv.AttrEstimated, "bool", "whether the value is an estimate")
 	add(semconv.AttrTask, "string", "name of the user task that the request is, as it was at its begin: of a span of the OpenTelemetry SDK its name; bounded as the route; of a Go program that is asked for its trace")

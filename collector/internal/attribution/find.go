@@ -90,7 +90,8 @@ func (r *registry) findAmong(id *wire.Identity) (_ *process, contested bool) {
 }
 
 // pick returns the one process that id can mean, where none has that very
-// identity: of several the one that still speaks.
+// identity: of several the one that still speaks, of these the one that goes by id's
+// instance.
 func pick(list []*process, id *wire.Identity, by wire.LinkKind) (_ *process, several bool) {
 	var one *process
 	n := 0
@@ -107,16 +108,25 @@ func pick(list []*process, id *wire.Identity, by wire.LinkKind) (_ *process, sev
 	for _, p := range list {
 		boot = max(boot, p.clocks.Began())
 	}
+	var named *process
+	speak, claim := 0, 0
 	for _, p := range list {
 		if !p.answers(id, by) || p.silent() || p.clocks.Over(boot) {
 			continue
 		}
-		if one != nil {
-			return nil, true
-		}
 		one = p
+		if speak++; id.SameInstance(&p.id) {
+			named = p
+			claim++
+		}
 	}
-	return one, true
+	switch {
+	case speak == 1:
+		return one, true
+	case claim == 1:
+		return named, true
+	}
+	return nil, true
 }
 
 // shared reports whether another machine goes by a name of p's host, and whether
@@ -238,7 +248,7 @@ func nameLink(name string) wire.Link { return wire.Link{B: name} }
 
 // interests are the counters of all that a span goes by, and how many there are.
 type interests struct {
-	in [8]counter
+	in [wire.MostLinks + 3]counter // the host, and its id and name
 	n  int
 }
 

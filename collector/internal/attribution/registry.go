@@ -268,6 +268,9 @@ func (p *process) answers(id *wire.Identity, by wire.LinkKind) bool {
 	switch {
 	case id.Contradicts(&p.id):
 		return false
+	case by == wire.ByInstance:
+		// On two machines it is two processes, whatever they call themselves.
+		return id.SameInstance(&p.id) && (id.Contained() || p.contained() || !wire.Differ(id.HostID, p.id.HostID))
 	case by == wire.ByContainer, by == wire.ByPod, id.Proves(&p.id):
 		return true
 	}

@@ -23,6 +23,7 @@ const (
 	AttrContainerName = "k8s.container.name"
 	AttrInstanceID    = "service.instance.id"
 	AttrServiceName   = "service.name"
+	AttrNamespace     = "service.namespace"
 	// madeUp is how the name of a service begins that an SDK made up.
 	madeUp = "unknown_service"
 )
@@ -38,9 +39,11 @@ type Identity struct {
 	ContainerName string // k8s.container.name
 	Instance      string // service.instance.id
 	Service       string // service.name
+	Namespace     string // service.namespace
 	Created       string // process.creation.time
 	PID           int32  // process.pid
 	Stamped       bool   // by an agent, where that is asked for; never of spans
+	MadeUp        bool   // Instance is the sidecar's word: the process itself does not know it
 }
 
 // identify reads the identity from the attributes of a resource.
@@ -77,8 +80,13 @@ func (id *Identity) read(key string, v pcommon.Value) {
 		field = &id.Instance
 	case AttrServiceName:
 		field = &id.Service
+	case AttrNamespace:
+		field = &id.Namespace
 	case semconv.AttrProcessPID:
 		id.PID = processNumber(v)
+		return
+	case semconv.AttrInstanceSource:
+		id.MadeUp = v.Type() == pcommon.ValueTypeStr && v.Str() == semconv.StampSidecar
 		return
 	default:
 		return
@@ -140,11 +148,12 @@ func Text(m pcommon.Map, key string) string {
 // Differ reports whether two names are both known, and not the same.
 func Differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// Contradicts reports whether a and b cannot be the same process.
+// Contradicts reports whether a and b cannot be the same process. What the sidecar made up
+// as an instance says nothing against the one that an SDK made up.
 func (id *Identity) Contradicts(o *Identity) bool {
 	return id.PID != 0 && o.PID != 0 && id.PID != o.PID ||
 		Differ(id.Container, o.Container) || Differ(id.Pod, o.Pod) || Differ(id.ContainerName, o.ContainerName) ||
-		Differ(id.Instance, o.Instance) || Differ(id.Boot, o.Boot) || CreatedApart(id.Created, o.Created)
+		id.MadeUp == o.MadeUp && Differ(id.Instance, o.Instance) || Differ(id.Boot, o.Boot) || CreatedApart(id.Created, o.Created)
 }
 
 // Strange reports whether a and b go by other names than one resource has: those of
@@ -175,8 +184,46 @@ func (id *Identity) Contained() bool { return id.Container != "" || id.Pod != ""
 // Proves reports whether a and b name the same process beside their pids.
 func (id *Identity) Proves(o *Identity) bool {
 	same := func(a, b string) bool { return a != "" && a == b }
-	return same(id.Created, o.Created) || same(id.Instance, o.Instance) ||
+	return same(id.Created, o.Created) || same(id.claimed(), o.claimed()) ||
 		same(id.Container, o.Container) || same(id.Pod, o.Pod) && id.ContainerName == o.ContainerName
+}
+
+// claimed returns the instance that the process itself goes by.
+func (id *Identity) claimed() string {
+	if id.MadeUp {
+		return ""
+	}
+	return id.Instance
+}
+
+// SameInstance reports whether both go by an instance of which there is one alone: of
+// one service, or a UUID.
+func (id *Identity) SameInstance(o *Identity) bool {
+	if i := id.claimed(); i == "" || i != o.claimed() {
+		return false
+	}
+	return isUUID(id.Instance) || id.Service != "" && id.Service == o.Service && id.Namespace == o.Namespace
+}
+
+// isUUID reports whether s has the form of RFC 9562, and is not all zeros.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	some := false
+	for i, c := range []byte(s) {
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+			some = some || c != '0'
+		default:
+			return false
+		}
+	}
+	return some
 }
 
 // Link is one way in which a span finds its process.
@@ -197,12 +244,17 @@ const (
 	ByContainer                     // container id
 	ByPod                           // pod and container name
 	ByHost                          // id or name of the host, and pid
+	ByInstance                      // the instance that the process itself goes by
 )
+
+// MostLinks is in how many ways a process can be found.
+const MostLinks = 6
 
 // Links returns the ways in which id can be found, the surest first. With a
 // boot id a pid says all; a container stands in for a pid, as pids count from 1
-// in each.
-func (id *Identity) Links() (all [5]Link) {
+// in each. What a process may choose comes last: it leads to one of which the machine says
+// nothing else.
+func (id *Identity) Links() (all [MostLinks]Link) {
 	if id.Boot != "" && id.PID != 0 {
 		all[0] = Link{Kind: ByBoot, A: id.Boot, PID: id.PID}
 	}
@@ -217,6 +269,9 @@ func (id *Identity) Links() (all [5]Link) {
 	}
 	if id.PID != 0 && id.HostName != "" {
 		all[4] = Link{Kind: ByHost, A: "name", B: id.HostName, PID: id.PID}
+	}
+	if i := id.claimed(); i != "" {
+		all[5] = Link{Kind: ByInstance, A: i}
 	}
 	for i := range all {
 		all[i].Stamped = id.Stamped

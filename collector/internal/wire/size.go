@@ -96,7 +96,7 @@ func (s *sizer) value(v pcommon.Value, depth int) {
 
 // Weight returns what the names take.
 func (id *Identity) Weight() (n int) {
-	for _, s := range [...]string{id.Boot, id.HostID, id.HostName, id.Container, id.Pod, id.ContainerName, id.Instance, id.Service, id.Created} {
+	for _, s := range [...]string{id.Boot, id.HostID, id.HostName, id.Container, id.Pod, id.ContainerName, id.Instance, id.Service, id.Namespace, id.Created} {
 		if s != "" {
 			n += TextBytes + len(s)
 		}

@@ -246,8 +246,11 @@ func resourceOf(id dotnetipc.Identity, boot string, container []attribute.KeyVal
 			seen = append(seen, attribute.String(semconv.AttrProcessCreation, made))
 		}
 	}
-	a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)))
 	claims, _ := environmentAttributes(env)
+	if !slices.ContainsFunc(claims, func(kv attribute.KeyValue) bool { return kv.Key == attrInstanceID }) {
+		a = append(a, attribute.String(attrInstanceID, instanceID(boot, id, info)),
+			attribute.String(semconv.AttrInstanceSource, semconv.StampSidecar)) // no span of the process has it
+	}
 	for _, claim := range claims {
 		if !identifies(string(claim.Key)) || claim.Key == attrPodUID && podUnknown(container) {
 			a = append(a, claim)

@@ -52,6 +52,7 @@ func TestResource(t *testing.T) {
 	want := map[attribute.Key]string{
 		"container.id": "abc", "k8s.pod.uid": "found", "service.name": "shop", "team": "red", "process.pid": "1",
 		"process.runtime.name": ".NET", "process.runtime.version": "10.0.9", "service.instance.id": "9c27d54b-a775-5c68-8a2f-3ed44cc81c8c",
+		"otelgc.instance.source": "sidecar",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
@@ -97,6 +98,9 @@ func TestInstanceID(t *testing.T) {
 	}
 	r, _ := resourceOf(a, "boot", nil, map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=mine"}, dotnetipc.ProcessInfo{}, dotnetRuntime)
 	set := attribute.NewSet(r...)
+	if set.HasValue("otelgc.instance.source") {
+		t.Error("the sidecar says that it made up the service.instance.id that the process chose")
+	}
 	if v, _ := set.Value("service.instance.id"); v.AsString() != "mine" {
 		t.Errorf("service.instance.id %q, want what the process says", v.AsString())
 	}
