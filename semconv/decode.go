@@ -3,6 +3,7 @@ package semconv
 import (
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -33,6 +34,7 @@ type Attributes interface {
 	// Text returns a text, empty if there is none or it is too long.
 	Text(key string) string
 	Int(key string) (int64, bool)
+	Float(key string) (float64, bool)
 	// Ints returns the first max numbers of a list, nil if there is none, and false if
 	// it is longer. An element that is no integer is zero.
 	Ints(key string, max int) ([]int64, bool)
@@ -52,6 +54,7 @@ type Record struct {
 	EndMax []stall.Instant
 	Kind   gc.Kind // of a collection
 	Status Status  // of a status
+	Traced *Traced // of a traced request, nil for any other
 }
 
 // Decode reads the event of a name. Origin and target are good even if there is an
@@ -73,6 +76,8 @@ func Decode(name string, a Attributes) (r Record, err error) {
 		err = r.decodeExtent(a, stall.RuntimeSuspension, stall.ScopeProcess)
 	case EventGap:
 		err = r.decodeGap(a)
+	case EventTraced:
+		err = r.decodeTraced(a)
 	}
 	return r, err
 }
@@ -168,6 +173,40 @@ func (r *Record) decodePauses(a Attributes) error {
 			r.EndMax = append(r.EndMax, end)
 		}
 	}
+	return nil
+}
+
+// decodeTraced reads a request. What of its time it gives to no owner is unseen.
+func (r *Record) decodeTraced(a Attributes) error {
+	slack, _ := a.Int(AttrSlack)
+	v := stall.Interval{Start: instantOf(a, AttrStart), End: instantOf(a, AttrEnd), Slack: time.Duration(slack)}
+	if !sane(v) || a.Text(AttrFidelity) != stall.Exact.String() {
+		return ErrTime
+	}
+	t := &Traced{Span: v.Span(), Slack: v.Slack, Task: a.Text(AttrTask)}
+	s := &t.Share
+	s.Total, s.Fidelity = v.Duration(), stall.Exact
+	left := s.Total
+	for o := Owner(stall.GCPause); o < NumOwners; o++ {
+		seconds, ok := a.Float(o.Key())
+		if !ok {
+			continue
+		}
+		if !(seconds >= 0 && seconds <= time.Duration(MaxStall).Seconds()) {
+			return ErrTime
+		}
+		d := time.Duration(math.Round(seconds * float64(time.Second)))
+		if left -= d; left < 0 {
+			return ErrTime
+		}
+		*o.Part(s) = d
+	}
+	s.Unseen += left
+	if part, ok := a.Float(AttrCoverage); ok && part >= 0 && part <= 1 {
+		s.Covered = time.Duration(math.Round(part * float64(s.Total)))
+	}
+	s.Collections = max(0, slices.Index(Overlaps[:], a.Text(AttrGCOverlap)))
+	r.Traced = t
 	return nil
 }
 

@@ -25,6 +25,7 @@ func Events() []Event {
 		{EventSuspension, keys(SuspensionFields), "One stop-the-world that was not for garbage collection."},
 		{EventGap, keys(GapFields), "One stretch in which a probe did not run: those over the threshold, and the longest of each second."},
 		{EventSlowRequest, append(keys(SlowFields), OwnerKeys()...), "One slow request, with its time by owner and the sentence that explains it."},
+		{EventTraced, append(keys(TracedFields), OwnerKeys()...), "One request that a slice of a Go program's execution trace shows from begin to end, as the sidecar asks for it, with its time by owner: the connector gives it to the span that it is of. The longest are sent, so far as the limit of events allows."},
 		{EventSourceStatus, keys(StatusFields), "How far a source has seen, once a second per source, never rate limited: without it a dead source looks like a quiet one."},
 	}
 }

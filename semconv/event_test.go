@@ -132,6 +132,8 @@ func (a attrs) Text(key string) string { s, _ := a[key].(string); return s }
 
 func (a attrs) Int(key string) (int64, bool) { n, ok := a[key].(int64); return n, ok }
 
+func (a attrs) Float(key string) (float64, bool) { f, ok := a[key].(float64); return f, ok }
+
 func (a attrs) Ints(key string, most int) ([]int64, bool) {
 	list, _ := a[key].([]int64)
 	return list[:min(len(list), most)], len(list) <= most
@@ -155,6 +157,13 @@ func TestDecode(t *testing.T) {
 		Origin: stall.GCWatch, Since: 5, At: 90, Watermark: 80, Unseen: []stall.Span{{Start: 6, End: 7}},
 		Wall: stall.WallOffset{At: 90, Offset: time.Hour, Error: 3}, Cgroups: []uint64{9, 1},
 	}
+	traced := Traced{
+		Span: stall.Span{Start: 10, End: 30}, Slack: 2, Task: "GET /",
+		Share: stall.Share{Total: 20, App: 12, AppOrHost: 2, Unseen: 1, Covered: 19, Collections: 1, Fidelity: stall.Exact},
+	}
+	traced.Share.Charged[stall.GCPause], traced.Share.Charged[stall.Sched] = 4, 1
+	partly := stall.Share{Total: 20, Unseen: 15, Fidelity: stall.Exact}
+	partly.Charged[stall.GCPause] = 5
 	for name, c := range map[string]struct {
 		event string
 		attrs attrs
@@ -169,6 +178,14 @@ func TestDecode(t *testing.T) {
 				Pauses: []gc.Pause{{Start: 10, End: 30, Slack: 1, EndMax: 33}, {Start: 40, End: 45, Slack: 2}},
 			})),
 			Record{Origin: stall.Dotnet, Intervals: pauses, EndMax: []stall.Instant{33, 45}, Kind: gc.FullBlocking},
+		},
+		"traced request": {
+			EventTraced, attrsOf(own(stall.Interval{Start: 10, End: 30, Slack: 2, Origin: stall.GoTrace}), AppendTraced(nil, &traced)),
+			Record{Origin: stall.GoTrace, Traced: &traced},
+		},
+		"traced request, part of it told": {
+			EventTraced, attrs{AttrStart: int64(10), AttrEnd: int64(30), AttrFidelity: "exact", AttrStallPrefix + "gc.pause": 5e-9, AttrGCOverlap: "lots"},
+			Record{Traced: &Traced{Span: traced.Span, Share: partly}},
 		},
 		"status": {
 			EventSourceStatus, attrsOf(own(stall.Interval{Start: 5, End: 90, Origin: stall.GCWatch}), AppendStatus(nil, &status)),
@@ -192,15 +209,20 @@ func TestDecodeRefuses(t *testing.T) {
 		attrs attrs
 		want  error
 	}{
-		"a stop that ends before it began": {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(4)}, ErrTime},
-		"a stop of two hours":              {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(2 * time.Hour)}, ErrTime},
-		"a gap of no cause":                {EventGap, attrs{AttrScope: "cpu"}, ErrCause},
-		"a gap of no scope":                {EventGap, attrs{AttrCause: "host.irq", AttrScope: "here"}, ErrCause},
-		"a gap of a scope past the list":   {EventGap, attrs{AttrCause: "host.irq", AttrScope: stall.NumScopes.String()}, ErrCause},
-		"pauses without ends":              {EventCollection, attrs{AttrPauseStart: []int64{1}}, ErrTime},
-		"too many pauses":                  {EventCollection, attrs{AttrPauseStart: make([]int64, MaxListed+1), AttrPauseEnd: make([]int64, MaxListed+1)}, ErrTime},
-		"a status without wall time":       {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2)}, ErrTime},
-		"a watermark of the future":        {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2), AttrWatermark: int64(3), AttrWallOffset: int64(0)}, ErrTime},
+		"a stop that ends before it began":       {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(4)}, ErrTime},
+		"a stop of two hours":                    {EventSuspension, attrs{AttrStart: int64(5), AttrEnd: int64(2 * time.Hour)}, ErrTime},
+		"a gap of no cause":                      {EventGap, attrs{AttrScope: "cpu"}, ErrCause},
+		"a gap of no scope":                      {EventGap, attrs{AttrCause: "host.irq", AttrScope: "here"}, ErrCause},
+		"a gap of a scope past the list":         {EventGap, attrs{AttrCause: "host.irq", AttrScope: stall.NumScopes.String()}, ErrCause},
+		"pauses without ends":                    {EventCollection, attrs{AttrPauseStart: []int64{1}}, ErrTime},
+		"too many pauses":                        {EventCollection, attrs{AttrPauseStart: make([]int64, MaxListed+1), AttrPauseEnd: make([]int64, MaxListed+1)}, ErrTime},
+		"a request that ends before it began":    {EventTraced, attrs{AttrStart: int64(5), AttrEnd: int64(4), AttrFidelity: "exact"}, ErrTime},
+		"a request that was not watched exactly": {EventTraced, attrs{AttrStart: int64(5), AttrEnd: int64(6), AttrFidelity: "cycle"}, ErrTime},
+		"a request with more than its time":      {EventTraced, attrs{AttrStart: int64(5), AttrEnd: int64(6), AttrFidelity: "exact", AttrStallPrefix + "app": 1e-9, AttrStallPrefix + "unseen": 1e-9}, ErrTime},
+		"a request with less than no time":       {EventTraced, attrs{AttrStart: int64(5), AttrEnd: int64(6), AttrFidelity: "exact", AttrStallPrefix + "app": -1e-9}, ErrTime},
+		"a request with no number of seconds":    {EventTraced, attrs{AttrStart: int64(5), AttrEnd: int64(6), AttrFidelity: "exact", AttrStallPrefix + "app": math.NaN()}, ErrTime},
+		"a status without wall time":             {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2)}, ErrTime},
+		"a watermark of the future":              {EventSourceStatus, attrs{AttrStart: int64(1), AttrEnd: int64(2), AttrWatermark: int64(3), AttrWallOffset: int64(0)}, ErrTime},
 	} {
 		if _, err := Decode(c.event, c.attrs); err != c.want {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)

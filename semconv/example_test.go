@@ -16,6 +16,8 @@ func (a attributes) Text(key string) string { s, _ := a[key].(string); return s 
 
 func (a attributes) Int(key string) (int64, bool) { n, ok := a[key].(int64); return n, ok }
 
+func (a attributes) Float(key string) (float64, bool) { f, ok := a[key].(float64); return f, ok }
+
 func (a attributes) Ints(key string, most int) ([]int64, bool) {
 	list, _ := a[key].([]int64)
 	n := min(len(list), most)

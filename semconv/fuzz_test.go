@@ -2,6 +2,7 @@ package semconv_test
 
 import (
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 )
 
-// FuzzDecode: an event that was made of a collection, a stop, a gap or a status says the
+// FuzzDecode: an event that was made of a collection, a stop, a gap, a request or a status says the
 // same when it is read. What is made of any numbers is an error, or within the limits.
 func FuzzDecode(f *testing.F) {
 	for seed := range uint64(64) {
@@ -24,6 +25,7 @@ func FuzzDecode(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for name, made := range map[string]func(*rand.Rand) ([]slog.Attr, semconv.Record){
 			semconv.EventCollection: aCollection, semconv.EventSuspension: aSuspension, semconv.EventGap: aGap, semconv.EventSourceStatus: aStatus,
+			semconv.EventTraced: aTraced,
 		} {
 			attrs, want := made(r)
 			a := attributes{}
@@ -35,6 +37,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%s: %v (-want +got):\n%s", name, err, diff)
 			}
 			a[attrs[r.IntN(len(attrs))].Key] = n
+			a[attrs[r.IntN(len(attrs))].Key] = math.Float64frombits(uint64(m))
 			a[attrs[r.IntN(len(attrs))].Key] = []int64{n, m}
 			if got, err = semconv.Decode(name, a); err == nil {
 				within(t, &got)
@@ -53,6 +56,18 @@ func within(t *testing.T, r *semconv.Record) {
 	for _, u := range r.Status.Unseen {
 		if u.Start < 0 || u.End < u.Start || u.End > semconv.MaxInstant {
 			t.Errorf("believed: %+v", u)
+		}
+	}
+	if q := r.Traced; q != nil {
+		var all time.Duration
+		for o := semconv.Owner(stall.GCPause); o < semconv.NumOwners; o++ {
+			d := *o.Part(&q.Share)
+			if all += d; d < 0 {
+				t.Errorf("believed: %+v", q)
+			}
+		}
+		if q.Start <= 0 || q.End < q.Start || q.End > semconv.MaxInstant || q.Slack < 0 || q.Slack > semconv.MaxSlack || all != q.Duration() || all != q.Share.Total || q.Share.Covered < 0 || q.Share.Covered > all {
+			t.Errorf("believed: %+v", q)
 		}
 	}
 	if s := &r.Status; s.Since < 0 || s.Since > s.At || s.Watermark > s.At || s.At > semconv.MaxInstant {
@@ -115,6 +130,22 @@ func aGap(r *rand.Rand) ([]slog.Attr, semconv.Record) {
 	sent := v
 	sent.Owner.Created = want.TargetCreated
 	return semconv.AppendGap(attrs, &semconv.Gap{Interval: sent}), want
+}
+
+func aTraced(r *rand.Rand) ([]slog.Attr, semconv.Record) {
+	attrs, v := anExtent(r, stall.GoTrace)
+	q := &semconv.Traced{Span: v.Span(), Slack: v.Slack, Task: "task"}
+	q.Share = stall.Share{Total: v.Duration(), Covered: time.Duration(r.Int64N(int64(v.Duration()) + 1)), Collections: r.IntN(len(semconv.Overlaps)), Fidelity: stall.Exact}
+	left := v.Duration()
+	for o := semconv.Owner(stall.GCPause); o < semconv.Unseen; o++ {
+		if r.IntN(3) == 0 {
+			d := time.Duration(r.Int64N(int64(left) + 1))
+			*o.Part(&q.Share) = d
+			left -= d
+		}
+	}
+	q.Share.Unseen = left
+	return semconv.AppendTraced(attrs, q), semconv.Record{Origin: v.Origin, Traced: q}
 }
 
 func aStatus(r *rand.Rand) ([]slog.Attr, semconv.Record) {

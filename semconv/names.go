@@ -113,6 +113,7 @@ const (
 	EventSuspension   = "otelgc.suspension"
 	EventGap          = "otelgc.jitter.gap"
 	EventSlowRequest  = "otelgc.request.slow"
+	EventTraced       = "otelgc.request.traced"
 	EventSourceStatus = "otelgc.source.status"
 )
 

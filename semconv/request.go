@@ -3,6 +3,7 @@ package semconv
 import (
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/otelgc/otelgc/stall"
@@ -99,13 +100,53 @@ var SlowFields = []Field[Slow]{
 // AppendSlow appends the further attributes of s, and the time of each owner that
 // had some.
 func AppendSlow(dst []slog.Attr, s *Slow) []slog.Attr {
-	dst = appendFields(dst, s, SlowFields)
+	return appendOwners(appendFields(dst, s, SlowFields), s.Share)
+}
+
+func appendOwners(dst []slog.Attr, s *stall.Share) []slog.Attr {
 	for o := Owner(stall.GCPause); o < NumOwners; o++ {
-		if d := *o.Part(s.Share); d > 0 {
+		if d := *o.Part(s); d > 0 {
 			dst = append(dst, slog.Float64(o.Key(), d.Seconds()))
 		}
 	}
 	return dst
+}
+
+// Traced is a request that an execution trace shows from begin to end: of a span of the
+// OpenTelemetry SDK the user task that it opened.
+type Traced struct {
+	stall.Span
+	Slack time.Duration
+	Task  string // its name, at most [MaxTask] bytes
+	Share stall.Share
+}
+
+// MaxTask bounds the name of a user task, in bytes.
+const MaxTask = 256
+
+// TracedFields are the further attributes of [EventTraced], besides those of the owners.
+var TracedFields = []Field[Traced]{
+	{AttrTask, "name of the user task that the request is, as it was at its begin: of a span of the OpenTelemetry SDK its name; bounded as the route; of a Go program that is asked for its trace", func(t *Traced) slog.Value { return text(TaskName(t.Task)) }},
+	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(t *Traced) slog.Value { return slog.StringValue(t.Share.Fidelity.String()) }},
+	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where the process was not watched",
+		func(t *Traced) slog.Value { return slog.StringValue(Overlap(t.Share.Collections)) }},
+	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(t *Traced) slog.Value { return slog.Float64Value(t.Share.Coverage()) }},
+}
+
+// AppendTraced appends the further attributes of t, and the time of each owner that had
+// some.
+func AppendTraced(dst []slog.Attr, t *Traced) []slog.Attr {
+	return appendOwners(appendFields(dst, t, TracedFields), &t.Share)
+}
+
+// TaskName returns what an event has of a name, and what of the name of a span is to be
+// compared with it: valid UTF-8 of at most [MaxTask] bytes.
+func TaskName(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	if len(name) > MaxTask {
+		name = strings.ToValidUTF8(name[:MaxTask], "")
+	}
+	return name
 }
 
 // Overlaps are the values of [AttrGCOverlap]: for no collection, for one, and for

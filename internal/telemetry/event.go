@@ -136,6 +136,18 @@ func (t *Telemetry) Slow(s *semconv.Slow, span trace.SpanContext, w *stall.Windo
 	t.events.put(e)
 }
 
+// Traced sends the event of a request of an execution trace. The status of the source that
+// answers says when it was sent: until then its watermark stays before the request.
+func (t *Telemetry) Traced(q *semconv.Traced, answers stall.Origin) {
+	e := event{name: semconv.EventTraced, rank: rankTraced, stalled: q.Share.Total, answers: answers,
+		v: stall.Interval{Start: q.Start, End: q.End, Slack: q.Slack, Origin: stall.GoTrace}}
+	if !t.wants(&e) {
+		return
+	}
+	e.attrs = semconv.AppendTraced(make([]slog.Attr, 0, 16), q)
+	t.events.put(e)
+}
+
 // Tick sends the events of the second that ended. The owner calls it about once
 // a second, before Status; a call within the second does nothing.
 func (t *Telemetry) Tick(now stall.Instant) {

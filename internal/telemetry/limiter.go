@@ -18,7 +18,8 @@ import (
 type rank uint8
 
 const (
-	rankGap     rank = iota // gaps below WARN
+	rankTraced  rank = iota // requests that were traced: no stall, and there may be thousands
+	rankGap                 // gaps below WARN
 	rankWarn                // gaps of WARN and above, slow requests
 	rankRuntime             // collections and suspensions
 )
@@ -33,15 +34,20 @@ type event struct {
 	evidence string            // of a gap, whose attrs are made when it is sent
 	span     trace.SpanContext // of a slow request
 	stops    []stall.Span      // of the world, where they may lie
+	answers  stall.Origin      // of a traced request: whose status says that it was sent
 }
 
 // origin returns the source that saw a stall: its status must say so if the event is
-// late or lost. A slow request is no stall: it is not joined with.
+// late or lost. A slow request is no stall: it is not joined with. A traced one is none
+// either, but a span waits for it as for the stalls of the source that answers for it.
 func (e *event) origin() stall.Origin {
-	if e.name == semconv.EventSlowRequest || e.v.Origin >= stall.NumOrigins {
+	switch {
+	case e.name == semconv.EventTraced:
+		return known(e.answers)
+	case e.name == semconv.EventSlowRequest:
 		return stall.NoOrigin
 	}
-	return e.v.Origin
+	return known(e.v.Origin)
 }
 
 // eventHeap has the event that goes first when there are too many at its root.
@@ -153,8 +159,12 @@ func (r *rateLimiter) trim() {
 	}
 }
 
-// lose counts an event that is not sent. The next statuses call its stops unseen.
+// lose counts an event that is not sent. The next statuses call its stops unseen. Of a
+// traced request no source has lost anything: its time is watched all the same.
 func (r *rateLimiter) lose(e *event) {
+	if e.name == semconv.EventTraced {
+		return
+	}
 	l := &r.losses[e.origin()]
 	l.Count++
 	l.Time += e.stalled

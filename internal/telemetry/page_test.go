@@ -63,7 +63,7 @@ Log records with an EventName. The timestamp is the start of the occurrence.
 ` + fmt.Sprintf(
 		"- A gap is an event from %v on. The longest gap of each second always is one.\n"+
 			"- At most %d events go out in a second by default. Over it the shortest gaps are dropped first, then gaps of WARN,\n"+
-			"  collections and suspensions last.\n",
+			"  collections and suspensions last. Traced requests go before all of them, the shortest first.\n",
 		GapEventThreshold, DefaultMaxEventsPerSecond) + `
 Every event has ` + codes(eventKeys()) + `.
 An otelgc.request.slow of the connector has no source, and the others only where they are known.
@@ -111,13 +111,13 @@ func attributes() (all []attributeRow) {
 		Interval: stall.Interval{CPU: 1, Owner: stall.Owner{Cgroup: 1, PID: 1, Created: 1}}, Evidence: "e",
 	})
 	rows(add, semconv.SlowFields, &semconv.Slow{TraceID: "t", SpanID: "s", Route: "r", Sentence: "s", Capture: "c", NotCaptured: "n", Share: new(stall.Share)})
+	rows(add, semconv.TracedFields, &semconv.Traced{Task: "t"})
 	rows(add, semconv.StatusFields, &semconv.Status{
 		Watermark: 1, Unseen: []stall.Span{{}}, ProbedCPUs: []int{1}, TargetPID: 1, Cgroups: []uint64{1},
 	})
 	add(semconv.AttrInstanceSource, "string", "sidecar, on a resource whose service.instance.id the sidecar made up, since the environment of the process has none: it tells runs apart, and no span has it")
 	add(semconv.AttrStamp, "string", "sidecar, on resources that came in where only the node's sidecar can send: an agent sets it, and takes it from all else; no sender does")
 	add(semconv.AttrEstimated, "bool", "whether the value is an estimate")
-	add(semconv.AttrTask, "string", "name of the user task that the request is, as it was at its begin: of a span of the OpenTelemetry SDK its name; bounded as the route; of a Go program that is asked for its trace")
 	add(semconv.AttrLatencyBucket, "string", "how long the request took: le_1ms, le_5ms, le_10ms, le_50ms, le_100ms, le_500ms, le_1s, gt_1s")
 	add(semconv.AttrWindow, "string", "since when the share counts: process or attach")
 	add(semconv.AttrItem, "string", "what was not kept")

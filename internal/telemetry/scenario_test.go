@@ -124,6 +124,10 @@ func playRequests(r *rig) {
 		TraceID: span.TraceID().String(), SpanID: span.SpanID().String(), Route: q.Route,
 		Share: &slow, Collections: q.Collections, Sentence: slow.Explain(), Capture: "/var/lib/otelgc/slow.html", NotCaptured: "write", // never both: it shows each attribute
 	}, span, &stall.Window{Start: 80_000_000, End: 80_000_000 + stall.Instant(slow.Total)}, stall.GoTrace)
+	slow.Fidelity = stall.Exact
+	r.Traced(&semconv.Traced{
+		Span: stall.Span{Start: 80_001_000, End: 80_001_000 + stall.Instant(slow.Total)}, Slack: 64, Task: "GET /orders", Share: slow,
+	}, stall.GoUprobe)
 }
 
 func spanContext() trace.SpanContext {

@@ -76,6 +76,13 @@ func (a recordAttributes) Int(key string) (int64, bool) {
 	return 0, false
 }
 
+func (a recordAttributes) Float(key string) (float64, bool) {
+	if v, ok := pcommon.Map(a).Get(key); ok && v.Type() == pcommon.ValueTypeDouble {
+		return v.Double(), true
+	}
+	return 0, false
+}
+
 func (a recordAttributes) Ints(key string, most int) (list []int64, all bool) {
 	v, ok := pcommon.Map(a).Get(key)
 	if !ok || v.Type() != pcommon.ValueTypeSlice {
