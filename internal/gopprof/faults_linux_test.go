@@ -1,6 +1,7 @@
 package gopprof
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/trace"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,12 +29,14 @@ func TestFaults(t *testing.T) {
 		_, _ = w.Write([]byte("go 1.26 trace\x00\x00\x00"))
 		w.(http.Flusher).Flush()
 	}
+	before := ownTrace(t)
 	for name, c := range map[string]struct {
 		serve http.HandlerFunc
 		want  string
 	}{
-		"not there":  {http.NotFound, "not found (the service does not import net/http/pprof"},
-		"a password": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }, "Unauthorized (give --pprof http://USER:PASSWORD@HOST:PORT)"},
+		"another time": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(before) }, "it is of another clock, or another time"},
+		"not there":    {http.NotFound, "not found (the service does not import net/http/pprof"},
+		"a password":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }, "Unauthorized (give --pprof http://USER:PASSWORD@HOST:PORT)"},
 		"in use": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Could not enable tracing: tracing is already enabled", http.StatusInternalServerError)
 		}, "tracing is already enabled"},
@@ -89,6 +93,20 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ownTrace returns a trace of this process.
+func ownTrace(t *testing.T) []byte {
+	t.Helper()
+	if trace.IsEnabled() {
+		t.Skip("skipped: somebody else is tracing this process")
+	}
+	var b bytes.Buffer
+	if err := trace.Start(&b); err != nil {
+		t.Fatal(err)
+	}
+	trace.Stop()
+	return b.Bytes()
 }
 
 // TestEndless: of an answer without end only so much is read, and little of it kept.

@@ -292,9 +292,9 @@ func TestCloseInASlice(t *testing.T) {
 	}
 }
 
-// TestTurn: who ends in the midst of a slice, or while the endpoint says nothing, does
+// TestTurnGivenBack: who ends in the midst of a slice, or while the endpoint says nothing, does
 // not keep the others from having their turn.
-func TestTurn(t *testing.T) {
+func TestTurnGivenBack(t *testing.T) {
 	service := run(t)
 	turn := make(chan struct{}, 1)
 	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address, Turn: turn})
@@ -400,6 +400,25 @@ func TestTwoAtOnce(t *testing.T) {
 	take(t, other)
 	if err := other.Status().Err; err != nil {
 		t.Errorf("the second, later: %v", err)
+	}
+}
+
+// TestTurn: while it is the turn of another, a process is not asked.
+func TestTurn(t *testing.T) {
+	service := run(t)
+	turn := make(chan struct{}, 1)
+	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address, Turn: turn})
+	turn <- struct{}{}
+	if _, err := s.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.body != nil || service.ask().Traced {
+		t.Error("it was asked out of turn")
+	}
+	<-turn
+	take(t, s)
+	if status := s.Status(); status.Slices != 1 || len(turn) != 0 {
+		t.Errorf("status %+v, and %d have their turn, want one slice and none", status, len(turn))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // Request is a request that a slice has from begin to end, and who had its time.
 type Request struct {
 	stall.Span
+	Name  string
 	Share stall.Share
 	Moved bool // another goroutine ended it: only its stops are known
 }
@@ -46,7 +47,7 @@ func Take(ctx context.Context, pid int, url string, clock stall.Clock) (t Slice,
 			from = b.Watermark
 		}
 		for _, q := range s.Requests() {
-			t.Requests = append(t.Requests, Request{Span: q.Span, Share: q.Share, Moved: q.Moved})
+			t.Requests = append(t.Requests, Request{Span: q.Span, Name: q.Name, Share: q.Share, Moved: q.Moved})
 		}
 	}
 	status := s.Status()
