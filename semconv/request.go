@@ -121,8 +121,14 @@ type Traced struct {
 	Share stall.Share
 }
 
-// MaxTask bounds the name of a user task, in bytes.
-const MaxTask = 256
+const (
+	// MaxTask bounds the name of a user task, in bytes.
+	MaxTask = 256
+	// MaxTaskLag is by how much a span may begin before its task does, and end before it.
+	// The SDK reads the clock and then begins the task, and again as both end: that takes it
+	// microseconds, unless something stops it just there.
+	MaxTaskLag = time.Millisecond
+)
 
 // TracedFields are the further attributes of [EventTraced], besides those of the owners.
 var TracedFields = []Field[Traced]{

@@ -52,7 +52,7 @@ type Options struct {
 }
 
 // Source is a [source.Source] of the stops and collections in the slices. Its methods but
-// Close belong to one goroutine.
+// Close and Slicing belong to one goroutine.
 type Source struct {
 	o        Options
 	fetch    fetcher
@@ -72,9 +72,10 @@ type Source struct {
 	reasons []string
 	status  Status
 
-	turn   atomic.Bool     // we have Options.Turn
-	over   context.Context // done after Close
-	cancel context.CancelFunc
+	turn    atomic.Bool     // we have Options.Turn
+	slicing atomic.Int64    // see Slicing
+	over    context.Context // done after Close
+	cancel  context.CancelFunc
 }
 
 // Status counts what a Source did since it was opened.
@@ -140,6 +141,7 @@ func (s *Source) Next(ctx context.Context) (source.Batch, error) {
 			return s.batch, nil
 		}
 		s.begun, s.length, s.cost = s.o.Clock.Now(), sliceLength, gotrace.Cost{}
+		s.slicing.Store(int64(s.begun))
 		if s.status.Err = s.open(ctx); s.status.Err != nil {
 			return s.end(), nil
 		}
@@ -241,6 +243,9 @@ func (s *Source) open(ctx context.Context) error {
 
 // begin begins a batch.
 func (s *Source) begin() {
+	if s.body == nil {
+		s.slicing.Store(0) // what it told was taken
+	}
 	s.requests.Begin()
 	s.done, s.reasons = nil, s.reasons[:0]
 	s.batch = s.requests.Batch
@@ -299,6 +304,10 @@ func (s *Source) end() source.Batch {
 	s.batch = s.requests.Batch
 	return s.batch
 }
+
+// Slicing returns when the slice was asked for that is being taken, or of which Next has
+// returned the end and was not called since; 0 if there is none. Any goroutine may call it.
+func (s *Source) Slicing() stall.Instant { return stall.Instant(s.slicing.Load()) }
 
 // Requests returns those that ended in the last batch, valid until the next call of Next.
 func (s *Source) Requests() []evidence.Request { return s.done }

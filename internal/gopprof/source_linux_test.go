@@ -247,6 +247,36 @@ func TestSlice(t *testing.T) {
 	}
 }
 
+// TestSlicing: while a slice is taken, and until what it told can have been taken, its begin is
+// known.
+func TestSlicing(t *testing.T) {
+	service := run(t)
+	s := open(t, Options{PID: service.cmd.Process.Pid, URL: "http://" + service.Address})
+	if got := s.Slicing(); got != 0 {
+		t.Errorf("before the first slice: since %v", got)
+	}
+	for before, slices := s.o.Clock.Now(), 0; slices < 2; {
+		if _, err := s.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		status := s.Status()
+		if status.Err != nil {
+			t.Fatal(status.Err)
+		}
+		switch got := s.Slicing(); {
+		case s.body != nil && (got < before || got > s.o.Clock.Now()):
+			t.Errorf("in a slice: since %v, want between %v and now", got, before)
+		case status.Slices > uint64(slices) && got < before:
+			t.Errorf("after the last batch of a slice: since %v, want its begin", got)
+		case status.Slices == uint64(slices) && s.body == nil && got != 0:
+			t.Errorf("between slices: since %v, want none", got)
+		case status.Slices > uint64(slices):
+			slices++
+		}
+		s.due = min(s.due, s.o.Clock.Now().Add(restFor+restFor/2)) // one rest is told between
+	}
+}
+
 // TestTimeNamespace: the instants of a service in another time namespace are ours.
 func TestTimeNamespace(t *testing.T) {
 	service := run(t, "unshare", "--time", "--monotonic", "100000")

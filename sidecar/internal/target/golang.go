@@ -30,6 +30,7 @@ type goView struct {
 	links   bool             // otelgc: it exports its collections itself
 	traced  bool             // by its tracer alone
 	pending []stall.Interval // pauses of the trace whose collection has not ended
+	slice   stall.Instant    // when the slice began whose requests are not told yet, 0 for none
 }
 
 // watchGo watches a Go program until the process ends or ctx is done, with one attach
@@ -218,12 +219,15 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 			v.detach(p.Clock.Now())
 			return err
 		}
-		p.takeGo(&b, s.Evidence)
+		if l != nil {
+			v.slice = l.slicing(p.Clock.Now()) // before what was told is taken: that is of it, or of one before
+		}
 		for len(told) > 0 {
 			if v, open := <-told; open {
 				p.takeSlice(l, v)
 			}
 		}
+		p.takeGo(&b, s.Evidence)
 	}
 	v.detach(p.Clock.Now())
 	p.covered = v.cover.Coverage
@@ -233,7 +237,7 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 // detach ends what is known of the attach.
 func (v *goView) detach(now stall.Instant) {
 	v.cover.Detach()
-	v.open = 0
+	v.open, v.slice = 0, 0
 }
 
 // takeGo exports a batch. Reason names that of an interval.

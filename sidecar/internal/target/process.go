@@ -119,7 +119,11 @@ func (p *process) report(now stall.Instant, last bool) {
 	if l := p.summary.Pulled; l != nil && l.Slices > 0 {
 		p.summary.Doors = p.summary.Doors.and(Tracer)
 	}
-	p.reported = max(p.reported, p.mark)
+	mark := p.mark
+	if begun := p.golang.slice; begun != 0 {
+		mark = min(mark, begun) // spans of it wait for their requests
+	}
+	p.reported = max(p.reported, mark)
 	since := p.status
 	if since == 0 {
 		since = p.covered.First

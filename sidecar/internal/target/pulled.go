@@ -98,6 +98,7 @@ func (p *process) takeSlice(l *pull, v slice) {
 			Share: &q.Share, Collections: q.Share.Collections, Kind: gc.Background, Route: clean(q.Name),
 		})
 	}
+	p.sendTraced(v.requests)
 	now, last := &v.status, &l.last
 	begin, end := now.Cut.Begin-last.Cut.Begin, now.Cut.End-last.Cut.End
 	over := now.Incomplete + now.Cut.Over - last.Incomplete - last.Cut.Over
