@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,25 +120,22 @@ func startDotnet(t *testing.T, program string) (in io.Writer, p *process) {
 		"OTEL_SERVICE_NAME=e2e-invoices", "OTEL_RESOURCE_ATTRIBUTES=k8s.pod.uid=pod-of-invoices,k8s.container.name=main",
 		"DOTNET_GCgen0size=80000", "TMPDIR=" + dir, "HOME=" + dir, "AZURE_MCP_COLLECT_TELEMETRY=false",
 	}
-	container := newContainer(t)
-	p = startAs(t, func(c *exec.Cmd) {
-		c.Stdin = r
-		c.SysProcAttr.UseCgroupFD, c.SysProcAttr.CgroupFD = true, int(container.Fd())
-	}, env, program, "server", "start")
+	contain := newContainer(t)
+	p = startAs(t, func(c *exec.Cmd) { c.Stdin = r; contain(c) }, env, program, "server", "start")
 	_ = r.Close() // the process has it
 	return w, p
 }
 
-// newContainer makes a cgroup that is called as a container's, which the sidecar
-// believes of a process's container, and of nothing that the process says. Its pod it
-// does not tell, as of a container in the sidecar's own.
-func newContainer(t *testing.T) *os.File {
+// newContainer makes a cgroup that is called as a container's, and returns what puts a
+// program into it. The sidecar believes it of a process's container, and nothing that the
+// process says. Its pod it does not tell, as of a container in the sidecar's own.
+func newContainer(t *testing.T) (contain func(*exec.Cmd)) {
 	t.Helper()
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
 		if _, err := os.Stat(filepath.Join(root, "cgroup.procs")); err != nil {
 			continue // no cgroup v2
 		}
-		dir := filepath.Join(root, fmt.Sprintf("%064x", os.Getpid()))
+		dir := filepath.Join(root, fmt.Sprintf("%064x", rand.Uint64()))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Skipf("skipped: make a cgroup: %v: run as root", err)
 		}
@@ -147,7 +145,7 @@ func newContainer(t *testing.T) *os.File {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = f.Close() })
-		return f
+		return func(c *exec.Cmd) { c.SysProcAttr.UseCgroupFD, c.SysProcAttr.CgroupFD = true, int(f.Fd()) }
 	}
 	t.Skip("skipped: there is no cgroup v2 to put a process into")
 	return nil
