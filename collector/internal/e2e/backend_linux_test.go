@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // as the Collector compresses
+
+	"github.com/otelgc/otelgc/semconv"
 )
 
 // backend is what stands behind a gateway: an OTLP server that keeps what it
@@ -29,6 +31,7 @@ type backend struct {
 // delivered is a span as it came out of a gateway.
 type delivered struct {
 	boot, service string
+	pod, route    string
 	said
 	times int // how often it came
 }
@@ -66,16 +69,18 @@ func (s *traceServer) Export(_ context.Context, r ptraceotlp.ExportRequest) (ptr
 		boot, _ := res["otelgc.boot.id"].(string)
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, sp := range ss.Spans().All() {
-				s.keep(boot, name(res), sp)
+				s.keep(boot, res, sp)
 			}
 		}
 	}
 	return ptraceotlp.NewExportResponse(), nil
 }
 
-func (b *backend) keep(boot, service string, sp ptrace.Span) {
+func (b *backend) keep(boot string, res map[string]any, sp ptrace.Span) {
 	id := sp.SpanID().String()
-	b.spans[id] = delivered{boot, service, saidOf(sp), b.spans[id].times + 1}
+	pod, _ := res["k8s.pod.uid"].(string)
+	route, _ := sp.Attributes().AsRaw()[semconv.AttrRoute].(string)
+	b.spans[id] = delivered{boot, name(res), pod, route, saidOf(sp), b.spans[id].times + 1}
 }
 
 type logServer struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // binaries are the programs under test.
-type binaries struct{ collector, sidecar, http, providers, shop, plain string }
+type binaries struct{ collector, sidecar, http, providers, shop, plain, outside string }
 
 // scratch holds the binaries until all tests are over.
 var scratch string
@@ -39,6 +39,7 @@ var build = sync.OnceValues(func() (binaries, error) {
 		providers: filepath.Join(scratch, "providers"),
 		shop:      filepath.Join(scratch, "shop"),
 		plain:     filepath.Join(scratch, "plain"),
+		outside:   filepath.Join(scratch, fmt.Sprintf("orders%d", os.Getpid())), // it is looked for by its name
 	}
 	for _, of := range []struct{ out, module, pkg string }{
 		{b.collector, "../..", "./otelcol-otelgc"},
@@ -47,6 +48,7 @@ var build = sync.OnceValues(func() (binaries, error) {
 		{b.sidecar, "../../..", "./sidecar"},
 		{b.http, "../../../examples", "./http"},
 		{b.providers, "../../../examples", "./providers"},
+		{b.outside, "../../../examples", "./go-outside"},
 	} {
 		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", of.out, of.pkg)
 		cmd.Dir = of.module

@@ -116,8 +116,10 @@ var client = &http.Client{
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 
-func get(url string) (string, error) {
-	r, err := client.Get(url)
+func get(url string) (string, error) { return getBy(client, url) }
+
+func getBy(c *http.Client, url string) (string, error) {
+	r, err := c.Get(url)
 	if err != nil {
 		return "", err
 	}
