@@ -136,6 +136,16 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// TestLost: what the decoder had no room for is counted.
+func TestLost(t *testing.T) {
+	s := open(t, Options{PID: os.Getpid(), URL: "http://127.0.0.1:1"})
+	s.begin()
+	s.learn(&gotrace.Generation{Lost: gotrace.Lost{Tasks: 1, Followed: 20, Tracks: 300}})
+	if s.Status().Incomplete != 321 || s.batch.Lost.Count != 321 {
+		t.Errorf("%d lost, %d of the batch, want 321", s.Status().Incomplete, s.batch.Lost.Count)
+	}
+}
+
 // TestBudget: rests are in proportion to what a slice cost, and to what the process uses.
 func TestBudget(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -264,6 +264,7 @@ func (s *Source) learn(g *gotrace.Generation) {
 	}
 	s.cost.Add(g)
 	s.done, s.batch = done, s.requests.Batch
+	lost += g.Lost.Tasks + g.Lost.Followed + g.Lost.Tracks
 	if g.Truncated {
 		lost++
 	}
