@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/otelgc/otelgc/internal/dotnetipc"
@@ -34,7 +35,9 @@ func (w *Watcher) lookForGo(ctx context.Context) {
 		key := program{id, path}
 		goes, known := w.programs[key]
 		if !known {
-			goes = w.goesOutside(ctx, pid)
+			if goes, err = w.goesOutside(ctx, pid); err != nil {
+				continue // it may be read the next time
+			}
 		}
 		if seen[key] = goes; goes {
 			w.follow(ctx, id, true)
@@ -44,15 +47,19 @@ func (w *Watcher) lookForGo(ctx context.Context) {
 }
 
 // goesOutside reports whether a process runs a Go program that is to be watched from
-// outside. One that links otelgc has to be named by its number, or by its name.
-func (w *Watcher) goesOutside(ctx context.Context, pid int) bool {
+// outside. One that links otelgc has to be named by its number, or by its name. The error
+// says why that is not known.
+func (w *Watcher) goesOutside(ctx context.Context, pid int) (bool, error) {
 	p, err := dotnetipc.Look(ctx, w.o.Proc, pid, func() (*goprogram.Program, error) { return goprogram.Read(w.o.Proc.FS(), pid) })
+	if errors.Is(err, goprogram.ErrNotGo) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	if p.Instrumented && w.o.Selector.pid == 0 && w.o.Selector.name == "" {
 		w.o.Log.Info("a Go process is not watched: it links otelgc, which exports its collections", "pid", pid, "hint", "to watch it all the same, name it: --target NAME or PID")
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }
