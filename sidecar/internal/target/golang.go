@@ -16,6 +16,7 @@ import (
 	"github.com/otelgc/otelgc/internal/recording"
 	"github.com/otelgc/otelgc/sidecar/internal/coverage"
 	"github.com/otelgc/otelgc/stall"
+	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
 )
 
@@ -30,7 +31,7 @@ type goView struct {
 	links   bool             // otelgc: it exports its collections itself
 	traced  bool             // by its tracer alone
 	pending []stall.Interval // pauses of the trace whose collection has not ended
-	slice   stall.Instant    // when the slice began whose requests are not told yet, 0 for none
+	both    bothDoors        // of a slice that is taken while the program is probed
 }
 
 // watchGo watches a Go program until the process ends or ctx is done, with one attach
@@ -204,9 +205,11 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 		told = l.beside()
 		defer func() {
 			_ = l.source.Close() // it has no error
-			for v := range told {
-				p.takeSlice(l, v)
+			for s := range told {
+				p.takeSlice(l, s)
 			}
+			v.both.seen = false // the probes may not have told all
+			p.endSlice()
 		}()
 	}
 	for {
@@ -219,15 +222,22 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 			v.detach(p.Clock.Now())
 			return err
 		}
+		slicing := stall.Instant(0)
 		if l != nil {
-			v.slice = l.slicing(p.Clock.Now()) // before what was told is taken: that is of it, or of one before
+			slicing = l.slicing(p.Clock.Now()) // before what was told is taken: that is of it, or of one before
+		}
+		if slicing != 0 && v.both.begun == 0 {
+			v.both.begin(slicing)
 		}
 		for len(told) > 0 {
-			if v, open := <-told; open {
-				p.takeSlice(l, v)
+			if s, open := <-told; open {
+				p.takeSlice(l, s)
 			}
 		}
 		p.takeGo(&b, s.Evidence)
+		if v.both.over(slicing, b.Watermark, p.Clock.Now()) {
+			p.endSlice()
+		}
 	}
 	v.detach(p.Clock.Now())
 	p.covered = v.cover.Coverage
@@ -237,13 +247,15 @@ func (p *process) readGo(ctx context.Context, s *gouprobe.Source, l *pull) error
 // detach ends what is known of the attach.
 func (v *goView) detach(now stall.Instant) {
 	v.cover.Detach()
-	v.open, v.slice = 0, 0
+	v.open = 0
 }
 
 // takeGo exports a batch. Reason names that of an interval.
 func (p *process) takeGo(b *source.Batch, reason func(int) string) {
 	v := &p.golang
 	if b.Epoch != v.epoch {
+		p.tellGo(v.both.waiting)
+		v.both.waiting = v.both.waiting[:0]
 		// How many there were between is not known.
 		v.epoch, v.base, v.open = b.Epoch, p.summary.LastIndex, 0
 	}
@@ -251,15 +263,17 @@ func (p *process) takeGo(b *source.Batch, reason func(int) string) {
 		p.goStop(&b.Intervals[i], reason(i))
 	}
 	v.await(b)
+	waits := v.both.probed(b)
 	for i := range b.Collections {
 		c := &b.Collections[i]
-		c.Index += v.base
-		for _, pause := range c.Pauses {
-			p.summary.SuspendTotal += int64(pause.Suspend.Or(0))
+		if c.Index += v.base; waits {
+			v.both.wait(c)
 		}
-		p.usual.Fill(c, p.host.during)
-		p.summary.collection(c)
-		p.collection(c)
+	}
+	if !waits {
+		p.tellGo(v.both.waiting)
+		v.both.waiting = v.both.waiting[:0]
+		p.tellGo(b.Collections)
 	}
 	for _, s := range b.Unseen {
 		v.cover.Miss(s)
@@ -277,6 +291,19 @@ func (p *process) takeGo(b *source.Batch, reason func(int) string) {
 	}
 	if now.Sub(p.status) >= statusEvery {
 		p.report(now, false)
+	}
+}
+
+// tellGo exports collections.
+func (p *process) tellGo(all []gc.Collection) {
+	for i := range all {
+		c := &all[i]
+		for _, pause := range c.Pauses {
+			p.summary.SuspendTotal += int64(pause.Suspend.Or(0))
+		}
+		p.usual.Fill(c, p.host.during)
+		p.summary.collection(c)
+		p.collection(c)
 	}
 }
 

@@ -120,8 +120,8 @@ func (p *process) report(now stall.Instant, last bool) {
 		p.summary.Doors = p.summary.Doors.and(Tracer)
 	}
 	mark := p.mark
-	if begun := p.golang.slice; begun != 0 {
-		mark = min(mark, begun) // spans of it wait for their requests
+	if d := &p.golang.both; d.begun != 0 {
+		mark = min(mark, d.hold) // spans of the slice wait for their requests, collections for their triggers
 	}
 	p.reported = max(p.reported, mark)
 	since := p.status

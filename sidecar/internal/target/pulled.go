@@ -24,6 +24,8 @@ type Pulled struct {
 	Moved    uint64 `json:"moved,omitempty"`    // that ended on another goroutine: their stops alone are known
 	Over     uint64 `json:"over,omitempty"`     // requests and goroutines over a limit
 	Why      string `json:"why,omitempty"`      // the last slice failed
+	// Disagreements are stops within slices that either the probes or the trace did not see.
+	Disagreements uint64 `json:"disagreements,omitempty"`
 }
 
 // pull is the reading of a program's own tracer.
@@ -58,6 +60,7 @@ func (p *process) openPull() (*pull, error) {
 type slice struct {
 	requests []evidence.Request
 	status   gopprof.Status
+	stretch  tracedStretch // if it is told beside probes
 }
 
 // maxSlices wait for the process's goroutine. If there are more, the reading of the trace
@@ -70,11 +73,16 @@ func (l *pull) beside() <-chan slice {
 	c := make(chan slice, maxSlices)
 	go func() {
 		defer close(c)
+		mark := stall.Instant(0)
 		for {
-			if _, err := l.source.Next(context.Background()); err != nil {
+			b, err := l.source.Next(context.Background())
+			if err != nil {
 				return
 			}
-			c <- l.told()
+			v := l.told()
+			v.stretch = stretch(&b, mark)
+			mark = b.Watermark
+			c <- v
 		}
 	}()
 	return c
@@ -82,7 +90,7 @@ func (l *pull) beside() <-chan slice {
 
 // told returns what the last batch told.
 func (l *pull) told() slice {
-	return slice{slices.Clone(l.source.Requests()), l.source.Status()}
+	return slice{requests: slices.Clone(l.source.Requests()), status: l.source.Status()}
 }
 
 // takeSlice exports the requests of a slice, and notes how the tracer answered.
@@ -99,6 +107,9 @@ func (p *process) takeSlice(l *pull, v slice) {
 		})
 	}
 	p.sendTraced(v.requests)
+	if d := &p.golang.both; d.begun != 0 && v.stretch.span.Start >= d.begun {
+		d.told = append(d.told, v.stretch)
+	}
 	now, last := &v.status, &l.last
 	begin, end := now.Cut.Begin-last.Cut.Begin, now.Cut.End-last.Cut.End
 	over := now.Incomplete + now.Cut.Over - last.Incomplete - last.Cut.Over
@@ -119,6 +130,23 @@ func (p *process) takeSlice(l *pull, v slice) {
 	}
 	l.last = *now
 	l.failure = s.Why
+}
+
+// endSlice exports the collections that waited for the end of a slice, and counts the stops
+// on which the two doors disagree.
+func (p *process) endSlice() {
+	all, differ := p.golang.both.end()
+	p.tellGo(all)
+	if len(differ) == 0 {
+		return
+	}
+	s := p.summary.Pulled
+	if s.Disagreements == 0 {
+		p.log.Warn("a stop of the process is seen by its probes and not by its trace, or the other way round",
+			"stops", len(differ), "seen_by", differ[0].Origin.String(), "cause", differ[0].Cause.String(), "length", differ[0].Duration())
+	}
+	s.Disagreements += uint64(len(differ))
+	p.output.dropped("cross_check", "disagreement", uint64(len(differ)))
 }
 
 // alone reads the program by its tracer alone, until the process ends or ctx is done: its

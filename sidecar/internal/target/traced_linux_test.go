@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,30 @@ func buildTraced(t *testing.T) string {
 	return filepath.Join(dir, "traced")
 }
 
+// startTraced starts the service of testdata/traced, which ends with the test.
+func startTraced(t *testing.T) (pid int, address string, in io.Writer, out *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(buildTraced(t))
+	cmd.Env = []string{"OTEL_SERVICE_NAME=traced"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	out = bufio.NewReader(pipe)
+	if address, err = out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, strings.TrimSpace(address), in, out
+}
+
 // tracedSpan is a span without a parent, in Unix ns.
 type tracedSpan struct {
 	Name       string
@@ -75,26 +100,8 @@ func TestTracedRequests(t *testing.T) {
 	for name, door := range map[string]func(*testing.T){"probes and trace": needProbes, "trace alone": func(*testing.T) {}} {
 		t.Run(name, func(t *testing.T) {
 			door(t)
-			cmd := exec.Command(buildTraced(t))
-			cmd.Env = []string{"OTEL_SERVICE_NAME=traced"}
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			pipe, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-			out := bufio.NewReader(pipe)
-			address, err := out.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := newRig(t, Options{Selector: selector(t, strconv.Itoa(cmd.Process.Pid)), Pprof: "http://" + strings.TrimSpace(address)})
+			pid, address, in, out := startTraced(t)
+			r := newRig(t, Options{Selector: selector(t, strconv.Itoa(pid)), Pprof: "http://" + address})
 			r.await("watching a Go process", 1)
 			var events []otlptest.Log
 			for end := time.Now().Add(3 * time.Minute); len(events) == 0; time.Sleep(10 * time.Millisecond) {
@@ -180,7 +187,7 @@ func TestSliceHoldsTheWatermark(t *testing.T) {
 	}
 	p := &process{output: &output{telemetry: tel}, outside: outside{goes: true}}
 	for _, x := range []struct{ mark, slice, want stall.Instant }{{10, 0, 10}, {20, 15, 15}, {30, 15, 15}, {40, 0, 40}, {50, 35, 40}} {
-		p.mark, p.golang.slice = x.mark, x.slice
+		p.mark, p.golang.both = x.mark, bothDoors{begun: x.slice, hold: x.slice}
 		if p.report(x.mark+1, false); p.reported != x.want {
 			t.Errorf("seen up to %d, with a slice from %d: the watermark is %d, want %d", x.mark, x.slice, p.reported, x.want)
 		}
