@@ -106,6 +106,11 @@ func (p Proc) FS() fs.FS { return os.DirFS(filepath.Dir(p.root())) }
 // thread of the kernel has none.
 func (p Proc) Executable(pid int) (string, error) { return p.link(pid, "exe") }
 
+// Program returns what tells the program that pid executes from others, as [proc.Program].
+func (p Proc) Program(pid int) ([]byte, error) {
+	return proc.Program(p.FS(), filepath.Base(p.root())+"/"+strconv.Itoa(pid))
+}
+
 // read reads a file of pid, at most limit bytes.
 func (p Proc) read(pid int, name string, limit int64) ([]byte, error) {
 	path := p.path(pid, name)

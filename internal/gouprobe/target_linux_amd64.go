@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -12,18 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/otelgc/otelgc/internal/goprogram"
+	"github.com/otelgc/otelgc/internal/proc"
 	"github.com/otelgc/otelgc/stall/gc"
 )
-
-// maxAuxv bounds the vector that the kernel gives a program. It has some 400 bytes.
-const maxAuxv = 4 << 10
 
 // target is the process, and what of its program is known.
 type target struct {
 	pid     int
 	fd      int      // of the process
 	exe     *os.File // its program, by which it is read and probed, whatever is on disk
-	auxv    []byte   // differs with each program that it executes
+	program []byte   // differs with each that it executes
 	release release
 	kind    gc.Kind
 	sites   sites
@@ -55,7 +52,7 @@ func openTarget(pid int) (_ *target, err error) {
 			t.close()
 		}
 	}()
-	if t.auxv, err = readAuxv(pid); err != nil {
+	if t.program, err = executes(pid); err != nil {
 		return nil, readable(err)
 	}
 	if t.exe, err = os.Open(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
@@ -90,26 +87,19 @@ func readable(err error) error {
 	return err
 }
 
-// readAuxv reads the vector that the kernel gave the program, which holds random
-// addresses. It is empty once the process has ended.
-func readAuxv(pid int) ([]byte, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/auxv", pid))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	return io.ReadAll(io.LimitReader(f, maxAuxv))
+func executes(pid int) ([]byte, error) {
+	return proc.Program(os.DirFS("/"), "proc/"+strconv.Itoa(pid))
 }
 
 // look reports whether the process has ended, and whether it executes another program
 // than before.
 func (t *target) look() (ended, other bool) {
-	auxv, err := readAuxv(t.pid)
+	program, err := executes(t.pid)
 	p := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}
-	if n, _ := unix.Poll(p, 0); n > 0 || len(auxv) == 0 && err == nil {
+	if n, _ := unix.Poll(p, 0); n > 0 || len(program) == 0 && err == nil {
 		return true, false
 	}
-	return false, err != nil || !bytes.Equal(auxv, t.auxv)
+	return false, err != nil || !bytes.Equal(program, t.program)
 }
 
 func (t *target) close() {

@@ -136,6 +136,11 @@ func Read(root fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
+// Program returns what tells the program that a process executes from any other that it
+// executes, before or after: the auxiliary vector that the kernel gave it, which holds random
+// addresses (getauxval(3), AT_RANDOM). It is empty once the process has ended.
+func Program(root fs.FS, process string) ([]byte, error) { return Read(root, process+"/auxv") }
+
 // Open opens a file. Its errors name the file as people know it.
 func Open(root fs.FS, name string) (fs.File, error) {
 	if !fs.ValidPath(name) {

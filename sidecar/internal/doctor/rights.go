@@ -96,7 +96,7 @@ func uprobeRights(m *machine, _ string) Check {
 	case errors.Is(err, fs.ErrPermission):
 		return info("refused: "+why(err), unseen+"add CAP_BPF and CAP_PERFMON")
 	}
-	return info(why(err), unseen+"run a kernel of Linux 6.6 or later on amd64, or import otelgc")
+	return info(why(err), unseen+"run a kernel of Linux 6.6.33, 6.9.4, 6.10 or later on amd64, or import otelgc")
 }
 
 // bpfSwitch checks which processes may load BPF programs

@@ -19,7 +19,7 @@ import (
 // probes, its trigger and its heap by the trace, and the two agree on every stop.
 func TestBothDoors(t *testing.T) {
 	needProbes(t)
-	pid, address, _, _ := startTraced(t)
+	pid, address, _, _ := startTraced(t, buildTraced(t))
 	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(pid)), Pprof: "http://" + address})
 	r.await("watching a Go process", 1)
 	explained := func() (n int) {

@@ -123,7 +123,8 @@ func (p *process) watchTraced(ctx context.Context, g *goProgram, l *pull, why er
 		return err
 	}
 	p.log.Info("its stops are seen in slices of its trace alone", "why", why)
-	return p.alone(ctx, l)
+	p.alone(ctx, l, p.again(ctx, why))
+	return nil
 }
 
 // attach probes the program. It comes back where the process's files never answer, and

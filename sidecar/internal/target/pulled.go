@@ -1,10 +1,14 @@
 package target
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"slices"
 
+	"github.com/otelgc/otelgc/internal/dotnetipc"
 	"github.com/otelgc/otelgc/internal/gopprof"
 	"github.com/otelgc/otelgc/internal/gotrace/evidence"
 	"github.com/otelgc/otelgc/internal/telemetry"
@@ -125,6 +129,10 @@ func (p *process) takeSlice(l *pull, v slice) {
 	if now.Err != nil {
 		s.Why = now.Err.Error()
 	}
+	if errors.Is(now.Err, context.Canceled) { // we end, and the slice with us
+		s.Failed -= now.Failed - last.Failed
+		s.Why = l.failure
+	}
 	if s.Why != l.failure && s.Why != "" {
 		p.log.Log(context.Background(), l.level, "the process did not give its trace", "error", s.Why)
 	}
@@ -149,9 +157,10 @@ func (p *process) endSlice() {
 	p.output.dropped("cross_check", "disagreement", uint64(len(differ)))
 }
 
-// alone reads the program by its tracer alone, until the process ends or ctx is done: its
-// stops and collections are seen in the slices, and the rest of the time is unseen.
-func (p *process) alone(ctx context.Context, l *pull) error {
+// alone reads the program by its tracer alone, until the process ends, ctx is done, or
+// again says that the program can be looked at anew: its stops and collections are seen in
+// the slices, and the rest of the time is unseen.
+func (p *process) alone(ctx context.Context, l *pull, again func() bool) {
 	defer l.source.Close()
 	v := &p.golang
 	now := p.Clock.Now()
@@ -163,14 +172,44 @@ func (p *process) alone(ctx context.Context, l *pull) error {
 		}
 		p.takeSlice(l, l.told())
 		p.takeTraced(&b, l.source.Reason)
-		if p.Gone(nil) {
+		if p.Gone(nil) || again() {
 			break
 		}
 	}
 	v.pending = p.tellPending(v.pending)
 	v.detach(p.Clock.Now())
 	p.covered = v.cover.Coverage
-	return nil
+}
+
+// again returns what says whether a program that could not be probed should be looked at
+// anew: the process executes another one by now, or the probes can be set after all. They are
+// tried again ever later, unless it is a matter of rights or of the kernel.
+func (p *process) again(ctx context.Context, why error) func() bool {
+	program := func() []byte {
+		text, _ := dotnetipc.Look(ctx, p.proc, p.ID.PID, func() ([]byte, error) {
+			return p.proc.Program(p.ID.PID)
+		})
+		return text
+	}
+	never := errors.Is(why, fs.ErrPermission) || errors.Is(why, stall.ErrNotSupported)
+	first, delay := program(), scanEvery
+	due := p.Clock.Now().Add(delay)
+	return func() bool {
+		if now := program(); len(now) > 0 && len(first) > 0 && !bytes.Equal(now, first) {
+			return true
+		}
+		if never || p.Clock.Now() < due {
+			return false
+		}
+		s, err := p.attach(ctx)
+		if err == nil {
+			_ = s.Close() // it is attached again, when its telemetry begins anew
+			return true
+		}
+		delay = min(2*delay, longestRest)
+		due = p.Clock.Now().Add(delay)
+		return false
+	}
 }
 
 // takeTraced exports a batch of the trace. How many collections there were between slices
@@ -190,7 +229,7 @@ func (p *process) takeTraced(b *source.Batch, reason func(int) string) {
 		v.pending = slices.DeleteFunc(v.pending, func(s stall.Interval) bool { return s.Ref == c.Index })
 		c.Index = 0
 	}
-	v.base, v.epoch, v.ref = 0, b.Epoch, 0
+	v.base, v.epoch = 0, b.Epoch
 	told := *b
 	told.Lost.Count = 0 // they were counted with the slice
 	p.takeGo(&told, reason)

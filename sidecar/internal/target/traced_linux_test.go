@@ -47,9 +47,9 @@ func buildTraced(t *testing.T) string {
 }
 
 // startTraced starts the service of testdata/traced, which ends with the test.
-func startTraced(t *testing.T) (pid int, address string, in io.Writer, out *bufio.Reader) {
+func startTraced(t *testing.T, exe string) (pid int, address string, in io.Writer, out *bufio.Reader) {
 	t.Helper()
-	cmd := exec.Command(buildTraced(t))
+	cmd := exec.Command(exe)
 	cmd.Env = []string{"OTEL_SERVICE_NAME=traced"}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -97,10 +97,16 @@ func tracedSpans(t *testing.T, out *bufio.Reader) map[string]tracedSpan {
 // TestTracedRequests: of a service with spans of the OpenTelemetry SDK each request of a slice
 // comes as one event, which is of one of its spans and charged in full.
 func TestTracedRequests(t *testing.T) {
-	for name, door := range map[string]func(*testing.T){"probes and trace": needProbes, "trace alone": func(*testing.T) {}} {
-		t.Run(name, func(t *testing.T) {
-			door(t)
-			pid, address, in, out := startTraced(t)
+	exe := buildTraced(t)
+	for _, doors := range []Doors{Both, Tracer} {
+		t.Run(string(doors), func(t *testing.T) {
+			exe := exe
+			if doors == Both {
+				needProbes(t)
+			} else {
+				exe = unknownRelease(t, exe)
+			}
+			pid, address, in, out := startTraced(t, exe)
 			r := newRig(t, Options{Selector: selector(t, strconv.Itoa(pid)), Pprof: "http://" + address})
 			r.await("watching a Go process", 1)
 			var events []otlptest.Log
@@ -115,6 +121,9 @@ func TestTracedRequests(t *testing.T) {
 			spans := tracedSpans(t, out)
 			summary := r.stop()[0]
 			events = r.events(semconv.EventTraced)
+			if summary.Doors != doors {
+				t.Errorf("seen through %q, want %q:\n%s", summary.Doors, doors, r.log)
+			}
 			if n := summary.Pulled.Requests; uint64(len(events)) > n || n == 0 {
 				t.Errorf("%d events of %d requests", len(events), n)
 			}
@@ -151,6 +160,23 @@ func TestTracedRequests(t *testing.T) {
 				t.Errorf("no request of %d was delayed by a collection: nothing is proven", len(events))
 			}
 		})
+	}
+}
+
+// TestTracedProgramIsExecuted: a process that could not be probed is looked at anew when it
+// executes another program, by its probes and by the trace of what was asked for.
+func TestTracedProgramIsExecuted(t *testing.T) {
+	needProbes(t)
+	exe := buildTraced(t)
+	pid, address, in, _ := startTraced(t, unknownRelease(t, exe))
+	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(pid)), Pprof: "http://" + address})
+	r.await("its stops are seen in slices of its trace alone", 1)
+	if _, err := fmt.Fprintln(in, exe); err != nil {
+		t.Fatal(err)
+	}
+	r.await("watching a Go process", 2)
+	if s := r.stop()[0]; s.Doors != Probes && s.Doors != Both || s.Sessions != 2 {
+		t.Errorf("seen through %q in %d sessions, want its probes in the second:\n%s", s.Doors, s.Sessions, r.log)
 	}
 }
 

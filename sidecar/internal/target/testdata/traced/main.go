@@ -1,5 +1,6 @@
 // Traced is a service that imports nothing of ours: it has spans of the OpenTelemetry SDK and
-// serves its pprof. It says where, and after a line that it reads which spans it had.
+// serves its pprof. It says where, and after an empty line which spans it had. A line that is
+// not empty is the program that it executes.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	_ "net/http/pprof"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -49,6 +51,9 @@ func main() {
 	}()
 	fmt.Println(l.Addr())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if exe := in.Text(); exe != "" {
+			log.Fatal(syscall.Exec(exe, []string{exe}, os.Environ()))
+		}
 		var all []span
 		for _, s := range spans.GetSpans() {
 			if !s.Parent.IsValid() {
