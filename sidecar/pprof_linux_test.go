@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,23 +27,7 @@ func TestPprof(t *testing.T) {
 	if err := gouprobe.Supported(); err != nil || os.Geteuid() != 0 {
 		t.Skip("want root, and ", err)
 	}
-	dir := t.TempDir()
-	service := filepath.Join(dir, "service")
-	main, err := os.ReadFile("testdata/service/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "main.go"), main, 0o600), os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/service\n\ngo 1.26\n"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("go", "build", "-o", service, ".") // a module that has nothing of ours
-	build.Dir = dir
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	err = errors.Join(os.Chmod(filepath.Dir(binary), 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)) // so that anybody can run them
-	if err != nil {
+	if err := os.Chmod(filepath.Dir(binary), 0o755); err != nil { // so that anybody can run them
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -55,31 +40,14 @@ func TestPprof(t *testing.T) {
 		"without":     {&syscall.Credential{Uid: nobody, Gid: nobody}, true, "gotrace", "tracer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			target := exec.CommandContext(t.Context(), service)
-			target.Env = append(os.Environ(), "OTEL_SERVICE_NAME=orders")
-			target.SysProcAttr = &syscall.SysProcAttr{Credential: c.user}
-			out, err := target.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := target.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				_ = target.Process.Kill()
-				_ = target.Wait() // it was killed
-			}()
-			url, err := bufio.NewReader(out).ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
-			where := strings.TrimSpace(url)
+			target := startService(t, c.user)
+			where := target.url
 			if c.auto {
 				where = "auto"
 			}
 			receiver := otlptest.NewHTTP(t)
 			cmd := exec.CommandContext(t.Context(), binary, "run", "--board=off", "--mode=periodic", "--json",
-				"--duration=6s", "--target", fmt.Sprint(target.Process.Pid), "--pprof", where)
+				"--duration=6s", "--target", fmt.Sprint(target.cmd.Process.Pid), "--pprof", where)
 			cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+receiver.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.user}
 			var log strings.Builder
@@ -108,8 +76,11 @@ func TestPprof(t *testing.T) {
 			if got.Service != "orders" || got.Source != c.source || got.Doors != c.doors || got.Collections.Total == 0 || got.PauseTotal == 0 {
 				t.Errorf("target %+v, want orders, seen by %s through %s, with collections", got, c.source, c.doors)
 			}
-			if p := got.Pprof; p.Slices == 0 || p.Requests == 0 || p.Traced == 0 || p.Why != "" || p.Endpoint != strings.TrimSpace(url)+"/debug/pprof/trace" {
+			if p := got.Pprof; p.Slices == 0 || p.Requests == 0 || p.Traced == 0 || p.Why != "" || p.Endpoint != target.url+"/debug/pprof/trace" {
 				t.Errorf("slices %+v, want some with requests:\n%s", p, &log)
+			}
+			if got := strings.Count(log.String(), "needs CAP_BPF and CAP_PERFMON") == 1; got != (c.user != nil) {
+				t.Errorf("it says once which rights it lacks: %t:\n%s", got, &log)
 			}
 			counted := slices.ContainsFunc(receiver.Metrics(), func(m otlptest.Metric) bool {
 				return m.GetName() == semconv.MetricRequests && slices.ContainsFunc(m.GetSum().GetDataPoints(), func(d *metrics.NumberDataPoint) bool {
@@ -120,5 +91,76 @@ func TestPprof(t *testing.T) {
 				t.Errorf("no metric has the requests of GET /orders")
 			}
 		})
+	}
+}
+
+// buildService builds a service that knows nothing of otelgc, beside the sidecar.
+var buildService = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(filepath.Dir(binary), "service")
+	main, err := os.ReadFile("testdata/service/main.go")
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.go"), main, 0o600),
+		os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/service\n\ngo 1.26\n"), 0o600))
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", "service", ".") // a module that has nothing of ours
+	build.Dir = dir
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, text)
+	}
+	return filepath.Join(dir, "service"), nil
+})
+
+// service is one that runs.
+type service struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out *bufio.Reader
+	url string
+}
+
+// startService starts a service of a user, nil for the test's own. It ends with the test.
+func startService(t *testing.T, user *syscall.Credential) *service {
+	t.Helper()
+	path, err := buildService()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "OTEL_SERVICE_NAME=orders")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	s := &service{t: t, cmd: cmd, out: bufio.NewReader(out)}
+	s.url = s.read()
+	return s
+}
+
+func (s *service) read() string {
+	s.t.Helper()
+	line, err := s.out.ReadString('\n')
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// traced waits until the service's tracer begins, or ends.
+func (s *service) traced(begins bool) {
+	s.t.Helper()
+	if got, want := s.read(), fmt.Sprint("tracing ", begins); got != want {
+		s.t.Fatalf("the service says %q, want %q", got, want)
 	}
 }

@@ -192,6 +192,27 @@ func TestGoProcess(t *testing.T) {
 	}
 }
 
+// TestGoProcessTwice: two sidecars at one program are not in each other's way: both see what
+// its runtime counts.
+func TestGoProcessTwice(t *testing.T) {
+	needProbes(t)
+	target := startTarget(t, exec.Command(buildTarget(t, "shop")))
+	pid := selector(t, strconv.Itoa(target.Process.Pid))
+	two := []*rig{newRig(t, Options{Selector: pid}), newRig(t, Options{Selector: pid})}
+	for _, r := range two {
+		r.await("watching a Go process", 1)
+	}
+	want := target.say("work 3")
+	target.end()
+	for _, r := range two {
+		r.await("no longer watched", 1)
+		all := r.stop()
+		if len(all) != 1 || all[0].Collections.Total != uint64(want.Collections) || all[0].PauseTotal != want.Pause || all[0].Doors != Probes {
+			t.Errorf("summaries %+v, want all of %+v", all, want)
+		}
+	}
+}
+
 // records counts what is recorded.
 type records struct{ targets }
 

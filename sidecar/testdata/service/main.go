@@ -1,5 +1,6 @@
 // Service is a Go program that knows nothing of otelgc: it serves net/http/pprof, and
-// marks each request by a user task, as the OpenTelemetry SDK does its spans.
+// marks each request by a user task, as the OpenTelemetry SDK does its spans. It says where
+// it listens, and then each time that its tracer begins or ends.
 package main
 
 import (
@@ -25,6 +26,14 @@ func main() {
 	})
 	go func() { log.Fatal(http.Serve(l, nil)) }()
 	fmt.Println("http://" + l.Addr().String())
+	go func() {
+		for was := false; ; time.Sleep(time.Millisecond) {
+			if is := trace.IsEnabled(); is != was {
+				was = is
+				fmt.Println("tracing", is)
+			}
+		}
+	}()
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if a, err := http.Get("http://" + l.Addr().String() + "/orders"); err == nil {
 			_ = a.Body.Close()
