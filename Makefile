@@ -35,7 +35,7 @@ collector: ## a Collector with collector-config.yaml, on the loopback address
 	cd collector && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../bin/otelcol-otelgc ./otelcol-otelgc
 	bin/otelcol-otelgc --config collector-config.yaml
 
-accuracy: ## the measurements behind docs/accuracy.md: two hours on a quiet machine
+accuracy: ## the measurements behind docs/accuracy.md: three hours on a quiet machine
 	cd bench && CGO_ENABLED=0 go run -buildvcs=false . -o ../docs/accuracy all
 
 tidy: ## go mod tidy in every module
