@@ -50,8 +50,8 @@ type doors struct {
 }
 
 func (d *doors) Flags(f *flag.FlagSet) {
-	f.IntVar(&d.pairs, "pairs", 20, "pairs of stretches of each door")
-	f.IntVar(&d.few, "few", 20, "pairs of stretches of what others do")
+	f.IntVar(&d.pairs, "pairs", 20, "pairs of stretches of each door, and of slices without rests")
+	f.IntVar(&d.few, "few", 15, "pairs of stretches of what others do")
 	f.IntVar(&d.stops, "stops", 10, "pairs of stretches in which there is nothing but stops")
 	f.DurationVar(&d.warmup, "warmup", 8*time.Second, "load before anything is measured")
 	f.DurationVar(&d.settle, "settle", 500*time.Millisecond, "load before each stretch")
@@ -119,16 +119,16 @@ type door struct {
 	saw    watched
 }
 
-func (d *doors) doors(ctx context.Context) []*door {
-	one := &door{name: "door one: probes (`--target NAME`)", pairs: d.pairs, goal: 0.5}
-	one.around = d.watchedBy(one, false, "--target", filepath.Base(d.service))
-	two := &door{name: "door two: slices, at the default budget (`--target PID --pprof URL`, without rights)", pairs: d.pairs, goal: 1.5, whole: true}
-	two.around = d.watchedBy(two, true, "--target", strconv.Itoa(d.child.Process.Pid), "--pprof", d.url())
-	return []*door{
-		one, two,
-		{name: "`contrib/instrumentation/runtime`, read every second", pairs: d.few, around: d.metrics},
-		{name: "its trace, always on, read by a client", pairs: d.few, around: func(f func() error) error { return d.traced(ctx, f) }},
-	}
+func (d *doors) one() *door {
+	v := &door{name: "door one: probes (`--target NAME`)", pairs: d.pairs, goal: 0.5}
+	v.around = d.watchedBy(v, false, "--target", filepath.Base(d.service))
+	return v
+}
+
+func (d *doors) two() *door {
+	v := &door{name: "door two: slices, at the default budget (`--target PID --pprof URL`, without rights)", pairs: d.pairs, goal: 1.5, whole: true}
+	v.around = d.watchedBy(v, true, "--target", strconv.Itoa(d.child.Process.Pid), "--pprof", d.url())
+	return v
 }
 
 func (d *doors) url() string { return "http://" + d.address }
@@ -159,46 +159,57 @@ func (d *doors) metrics(f func() error) error {
 	return errors.Join(f(), d.child.Ask("metrics off", &u))
 }
 
-// traced reads the service's trace all the time.
-func (d *doors) traced(ctx context.Context, f func() error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url()+"/debug/pprof/trace?seconds=3600", nil)
+// traced reads the service's trace all the time, in slices of so many seconds.
+func (d *doors) traced(ctx context.Context, seconds string) func(func() error) error {
+	return func(f func() error) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		read := make(chan error, 1)
+		go func() {
+			for {
+				if err := d.slice(ctx, seconds); err != nil {
+					read <- err
+					return
+				}
+			}
+		}()
+		err := f()
+		cancel()
+		if failed := <-read; !errors.Is(failed, context.Canceled) {
+			err = errors.Join(err, fmt.Errorf("read the trace: %w", failed))
+		}
+		return errors.Join(err, d.untraced())
+	}
+}
+
+// slice reads a trace of so many seconds.
+func (d *doors) slice(ctx context.Context, seconds string) error {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url()+"/debug/pprof/trace?seconds="+seconds, nil)
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	a, err := client.Do(q)
+	a, err := http.DefaultClient.Do(q)
 	if err != nil {
-		return fmt.Errorf("read the trace: %w", err)
+		return err
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = io.Copy(io.Discard, a.Body) // it ends with the request
-	}()
-	err = f()
-	cancel()
-	<-ended
-	_ = a.Body.Close() // it was read as long as was wanted
-	return errors.Join(err, d.untraced())
+	defer func() { _ = a.Body.Close() }() // it was read as long as was wanted
+	if _, err := io.Copy(io.Discard, a.Body); err != nil {
+		return err
+	}
+	if a.StatusCode != http.StatusOK {
+		return errors.New(a.Status)
+	}
+	return nil
 }
 
 // untraced returns when the service's trace has ended: that goes on until the service
 // notices that its reader is gone.
 func (d *doors) untraced() error {
 	for end := time.Now().Add(attachFor); ; time.Sleep(20 * time.Millisecond) {
-		a, err := http.Get(d.url() + "/debug/pprof/trace?seconds=0.001")
-		if err != nil {
-			return err
-		}
-		_, _ = io.Copy(io.Discard, a.Body)
-		_ = a.Body.Close()
-		if a.StatusCode == http.StatusOK {
+		if err := d.slice(context.Background(), "0.001"); err == nil {
 			return nil
-		}
-		if time.Now().After(end) {
-			return errors.New("the service's trace does not end")
+		} else if time.Now().After(end) {
+			return fmt.Errorf("the service's trace does not end: %w", err)
 		}
 	}
 }
@@ -249,17 +260,37 @@ func (d *doors) stint(ctx context.Context, whole bool, span time.Duration) (v st
 	return v, err
 }
 
+// doorResult is what came of one door.
+type doorResult struct {
+	harness.Pairs[stint]
+	cpu, late harness.Interval // more, in percent
+}
+
+func (r *doorResult) traced() float64 {
+	return r.With(func(v stint) float64 { return v.TracedPart() })
+}
+
 func (d *doors) measure(ctx context.Context) error {
 	if err := d.startLoad(ctx); err != nil {
 		return err
 	}
 	table := harness.NewTable("what watches | pairs | CPU per request more, median | 95 % interval | p99 without | p99 more, median | 95 % interval | time traced")
 	raw := harness.NewTable("what watches | CPU per request more, %, pair by pair | p99 more, %, pair by pair")
-	var goals, saw []string
-	first, rate, collections := math.NaN(), 0.0, 0.0
-	for i, v := range d.doors(ctx) {
-		if why := d.closed(i); v.pairs == 0 || why != nil {
-			d.Logf("%s is left out: %v", v.name, why)
+	var goals []string
+	one, two := d.one(), d.two()
+	noRests := &door{name: "slices of 0.75 s without rests", pairs: d.pairs, around: d.traced(ctx, "0.75")}
+	results := make(map[*door]*doorResult)
+	var all harness.Pairs[stint]
+	if err := gouprobe.Supported(); err != nil {
+		d.Logf("door one is left out: %v", err)
+		one.pairs, d.stops = 0, 0
+	}
+	for _, v := range []*door{
+		one, two, noRests,
+		{name: "`contrib/instrumentation/runtime`, read every second", pairs: d.few, around: d.metrics},
+		{name: "its trace, always on, read by a client", pairs: d.few, around: d.traced(ctx, "3600")},
+	} {
+		if v.pairs == 0 {
 			continue
 		}
 		pairs, err := d.cost(ctx, v)
@@ -267,32 +298,23 @@ func (d *doors) measure(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("%s: %w", v.name, err), d.load.Stop())
 		}
 		more, tail := pairs.More(stint.perRequest), pairs.More(stint.tail)
-		cpu, late := harness.Of(more), harness.Of(tail)
-		table.Row("%s | %d | %.2f %% | %v | %.2f ms | %.1f %% | %s | %.1f %%", v.name, len(pairs), cpu.Median, cpu,
-			pairs.Without(stint.tail), late.Median, late.Text(1), 100*pairs.With(func(v stint) float64 { return v.TracedPart() }))
+		r := &doorResult{pairs, harness.Of(more), harness.Of(tail)}
+		results[v], all = r, append(all, pairs...)
+		table.Row("%s | %d | %.2f %% | %v | %.2f ms | %.1f %% | %s | %.1f %%", v.name, len(pairs), r.cpu.Median, r.cpu,
+			pairs.Without(stint.tail), r.late.Median, r.late.Text(1), 100*r.traced())
 		raw.Row("%s | %s | %s", v.name, harness.Raw(more), harness.Raw(tail))
 		if v.goal > 0 {
-			name, _, _ := strings.Cut(v.name, ":")
-			goals = append(goals, fmt.Sprintf("%s: below %.1f %% at the upper end of the interval, %s; at the median, %s",
-				name, v.goal, harness.Met(cpu.High < v.goal), harness.Met(cpu.Median < v.goal)))
-			seen := fmt.Sprintf("by %s %d collections", name, v.saw.Collections.Total)
-			if v.whole {
-				seen += fmt.Sprintf(" and %d requests in %d slices", v.saw.Pulled.Requests, v.saw.Pulled.Slices)
-			}
-			saw = append(saw, seen)
-		}
-		if math.IsNaN(first) {
-			first = pairs.Without(stint.perRequest)
-			rate = pairs.Without(func(v stint) float64 { return v.Rate() })
-			collections = pairs.Without(func(v stint) float64 { return v.CycleRate() })
+			goals = append(goals, v.judge(r.cpu))
 		}
 	}
 	if err := d.load.Stop(); err != nil {
 		return err
 	}
+	perRequest, rate := all.Without(stint.perRequest), all.Without(func(v stint) float64 { return v.Rate() })
+	collections := all.Without(func(v stint) float64 { return v.CycleRate() })
 	d.Para("A service of net/http and encoding/json that decodes, prices and answers an order of eight lines. It links nothing of otelgc: each request is a span of the "+
 		"OpenTelemetry SDK (otelhttp), and it serves net/http/pprof. %d MB long-lived heap, %.1f collections a second; %.0f requests/s, evenly, over %d connections; "+
-		"%.1f us of CPU per request%s.", d.live, collections, rate, d.conns, first, d.placement())
+		"%.1f us of CPU per request%s.", d.live, collections, rate, d.conns, perRequest, d.placement())
 	d.Table(table)
 	d.Para("In one process, after %v of load, stretches with and without follow each other in the order ABBA, each behind %v that is not measured. "+
 		"One of door two goes from the begin of a slice to the begin of another, %d whole cycles later, and that without is as long as the last of those; the others take %v. "+
@@ -302,23 +324,41 @@ func (d *doors) measure(ctx context.Context) error {
 	if d.unaligned > 0 {
 		d.Para("%d stretches saw no slice begin within %v, and hold no whole cycles.", d.unaligned, d.sliceWait)
 	}
-	if len(goals) > 0 {
-		d.Para("Goals: %s. The sidecar saw: %s.", strings.Join(goals, "; "), strings.Join(saw, "; "))
+	d.Para("The sidecar saw by door one %d collections, and by door two %d collections and %d requests in %d slices. "+
+		"Not tried: OpenTelemetry eBPF Instrumentation (OBI), whose probes in Go programs are on other functions, at each request.",
+		one.saw.Collections.Total, two.saw.Collections.Total, two.saw.Pulled.Requests, two.saw.Pulled.Slices)
+	if cost, ok := d.perSlice(results[two], results[noRests]); ok {
+		goals = append(goals, "by slices without rests, "+two.judge(cost))
 	}
-	d.Para("Not tried: OpenTelemetry eBPF Instrumentation (OBI), whose probes in Go programs are on other functions, at each request.")
-	if err := d.stop(ctx, collections); err != nil {
+	if cost, ok, err := d.perStop(rate*perRequest/1e6, collections); err != nil {
 		return err
+	} else if ok {
+		goals = append(goals, "by nothing but stops, "+one.judge(cost))
+	}
+	if len(goals) > 0 {
+		d.Para("Goals. %s.", strings.Join(goals, "; "))
 	}
 	d.Table(raw)
 	return nil
 }
 
-// closed says why a door cannot be measured here.
-func (d *doors) closed(i int) error {
-	if i == 0 {
-		return gouprobe.Supported()
+// judge says whether the goal of a door is met by what it costs.
+func (v *door) judge(cost harness.Interval) string {
+	name, _, _ := strings.Cut(v.name, ":")
+	return fmt.Sprintf("%s: below %.1f %% at the median, %s; at the upper end of the interval, %s",
+		name, v.goal, harness.Met(cost.Median < v.goal), harness.Met(cost.High < v.goal))
+}
+
+// perSlice says what door two costs by what slices cost that follow on one another: where
+// pairs differ by more than the budget, that is the figure that can be told from none.
+func (d *doors) perSlice(two, noRests *doorResult) (cost harness.Interval, ok bool) {
+	if two == nil || noRests == nil || !(noRests.traced() > 0) {
+		return cost, false
 	}
-	return nil
+	cost = noRests.cpu.Times(two.traced() / noRests.traced())
+	d.Para("**A slice.** Without rests slices take %.0f %% of the time, begins and ends included, and door two's %.1f %%. At that part of the cost door two takes %.2f %% of CPU per request "+
+		"more (95 %% %v).", 100*noRests.traced(), 100*two.traced(), cost.Median, cost)
+	return cost, true
 }
 
 // startLoad finds the rate of requests and begins to send them.
@@ -360,13 +400,13 @@ func (d *doors) cost(ctx context.Context, v *door) (harness.Pairs[stint], error)
 	})
 }
 
-// stop measures what the probes cost where there is nothing but stops, and what that is
-// at a number of collections a second.
-func (d *doors) stop(ctx context.Context, collections float64) error {
-	if d.stops == 0 || d.closed(0) != nil {
-		return nil
+// perStop says what door one costs where there is nothing but stops, and what that is of
+// a service that uses so many CPUs and has so many collections a second.
+func (d *doors) perStop(cpus, collections float64) (cost harness.Interval, ok bool, err error) {
+	if d.stops == 0 {
+		return cost, false, nil
 	}
-	one := d.doors(ctx)[0]
+	one := d.one()
 	pairs, err := harness.Alternate(d.stops, func(with bool) (u shop.Usage, err error) {
 		ask := func() error { return d.child.Ask(stopName, &u) }
 		if with {
@@ -378,15 +418,15 @@ func (d *doors) stop(ctx context.Context, collections float64) error {
 		return u, err
 	})
 	if err != nil {
-		return fmt.Errorf("nothing but stops: %w", err)
+		return cost, false, fmt.Errorf("nothing but stops: %w", err)
 	}
 	more := harness.Each(pairs, func(p harness.Pair[shop.Usage]) float64 { return p.With.PerRequest() - p.Without.PerRequest() })
-	v := harness.Of(more)
-	const perCollection = 2
+	v, stops := harness.Of(more), 2*collections
+	cost = v.Times(stops / cpus / 1e4) // from us to percent
 	d.Para("**A stop.** Where the service does nothing but to stop the world (`runtime.ReadMemStats`), %.0f times a second, door one has a stop take %.1f us of CPU more "+
-		"(median of %d pairs, 95 %% %s; pair by pair %s). The service above has %.0f stops a second: %.3f %% of one CPU.",
-		pairs.Without(shop.Usage.Rate), v.Median, len(pairs), v.Text(1), harness.Raw(more), perCollection*collections, v.Median*perCollection*collections/1e4)
-	return nil
+		"(median of %d pairs, 95 %% %s; pair by pair %s). With the %.1f stops a second of its collections that is %.4f %% of CPU per request more (95 %% %s).",
+		pairs.With(shop.Usage.Rate), v.Median, len(pairs), v.Text(1), harness.Raw(more), stops, cost.Median, cost.Text(4))
+	return cost, !math.IsNaN(cost.Median), nil
 }
 
 func (d *doors) placement() string {

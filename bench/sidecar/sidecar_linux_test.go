@@ -43,7 +43,7 @@ func TestDoors(t *testing.T) {
 	if err := Doors().Run(t.Context(), args, &out, &log); err != nil {
 		t.Fatalf("run: %v\n%s", err, log.String())
 	}
-	want := []string{"| door two: slices", "| `contrib/instrumentation/runtime`", "| its trace, always on", "door two: below 1.5 %"}
+	want := []string{"| door two: slices", "| `contrib/instrumentation/runtime`", "| its trace, always on", "**A slice.**", "by slices without rests, door two: below 1.5 %"}
 	if gouprobe.Supported() == nil {
 		want = append(want, "| door one: probes", "**A stop.**")
 	}
