@@ -13,7 +13,8 @@ const (
 	// keptGenerations are those in which a request may lie: a slice has one a second,
 	// and another as it ends.
 	keptGenerations = 4
-	keptStops       = 4096
+	keptStops       = 4096    // of a slice, before the log grows
+	maxStops        = 1 << 15 // of a slice: 40,000 a second
 	keptBegins      = 4096
 	maxOpen         = 1 << 15 // tasks that have begun and not ended
 )
@@ -123,6 +124,10 @@ func (r *Requests) Over() {
 		r.spare = c // memory for the next slice
 	}
 	r.kept = r.kept[:0]
+	r.log.Forget(r.Batch.Watermark)
+	if _, room := r.log.Size(); room > keptStops {
+		r.log.Resize(keptStops)
+	}
 }
 
 // TakeCut returns what was cut since the last call.
@@ -156,6 +161,10 @@ func (r *Requests) note(from stall.Instant) {
 	}
 	for _, u := range b.Unseen {
 		r.log.MarkUnseen(u)
+	}
+	kept, room := r.log.Size()
+	if want := min(kept+len(b.Intervals), maxStops); want > room {
+		r.log.Resize(want) // a stop that is forgotten would be a wait for a CPU
 	}
 	for _, v := range b.Intervals {
 		if v.Ref != 0 {

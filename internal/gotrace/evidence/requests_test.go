@@ -90,6 +90,41 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestManyStops: a request that a stop delayed is charged it, however many stops follow in
+// the slice.
+func TestManyStops(t *testing.T) {
+	const us = 1000
+	r := NewRequests(second)
+	for slice := range stall.Instant(2) {
+		at := (2 + slice) * second
+		g := &gotrace.Generation{
+			Span:  stall.Span{Start: at, End: at + second/2},
+			Tasks: []gotrace.Task{begun(at+10*us, 1, 0, 3), ended(at+30*us, 1, 3)},
+			Tracks: []gotrace.Track{gotrace.NewTrack(3,
+				running(at, at+15*us),
+				gotrace.TrackSpan{StateSpan: stall.StateSpan{Start: at + 15*us, End: at + 22*us, State: stall.StateRunnable}},
+				running(at+22*us, at+second/2))},
+		}
+		const stops = maxStops - 1
+		for i := range stall.Instant(stops) {
+			from := at + 15*us + 10*us*i
+			g.Stops = append(g.Stops, gotrace.Stop{Span: stall.Span{Start: from, End: from + 5*us}, Goroutine: 99})
+		}
+		r.Begin()
+		done, _, _ := r.Learn(g, func() {})
+		if len(done) != 1 {
+			t.Fatalf("%d requests, want one", len(done))
+		}
+		if s := &done[0].Share; s.Charged[stall.RuntimeSuspension] != 5*us || s.Charged[stall.Sched] != 2*us || s.Unseen != 0 {
+			t.Errorf("slice %d: %v, want 5 us of the stop and 2 us of waiting", slice, s.Explain())
+		}
+		r.Over()
+		if kept, room := r.log.Size(); kept > 1 || room != keptStops {
+			t.Errorf("after the slice %d stops are kept, with room for %d", kept, room)
+		}
+	}
+}
+
 // TestRequestsAreBounded: of tasks that never end only so many are remembered.
 func TestRequestsAreBounded(t *testing.T) {
 	r := NewRequests(second)
