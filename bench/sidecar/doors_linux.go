@@ -345,6 +345,9 @@ func (d *doors) measure(ctx context.Context) error {
 // judge says whether the goal of a door is met by what it costs.
 func (v *door) judge(cost harness.Interval) string {
 	name, _, _ := strings.Cut(v.name, ":")
+	if math.IsInf(cost.Low, 0) || math.IsInf(cost.High, 0) {
+		return fmt.Sprintf("%s: below %.1f %%, not judged: too few pairs", name, v.goal)
+	}
 	return fmt.Sprintf("%s: below %.1f %% at the median, %s; at the upper end of the interval, %s",
 		name, v.goal, harness.Met(cost.Median < v.goal), harness.Met(cost.High < v.goal))
 }

@@ -57,6 +57,21 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// TestJudge: a goal is met at the median, at the upper end of the interval, or not judged.
+func TestJudge(t *testing.T) {
+	v := &door{name: "door two: slices", goal: 1.5}
+	for want, cost := range map[string]harness.Interval{
+		"door two: below 1.5 % at the median, met; at the upper end of the interval, met":         {Median: 0.6, Low: -0.1, High: 1.4},
+		"door two: below 1.5 % at the median, met; at the upper end of the interval, not met":     {Median: 0.6, Low: -0.1, High: 1.5},
+		"door two: below 1.5 % at the median, not met; at the upper end of the interval, not met": {Median: 2, Low: 1.6, High: 3},
+		"door two: below 1.5 %, not judged: too few pairs":                                        harness.Of([]float64{0.1, 0.2}),
+	} {
+		if got := v.judge(cost); got != want {
+			t.Errorf("%v: got %q, want %q", cost, got, want)
+		}
+	}
+}
+
 func TestMore(t *testing.T) {
 	p := harness.Pairs[stretch]{{
 		Without: stretch{cpu: 100 * time.Millisecond, answers: make([]float64, 1000)},
