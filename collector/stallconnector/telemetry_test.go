@@ -39,7 +39,17 @@ func TestTelemetry(t *testing.T) {
 	}
 	nobody := watched() // an event of nobody
 	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(semconv.AttrBootID)
-	for _, ld := range []plog.Logs{watched(), watched(), nobody, apart} {
+	traced := watched() // a request of a process that nobody watches
+	records := traced.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	r := records.At(0)
+	records.RemoveIf(func(r plog.LogRecord) bool { return r.EventName() == semconv.EventSourceStatus })
+	r.SetEventName(semconv.EventTraced)
+	r.Attributes().PutInt(semconv.AttrProcessPID, 77)
+	r.Attributes().PutInt(semconv.AttrStart, 1e9)
+	r.Attributes().PutInt(semconv.AttrEnd, 2e9)
+	r.Attributes().PutStr(semconv.AttrSource, stall.GoTrace.String())
+	r.Attributes().PutStr(semconv.AttrFidelity, stall.Exact.String())
+	for _, ld := range []plog.Logs{watched(), watched(), nobody, apart, traced} {
 		if err := events.ConsumeLogs(ctx, ld); err != nil {
 			t.Fatal(err)
 		}
@@ -64,6 +74,10 @@ func TestTelemetry(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
 		point(semconv.AttrItem, "host", 0), point(semconv.AttrItem, "process", 0),
 		point(semconv.AttrItem, "service", 0),
+	}, at)
+	metadatatest.AssertEqualConnectorStallTracedRequests(t, tel, []metricdata.DataPoint[int64]{
+		own(0), point(semconv.AttrErrorType, "ambiguous", 0), point(semconv.AttrErrorType, "unmatched", 0),
+		point(semconv.AttrErrorType, "limit", 0), point(semconv.AttrErrorType, "unknown", 1),
 	}, at)
 	stopTraces()
 	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{

@@ -92,6 +92,9 @@ func (a *Attributor) take(e *wire.Event) error {
 		return errStamp
 	}
 	e.Sender.Boot = a.known.epoch(&e.Sender)
+	if e.Traced != nil {
+		return a.known.trace(e)
+	}
 	h, p, l, c := a.known.of(e)
 	if l == nil {
 		return errRoom
@@ -263,6 +266,22 @@ type lost struct {
 	disagreements                                  uint64
 	overLimit, timedOut, unknown, ambiguous        atomic.Uint64
 	disbelieved, odd                               atomic.Uint64
+	traced                                         senders.Tally
+}
+
+// Traced counts what became of the traced requests of unmodified processes, since New.
+type Traced struct {
+	Joined    uint64 // given to the span that they are of
+	Ambiguous uint64 // to none: more than one span fitted, or the span fitted more of them
+	Unmatched uint64 // to none, since none fitted while it was waited for
+	Limit     uint64 // to none, for want of room
+	Unknown   uint64 // to none, since no source reported on their process, or otelgc is in it
+}
+
+// Traced returns what became of traced requests so far.
+func (a *Attributor) Traced() Traced {
+	t := &a.lost.traced
+	return Traced{t.Joined.Load(), t.Ambiguous.Load(), t.Unmatched.Load(), t.Limit.Load(), t.Unknown.Load()}
 }
 
 // Lost returns what was lost so far.

@@ -107,6 +107,19 @@ func (s *sender) gap(source stall.Origin, cause stall.Cause, scope stall.Scope, 
 	})
 }
 
+// traced is a request of a slice. What of its time no owner has is unseen.
+func (s *sender) traced(start, end int64, name string, owners map[string]float64) plog.Logs {
+	return s.event(semconv.EventTraced, stall.GoTrace, start, end, func(m pcommon.Map) {
+		m.PutStr(semconv.AttrTask, name)
+		m.PutStr(semconv.AttrFidelity, stall.Exact.String())
+		m.PutStr(semconv.AttrGCOverlap, semconv.Overlap(len(owners)%2))
+		m.PutDouble(semconv.AttrCoverage, 1)
+		for owner, seconds := range owners {
+			m.PutDouble(semconv.AttrStallPrefix+owner, seconds)
+		}
+	})
+}
+
 // span makes one server span of a service.
 func (s *sender) span(start, end int64) ptrace.Traces {
 	td := ptrace.NewTraces()

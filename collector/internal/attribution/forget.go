@@ -17,6 +17,11 @@ func (r *registry) tick(now time.Time) {
 		r.began = now
 	}
 	r.clock = max(r.clock, now.Sub(r.began))
+	for p := range r.tracing {
+		if !p.traced.Expire(r.clock) {
+			delete(r.tracing, p)
+		}
+	}
 	lingers := time.Duration(r.memory.Back)
 	if r.memory.Plenty() {
 		lingers += 8 * budget.LookBack
@@ -151,6 +156,8 @@ func (r *registry) forget(p *process) {
 		}
 	}
 	r.processes--
+	p.traced.Close()
+	delete(r.tracing, p)
 	r.memory.Forget(p.weight() + p.owned())
 	r.changed(p)
 }

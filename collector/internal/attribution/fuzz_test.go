@@ -43,6 +43,14 @@ func FuzzAttributor(f *testing.F) {
 		ld.ResourceLogs().MoveAndAppendTo(all.ResourceLogs())
 	}
 	seed(all, s.span(100*sec, 100*sec+10*ms))
+	traced := newSender()
+	for _, ld := range []plog.Logs{
+		traced.status(stall.GoUprobe, 99*sec), traced.traced(100*sec+1000, 100*sec+10*ms+1000, "GET /", map[string]float64{"gc.assist": 4e-3, "app_or_host": 3e-3}),
+		traced.traced(100*sec+2*ms, 100*sec+9*ms, "GET /", map[string]float64{"gc.pause": 7e-3}), traced.status(stall.GoUprobe, 101*sec),
+	} {
+		ld.ResourceLogs().MoveAndAppendTo(all.ResourceLogs())
+	}
+	seed(all, traced.span(100*sec, 100*sec+10*ms))
 	many, flood := plog.NewLogs(), newSender()
 	for i := range int64(200) {
 		flood.pid, flood.with = i%8+1, m{wire.AttrServiceName: fmt.Sprint(i)}
@@ -185,7 +193,7 @@ func FuzzParse(f *testing.F) {
 	for _, ld := range []plog.Logs{
 		s.collection(stall.GCWatch, 1, 100*sec, 100*sec+ms, 5), s.status(stall.GCWatch, 101*sec),
 		s.gap(stall.TargetWatch, stall.HostPreempted, stall.ScopeTarget, 100*sec+2*ms, 100*sec+4*ms),
-		s.event(semconv.EventSuspension, stall.GoTrace, sec, sec+ms, nil), s.event("another", stall.GoTrace, sec, sec+ms, nil),
+		s.event(semconv.EventSuspension, stall.GoTrace, sec, sec+ms, nil), s.traced(sec, sec+ms, "GET /", map[string]float64{"app": 1e-3}), s.event("another", stall.GoTrace, sec, sec+ms, nil),
 	} {
 		b, err := new(plog.ProtoMarshaler).MarshalLogs(ld)
 		if err != nil {
@@ -223,6 +231,9 @@ func checkEvent(t *testing.T, e *wire.Event) {
 		if v.Start <= 0 || v.End < v.Start || v.End > semconv.MaxInstant || v.Duration() > time.Hour || v.Slack < 0 || v.Slack > semconv.MaxSlack || v.Cause >= stall.NumCauses {
 			t.Fatalf("stall %+v", v)
 		}
+	}
+	if q := e.Traced; (q != nil) != (e.Name == semconv.EventTraced) || q != nil && (q.Start <= 0 || q.End < q.Start || q.End > semconv.MaxInstant || q.Share.Total != q.Duration() || e.Origin != stall.GoTrace || len(q.Task) > wire.MaxName) {
+		t.Fatalf("request %+v", q)
 	}
 	if st := &e.Status; e.Name == semconv.EventSourceStatus && (st.At <= 0 || st.Watermark < 0 || st.Watermark > st.At || st.At > semconv.MaxInstant || st.Wall.Error < 0) {
 		t.Fatalf("status %+v", st)

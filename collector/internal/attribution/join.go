@@ -26,12 +26,15 @@ type outcome struct {
 	kind     gc.Kind         // the gravest of its collections
 	own      *wire.SpanShare // the share, where it is that of its own process
 	coverage float64
+	traced   bool // the share is that of a traced request of the process
 	odd      bool // the span has times that cannot be
 }
 
 // watched reports whether it is known that no collection delayed the span: its runtime
 // was watched, or its own process says so. If not, a collection may still be known.
-func (o *outcome) watched() bool { return o.own != nil || o.coverage > 0 || o.share.GC() > 0 }
+func (o *outcome) watched() bool {
+	return o.own != nil || o.traced || o.coverage > 0 || o.share.GC() > 0
+}
 
 // attribute joins the spans of h, and returns the events of the slow ones.
 func (a *Attributor) attribute(j *joiner, h *held, v *view) (events plog.Logs) {
@@ -56,6 +59,7 @@ func (a *Attributor) attribute(j *joiner, h *held, v *view) (events plog.Logs) {
 func (w *writer) joined(v *view) {
 	j := w.j
 	j.put(v, w.h.spans)
+	j.match(v)
 	for rest := j.windows; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].vague == rest[0].vague {
@@ -66,7 +70,7 @@ func (w *writer) joined(v *view) {
 	}
 	clear(j.windows) // what is handed on is not ours to keep
 	if cap(j.windows) > mostWindows {
-		j.windows, j.bare = nil, nil
+		j.windows, j.bare, j.roots = nil, nil, nil
 	}
 }
 
@@ -88,6 +92,14 @@ func (w *writer) join(v *view, windows []window) {
 			o.bring(own, s.Total)
 			if own.Collections > 0 {
 				o.kind = j.pauses.Gravest(win.Extent())
+			}
+		} else if win.traced != nil {
+			own = &j.brought
+			own.Of(win.traced, s.Total)
+			own.Gain(s)
+			o.trace(own, s.Total)
+			if own.Collections > 0 {
+				o.kind = max(gc.Background, j.pauses.Gravest(win.Extent()))
 			}
 		} else if s.GC() > 0 {
 			o.kind = j.pauses.Kind(win.Extent())
@@ -129,6 +141,14 @@ func (o *outcome) bring(own *wire.SpanShare, length time.Duration) {
 	}
 }
 
+// trace makes the share of a span of that length that of the request that it is. It is as if
+// it had been joined here: the span itself says nothing of it.
+func (o *outcome) trace(own *wire.SpanShare, length time.Duration) {
+	own.Complete(length)
+	o.share, o.traced = &own.Share, true
+	o.coverage = own.Share.Coverage()
+}
+
 // joiner lays what is known over the spans of one resource. Its memory is used
 // again.
 type joiner struct {
@@ -142,15 +162,17 @@ type joiner struct {
 	place    stall.Place
 	brought  wire.SpanShare    // by the span at hand
 	sums     services.Requests // of this resource
+	roots    []senders.Root    // of it, where its process has traced requests
 }
 
 // window is a span on the clock of its host.
 type window struct {
 	stall.Window
-	span  ptrace.Span
-	off   time.Duration // how far it may be off
-	vague int           // of off
-	odd   bool          // its times cannot be: it has no length
+	span   ptrace.Span
+	traced *stall.Share  // of the request that it is; nil if none is known
+	off    time.Duration // how far it may be off
+	vague  int           // of off
+	odd    bool          // its times cannot be: it has no length
 }
 
 // vague keeps apart windows of which some may be much farther off: one that is
@@ -177,6 +199,30 @@ func (j *joiner) put(v *view, rs ptrace.ResourceSpans) {
 		}
 		return cmp.Compare(a.Start, b.Start)
 	})
+}
+
+// match finds the traced requests that spans are. One that brought a share of its own
+// keeps that.
+func (j *joiner) match(v *view) {
+	if v.process == nil || !v.process.traced.Any() {
+		return
+	}
+	j.roots = j.roots[:0]
+	for i := range j.windows {
+		w := &j.windows[i]
+		if w.odd || !wire.IsRoot(w.span) || wire.Text(w.span.Attributes(), semconv.AttrFidelity) != "" {
+			continue
+		}
+		j.roots = append(j.roots, senders.Root{
+			Span: w.Extent(), Off: w.off, Task: senders.Task(w.span.Name()), Index: i,
+			ID: senders.SpanID{Trace: w.span.TraceID(), Span: w.span.SpanID()},
+		})
+	}
+	v.process.traced.Match(j.roots)
+	for i := range j.roots {
+		j.windows[j.roots[i].Index].traced = j.roots[i].Share
+	}
+	clear(j.roots)
 }
 
 // gather collects what the sources said about the time of all windows. They may

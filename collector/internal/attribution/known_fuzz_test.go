@@ -54,9 +54,16 @@ func (r *tale) event(now int64) plog.Logs {
 	if r.next(64) == 0 {
 		at = now * (1 + r.next(1000))
 	}
-	switch r.next(4) {
+	switch r.next(5) {
 	case 0, 1:
 		return r.status(source, at)
+	case 3:
+		ld := s.traced(at, at+r.next(9)*ms, "GET /", nil)
+		for range r.next(8) * r.next(12) {
+			at += r.next(3) * ms
+			s.traced(at, at+r.next(9)*ms, "GET /", nil).ResourceLogs().MoveAndAppendTo(ld.ResourceLogs())
+		}
+		return ld
 	case 2:
 		ld := s.gap(source, stall.HostSteal, stall.Scope(r.next(int(stall.NumScopes))), at, at+r.next(9)*ms)
 		attributes(ld).PutInt(semconv.AttrTargetPID, 1+r.next(3))
@@ -145,7 +152,7 @@ func FuzzKnown(f *testing.F) {
 		}
 		a.Tick(time.Unix(0, now))
 		a.Tick(time.Unix(0, now+3600*sec))
-		if k := &a.known; len(k.hosts)+len(k.exact)+len(k.index)+len(k.named)+k.processes > 0 || knownBytes(a) != 0 {
+		if k := &a.known; len(k.hosts)+len(k.exact)+len(k.index)+len(k.named)+len(k.tracing)+k.processes > 0 || knownBytes(a) != 0 {
 			t.Fatalf("after an hour of silence %d hosts, %d links, %d names are known, %d bytes are counted",
 				len(k.hosts), len(k.index), len(k.named), knownBytes(a))
 		}
@@ -204,11 +211,18 @@ func checkKnown(t *testing.T, a *Attributor, limit int) {
 	}
 }
 
+func has(all map[*process]struct{}, p *process) bool {
+	_, ok := all[p]
+	return ok
+}
+
 func checkProcess(t *testing.T, k *registry, p *process) {
 	t.Helper()
 	switch {
 	case p.target && p.host.targets[p.outer] != p, !p.target && k.exact[p.id] != p:
 		t.Fatalf("process %+v is not found", p.id)
+	case p.traced.Any() && !has(k.tracing, p):
+		t.Fatalf("process %+v has traced requests that nobody forgets", p.id)
 	case p.runtime == (logs{}):
 		t.Fatalf("process %+v is known and has no source", p.id)
 	}

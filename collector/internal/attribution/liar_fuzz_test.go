@@ -38,13 +38,15 @@ func (r *tale) lie(now int64) plog.Logs {
 	source := stall.Origin(1 + r.next(int(stall.NumOrigins)-1))
 	at := max(1, now+[]int64{0, 500 * ms, -sec, 2 * sec, 12 * sec, -12 * sec, 7200 * sec, -now}[r.next(8)])
 	var ld plog.Logs
-	switch r.next(4) {
+	switch r.next(5) {
 	case 0, 1:
 		ld = r.status(source, at)
 	case 2:
 		ld = s.gap(source, stall.HostThrottled+stall.Cause(r.next(8)), stall.Scope(r.next(int(stall.NumScopes))), at, at+r.next(20)*ms)
 		attributes(ld).PutInt(semconv.AttrTargetPID, []int64{0, 42, 50, 7}[r.next(4)])
 		attributes(ld).PutInt(semconv.AttrTargetCreated, r.next(3))
+	case 3:
+		ld = s.traced(at+r.next(20)*ms, at+(20+r.next(20))*ms, []string{"GET /", "x"}[r.next(2)], map[string]float64{"gc.pause": float64(r.next(20)) / 1000})
 	default:
 		ld = s.collection(source, r.next(200), at, at+r.next(20)*ms, r.next(3)*ms)
 	}

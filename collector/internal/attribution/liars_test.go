@@ -186,6 +186,18 @@ var liars = map[string]liar{
 			return wrong(l, stall.Dotnet, at, 0)
 		},
 	},
+	"it traces the requests of another, all of whose names it knows": {
+		says: func(l *sender, at int64) []plog.Logs {
+			l.pid, l.with = 42, m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc"}
+			return []plog.Logs{l.traced(at+10*ms+1000, at+20*ms+1000, "GET /", map[string]float64{"gc.pause": 10e-3})}
+		},
+	},
+	"it traces the requests of a .NET process": {
+		says: func(l *sender, at int64) []plog.Logs {
+			l.pid, l.with = 50, m{wire.AttrServiceName: "shop", wire.AttrContainerID: "def", semconv.AttrProcessCreation: "2026-11-21T10:00:00.25Z"}
+			return []plog.Logs{l.traced(at+10*ms+1000, at+20*ms+1000, "GET /", map[string]float64{"gc.pause": 10e-3})}
+		},
+	},
 	"it knows all names of another, not its clock": {
 		says: func(l *sender, at int64) []plog.Logs {
 			l.pid, l.with = 42, m{wire.AttrServiceName: "shop", wire.AttrInstanceID: "one", wire.AttrContainerID: "abc"}

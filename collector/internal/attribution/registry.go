@@ -27,9 +27,10 @@ type registry struct {
 	recent  list.List        // of *host, the one heard last in front
 	exact   map[wire.Identity]*process
 	index   map[wire.Link][]*process
-	named   map[string][]*host // by host.id, and by host.name, as probes say
-	version uint64             // changes with what can be found
-	changes changes            // the same, by what it goes by
+	named   map[string][]*host    // by host.id, and by host.name, as probes say
+	tracing map[*process]struct{} // that have traced requests
+	version uint64                // changes with what can be found
+	changes changes               // the same, by what it goes by
 
 	processes int
 	began     time.Time     // the first tick; zero before
@@ -44,6 +45,7 @@ func (r *registry) init(c Config, lost *lost, b *budget.Budget) {
 	r.memory = budget.Memory{Budget: b, Wait: stall.Instant(c.Wait), Back: stall.Instant(c.Wait + budget.LookBack)}
 	r.copied = make(map[string]bool)
 	r.hosts, r.exact = make(map[string]*host), make(map[wire.Identity]*process)
+	r.tracing = make(map[*process]struct{})
 	r.index, r.named = make(map[wire.Link][]*process), make(map[string][]*host)
 	r.changes.seed = maphash.MakeSeed()
 }
@@ -173,6 +175,7 @@ func (r *registry) add(h *host, p *process) *process {
 		return nil
 	}
 	p.pauses.Memory = &r.memory
+	p.traced.Memory, p.traced.Tally = &r.memory, &r.lost.traced
 	p.heard = r.clock
 	p.place = h.processes.PushFront(p)
 	r.processes++
@@ -242,12 +245,32 @@ type process struct {
 	clocks       senders.Clocks // as its sources report them
 	heard        time.Duration  // the last time, by registry.clock
 	pauses       senders.PauseLog
+	traced       senders.TracedLog
 	place        *list.Element // in host.processes
 }
 
-// inside reports whether a source in the process itself has reported on it.
+// inside reports whether a source in the process itself has reported on it. The trace may be
+// read by the sidecar, which says which process it watches.
 func (p *process) inside() bool {
-	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil
+	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil && p.outer == 0
+}
+
+// trace keeps a traced request of a process on which a source reports. One with otelgc in it
+// has none: its spans bring shares of their own.
+func (r *registry) trace(e *wire.Event) error {
+	p := r.exact[e.Sender]
+	if p == nil || p.inside() {
+		r.lost.traced.Unknown.Add(1)
+		return nil
+	}
+	if !p.clocks.Expect(e.Traced.Start, r.clock) {
+		return errTime
+	}
+	if !p.traced.Note(e.Traced, r.clock) {
+		r.lost.duplicates++
+	}
+	r.tracing[p] = struct{}{}
+	return nil
 }
 
 // silent reports whether nothing came of p for so long before others of its host were

@@ -95,6 +95,15 @@ func TestWeight(t *testing.T) {
 				}
 			}
 		},
+		"traced requests": func(learn func(plog.Logs)) {
+			s := newSender()
+			for s.pid = 1; s.pid <= 4; s.pid++ {
+				learn(s.status(stall.GoUprobe, 100*sec))
+				for i := range int64(600) {
+					learn(s.traced(100*sec+i*ms, 100*sec+i*ms+1000, "GET /", nil))
+				}
+			}
+		},
 		"statuses that wait": func(learn func(plog.Logs)) {
 			s := newSender()
 			for s.pid = 1; s.pid <= 40; s.pid++ {

@@ -25,8 +25,8 @@ func (s *script) next(n int) int {
 	return int(b) % n
 }
 
-// FuzzKept: whatever stalls, statuses and pauses come in whatever order, what the budget
-// counts is what is kept, no list passes its limit, and pauses stay in order.
+// FuzzKept: whatever stalls, statuses, pauses and requests come in whatever order, what the budget
+// counts is what is kept, no list passes its limit, and pauses and requests stay in order; of each request it is counted what became of it.
 func FuzzKept(f *testing.F) {
 	random := rand.New(rand.NewPCG(17, 18))
 	for range 50 {
@@ -43,12 +43,28 @@ func FuzzKept(f *testing.F) {
 		if !m.Know(LogBytes) {
 			return // there is no room for a log
 		}
-		l, p := NewLog(stall.GCWatch, m), &PauseLog{Memory: m}
+		l, p, q := NewLog(stall.GCWatch, m), &PauseLog{Memory: m}, &TracedLog{Memory: m, Tally: new(Tally)}
+		noted := uint64(0)
 		now, last := 1000*second, 1000*second
 		var scratch []stall.Interval
 		for len(s) > 0 {
 			at := now - stall.Instant(s.next(8)*s.next(3))*second
-			switch s.next(4) {
+			switch s.next(6) {
+			case 4:
+				for i := range s.next(8) * s.next(12) {
+					start := at + stall.Instant(i*s.next(3))
+					if q.Note(&semconv.Traced{Span: stall.Span{Start: start, End: start + stall.Instant(s.next(9))}}, time.Duration(now)) {
+						noted++
+					}
+				}
+			case 5:
+				roots := make([]Root, s.next(5))
+				for i := range roots {
+					start := at + stall.Instant(s.next(9))
+					roots[i] = Root{Span: stall.Span{Start: start, End: start + stall.Instant(s.next(9))}, Task: Task(""), ID: SpanID{Span: [8]byte{byte(s.next(3))}}}
+				}
+				q.Match(roots)
+				q.Expire(time.Duration(now))
 			case 0:
 				now += stall.Instant(s.next(5)*s.next(12)) * second
 			case 1:
@@ -76,8 +92,9 @@ func FuzzKept(f *testing.F) {
 			}
 			checkLog(t, l)
 			checkPauses(t, p)
-			if _, _, known, _ := m.Sizes(); known != l.Bytes+p.Bytes || known > m.MaxBytes/budget.MostKnown {
-				t.Fatalf("%d bytes are counted of %d, want %d and %d", known, m.MaxBytes, l.Bytes, p.Bytes)
+			checkTraced(t, q, noted)
+			if _, _, known, _ := m.Sizes(); known != l.Bytes+p.Bytes+q.Bytes || known > m.MaxBytes/budget.MostKnown {
+				t.Fatalf("%d bytes are counted of %d, want %d and %d", known, m.MaxBytes, l.Bytes, p.Bytes+q.Bytes)
 			}
 		}
 	})
@@ -105,5 +122,25 @@ func checkPauses(t *testing.T, p *PauseLog) {
 	}
 	if !slices.IsSortedFunc(p.list, func(a, b pause) int { return int(a.Start - b.Start) }) {
 		t.Fatalf("pauses out of order: %v", p.list)
+	}
+}
+
+func checkTraced(t *testing.T, l *TracedLog, noted uint64) {
+	t.Helper()
+	if l.Bytes != cap(l.list)*tracedBytes || len(l.list) > mostTraced {
+		t.Fatalf("%d requests with room for %d, %d bytes", len(l.list), cap(l.list), l.Bytes)
+	}
+	waiting := uint64(0)
+	for i := range l.list {
+		if q := &l.list[i]; !q.given && !q.ambiguous {
+			waiting++
+		}
+	}
+	y := l.Tally
+	if all := y.Joined.Load() + y.Ambiguous.Load() + y.Unmatched.Load() + y.Limit.Load() + waiting; all < noted {
+		t.Fatalf("%d of %d requests are counted", all, noted)
+	}
+	if !slices.IsSortedFunc(l.list, func(a, b traced) int { return int(a.Start - b.Start) }) {
+		t.Fatal("requests out of order")
 	}
 }

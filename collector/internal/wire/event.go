@@ -29,7 +29,7 @@ type Event struct {
 func ParseEvent(r plog.LogRecord, of *Resource) (e Event, ours bool, err error) {
 	e.Name = r.EventName()
 	switch e.Name {
-	case semconv.EventCollection, semconv.EventSuspension, semconv.EventGap, semconv.EventSourceStatus:
+	case semconv.EventCollection, semconv.EventSuspension, semconv.EventGap, semconv.EventSourceStatus, semconv.EventTraced:
 	default:
 		return Event{}, false, nil
 	}
@@ -47,7 +47,8 @@ func ParseEvent(r plog.LogRecord, of *Resource) (e Event, ours bool, err error) 
 	switch {
 	case e.Sender.Boot == "" || e.Origin == stall.NoOrigin,
 		e.Origin == stall.TargetWatch && e.TargetPID == 0,
-		e.Origin != stall.TargetWatch && !IsProbe(e.Origin) && e.Sender.PID == 0:
+		e.Origin != stall.TargetWatch && !IsProbe(e.Origin) && e.Sender.PID == 0,
+		e.Name == semconv.EventTraced && e.Origin != stall.GoTrace:
 		return Event{}, true, errNoIdentity
 	case err != nil:
 		return Event{}, true, err

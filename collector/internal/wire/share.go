@@ -112,6 +112,34 @@ func (o *SpanShare) Believable(length time.Duration) bool {
 	return o.Total <= length+length/8+time.Millisecond
 }
 
+// Of makes o the share of a span of that length, from that of the request that it is. The
+// request may go on a little longer: the SDK's own time is taken off.
+func (o *SpanShare) Of(s *stall.Share, length time.Duration) {
+	*o = SpanShare{Share: *s, Coverage: -1}
+	over := max(0, o.Total-length)
+	for _, part := range [...]*time.Duration{&o.AppOrHost, &o.App, &o.Unseen, &o.Uncertain} {
+		d := min(over, *part)
+		*part -= d
+		over -= d
+	}
+	for over > 0 { // it was stalled all the time
+		most := stall.GCPause
+		for c := range o.Charged {
+			if o.Charged[c] > o.Charged[most] {
+				most = stall.Cause(c)
+			}
+		}
+		d := min(over, o.Charged[most])
+		o.Charged[most] -= d
+		over -= d
+		if d == 0 {
+			break // it said less than its time
+		}
+	}
+	o.Total = min(o.Total, length)
+	o.Covered = min(o.Covered, length)
+}
+
 // Complete calls unseen what of a span of that length its process did not speak
 // of, so that the parts sum to the length.
 func (o *SpanShare) Complete(length time.Duration) {

@@ -24,5 +24,23 @@ func Duration(s ptrace.Span) (time.Duration, bool) {
 	return d, true
 }
 
+// The flags of a span that say whether its parent is of another process.
+const (
+	flagKnown  = 0x100
+	flagRemote = 0x200
+)
+
+// IsRoot reports whether a span is the first of its process: it has no parent, or one of
+// another process. Where the sender does not say that, servers and consumers are.
+func IsRoot(s ptrace.Span) bool {
+	switch {
+	case s.ParentSpanID().IsEmpty():
+		return true
+	case s.Flags()&flagKnown != 0:
+		return s.Flags()&flagRemote != 0
+	}
+	return s.Kind() == ptrace.SpanKindServer || s.Kind() == ptrace.SpanKindConsumer
+}
+
 // UnixNano returns Unix ns; a time behind the year 2116 is at its end.
 func UnixNano(t pcommon.Timestamp) int64 { return int64(min(uint64(t), Farthest)) }

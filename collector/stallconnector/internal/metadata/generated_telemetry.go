@@ -36,6 +36,7 @@ type TelemetryBuilder struct {
 	ConnectorStallHeldSpans          metric.Int64ObservableGauge
 	ConnectorStallRefused            metric.Int64Counter
 	ConnectorStallSpansUnattributed  metric.Int64ObservableCounter
+	ConnectorStallTracedRequests     metric.Int64ObservableCounter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -139,6 +140,21 @@ func (builder *TelemetryBuilder) RegisterConnectorStallSpansUnattributedCallback
 	return nil
 }
 
+// RegisterConnectorStallTracedRequestsCallback sets callback for observable ConnectorStallTracedRequests metric.
+func (builder *TelemetryBuilder) RegisterConnectorStallTracedRequestsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ConnectorStallTracedRequests, obs: o})
+		return nil
+	}, builder.ConnectorStallTracedRequests)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 type observerInt64 struct {
 	embedded.Int64Observer
 	inst metric.Int64Observable
@@ -213,6 +229,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_connector_stall_spans_unattributed",
 		metric.WithDescription("Spans that went on without, or with less than all that could be said, by why. [Alpha]"),
 		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ConnectorStallTracedRequests, err = builder.meter.Int64ObservableCounter(
+		"otelcol_connector_stall_traced_requests",
+		metric.WithDescription("Requests that slices of the traces of unmodified Go processes showed. Those without error.type were given to the span that they are of; the others to none, by why. [Alpha]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs
