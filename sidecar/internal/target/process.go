@@ -124,6 +124,9 @@ func (p *process) report(now stall.Instant, last bool) {
 		mark = min(mark, d.hold) // spans of the slice wait for their requests, collections for their triggers
 	}
 	p.reported = max(p.reported, mark)
+	if last {
+		p.output.telemetry.Flush() // what is held would hold the watermark back
+	}
 	since := p.status
 	if since == 0 {
 		since = p.covered.First
