@@ -61,7 +61,6 @@ func observe(s connector.Settings, a *attribution.Attributor) (telemetry, error)
 			o.Observe(int64(r.Ambiguous), t.why("ambiguous"))
 			o.Observe(int64(r.Unmatched), t.why("unmatched"))
 			o.Observe(int64(r.Limit), t.why("limit"))
-			o.Observe(int64(r.Unknown), t.why("unknown"))
 			return nil
 		}),
 		b.RegisterConnectorStallClockDisagreementsCallback(func(_ context.Context, o metric.Int64Observer) error {

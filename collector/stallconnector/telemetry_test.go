@@ -39,12 +39,11 @@ func TestTelemetry(t *testing.T) {
 	}
 	nobody := watched() // an event of nobody
 	nobody.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes().Remove(semconv.AttrBootID)
-	traced := watched() // a request of a process that nobody watches
+	traced := watched() // a request of a process with otelgc in it
 	records := traced.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
 	r := records.At(0)
 	records.RemoveIf(func(r plog.LogRecord) bool { return r.EventName() == semconv.EventSourceStatus })
 	r.SetEventName(semconv.EventTraced)
-	r.Attributes().PutInt(semconv.AttrProcessPID, 77)
 	r.Attributes().PutInt(semconv.AttrStart, 1e9)
 	r.Attributes().PutInt(semconv.AttrEnd, 2e9)
 	r.Attributes().PutStr(semconv.AttrSource, stall.GoTrace.String())
@@ -69,6 +68,7 @@ func TestTelemetry(t *testing.T) {
 	metadatatest.AssertEqualConnectorStallHeldBytes(t, tel, []metricdata.DataPoint[int64]{own(0)}, at, metricdatatest.IgnoreValue())
 	metadatatest.AssertEqualConnectorStallEventsDropped(t, tel, []metricdata.DataPoint[int64]{
 		point(semconv.AttrErrorType, "duplicate", 1), point(semconv.AttrErrorType, "no_identity", 1),
+		point(semconv.AttrErrorType, "conflict", 1),
 	}, at)
 	metadatatest.AssertEqualConnectorStallClockDisagreements(t, tel, []metricdata.DataPoint[int64]{own(1)}, at)
 	metadatatest.AssertEqualConnectorStallForgotten(t, tel, []metricdata.DataPoint[int64]{
@@ -77,7 +77,7 @@ func TestTelemetry(t *testing.T) {
 	}, at)
 	metadatatest.AssertEqualConnectorStallTracedRequests(t, tel, []metricdata.DataPoint[int64]{
 		own(0), point(semconv.AttrErrorType, "ambiguous", 0), point(semconv.AttrErrorType, "unmatched", 0),
-		point(semconv.AttrErrorType, "limit", 0), point(semconv.AttrErrorType, "unknown", 1),
+		point(semconv.AttrErrorType, "limit", 0),
 	}, at)
 	stopTraces()
 	metadatatest.AssertEqualConnectorStallSpansUnattributed(t, tel, []metricdata.DataPoint[int64]{

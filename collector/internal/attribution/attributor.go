@@ -226,7 +226,8 @@ type Lost struct {
 	// a host, or for another process, without the stamp that Config.Probes asks for;
 	// a probe's are taken for its own process, and do not count where otelgc is in it.
 	// Conflict are statuses that show that
-	// two senders report as one process. Limit is of those of a source
+	// two senders report as one process, and traced requests of one with otelgc in it, which
+	// are not taken. Limit is of those of a source
 	// that found no room, and of stalls that had to go for others of their
 	// source while a span that waits might want them.
 	Events map[string]uint64
@@ -275,13 +276,12 @@ type Traced struct {
 	Ambiguous uint64 // to none: more than one span fitted, or the span fitted more of them
 	Unmatched uint64 // to none, since none fitted while it was waited for
 	Limit     uint64 // to none, for want of room
-	Unknown   uint64 // to none, since no source reported on their process, or otelgc is in it
 }
 
 // Traced returns what became of traced requests so far.
 func (a *Attributor) Traced() Traced {
 	t := &a.lost.traced
-	return Traced{t.Joined.Load(), t.Ambiguous.Load(), t.Unmatched.Load(), t.Limit.Load(), t.Unknown.Load()}
+	return Traced{t.Joined.Load(), t.Ambiguous.Load(), t.Unmatched.Load(), t.Limit.Load()}
 }
 
 // Lost returns what was lost so far.

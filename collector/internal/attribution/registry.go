@@ -255,13 +255,18 @@ func (p *process) inside() bool {
 	return p.runtime[stall.GCWatch] != nil || p.runtime[stall.GoTrace] != nil && p.outer == 0
 }
 
-// trace keeps a traced request of a process on which a source reports. One with otelgc in it
-// has none: its spans bring shares of their own.
+// trace keeps a traced request. A process with otelgc in it, which always watches its cycles, has
+// none, as its spans bring shares of their own: somebody else has its name.
 func (r *registry) trace(e *wire.Event) error {
 	p := r.exact[e.Sender]
-	if p == nil || p.inside() {
-		r.lost.traced.Unknown.Add(1)
-		return nil
+	if p == nil {
+		var l *senders.Log
+		if _, p, l, _ = r.of(e); l == nil {
+			return errRoom
+		}
+	}
+	if p.runtime[stall.GCWatch] != nil {
+		return errConflict
 	}
 	if !p.clocks.Expect(e.Traced.Start, r.clock) {
 		return errTime

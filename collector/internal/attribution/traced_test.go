@@ -191,19 +191,22 @@ func TestTracedByWallError(t *testing.T) {
 	}
 }
 
-// TestTracedOfWhom: a request is of the process that its event names: one on which a source
-// reports, and without otelgc in it.
+// TestTracedOfWhom: a request is of the process that its event names, whether a source has
+// reported on that before or not; not of one with otelgc in it.
 func TestTracedOfWhom(t *testing.T) {
 	for name, x := range map[string]struct {
 		source stall.Origin // that reports
 		watch  bool         // it is the sidecar, and says which process it watches
 		pid    int64        // of the request
+		late   bool         // it comes before any status
 		want   Traced
 	}{
-		"probes":                    {stall.GoUprobe, true, 42, Traced{Joined: 1}},
-		"the trace alone":           {stall.GoTrace, true, 42, Traced{Joined: 1}},
-		"otelgc in the process":     {stall.GCWatch, false, 42, Traced{Unknown: 1}},
-		"a process nobody knows of": {stall.GoUprobe, true, 43, Traced{Unknown: 1}},
+		"probes":                {stall.GoUprobe, true, 42, false, Traced{Joined: 1}},
+		"probes, at once":       {stall.GoUprobe, true, 42, true, Traced{Joined: 1}},
+		"the trace alone":       {stall.GoTrace, true, 42, false, Traced{Joined: 1}},
+		"the trace, at once":    {stall.GoTrace, true, 42, true, Traced{Joined: 1}},
+		"otelgc in the process": {stall.GCWatch, false, 42, false, Traced{}},
+		"of another process":    {stall.GoUprobe, true, 43, false, Traced{Unmatched: 1}},
 	} {
 		s, a, c := newSender(), New(Config{Count: CountAttached}), new(catcher)
 		tell := func(at int64) {
@@ -213,13 +216,20 @@ func TestTracedOfWhom(t *testing.T) {
 			}
 			a.Learn(ld)
 		}
-		tell(99 * sec)
+		a.Tick(start)
+		if !x.late {
+			tell(99 * sec)
+		}
 		other := *s
 		other.pid = x.pid
 		a.Learn(other.traced(100*sec+1000, 100*sec+10*ms+1000, "GET /", nil))
 		tell(101 * sec)
 		a.Hold(s.span(100*sec, 100*sec+10*ms), c.sink(), start)
 		a.Flush()
+		a.Tick(start.Add(time.Minute))
+		if got, want := a.Lost().Events["conflict"] == 1, !x.watch; got != want {
+			t.Errorf("%s: a conflict is counted: %v, want %v", name, got, want)
+		}
 		if diff := cmp.Diff(x.want, a.Traced()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -47,7 +47,6 @@ type Tally struct {
 	Ambiguous atomic.Uint64 // more than one span fitted, or the span fitted more than one request
 	Unmatched atomic.Uint64 // no span fitted
 	Limit     atomic.Uint64 // they found no room
-	Unknown   atomic.Uint64 // no source reported on their process, or otelgc is in it
 }
 
 // traced is a request and what became of it.

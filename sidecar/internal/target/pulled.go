@@ -12,6 +12,7 @@ import (
 	"github.com/otelgc/otelgc/internal/gopprof"
 	"github.com/otelgc/otelgc/internal/gotrace/evidence"
 	"github.com/otelgc/otelgc/internal/telemetry"
+	"github.com/otelgc/otelgc/sidecar/internal/coverage"
 	"github.com/otelgc/otelgc/stall"
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
@@ -177,8 +178,13 @@ func (p *process) alone(ctx context.Context, l *pull, again func() bool) {
 		}
 	}
 	v.pending = p.tellPending(v.pending)
-	v.detach(p.Clock.Now())
-	p.covered = v.cover.Coverage
+	now = p.Clock.Now()
+	v.detach(now)
+	mark, unseen := v.cover.Take(now) // the slice that was broken off, if any: nobody need wait for it
+	for _, s := range unseen {
+		p.unseen = coverage.Append(p.unseen, s)
+	}
+	p.mark, p.covered = mark, v.cover.Coverage
 }
 
 // again returns what says whether a program that could not be probed should be looked at
