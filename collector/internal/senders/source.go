@@ -1,5 +1,5 @@
 // Package senders keeps what each sender of events said: the stalls and statuses of its
-// sources, the pauses of its collections, and how it relates its clock to the wall
+// sources, the pauses of its collections, the requests of its traces, and how it relates its clock to the wall
 // clock. A sender can say anything: one changes nothing that another said.
 package senders
 
