@@ -1,6 +1,7 @@
 // Package senders keeps what each sender of events said: the stalls and statuses of its
-// sources, the pauses of its collections, the requests of its traces, and how it relates its clock to the wall
-// clock. A sender can say anything: one changes nothing that another said.
+// sources, the pauses of its collections, the requests of its traces, and how it relates
+// its clock to the wall clock. A sender can say anything: one changes nothing that another
+// said.
 package senders
 
 import (
