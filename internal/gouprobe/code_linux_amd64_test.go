@@ -69,7 +69,7 @@ func TestDetach(t *testing.T) {
 	code := p.sites()
 	p.tell("work 1500")
 	saw := 0
-	for range 50 {
+	for range 200 {
 		s := attachTo(t, p.pid())
 		if !p.probed(code) {
 			t.Fatal("attached, and nothing is")
