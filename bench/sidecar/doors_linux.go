@@ -74,7 +74,7 @@ const (
 )
 
 func (d *doors) Measure(ctx context.Context, p *harness.Page) (err error) {
-	d.Page, d.attachedLine = p, "watching a Go process"
+	d.Page = p
 	if d.pin {
 		if d.cpus, err = harness.Split(); err != nil {
 			return err
@@ -116,17 +116,18 @@ type door struct {
 	goal   float64 // of the CPU that a request takes more, in percent; 0 for none
 	whole  bool    // its stretches hold whole cycles
 	around func(f func() error) error
+	beside func(f func() error) error // around stretches without; nil for nothing
 	saw    watched
 }
 
 func (d *doors) one() *door {
-	v := &door{name: "door one: probes (`--target NAME`)", pairs: d.pairs, goal: 0.5}
+	v := &door{name: "door one: probes (`--target NAME`)", pairs: d.pairs, goal: 0.5, beside: d.idle}
 	v.around = d.watchedBy(v, false, "--target", filepath.Base(d.service))
 	return v
 }
 
 func (d *doors) two() *door {
-	v := &door{name: "door two: slices, at the default budget (`--target PID --pprof URL`, without rights)", pairs: d.pairs, goal: 1.5, whole: true}
+	v := &door{name: "door two: slices, at the default budget (`--target PID --pprof URL`, without rights)", pairs: d.pairs, goal: 1.5, whole: true, beside: d.idle}
 	v.around = d.watchedBy(v, true, "--target", strconv.Itoa(d.child.Process.Pid), "--pprof", d.url())
 	return v
 }
@@ -136,18 +137,30 @@ func (d *doors) url() string { return "http://" + d.address }
 // watchedBy has the sidecar watch the service.
 func (d *doors) watchedBy(v *door, unprivileged bool, args ...string) func(func() error) error {
 	return func(f func() error) error {
-		// With the lowest priority it does not keep the load from its CPU.
 		d.command = func(c *exec.Cmd) *exec.Cmd {
-			nice := exec.Command("nice", append([]string{"-n", "19", c.Path}, c.Args[1:]...)...)
-			if unprivileged {
-				asNobody(nice)
+			if c = niced(c); unprivileged {
+				asNobody(c)
 			}
-			return nice
+			return c
 		}
+		d.attachedLine = "watching a Go process"
 		saw, err := d.around(1, append(args, "--mode", "periodic", "--board", "off"), func(*process) error { return f() })
 		v.saw.add(saw)
 		return err
 	}
+}
+
+// idle runs a sidecar that watches nobody: what its probe does to its neighbours on the
+// CPU is none of a door's cost.
+func (d *doors) idle(f func() error) error {
+	d.command, d.attachedLine = niced, "msg=probing"
+	_, err := d.around(1, []string{"--mode", "periodic", "--board", "off"}, func(*process) error { return f() })
+	return err
+}
+
+// niced gives a command the lowest priority, so that it does not keep the load from its CPU.
+func niced(c *exec.Cmd) *exec.Cmd {
+	return exec.Command("nice", append([]string{"-n", "19", c.Path}, c.Args[1:]...)...)
 }
 
 // metrics has the service read the runtime's metrics.
@@ -319,7 +332,8 @@ func (d *doors) measure(ctx context.Context) error {
 	d.Para("In one process, after %v of load, stretches with and without follow each other in the order ABBA, each behind %v that is not measured. "+
 		"One of door two goes from the begin of a slice to the begin of another, %d whole cycles later, and that without is as long as the last of those; the others take %v. "+
 		"CPU is getrusage of the service over the requests that it answered; p99 is from the moment a request is sent to its answer, at the load generator. "+
-		"The sidecar has the lowest priority among the load's CPUs, and exports to a receiver that takes all. "+
+		"The sidecar has the lowest priority among the load's CPUs, and exports to a receiver that takes all. Without a door it runs and watches nobody, "+
+		"since what shares a core with the service slows it, too; beside the others it does not run. "+
 		"Intervals are those of the median by order statistics, no distribution assumed.", d.warmup, d.settle, d.cycles, d.span)
 	if d.unaligned > 0 {
 		d.Para("%d stretches saw no slice begin within %v, and hold no whole cycles.", d.unaligned, d.sliceWait)
@@ -387,8 +401,14 @@ func (d *doors) startLoad(ctx context.Context) (err error) {
 func (d *doors) cost(ctx context.Context, v *door) (harness.Pairs[stint], error) {
 	span := d.span // of a stretch without
 	return harness.Alternate(v.pairs, func(with bool) (s stint, err error) {
-		if !with {
+		without := func() (err error) {
 			s, err = d.stint(ctx, false, span)
+			return err
+		}
+		if !with && v.beside != nil {
+			err = v.beside(without)
+		} else if !with {
+			err = without()
 		} else {
 			err = v.around(func() (err error) {
 				s, err = d.stint(ctx, v.whole, d.span)
