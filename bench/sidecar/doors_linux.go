@@ -51,7 +51,7 @@ type doors struct {
 
 func (d *doors) Flags(f *flag.FlagSet) {
 	f.IntVar(&d.pairs, "pairs", 20, "pairs of stretches of each door, and of slices without rests")
-	f.IntVar(&d.few, "few", 15, "pairs of stretches of what others do")
+	f.IntVar(&d.few, "few", 12, "pairs of stretches of what others do")
 	f.IntVar(&d.stops, "stops", 10, "pairs of stretches in which there is nothing but stops")
 	f.DurationVar(&d.warmup, "warmup", 8*time.Second, "load before anything is measured")
 	f.DurationVar(&d.settle, "settle", 500*time.Millisecond, "load before each stretch")
