@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -23,12 +23,14 @@ import (
 // names, says so and reads on.
 const asClient = "OTELGC_TEST_ATTACH"
 
-// goSleeper makes it a Go program that does nothing until its standard input ends.
+// goSleeper makes it a Go program that collects its heap for each line of its standard input.
 const goSleeper = "OTELGC_TEST_SLEEPER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(goSleeper) != "" {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			runtime.GC()
+		}
 		os.Exit(0)
 	}
 	if pid, err := strconv.Atoi(os.Getenv(asClient)); err == nil {

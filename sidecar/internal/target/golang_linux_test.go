@@ -338,6 +338,34 @@ func unknownRelease(t *testing.T, exe string) string {
 	return copied
 }
 
+// TestInstrumentedGoProgramByName: one that links otelgc exports its collections itself, so
+// that they are recorded and summed up here, and not exported once more.
+func TestInstrumentedGoProgramByName(t *testing.T) {
+	needProbes(t)
+	pid, in := waits(t, []string{goSleeper + "=1"}, "/proc/self/exe")
+	var told records
+	r := newRig(t, Options{Selector: selector(t, strconv.Itoa(pid)), Record: told.add})
+	r.await("is recorded and shown, and not exported", 1)
+	if _, err := io.WriteString(in, "\n\n\n"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		kinds, _ := told.summary()
+		if kinds.collections == 3 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("recorded %+v, want 3 collections:\n%s", kinds, r.log)
+		}
+	}
+	if s := r.stop()[0]; s.Collections.Total != 3 {
+		t.Errorf("%d collections, want 3", s.Collections.Total)
+	}
+	if n := len(r.events(semconv.EventCollection)); n > 0 || r.metric(semconv.MetricPauseDuration) != nil {
+		t.Errorf("%d events, or a metric of pauses, want that nothing is exported", n)
+	}
+}
+
 // TestAutoFindsGoPrograms: each is watched that links nothing of ours, and this process,
 // which does, is not.
 func TestAutoFindsGoPrograms(t *testing.T) {
