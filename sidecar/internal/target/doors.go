@@ -19,8 +19,6 @@ type bothDoors struct {
 	seen    bool             // that is all of them
 	told    []tracedStretch  // of the slice
 	hold    stall.Instant    // before which the process is told of: the first of waiting, or begun
-	differ  uint64           // stops that one of them did not see
-	example stall.Span       // of them
 }
 
 // tracedStretch is what a batch of a trace has.

@@ -68,15 +68,26 @@ func newProviders(ctx context.Context, s *shop) (*providers, error) {
 // shutdown hands over what is left, and says what could not be handed over since
 // the start.
 func (p *providers) shutdown(ctx context.Context) error {
-	return errors.Join(p.loggers.Shutdown(ctx), p.meters.Shutdown(ctx), p.lost.all())
+	err := p.loggers.Shutdown(ctx)
+	p.lost.again()
+	return errors.Join(err, p.meters.Shutdown(ctx), p.lost.all())
 }
 
 // losses keeps what the SDK says went wrong: it tells nobody else of an export
 // that failed. What otelgc says is of what it watches, and no loss: that its two
 // sources disagree where somebody had the CPU meanwhile, for one.
 type losses struct {
-	mu   sync.Mutex
-	errs []error
+	mu    sync.Mutex
+	errs  []error
+	ended bool // metrics are exported for the last time
+}
+
+// again says that metrics are exported once more. The shutdown of their reader breaks off an
+// export that runs: what that had comes with the last one, since they are sums.
+func (l *losses) again() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
 }
 
 func (l *losses) Handle(err error) {
@@ -86,6 +97,9 @@ func (l *losses) Handle(err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended && errors.Is(err, context.Canceled) {
+		return
+	}
 	l.errs = append(l.errs, err)
 }
 
