@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -193,8 +194,23 @@ func TestProbeOnACPUThatDoesNotExist(t *testing.T) {
 	}
 }
 
+// TestVersion: of this build, and of the kernel.
+func TestVersion(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}, {"version", "--json"}} {
+		stdout, stderr, code := sidecar(t, nil, args...)
+		for _, want := range []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, "rights.uprobe"} {
+			if want == "rights.uprobe" && runtime.GOOS != "linux" {
+				continue
+			}
+			if code != 0 || stderr != "" || !strings.Contains(stdout, want) {
+				t.Errorf("%v: exit %d, stderr %q, stdout without %q: %s", args, code, stderr, want, stdout)
+			}
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"version"}, {"--version"}, {"help", "report"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}, {"doctor", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"help", "report"}, {"version", "-h"}, {"probe", "--help"}, {"run", "-h"}, {"demo", "--help"}, {"doctor", "--help"}} {
 		stdout, stderr, code := sidecar(t, nil, args...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "otelgc-sidecar") {
 			t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, stderr, stdout)

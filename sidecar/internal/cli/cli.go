@@ -12,8 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,6 +45,7 @@ var commands = []command{
 	{"demo", "", "run a sample service under load, and print who is to blame for its p99", true, defineDemo},
 	{"doctor", "", "print whether numbers from this machine can be believed", false, defineDoctor},
 	{"report", " FILE...", "print what recorded files say of pauses", false, defineReport},
+	{"version", "", "print the version, and what the kernel lets it do", false, defineVersion},
 }
 
 func printUsage(w io.Writer) error {
@@ -56,7 +55,6 @@ func printUsage(w io.Writer) error {
 		fmt.Fprintf(&b, "  otelgc-sidecar %-24s %s\n", c.name+" [flags]"+c.operands, c.summary)
 	}
 	b.WriteString(`  otelgc-sidecar help [COMMAND]           print this, or the flags of a command
-  otelgc-sidecar version                  print the version
 
 Each command takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments,
 3 the numbers cannot be believed. If not all telemetry of run could be exported, it still exits with 0:
@@ -152,9 +150,8 @@ func dispatch(e env, args []string) error {
 			return printUsage(e.stdout)
 		}
 		name, args = args[0], []string{"--help"}
-	case "version", "-version", "--version":
-		_, err := fmt.Fprintf(e.stdout, "otelgc-sidecar %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		return err
+	case "-version", "--version":
+		name = "version"
 	}
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -164,15 +161,6 @@ func dispatch(e env, args []string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-// version returns the version of this program, by its build.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
 
 func (c *command) run(e env, args []string) error {

@@ -110,6 +110,20 @@ func run(r root, arch string, live live, o Options) (*Report, error) {
 	return report, nil
 }
 
+// Features returns what this process may use of the kernel: the checks of its rights,
+// without a probe. The error is errors.ErrUnsupported elsewhere than on Linux.
+func Features() ([]Check, error) {
+	live, err := newLive()
+	if err != nil {
+		return nil, fmt.Errorf("examine machine: %w", err)
+	}
+	m, err := newMachine(root{os.DirFS("/")}, runtime.GOARCH, live, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return m.appendChecks(nil, rightsChecks), nil
+}
+
 // Failed returns the names of the checks that failed: the numbers cannot be
 // believed then.
 func (r *Report) Failed() []string {
