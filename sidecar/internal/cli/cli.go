@@ -55,6 +55,8 @@ func printUsage(w io.Writer) error {
 		fmt.Fprintf(&b, "  otelgc-sidecar %-24s %s\n", c.name+" [flags]"+c.operands, c.summary)
 	}
 	b.WriteString(`  otelgc-sidecar help [COMMAND]           print this, or the flags of a command
+  otelgc-sidecar completion SHELL         print what completes all this in bash, zsh or fish
+  otelgc-sidecar man                      print all this as a manual page
 
 Each command takes --json, and --help for its flags. Exit codes: 0 done, 1 failed, 2 wrong arguments,
 3 the numbers cannot be believed. If not all telemetry of run could be exported, it still exits with 0:
@@ -150,6 +152,10 @@ func dispatch(e env, args []string) error {
 			return printUsage(e.stdout)
 		}
 		name, args = args[0], []string{"--help"}
+	case "completion":
+		return printCompletion(e.stdout, args)
+	case "man":
+		return printManual(e.stdout)
 	case "-version", "--version":
 		name = "version"
 	}
@@ -163,12 +169,18 @@ func dispatch(e env, args []string) error {
 	return nil
 }
 
+// defineFlags defines the flags of c, and returns what runs it.
+func (c *command) defineFlags(set *flag.FlagSet) (run func(env) error, json *bool) {
+	json = set.Bool("json", false, "print one JSON document")
+	return c.define(set), json
+}
+
 func (c *command) run(e env, args []string) error {
 	e.flags = flag.NewFlagSet(c.name, flag.ContinueOnError)
 	e.flags.SetOutput(io.Discard)
 	e.flags.Usage = func() {}
-	e.json = e.flags.Bool("json", false, "print one JSON document")
-	run := c.define(e.flags)
+	run, json := c.defineFlags(e.flags)
+	e.json = json
 	files, err := c.parse(e.flags, args)
 	if errors.Is(err, flag.ErrHelp) {
 		return c.printHelp(e.stdout, e.flags)
