@@ -9,6 +9,9 @@ import (
 
 	"github.com/otelgc/otelgc/sidecar/internal/cli"
 	"github.com/otelgc/otelgc/sidecar/internal/demo"
+
+	// For the image, which has no certificates: the roots of a system come first.
+	_ "golang.org/x/crypto/x509roots/fallback"
 )
 
 func main() {

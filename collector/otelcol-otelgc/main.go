@@ -16,6 +16,9 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/otelcol"
+
+	// For the image, which has no certificates: the roots of a system come first.
+	_ "golang.org/x/crypto/x509roots/fallback"
 )
 
 // version is that of the Collector modules the binary is built from.
