@@ -1,6 +1,8 @@
 # The tools, at pinned versions, and the system packages. Sourced by .ci/run.
 
 GOLANGCI=github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER=github.com/goreleaser/goreleaser/v2@v2.15.1
+CYCLONEDX=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 GOVULNCHECK=golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 export TOOLS="$ROOT/.cache/bin"
@@ -98,7 +100,7 @@ npm_queries() {
 # is there, or on the PATH, already.
 install() {
 	local package=${1%@*} version=${1#*@} name found
-	name=${package##*/}
+	name=${package%/v[0-9]} name=${name##*/}
 	if found=$(command -v "$name") && go version -m "$found" 2>/dev/null |
 		awk -v v="$version" '$1 == "mod" && $3 == v {ok = 1} END {exit !ok}'; then
 		echo "$name $version: $found"
