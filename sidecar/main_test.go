@@ -143,9 +143,9 @@ func TestWrongArguments(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no command: want run, probe, demo, doctor or report (see otelgc-sidecar help)"},
-		{[]string{"dance"}, `unknown command "dance": want run, probe, demo, doctor or report (see otelgc-sidecar help)`},
-		{[]string{"help", "dance"}, `unknown command "dance": want run, probe, demo, doctor or report (see otelgc-sidecar help)`},
+		{nil, "no command: want run, probe, demo, doctor, report or version (see otelgc-sidecar help)"},
+		{[]string{"dance"}, `unknown command "dance": want run, probe, demo, doctor, report or version (see otelgc-sidecar help)`},
+		{[]string{"help", "dance"}, `unknown command "dance": want run, probe, demo, doctor, report or version (see otelgc-sidecar help)`},
 		{[]string{"probe", "--foo"}, "probe: unknown flag --foo (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "--cpu"}, "probe: no value for flag --cpu (see otelgc-sidecar probe --help)"},
 		{[]string{"probe", "--cpu", "x"}, `probe: invalid value "x" for flag --cpu: want a whole number (see otelgc-sidecar probe --help)`},
