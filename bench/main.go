@@ -62,6 +62,11 @@ func run(ctx context.Context, dir string, args []string) (err error) {
 		usage()
 		return errors.New("which experiment?")
 	}
+	if dir != "" { // not after an hour
+		if _, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("look for the directory of the pages: %w", err)
+		}
+	}
 	found := false
 	for _, e := range experiments {
 		if args[0] != e.Name && args[0] != "all" {
