@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,24 @@ import (
 	"github.com/otelgc/otelgc/stall/gc"
 	"github.com/otelgc/otelgc/stall/source"
 )
+
+// Doors are those through which a Go program was seen.
+type Doors string
+
+// The doors of Go programs. A tracer that gave no whole slice is none.
+const (
+	Probes Doors = "probes"
+	Tracer Doors = "tracer"
+	Both   Doors = "both"
+)
+
+// and returns d with another.
+func (d Doors) and(another Doors) Doors {
+	if d == "" || d == another {
+		return another
+	}
+	return Both
+}
 
 // bothDoors joins what the probes and a slice of the trace say of the same stops: the probes
 // have the number of each collection, the trace has why it began and how large the heap was.
@@ -17,8 +36,8 @@ type bothDoors struct {
 	waiting []gc.Collection  // that the probes saw end since, in their order
 	stops   []stall.Interval // that the probes saw end since
 	seen    bool             // that is all of them
-	told    []tracedStretch  // of the slice
-	hold    stall.Instant    // before which the process is told of: the first of waiting, or begun
+	told    []tracedStretch  // what the slice has
+	hold    stall.Instant    // the watermark does not pass it: begun, or the first pause of waiting
 }
 
 // tracedStretch is what a batch of a trace has.
@@ -28,9 +47,14 @@ type tracedStretch struct {
 	collections []gc.Collection
 }
 
-// maxWaiting bounds the collections and the stops that wait for the end of a slice. What is
-// over it is told as the probes have it, and then nothing is compared.
-const maxWaiting = 4096
+const (
+	// maxWaiting bounds the collections and the stops that wait for the end of a slice. What
+	// is over it is exported as the probes have it, and then nothing is compared.
+	maxWaiting = 4096
+	// maxStretches bounds the stretches of a slice. It has one or two, but the process
+	// writes it.
+	maxStretches = 16
+)
 
 // stretch returns what a batch has in memory of its own. Since is the watermark of the one
 // before it.
@@ -43,11 +67,22 @@ func stretch(b *source.Batch, since stall.Instant) tracedStretch {
 			s.span.End = min(s.span.End, u.Start)
 		}
 	}
-	if s.span.Empty() || len(b.Intervals) > maxWaiting {
+	if s.span.Empty() || max(len(b.Intervals), len(b.Collections)) > maxWaiting {
 		return tracedStretch{}
 	}
 	s.stops, s.collections = slices.Clone(b.Intervals), slices.Clone(b.Collections)
 	return s
+}
+
+// traced takes in what a batch of the trace has, if it is of the slice.
+func (d *bothDoors) traced(s tracedStretch) {
+	switch {
+	case d.begun == 0 || s.span.Start < d.begun:
+	case len(d.told) == maxStretches:
+		d.seen = false
+	default:
+		d.told = append(d.told, s)
+	}
 }
 
 // begin notes that a slice was asked for.
@@ -137,10 +172,11 @@ func (d *bothDoors) explain(c *gc.Collection) {
 func (d *bothDoors) compare() (differ []stall.Interval) {
 	for _, s := range d.told {
 		inside := stall.Span{Start: s.span.Start.Add(edge), End: s.span.End.Add(-edge)}
-		lacks := func(all, among []stall.Interval) {
+		lacks := func(all, among []stall.Interval) { // both are in the order of time
 			for _, v := range all {
-				found := func(o stall.Interval) bool { return same(v.Span(), o.Span()) }
-				if v.Span().Clip(inside) == v.Span() && !slices.ContainsFunc(among, found) {
+				at, _ := slices.BinarySearchFunc(among, v.Start, func(o stall.Interval, start stall.Instant) int { return cmp.Compare(o.End, start) })
+				found := at < len(among) && same(v.Span(), among[at].Span())
+				if v.Span().Clip(inside) == v.Span() && !found {
 					differ = append(differ, v)
 				}
 			}

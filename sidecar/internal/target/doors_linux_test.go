@@ -113,7 +113,7 @@ func TestDoors(t *testing.T) {
 			}
 			d.wait(&tt.probed.Collections[0])
 			if tt.traced != nil {
-				d.told = append(d.told, stretch(tt.traced, 100*ms))
+				d.traced(stretch(tt.traced, 100*ms))
 			}
 			if d.over(100*ms, tt.probed.Watermark, 900*ms) {
 				t.Error("a slice that is being taken is over")
@@ -156,7 +156,17 @@ func TestDoorsThatAreLate(t *testing.T) {
 	if d.probed(many) || len(d.stops) > 0 || d.seen {
 		t.Error("more than the limit is kept")
 	}
-	if s := stretch(&source.Batch{Watermark: 1, Intervals: many.Intervals}, 0); len(s.stops) > 0 || !s.span.Empty() {
-		t.Error("more than the limit is kept of a trace")
+	for _, b := range []source.Batch{{Watermark: 1, Intervals: many.Intervals}, {Watermark: 1, Collections: many.Collections}} {
+		if s := stretch(&b, 0); len(s.stops)+len(s.collections) > 0 || !s.span.Empty() {
+			t.Error("more than the limit is kept of a trace")
+		}
+	}
+	d = bothDoors{}
+	d.begin(1)
+	for range maxStretches + 1 {
+		d.traced(tracedStretch{span: stall.Span{Start: 1, End: 2}})
+	}
+	if len(d.told) != maxStretches || d.seen {
+		t.Errorf("%d stretches are kept, and compared: %t, want %d, and not all to be seen", len(d.told), d.seen, maxStretches)
 	}
 }

@@ -112,9 +112,7 @@ func (p *process) takeSlice(l *pull, v slice) {
 		})
 	}
 	p.sendTraced(v.requests)
-	if d := &p.golang.both; d.begun != 0 && v.stretch.span.Start >= d.begun {
-		d.told = append(d.told, v.stretch)
-	}
+	p.golang.both.traced(v.stretch)
 	now, last := &v.status, &l.last
 	begin, end := now.Cut.Begin-last.Cut.Begin, now.Cut.End-last.Cut.End
 	over := now.Incomplete + now.Cut.Over - last.Incomplete - last.Cut.Over

@@ -71,24 +71,6 @@ type Summary struct {
 	inGC  timeInGC
 }
 
-// Doors are those through which a Go program was seen.
-type Doors string
-
-// The doors of Go programs. A tracer that gave no whole slice is none.
-const (
-	Probes Doors = "probes"
-	Tracer Doors = "tracer"
-	Both   Doors = "both"
-)
-
-// and returns d with another.
-func (d Doors) and(another Doors) Doors {
-	if d == "" || d == another {
-		return another
-	}
-	return Both
-}
-
 // Counts are collections by kind and by the oldest generation collected.
 type Counts struct {
 	Total       uint64            `json:"total"`
