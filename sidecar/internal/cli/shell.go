@@ -43,26 +43,26 @@ func isSwitch(f *flag.Flag) bool {
 	return ok && b.IsBoolFlag()
 }
 
-// helpers are the commands that say how to use the others.
-var helpers = []struct{ name, summary string }{
-	{"help", "print the flags of a command"},
-	{"completion", "print what completes commands and flags in bash, zsh or fish"},
-	{"man", "print the manual page"},
-}
+// entry is a command as a list shows it.
+type entry struct{ name, summary string }
 
-// commandNames returns the names of all commands.
-func commandNames() (names []string) {
+// entries returns all commands, and last those that say how to use the others.
+func entries() (all []entry) {
 	for _, c := range commands {
-		names = append(names, c.name)
+		all = append(all, entry{c.name, c.summary})
 	}
-	for _, h := range helpers {
-		names = append(names, h.name)
-	}
-	return names
+	return append(all,
+		entry{"help", "print the flags of a command"},
+		entry{"completion", "print what completes commands and flags in bash, zsh or fish"},
+		entry{"man", "print the manual page"})
 }
 
 func completeBash(w io.Writer) error {
 	var b strings.Builder
+	var names []string
+	for _, e := range entries() {
+		names = append(names, e.name)
+	}
 	fmt.Fprintf(&b, `# bash completion for otelgc-sidecar
 _otelgc_sidecar() {
 	local cur=${COMP_WORDS[COMP_CWORD]} words='%s'
@@ -70,7 +70,7 @@ _otelgc_sidecar() {
 	help) ;;
 	completion) words='bash zsh fish' ;;
 	*) words= ;;&
-`, strings.Join(commandNames(), " "))
+`, strings.Join(names, " "))
 	for _, c := range commands {
 		fmt.Fprintf(&b, "	%s) words='%s' ;;\n", c.name, strings.Join(c.flagNames(), " "))
 	}
@@ -87,13 +87,21 @@ func completeZsh(w io.Writer) error {
 	quote := strings.NewReplacer("'", `'\''`, ":", `\:`, "[", `\[`, "]", `\]`)
 	var b strings.Builder
 	b.WriteString("#compdef otelgc-sidecar\n\n_otelgc_sidecar() {\n\tlocal -a commands=(\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, "\t\t'%s:%s'\n", c.name, quote.Replace(c.summary))
+	for _, e := range entries() {
+		fmt.Fprintf(&b, "\t\t'%s:%s'\n", e.name, quote.Replace(e.summary))
 	}
-	for _, h := range helpers {
-		fmt.Fprintf(&b, "\t\t'%s:%s'\n", h.name, h.summary)
-	}
-	b.WriteString("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n\thelp) _describe command commands ;;\n\tcompletion) _values shell bash zsh fish ;;\n")
+	b.WriteString(`	)
+	if (( CURRENT == 2 )); then
+		_describe command commands
+		return
+	fi
+	local command=$words[2]
+	shift words
+	(( CURRENT-- ))
+	case $command in
+	help) _describe command commands ;;
+	completion) _values shell bash zsh fish ;;
+`)
 	for _, c := range commands {
 		fmt.Fprintf(&b, "\t%s) _arguments", c.name)
 		for _, f := range c.allFlags() {
@@ -114,11 +122,8 @@ func completeFish(w io.Writer) error {
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	var b strings.Builder
 	b.WriteString("# fish completion for otelgc-sidecar\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, "complete -c otelgc-sidecar -f -n __fish_use_subcommand -a %s -d '%s'\n", c.name, quote.Replace(c.summary))
-	}
-	for _, h := range helpers {
-		fmt.Fprintf(&b, "complete -c otelgc-sidecar -f -n __fish_use_subcommand -a %s -d '%s'\n", h.name, h.summary)
+	for _, e := range entries() {
+		fmt.Fprintf(&b, "complete -c otelgc-sidecar -f -n __fish_use_subcommand -a %s -d '%s'\n", e.name, quote.Replace(e.summary))
 	}
 	b.WriteString("complete -c otelgc-sidecar -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n")
 	for _, c := range commands {
