@@ -151,7 +151,7 @@ func plain(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 // statusError is an answer that is no trace.
 type statusError struct {
-	busy bool // but of what serves them
+	busy bool // it is of what serves traces, and serves none now
 	text string
 }
 

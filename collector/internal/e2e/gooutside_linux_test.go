@@ -20,8 +20,8 @@ const outsideService = "e2e-outside"
 
 // TestGoOutside: of two replicas of a Go service that knows nothing of otelgc, each in a
 // container of its own, one is made to stop. Its spans that were stopped for 1 ms carry it,
-// and no other span does. What is true the service's own execution trace says, read by Go's
-// own tool; one that lies is found out.
+// and no other span does. The truth comes from the service's own execution trace, read by
+// Go's own tool; a trace that lies is found out.
 func TestGoOutside(t *testing.T) {
 	const (
 		enough = 30 // stops
