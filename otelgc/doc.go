@@ -37,4 +37,4 @@ package otelgc
 const ScopeName = "github.com/otelgc/otelgc"
 
 // Version is the version of the instrumentation.
-const Version = "0.1.0"
+const Version = "0.1.0-rc.1"
