@@ -50,15 +50,23 @@ var build = sync.OnceValues(func() (binaries, error) {
 		{b.providers, "../../../examples", "./providers"},
 		{b.outside, "../../../examples", "./go-outside"},
 	} {
-		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", of.out, of.pkg)
-		cmd.Dir = of.module
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return b, fmt.Errorf("build %s of %s: %w\n%s", of.pkg, of.module, err, text)
+		if err := compile(of.out, of.module, of.pkg); err != nil {
+			return b, err
 		}
 	}
 	return b, nil
 })
+
+// compile makes the program out of a package of the module in a directory.
+func compile(out, module, pkg string) error {
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, pkg)
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s of %s: %w\n%s", pkg, module, err, text)
+	}
+	return nil
+}
 
 func programs(t *testing.T) binaries {
 	t.Helper()

@@ -20,6 +20,7 @@ const (
 // site is where one Collector listens and writes. A Collector that is started
 // again at the same site takes the place of the one before.
 type site struct {
+	programs                             binaries
 	grpc, http, health, prometheus, self string
 	sidecar                              string // of an agent: what comes in here is stamped
 	out, storage                         string
@@ -30,7 +31,7 @@ type site struct {
 func newSite(t *testing.T, out string) *site {
 	t.Helper()
 	a := freeAddresses(t, 6)
-	return &site{grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], sidecar: a[5], out: out, storage: t.TempDir()}
+	return &site{programs: programs(t), grpc: a[0], http: a[1], health: a[2], prometheus: a[3], self: a[4], sidecar: a[5], out: out, storage: t.TempDir()}
 }
 
 // Ports that Linux hands out to nobody by itself (ip_local_port_range begins at
@@ -79,7 +80,7 @@ func (s *site) attribute(t *testing.T) *process {
 // collectBy runs another configuration, with more of an environment.
 func (s *site) collectBy(t *testing.T, config string, env ...string) *process {
 	t.Helper()
-	return s.healthy(t, start(t, append(s.environment(), env...), programs(t).collector, "--config", config))
+	return s.healthy(t, start(t, append(s.environment(), env...), s.programs.collector, "--config", config))
 }
 
 // environment says to a Collector where its place is.

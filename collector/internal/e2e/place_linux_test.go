@@ -14,11 +14,12 @@ type place struct {
 	spans  func(service string) map[string]said
 	events func() []event
 	ps     []*process
+	shop   string // the program whose spans come out there
 }
 
 // place is what the Collector of a site writes.
 func (s *site) place(collector *process) place {
-	return place{s.attributed, func() []event { return s.read().events }, []*process{collector}}
+	return place{s.attributed, func() []event { return s.read().events }, []*process{collector}, s.programs.shop}
 }
 
 // place is what comes out of both gateways.
@@ -31,7 +32,7 @@ func (n *tiers) place() place {
 		return got
 	}
 	events := func() []event { return append(n.backends[0].heard(), n.backends[1].heard()...) }
-	return place{spans, events, n.running[:]}
+	return place{spans, events, n.running[:], n.agent.programs.shop}
 }
 
 // come waits for so many spans of a service.

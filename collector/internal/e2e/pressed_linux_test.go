@@ -95,7 +95,7 @@ func (s *site) follow(t *testing.T, by pressure, board string, shop *process) *p
 	if by.follow {
 		args, ready = append(args, "--target", fmt.Sprint(shop.cmd.Process.Pid)), "following the target's threads"
 	}
-	p := startBy(t, by.sidecar, asItIs, s.sidecarEnv("grpc", board), programs(t).sidecar, args...)
+	p := startBy(t, by.sidecar, asItIs, s.sidecarEnv("grpc", board), s.programs.sidecar, args...)
 	eventually(t, "the sidecar", func() error {
 		switch said := p.output(); {
 		case strings.Contains(said, "counted, not followed"):

@@ -54,7 +54,7 @@ func (s *site) sidecarEnv(protocol, board string) []string {
 // watch starts a sidecar that exports to the site.
 func (s *site) watch(t *testing.T, protocol, board string, args ...string) *process {
 	t.Helper()
-	return start(t, s.sidecarEnv(protocol, board), programs(t).sidecar,
+	return start(t, s.sidecarEnv(protocol, board), s.programs.sidecar,
 		append([]string{"run", "--board", board}, args...)...)
 }
 

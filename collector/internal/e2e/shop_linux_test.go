@@ -29,7 +29,7 @@ func (p place) startShop(t *testing.T, prepare func(*exec.Cmd), by []string, ser
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = gate.Close() }) // it may be closed
-	s := startBy(t, by, func(c *exec.Cmd) { c.Stdin = in; prepare(c) }, env, programs(t).shop, args...)
+	s := startBy(t, by, func(c *exec.Cmd) { c.Stdin = in; prepare(c) }, env, p.shop, args...)
 	_ = in.Close() // the shop has it
 	return &shop{s, p, service, gate}
 }
