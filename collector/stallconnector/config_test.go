@@ -9,41 +9,59 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
 
 	"github.com/otelgc/otelgc/collector/internal/attribution"
 )
 
-// TestSettings: every setting has its name, and the README tells of it.
+// TestSettings: every setting has its name, is in testdata/config.yaml, and the README
+// tells of it.
 func TestSettings(t *testing.T) {
-	given := map[string]any{
-		"wait": "3s", "max_bytes": 1, "max_spans": 2, "max_hosts": 3, "max_processes": 4, "max_services": 5,
-		"slow_span": "1s", "probes": "stamped", "count": "attached", "metrics_interval": "7s",
-		"wait_for_result": true,
-	}
-	got := createDefaultConfig().(*Config)
-	if err := confmap.NewFromStringMap(given).Unmarshal(got); err != nil {
+	file, err := confmaptest.LoadConf("testdata/config.yaml")
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Config{
+	all := &Config{
 		Config: attribution.Config{
-			Wait: 3 * time.Second, MaxBytes: 1, MaxSpans: 2, MaxHosts: 3, MaxProcesses: 4, MaxServices: 5,
+			Wait: 3 * time.Second, MaxBytes: 1_000_000, MaxSpans: 2, MaxHosts: 3, MaxProcesses: 4, MaxServices: 5,
 			SlowSpan: time.Second, Probes: attribution.ProbesStamped, Count: attribution.CountAttached,
 		},
 		MetricsInterval: 7 * time.Second,
 		WaitForResult:   true,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Config{})); diff != "" {
-		t.Errorf("configuration (-want +got):\n%s", diff)
+	for name, want := range map[string]component.Config{"stall": createDefaultConfig(), "stall/all": all} {
+		given, err := file.Sub(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := createDefaultConfig()
+		if err := given.Unmarshal(got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Config{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if err := got.(*Config).Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if err := confmap.NewFromStringMap(map[string]any{"max_memory": 1}).Unmarshal(createDefaultConfig()); err == nil {
 		t.Error("a setting that does not exist was taken")
+	}
+	settings := confmap.New()
+	if err := settings.Marshal(all); err != nil {
+		t.Fatal(err)
 	}
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range given {
+	for _, name := range settings.AllKeys() {
+		if !file.IsSet("stall/all::" + name) {
+			t.Errorf("testdata/config.yaml does not set %s", name)
+		}
 		if row := regexp.MustCompile("(?m)^\\|.*`" + name + "`"); !row.Match(readme) {
 			t.Errorf("README.md has no row for %s", name)
 		}

@@ -1,5 +1,5 @@
-// Package tools has a module of its own for mdatagen, which makes what is
-// generated in package stallconnector:
+// Package tools has a module of its own for what generates code here: mdatagen in
+// package stallconnector, and the Collector Builder in otelcol-otelgc.
 //
 //	go tool -modfile=../internal/tools/go.mod mdatagen metadata.yaml
 package tools
