@@ -14,7 +14,7 @@
 //   - [Periodic] wakes once per millisecond and measures how late. It costs a
 //     few percent of a CPU and misses whatever falls between two wake-ups.
 //
-// Spinning needs Linux on amd64 or arm64 (the latter builds and is untested), a
+// Spinning needs Linux on amd64 or arm64 (the latter has run under an emulator only), a
 // cycle counter that the kernel itself trusts, a second CPU, and no cgroup
 // quota; elsewhere a probe degrades to Periodic, and [Probe.Note] says
 // why.

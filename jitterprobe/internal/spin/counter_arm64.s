@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Not run on hardware so far.
+// Run under an emulator, not on hardware so far.
 
 // func Now() uint64
 TEXT ·Now(SB), NOSPLIT, $0-8

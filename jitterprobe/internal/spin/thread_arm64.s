@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Not run on hardware so far. Offsets of Control; thread_linux.go holds
+// Run under an emulator, not on hardware so far. Offsets of Control; thread_linux.go holds
 // the compiler to them.
 #define GO		0
 #define STOP		8
