@@ -1,6 +1,6 @@
 // Command otelcol-otelgc is an OpenTelemetry Collector that holds what the
 // configurations of this repository ask for, and nothing else: both tiers of
-// collector/deploy are this one binary.
+// charts/otelgc are this one binary.
 //
 // The OpenTelemetry Collector Builder makes its sources from builder.yaml, but for this
 // file. A stock Collector with the same components runs the same configuration.

@@ -203,8 +203,8 @@ func unpack(t *testing.T, root string, image v1.Image) {
 	}
 }
 
-// TestScratch runs the image as collector/deploy/sidecar does: a root that nobody can
-// write, and no right but those of a component.
+// TestScratch runs the image as the sidecar of the chart does: a root that nobody can
+// write, and no right but those of a feature.
 func TestScratch(t *testing.T) {
 	root := unpacked(t)
 	nobody := container{Root: root, User: 65532}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,7 +15,7 @@ func TestConfigAsItIs(t *testing.T) {
 	}{
 		{config, nil}, {attributed, nil}, {gatewayConfig, nil},
 		{agentConfig, []string{"OTELGC_GATEWAYS={static: {hostnames: [a:4317, b:4317]}}"}},
-		// As collector/deploy/agent/daemonset.yaml has it.
+		// As the chart has it.
 		{agentConfig, []string{"OTELGC_GATEWAYS={dns: {hostname: otelgc-gateway}}"}},
 	} {
 		if text, err := validate(t, c.file, c.env); err != nil {
@@ -33,10 +32,9 @@ func TestAgentWithoutGateways(t *testing.T) {
 	}
 }
 
-// TestConfigWithTLS: what collector/deploy/tls puts over both tiers fits.
+// TestConfigWithTLS: what the chart lays over both tiers fits.
 func TestConfigWithTLS(t *testing.T) {
-	for over, file := range map[string]string{"agent.yaml": agentConfig, "gateway.yaml": gatewayConfig} {
-		over = filepath.Join(filepath.Dir(file), "../tls", over)
+	for over, file := range map[string]string{configs + "agent-tls.yaml": agentConfig, configs + "gateway-tls.yaml": gatewayConfig} {
 		if text, err := validate(t, file, []string{"OTELGC_GATEWAYS={dns: {hostname: otelgc-gateway}}"}, "--config", over); err != nil {
 			t.Errorf("validate %s over %s: %v\n%s", over, file, err, text)
 		}

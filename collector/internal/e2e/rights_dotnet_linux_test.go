@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestDotnetRights: what the component dotnet runs, as root with SYS_PTRACE and
+// TestDotnetRights: what the sidecar with dotnet runs, as root with SYS_PTRACE and
 // DAC_OVERRIDE among the processes of the node, attaches to a .NET process of
 // another user in another pod, reads in its environment what it is called, and
 // has its collections. With less it says what it may not, and the mend.

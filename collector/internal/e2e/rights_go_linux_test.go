@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestGoRights: what the component go runs, as root with SYS_PTRACE, DAC_READ_SEARCH,
+// TestGoRights: what the sidecar with go runs, as root with SYS_PTRACE, DAC_READ_SEARCH,
 // BPF and PERFMON among the processes of the node, watches a Go program of another user in another pod,
 // reads in its environment what it is called, and has its collections. With less it
 // says what it may not, and the mend.

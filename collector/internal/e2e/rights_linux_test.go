@@ -11,43 +11,37 @@ import (
 	"testing"
 )
 
-// flavour is how a manifest of collector/deploy/sidecar runs the sidecar: root,
-// with these arguments, and no capability but these.
+// flavour is how the chart runs the sidecar: root, with these arguments, and no
+// capability but these.
 type flavour struct{ args, caps []string }
 
-// Where the manifests say it: the DaemonSet, and the patches of its components.
+// Where its DaemonSet says it.
 var (
-	baseArgs   = regexp.MustCompile(`(?m)^ +args: \[(.*)\]$`)
-	moreArgs   = regexp.MustCompile(`path: \S+/args/-, value: (\S+?)\}`)
-	capability = regexp.MustCompile(`path: \S+/capabilities/add/-, value: ([A-Z_]+)\}`)
+	chartArgs = regexp.MustCompile(`(?m)^ +args: (\[.*\])$`)
+	chartCaps = regexp.MustCompile(`capabilities: \{drop: \[ALL\], add: (\[.*\])\}`)
 )
 
-// deployed reads the manifests, so that what is tested is what is deployed.
-func deployed(t *testing.T, components ...string) (f flavour) {
+// deployed reads an example of what the chart renders, so that what is tested is what is
+// deployed.
+func deployed(t *testing.T, example string) (f flavour) {
 	t.Helper()
-	read := func(name string) string {
-		text, err := os.ReadFile("../../deploy/sidecar/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+	text, err := os.ReadFile("../../../charts/otelgc/examples/" + example + ".yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	base := baseArgs.FindStringSubmatch(read("daemonset.yaml"))
-	if base == nil {
-		t.Fatal("daemonset.yaml has no args")
+	_, sidecar, _ := strings.Cut(string(text), "kind: DaemonSet\nmetadata:\n  name: otelgc-sidecar\n")
+	args, caps := chartArgs.FindStringSubmatch(sidecar), chartCaps.FindStringSubmatch(sidecar)
+	if args == nil || caps == nil {
+		t.Fatalf("the sidecar of %s has args %q, capabilities %q", example, args, caps)
 	}
-	f.args = strings.Split(base[1], ", ")
-	for _, c := range components {
-		text := read(c + "/kustomization.yaml")
-		for _, m := range moreArgs.FindAllStringSubmatch(text, -1) {
-			f.args = append(f.args, m[1])
-		}
-		for _, m := range capability.FindAllStringSubmatch(text, -1) {
-			f.caps = append(f.caps, strings.ToLower(m[1]))
-		}
-		if len(f.caps) == 0 {
-			t.Fatalf("component %s adds no capability", c)
-		}
+	if err := errors.Join(json.Unmarshal([]byte(args[1]), &f.args), json.Unmarshal([]byte(caps[1]), &f.caps)); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range f.caps {
+		f.caps[i] = strings.ToLower(c)
+	}
+	if (len(f.caps) == 0) != (example == "default") {
+		t.Fatalf("the sidecar of %s has capabilities %q", example, f.caps)
 	}
 	return f
 }
@@ -64,7 +58,7 @@ func (f flavour) without(capability string) flavour {
 }
 
 // command returns what runs the sidecar as root with the rights of f alone, as a
-// container of that manifest has them.
+// container of that DaemonSet has them.
 func (f flavour) command(t *testing.T, more ...string) []string {
 	t.Helper()
 	setpriv, err := exec.LookPath("setpriv")
@@ -103,12 +97,12 @@ func (p *process) document(t *testing.T, into any) {
 	}
 }
 
-// TestSidecarRights: what collector/deploy/sidecar/daemonset.yaml runs, as root
+// TestSidecarRights: what the chart runs when nobody chose anything, as root
 // without a capability, does all that it is to do, and has nothing to complain of.
 func TestSidecarRights(t *testing.T) {
 	t.Parallel()
 	board := filepath.Join(t.TempDir(), "board")
-	command := deployed(t).command(t)
+	command := deployed(t, "default").command(t)
 	sidecar := start(t, alone(board), command[0], command[1:]...)
 	printed(t, sidecar, "writing the board")
 	if _, err := os.Stat(board); err != nil {

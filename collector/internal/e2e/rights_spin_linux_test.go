@@ -19,7 +19,7 @@ type probed struct {
 	Causes map[string]struct{ Gaps int }
 }
 
-// TestSpinRights: what the component spin runs, as root with PERFMON and tracefs
+// TestSpinRights: what the sidecar with spin runs, as root with PERFMON and tracefs
 // to read, spins on its CPU, writes the board, and knows the causes that it is
 // there for. With less it says which causes it cannot tell, and the mend.
 func TestSpinRights(t *testing.T) {
@@ -85,7 +85,7 @@ func TestSpinRights(t *testing.T) {
 }
 
 // spin starts the sidecar in a mount namespace of its own, where tracefs is
-// mounted to be read, as the component has it, or is not there.
+// mounted to be read, as the chart has it, or is not there.
 func spin(t *testing.T, f flavour, tracefs bool) (p *process, board string) {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")

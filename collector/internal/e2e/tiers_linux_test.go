@@ -17,8 +17,9 @@ import (
 
 // The configurations of the two tiers, as they are shipped.
 const (
-	agentConfig   = "../../deploy/agent/config.yaml"
-	gatewayConfig = "../../deploy/gateway/config.yaml"
+	configs       = "../../../charts/otelgc/config/"
+	agentConfig   = configs + "agent.yaml"
+	gatewayConfig = configs + "gateway.yaml"
 )
 
 // tiers is a node and what stands behind it: one agent that shares out to two

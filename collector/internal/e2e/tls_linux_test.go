@@ -25,12 +25,11 @@ import (
 func TestTiersWithTLS(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newSecret(t), newSecret(t)
-	const over = "../../deploy/tls/"
 	b := newBackend(t)
 	gateway := newSite(t, "")
 	running := gateway.healthy(t, start(t, append(gateway.environment(),
 		"OTELGC_TLS="+ours, "OTELGC_BACKEND="+b.addr, "OTELGC_BACKEND_INSECURE=true", "OTELGC_WAIT="+briefly.String()),
-		programs(t).collector, "--config", gatewayConfig, "--config", over+"gateway.yaml"))
+		programs(t).collector, "--config", gatewayConfig, "--config", configs+"gateway-tls.yaml"))
 
 	// agent starts one, and sends a span of a service through it.
 	agent := func(service string, env []string, more ...string) *process {
@@ -42,7 +41,7 @@ func TestTiersWithTLS(t *testing.T) {
 		n.sendOf(t, service, nil, []wallSpan{{now - 1e6, now}})
 		return p
 	}
-	good := agent("ours", []string{"OTELGC_TLS=" + ours}, "--config", over+"agent.yaml")
+	good := agent("ours", []string{"OTELGC_TLS=" + ours}, "--config", configs+"agent-tls.yaml")
 	eventually(t, "the span of ours", func() error {
 		if len(b.of("ours")) == 0 {
 			return errors.New("it has not come")
@@ -50,7 +49,7 @@ func TestTiersWithTLS(t *testing.T) {
 		return nil
 	}, running, good)
 	for service, a := range map[string]*process{
-		"of another CA":     agent("of another CA", []string{"OTELGC_TLS=" + theirs}, "--config", over+"agent.yaml"),
+		"of another CA":     agent("of another CA", []string{"OTELGC_TLS=" + theirs}, "--config", configs+"agent-tls.yaml"),
 		"in plaintext":      agent("in plaintext", []string{"OTELGC_GATEWAYS_INSECURE=true"}),
 		"that nobody signs": agent("that nobody signs", nil), // believes the CAs of the machine
 	} {

@@ -30,20 +30,20 @@ var (
 // portName is the reverse port, in the directory that holds those of the liars.
 const portName = "port"
 
-// pod is what the manifest gives the sidecar.
+// pod is what the chart gives the sidecar.
 type pod struct {
 	memory   int64  // its limit, in bytes
 	goMemory string // GOMEMLIMIT
 }
 
 var (
-	manifestLimit   = regexp.MustCompile(`limits: *\{[^}]*memory: *(\d+)Mi`)
-	manifestGoLimit = regexp.MustCompile(`name: GOMEMLIMIT, value: "?(\w+)`)
+	manifestLimit   = regexp.MustCompile(`"limits":\{[^}]*"memory":"(\d+)Mi"`)
+	manifestGoLimit = regexp.MustCompile(`"name":"GOMEMLIMIT","value":"(\w+)"`)
 )
 
 func readManifest(t *testing.T) pod {
 	t.Helper()
-	text, err := os.ReadFile("../../../collector/deploy/sidecar/daemonset.yaml")
+	text, err := os.ReadFile("../../../charts/otelgc/examples/go.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestBudgetOf(t *testing.T) {
 	for limit, want := range map[int64]part{
 		0:        {64 << 20, maxTargets},
 		1 << 40:  {64 << 20, maxTargets},
-		96 << 20: {24 << 20, 64}, // GOMEMLIMIT of collector/deploy/sidecar
+		96 << 20: {24 << 20, 64}, // GOMEMLIMIT of charts/otelgc
 		24 << 20: {6 << 20, 16},
 		1 << 10:  {256, 1},
 	} {
