@@ -61,7 +61,7 @@ func startAs(t *testing.T, prepare func(*exec.Cmd), env []string, path string, a
 		defer close(read)
 		defer r.Close()
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, 1<<20)
+		lines.Buffer(nil, 64<<20) // a document is one line, with all gaps of a busy machine
 		for lines.Scan() {
 			p.mu.Lock()
 			fmt.Fprintln(&p.text, lines.Text())
