@@ -12,7 +12,7 @@ import (
 
 // Field is an attribute that an event has of a T.
 type Field[T any] struct {
-	Key, Meaning string
+	Key string
 	// Get returns an int64, a float64, a bool, a string, or a slice of int64 or string.
 	// It returns the zero Value if it is not known. Texts are valid UTF-8.
 	Get func(*T) slog.Value

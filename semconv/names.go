@@ -1,5 +1,5 @@
 // Package semconv holds the names of otelgc's telemetry: metrics, events and
-// attributes. docs/telemetry.md lists them with their meanings.
+// attributes. semconv/registry has their meanings, docs/telemetry.md lists them.
 package semconv
 
 // Resource and identity attributes.

@@ -25,22 +25,6 @@ const (
 // String returns the value of [AttrCause] for o.
 func (o Owner) String() string { return stall.Part(o).String() }
 
-// Meaning returns what [AttrStallPrefix] and o mean as an attribute.
-func (o Owner) Meaning() string {
-	switch o {
-	case App:
-		return "seconds of the request that were the program's own: it waited by its own doing, or ran and the machine left it alone"
-	case AppOrHost:
-		return "seconds of the request in which it ran, and what the machine did to this process was not watched"
-	case Uncertain:
-		return "seconds of the request that a stall covers only within its slack, or that it may not have delayed"
-	case Unseen:
-		return "seconds of the request in which the runtime was not watched exactly"
-	default:
-		return "seconds of the request charged to this cause"
-	}
-}
-
 // Part returns where s holds the time of o.
 func (o Owner) Part(s *stall.Share) *time.Duration { return s.Of(stall.Part(o)) }
 
@@ -84,17 +68,15 @@ type Slow struct {
 // SlowFields are the further attributes of [EventSlowRequest], besides those of
 // the owners.
 var SlowFields = []Field[Slow]{
-	{AttrTraceID, "trace of the request, in hex", func(s *Slow) slog.Value { return text(s.TraceID) }},
-	{AttrSpanID, "span of the request, in hex", func(s *Slow) slog.Value { return text(s.SpanID) }},
-	{AttrRoute, "route of the request, as the program's own function names it; bounded", func(s *Slow) slog.Value { return text(s.Route) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(s *Slow) slog.Value { return slog.StringValue(s.Share.Fidelity.String()) }},
-	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where the process was not watched",
-		func(s *Slow) slog.Value { return slog.StringValue(Overlap(s.Collections)) }},
-	{AttrSentence, "where the time of the request went, in one sentence", func(s *Slow) slog.Value { return text(s.Sentence) }},
-	{AttrCapturePath, "page of the files in which the request was kept, where it was", func(s *Slow) slog.Value { return text(s.Capture) }},
-	{AttrCaptureMissing, "why the request was not kept, where captures are asked for: not_traced (its time lies outside of the traced slices), rate_limit, queue_full, too_large, write (the files could not be written), shutdown",
-		func(s *Slow) slog.Value { return text(s.NotCaptured) }},
-	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(s *Slow) slog.Value { return slog.Float64Value(s.Share.Coverage()) }},
+	{AttrTraceID, func(s *Slow) slog.Value { return text(s.TraceID) }},
+	{AttrSpanID, func(s *Slow) slog.Value { return text(s.SpanID) }},
+	{AttrRoute, func(s *Slow) slog.Value { return text(s.Route) }},
+	{AttrFidelity, func(s *Slow) slog.Value { return slog.StringValue(s.Share.Fidelity.String()) }},
+	{AttrGCOverlap, func(s *Slow) slog.Value { return slog.StringValue(Overlap(s.Collections)) }},
+	{AttrSentence, func(s *Slow) slog.Value { return text(s.Sentence) }},
+	{AttrCapturePath, func(s *Slow) slog.Value { return text(s.Capture) }},
+	{AttrCaptureMissing, func(s *Slow) slog.Value { return text(s.NotCaptured) }},
+	{AttrCoverage, func(s *Slow) slog.Value { return slog.Float64Value(s.Share.Coverage()) }},
 }
 
 // AppendSlow appends the further attributes of s, and the time of each owner that
@@ -132,11 +114,10 @@ const (
 
 // TracedFields are the further attributes of [EventTraced], besides those of the owners.
 var TracedFields = []Field[Traced]{
-	{AttrTask, "name of the user task that the request is, as it was at its begin: of a span of the OpenTelemetry SDK its name; bounded as the route; of a Go program that is asked for its trace", func(t *Traced) slog.Value { return text(TaskName(t.Task)) }},
-	{AttrFidelity, "how well the runtime was watched: cycle or exact; absent where it was not", func(t *Traced) slog.Value { return slog.StringValue(t.Share.Fidelity.String()) }},
-	{AttrGCOverlap, "how many collections delayed the request: none, one_collection, several_collections; in cycle fidelity how many paused it for certain, whether that delayed it or not; absent where the process was not watched",
-		func(t *Traced) slog.Value { return slog.StringValue(Overlap(t.Share.Collections)) }},
-	{AttrCoverage, "fraction of the request in which the runtime was watched exactly, 0 to 1", func(t *Traced) slog.Value { return slog.Float64Value(t.Share.Coverage()) }},
+	{AttrTask, func(t *Traced) slog.Value { return text(TaskName(t.Task)) }},
+	{AttrFidelity, func(t *Traced) slog.Value { return slog.StringValue(t.Share.Fidelity.String()) }},
+	{AttrGCOverlap, func(t *Traced) slog.Value { return slog.StringValue(Overlap(t.Share.Collections)) }},
+	{AttrCoverage, func(t *Traced) slog.Value { return slog.Float64Value(t.Share.Coverage()) }},
 }
 
 // AppendTraced appends the further attributes of t, and the time of each owner that had

@@ -133,8 +133,8 @@ const ScopeName = "github.com/otelgc/otelgc/internal/otelenv"
 // seen yet. After an export of metrics failed, the sums are whole again in the next one.
 func (p *Providers) countLosses() error {
 	m := p.Meter.Meter(ScopeName)
-	dropped, err := m.Int64ObservableCounter(semconv.MetricDropped, metric.WithUnit("{item}"),
-		metric.WithDescription("Anything that was not kept, by what and why."))
+	d := semconv.MetricOf(semconv.MetricDropped)
+	dropped, err := m.Int64ObservableCounter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Brief))
 	if err != nil {
 		return fmt.Errorf("make instrument %s: %w", semconv.MetricDropped, err)
 	}

@@ -60,26 +60,26 @@ func (i *collections) make(m *maker, o *Options) {
 	trigger := func(k triggerSeries) []attribute.KeyValue {
 		return append(kindAttribute(k.kind), attribute.String(semconv.AttrGCTrigger, string(k.trigger)))
 	}
-	i.pause = newInstrument(m, pauseDuration, func(k pauseSeries) []attribute.KeyValue {
+	i.pause = newInstrument(m, semconv.MetricPauseDuration, func(k pauseSeries) []attribute.KeyValue {
 		return append(kindAttribute(k.kind),
 			attribute.String(semconv.AttrPausePhase, k.phase.String()), attribute.String(semconv.AttrFidelity, k.fidelity.String()))
 	})
-	i.suspend = newInstrument(m, suspendDuration, kindAttribute)
-	i.promoted = newInstrument(m, promotedSize, trigger)
-	i.before = newInstrument(m, heapBefore, func(k triggerSeries) []attribute.KeyValue {
+	i.suspend = newInstrument(m, semconv.MetricSuspendDuration, kindAttribute)
+	i.promoted = newInstrument(m, semconv.MetricPromoted, trigger)
+	i.before = newInstrument(m, semconv.MetricHeapBefore, func(k triggerSeries) []attribute.KeyValue {
 		return append(trigger(k), attribute.Bool(semconv.AttrEstimated, k.estimated))
 	})
 	i.observeLast(m)
 	if o.GoMetrics {
-		i.goPause = newInstrument[none](m, goPause, nil)
-		i.goCycles = newInstrument(m, goCycles, trigger)
+		i.goPause = newInstrument[none](m, semconv.MetricGoPauseDuration, nil)
+		i.goCycles = newInstrument(m, semconv.MetricGoCycles, trigger)
 		i.observeTotals(m)
 	}
 	if !o.DotnetMetrics {
-		i.pauseTime = newInstrument(m, pauseTime, kindAttribute)
+		i.pauseTime = newInstrument(m, semconv.MetricPauseTime, kindAttribute)
 		return
 	}
-	i.dotnetPause = newInstrument(m, dotnetPause, func(k dotnetSeries) []attribute.KeyValue {
+	i.dotnetPause = newInstrument(m, semconv.MetricDotnetPauseDuration, func(k dotnetSeries) []attribute.KeyValue {
 		kind := "background"
 		if k.blocking {
 			kind = "blocking"
@@ -89,9 +89,9 @@ func (i *collections) make(m *maker, o *Options) {
 			attribute.String(semconv.AttrPauseType, kind),
 		}
 	})
-	i.dotnetCollections = newInstrument(m, dotnetCollections, generationAttribute)
-	i.dotnetAllocated = newInstrument[none](m, dotnetAllocated, nil)
-	i.dotnetPauseTime = newInstrument[none](m, dotnetPauseTime, nil)
+	i.dotnetCollections = newInstrument(m, semconv.MetricDotnetCollections, generationAttribute)
+	i.dotnetAllocated = newInstrument[none](m, semconv.MetricDotnetAllocated, nil)
+	i.dotnetPauseTime = newInstrument[none](m, semconv.MetricDotnetPauseTime, nil)
 	i.observeHeap(m)
 }
 
@@ -191,7 +191,7 @@ func (i *collections) keep(c *gc.Collection) {
 func (i *collections) observeLast(m *maker) {
 	gauges := make([]observable, len(lastMetrics))
 	for n := range gauges {
-		gauges[n] = m.observable(lastMetrics[n].Metric)
+		gauges[n] = m.observable(semconv.MetricLastPrefix + lastMetrics[n].name)
 	}
 	var of [gc.NumKinds]metric.ObserveOption
 	for kind := range of {
@@ -213,7 +213,7 @@ func (i *collections) observeLast(m *maker) {
 }
 
 func (i *collections) observeHeap(m *maker) {
-	size, fragmentation := m.observable(dotnetHeapSize), m.observable(dotnetFragmentation)
+	size, fragmentation := m.observable(semconv.MetricDotnetHeapSize), m.observable(semconv.MetricDotnetFragmentation)
 	m.observe(func(o metric.Observer) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -275,7 +275,7 @@ func (t *Telemetry) GoTotals(g GoTotals) {
 // observeTotals makes the counters of the runtime's totals. Of the CPU time it
 // exports the leaves of /cpu/classes, so that their sum is the total.
 func (i *collections) observeTotals(m *maker) {
-	cpu, allocated := m.observable(goCPUTime), m.observable(goAllocated)
+	cpu, allocated := m.observable(semconv.MetricGoCPUTime), m.observable(semconv.MetricGoAllocated)
 	class := func(state, detail string) metric.ObserveOption {
 		return metric.WithAttributeSet(attribute.NewSet(
 			attribute.String(semconv.AttrGoCPUState, state), attribute.String(semconv.AttrGoCPUDetail, detail)))

@@ -1,9 +1,9 @@
 // Package telemetry is the one place that turns collections, suspensions, gaps
 // and the state of the sources into OpenTelemetry instruments and events.
 //
-// Every instrument is made from a [Metric] of the catalog, and every attribute of an
-// event from a field of semconv. docs/telemetry.md is generated from what is made, so
-// it cannot drift from what goes out.
+// Every instrument is made from a metric of the registry, semconv/registry, and every
+// attribute of an event from a field of semconv. Tests hold all that goes out to the
+// registry.
 //
 // Events are held for up to a second and go out in [Telemetry.Tick], which the
 // owner calls: so that the longest gap of each second is known, and so that
@@ -11,5 +11,3 @@
 // last. The package has no goroutine of its own, and imports the OpenTelemetry
 // API only.
 package telemetry
-
-//go:generate go test -run=^TestPage$ -update .

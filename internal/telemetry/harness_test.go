@@ -19,7 +19,7 @@ import (
 	"github.com/otelgc/otelgc/stall/source"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the generated page")
+var update = flag.Bool("update", false, "write the golden files")
 
 // wallOffset is what the tests take for the offset of wall time.
 const wallOffset = 1_000_000 * time.Second

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgc/otelgc/semconv"
 )
 
-// maker makes the instruments of the catalog and keeps the errors, so that the
+// maker makes the instruments of the registry and keeps the errors, so that the
 // caller checks once.
 type maker struct {
 	meter metric.Meter
@@ -24,7 +24,6 @@ type maker struct {
 	// attribute filters of views.
 	lost func(panicked any)
 	errs []error
-	made []Metric // docs/telemetry.md lists them
 	// asked are the observable instruments that no callback observes yet.
 	asked []metric.Observable
 	// observed are the instruments whose callbacks New registers.
@@ -36,9 +35,8 @@ type observation struct {
 	observe     metric.Callback
 }
 
-// check notes that d was made, or why not.
-func (m *maker) check(d Metric, err error) {
-	m.made = append(m.made, d)
+// check notes why d was not made.
+func (m *maker) check(d *semconv.Metric, err error) {
 	if err != nil {
 		m.errs = append(m.errs, fmt.Errorf("make instrument %s: %w", d.Name, err))
 	}
@@ -85,31 +83,32 @@ type instrument[K comparable] struct {
 	series  series[K]
 }
 
-// newInstrument makes the histogram, counter or gauge d. Attributes returns those
+// newInstrument makes the histogram, counter or gauge of a name. Attributes returns those
 // of a series; it may be nil for a metric that has none.
-func newInstrument[K comparable](m *maker, d Metric, attributes func(K) []attribute.KeyValue) *instrument[K] {
+func newInstrument[K comparable](m *maker, name string, attributes func(K) []attribute.KeyValue) *instrument[K] {
+	d := semconv.MetricOf(name)
 	i := &instrument[K]{lost: m.lost, series: series[K]{attributes: attributes, ready: make(map[K]*options)}}
-	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning)
+	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Brief)
 	switch {
-	case d.Instrument == Histogram && d.integer():
+	case d.Instrument == "histogram" && isInteger(&d):
 		h, err := m.meter.Int64Histogram(d.Name, unit, meaning, metric.WithExplicitBucketBoundaries(sizeBounds()...))
-		m.check(d, err)
+		m.check(&d, err)
 		i.enabled, i.add = h.Enabled, func(ctx context.Context, v float64, o *options) { h.Record(ctx, integer(v), o.record...) }
-	case d.Instrument == Histogram:
+	case d.Instrument == "histogram":
 		h, err := m.meter.Float64Histogram(d.Name, unit, meaning, metric.WithExplicitBucketBoundaries(bounds()...))
-		m.check(d, err)
+		m.check(&d, err)
 		i.enabled, i.add = h.Enabled, func(ctx context.Context, v float64, o *options) { h.Record(ctx, v, o.record...) }
-	case d.Instrument == Gauge:
+	case d.Instrument == "gauge":
 		g, err := m.meter.Float64Gauge(d.Name, unit, meaning)
-		m.check(d, err)
+		m.check(&d, err)
 		i.enabled, i.add = g.Enabled, func(ctx context.Context, v float64, o *options) { g.Record(ctx, v, o.record...) }
-	case d.integer():
+	case isInteger(&d):
 		c, err := m.meter.Int64Counter(d.Name, unit, meaning)
-		m.check(d, err)
+		m.check(&d, err)
 		i.enabled, i.add = c.Enabled, func(ctx context.Context, v float64, o *options) { c.Add(ctx, integer(v), o.add...) }
 	default:
 		c, err := m.meter.Float64Counter(d.Name, unit, meaning)
-		m.check(d, err)
+		m.check(&d, err)
 		i.enabled, i.add = c.Enabled, func(ctx context.Context, v float64, o *options) { c.Add(ctx, v, o.add...) }
 	}
 	return i
@@ -134,15 +133,16 @@ func integer(v float64) int64 {
 // observable is an instrument whose values are asked for.
 type observable func(o metric.Observer, v slog.Value, options []metric.ObserveOption)
 
-func (m *maker) observable(d Metric) (i observable) {
-	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Meaning)
+func (m *maker) observable(name string) (i observable) {
+	d := semconv.MetricOf(name)
+	unit, meaning := metric.WithUnit(d.Unit), metric.WithDescription(d.Brief)
 	var err error
-	if d.integer() {
+	if isInteger(&d) {
 		var of metric.Int64Observable
 		switch d.Instrument {
-		case ObservableCounter:
+		case "counter":
 			of, err = m.meter.Int64ObservableCounter(d.Name, unit, meaning)
-		case ObservableUpDown:
+		case "updowncounter":
 			of, err = m.meter.Int64ObservableUpDownCounter(d.Name, unit, meaning)
 		default:
 			of, err = m.meter.Int64ObservableGauge(d.Name, unit, meaning)
@@ -153,7 +153,7 @@ func (m *maker) observable(d Metric) (i observable) {
 		}
 	} else {
 		var of metric.Float64Observable
-		if d.Instrument == ObservableCounter {
+		if d.Instrument == "counter" {
 			of, err = m.meter.Float64ObservableCounter(d.Name, unit, meaning)
 		} else {
 			of, err = m.meter.Float64ObservableGauge(d.Name, unit, meaning)
@@ -163,7 +163,7 @@ func (m *maker) observable(d Metric) (i observable) {
 			o.ObserveFloat64(of, v.Float64(), options...)
 		}
 	}
-	m.check(d, err)
+	m.check(&d, err)
 	return i
 }
 

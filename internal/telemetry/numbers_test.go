@@ -3,7 +3,6 @@ package telemetry
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ type sum struct {
 	values       []string
 }
 
-// number is one number of the method, as a ratio of sums. The page prints the
+// number is one number of the method, as a ratio of sums. The page has the
 // list and the test computes it, so what the page says can be done.
 type number struct {
 	meaning string
@@ -93,35 +92,6 @@ func sumPoints[N int64 | float64](s sum, points []metricdata.DataPoint[N]) (tota
 		}
 	}
 	return total
-}
-
-func writeNumbers(b *strings.Builder) {
-	b.WriteString(`
-## What garbage collection costs requests
-
-Each number is a ratio of two sums over the same time. Take it for one ` + code(semconv.AttrLatencyBucket) + `, or for all above one, to see
-whether collections matter for the slowest requests and not for the others.
-
-- **Fidelity cycle** knows pauses only, and counts those that fell into a request for certain, whether they delayed it or
-  not. What may have fallen into it is ` + code("uncertain") + `: on a busy machine nearly all.
-- **Fidelity exact** alone also knows assist, sweep and wait.
-- ` + code("sched.gc") + ` is an upper bound and counts in none of them.
-- **Requests whose process was not watched**, which the connector counts too, are in no ratio: it is not known whether a
-  collection delayed them. They have neither ` + code(semconv.AttrGCOverlap) + ` nor ` + code(semconv.AttrFidelity) + `.
-
-`)
-	row(b, "number", "part", "of")
-	row(b, "---", "---", "---")
-	for _, n := range numberList() {
-		row(b, n.meaning, n.part.String(), n.of.String())
-	}
-	b.WriteString(`
-Two collections in one stop, as .NET has them, do not exist in Go: each cycle begins with a stop of its own.
-
-Series are bounded: ` + strconv.Itoa(MaxRoutes) + ` values of ` + code(semconv.AttrRoute) + ` and ` + code(OtherRoute) + `, ` + strconv.Itoa(len(semconv.Buckets)) + ` ranges of latency, two fidelities, and the owners that had time.
-A service with many routes and long tails can have more than the SDK keeps of one instrument (2,000 by default,
-` + code("WithCardinalityLimit") + `). The SDK sums up the others, those of the routes that came last, under ` + code("otel.metric.overflow") + `.
-`)
 }
 
 // TestNumbers computes each number from what is exported, and from the requests

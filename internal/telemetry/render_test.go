@@ -125,34 +125,40 @@ func renderSet(s attribute.Set) string {
 // keysOf returns the attribute keys of the series of m.
 func keysOf(m metricdata.Metrics) map[string]bool {
 	keys := make(map[string]bool)
-	see := func(s attribute.Set) {
+	for _, s := range setsOf(m) {
 		for _, kv := range s.ToSlice() {
 			keys[string(kv.Key)] = true
-		}
-	}
-	switch d := m.Data.(type) {
-	case metricdata.Sum[int64]:
-		seeAll(d.DataPoints, see)
-	case metricdata.Sum[float64]:
-		seeAll(d.DataPoints, see)
-	case metricdata.Gauge[int64]:
-		seeAll(d.DataPoints, see)
-	case metricdata.Gauge[float64]:
-		seeAll(d.DataPoints, see)
-	case metricdata.Histogram[int64]:
-		for _, p := range d.DataPoints {
-			see(p.Attributes)
-		}
-	case metricdata.Histogram[float64]:
-		for _, p := range d.DataPoints {
-			see(p.Attributes)
 		}
 	}
 	return keys
 }
 
-func seeAll[N int64 | float64](all []metricdata.DataPoint[N], see func(attribute.Set)) {
-	for _, p := range all {
-		see(p.Attributes)
+// setsOf returns the attributes of each series of m.
+func setsOf(m metricdata.Metrics) (sets []attribute.Set) {
+	switch d := m.Data.(type) {
+	case metricdata.Sum[int64]:
+		return setsOfPoints(d.DataPoints)
+	case metricdata.Sum[float64]:
+		return setsOfPoints(d.DataPoints)
+	case metricdata.Gauge[int64]:
+		return setsOfPoints(d.DataPoints)
+	case metricdata.Gauge[float64]:
+		return setsOfPoints(d.DataPoints)
+	case metricdata.Histogram[int64]:
+		for _, p := range d.DataPoints {
+			sets = append(sets, p.Attributes)
+		}
+	case metricdata.Histogram[float64]:
+		for _, p := range d.DataPoints {
+			sets = append(sets, p.Attributes)
+		}
 	}
+	return sets
+}
+
+func setsOfPoints[N int64 | float64](all []metricdata.DataPoint[N]) (sets []attribute.Set) {
+	for _, p := range all {
+		sets = append(sets, p.Attributes)
+	}
+	return sets
 }

@@ -99,11 +99,11 @@ func (r *requests) make(m *maker, tasks bool) {
 	}
 	r.key = key
 	r.routes, r.ready = make(map[string]*semconv.Sums), make(map[requestSeries]metric.ObserveOption)
-	r.stall = newInstrument(m, requestStall, func(k stallSeries) []attribute.KeyValue {
+	r.stall = newInstrument(m, semconv.MetricRequestStall, func(k stallSeries) []attribute.KeyValue {
 		return append(routeAttribute(key, k.route),
 			attribute.String(semconv.AttrCause, k.cause.String()), attribute.String(semconv.AttrFidelity, k.fidelity.String()))
 	})
-	total, owned, count := m.observable(requestTime), m.observable(requestStallTime), m.observable(requestCount)
+	total, owned, count := m.observable(semconv.MetricRequestTime), m.observable(semconv.MetricRequestStallTime), m.observable(semconv.MetricRequests)
 	m.observe(func(o metric.Observer) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

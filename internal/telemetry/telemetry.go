@@ -131,10 +131,10 @@ type stalls struct {
 }
 
 func (i *stalls) make(m *maker) {
-	i.suspension = newInstrument(m, suspensionDuration, func(reason string) []attribute.KeyValue {
+	i.suspension = newInstrument(m, semconv.MetricSuspensionDuration, func(reason string) []attribute.KeyValue {
 		return []attribute.KeyValue{attribute.String(semconv.AttrReason, reason)}
 	})
-	i.gap = newInstrument(m, gapDuration, func(k gapSeries) []attribute.KeyValue {
+	i.gap = newInstrument(m, semconv.MetricGapDuration, func(k gapSeries) []attribute.KeyValue {
 		a := []attribute.KeyValue{
 			attribute.String(semconv.AttrCause, k.cause.String()),
 			attribute.String(semconv.AttrScope, k.scope.String()),
@@ -145,16 +145,16 @@ func (i *stalls) make(m *maker) {
 		}
 		return a
 	})
-	i.observed = newInstrument(m, observedTime, func(s stall.Origin) []attribute.KeyValue {
+	i.observed = newInstrument(m, semconv.MetricObservedTime, func(s stall.Origin) []attribute.KeyValue {
 		return []attribute.KeyValue{attribute.String(semconv.AttrMode, semconv.Mode(s))}
 	})
-	i.utilization = newInstrument(m, pauseUtilization, func(window string) []attribute.KeyValue {
+	i.utilization = newInstrument(m, semconv.MetricPauseUtilization, func(window string) []attribute.KeyValue {
 		return []attribute.KeyValue{attribute.String(semconv.AttrWindow, window)}
 	})
-	i.coverage = newInstrument(m, coverage, func(s stall.Origin) []attribute.KeyValue {
+	i.coverage = newInstrument(m, semconv.MetricCoverage, func(s stall.Origin) []attribute.KeyValue {
 		return []attribute.KeyValue{attribute.String(semconv.AttrSource, s.String())}
 	})
-	i.dropped = newInstrument(m, droppedItems, func(k dropSeries) []attribute.KeyValue {
+	i.dropped = newInstrument(m, semconv.MetricDropped, func(k dropSeries) []attribute.KeyValue {
 		return []attribute.KeyValue{attribute.String(semconv.AttrItem, k.item), attribute.String(semconv.AttrErrorType, k.why)}
 	})
 }

@@ -182,9 +182,9 @@ func (s *Sums) Tick(now time.Time) {
 type metricWriter struct{ start, now pcommon.Timestamp }
 
 func (w *metricWriter) service(sm pmetric.ScopeMetrics, t *Requests) {
-	requests := w.counter(sm, semconv.MetricRequests, semconv.UnitRequests, semconv.MeaningRequests)
-	total := w.counter(sm, semconv.MetricRequestTime, semconv.UnitSeconds, semconv.MeaningRequestTime)
-	owned := w.counter(sm, semconv.MetricRequestStallTime, semconv.UnitSeconds, semconv.MeaningRequestStallTime)
+	requests := w.counter(sm, semconv.MetricOf(semconv.MetricRequests))
+	total := w.counter(sm, semconv.MetricOf(semconv.MetricRequestTime))
+	owned := w.counter(sm, semconv.MetricOf(semconv.MetricRequestStallTime))
 	for b := range t.Sums {
 		for f := range t.Sums[b] {
 			sum := &t.Sums[b][f]
@@ -222,11 +222,11 @@ func (w *metricWriter) hits(requests, total pmetric.Sum, sum *semconv.Sum, bucke
 	}
 }
 
-func (w *metricWriter) counter(sm pmetric.ScopeMetrics, name, unit, meaning string) pmetric.Sum {
+func (w *metricWriter) counter(sm pmetric.ScopeMetrics, d semconv.Metric) pmetric.Sum {
 	m := sm.Metrics().AppendEmpty()
-	m.SetName(name)
-	m.SetUnit(unit)
-	m.SetDescription(meaning)
+	m.SetName(d.Name)
+	m.SetUnit(d.Unit)
+	m.SetDescription(d.Brief)
 	s := m.SetEmptySum()
 	s.SetIsMonotonic(true)
 	s.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)

@@ -1,0 +1,38 @@
+// Code generated from semconv/registry by go generate. DO NOT EDIT.
+
+package semconv
+
+var metrics = [...]Metric{
+	{"dotnet.gc.collections", "counter", "{collection}", []string{"dotnet.gc.heap.generation"}, "The number of garbage collections that have occurred since the process has started."},
+	{"dotnet.gc.heap.total_allocated", "counter", "By", []string(nil), "The approximate number of bytes allocated on the managed GC heap since the process has started. The returned value does not include any native allocations."},
+	{"dotnet.gc.last_collection.heap.fragmentation.size", "updowncounter", "By", []string{"dotnet.gc.heap.generation"}, "The heap fragmentation, as observed during the latest garbage collection."},
+	{"dotnet.gc.last_collection.heap.size", "updowncounter", "By", []string{"dotnet.gc.heap.generation"}, "The managed GC heap size (including fragmentation), as observed during the latest garbage collection."},
+	{"dotnet.gc.pause.duration", "histogram", "s", []string{"gc.heap.generation", "gc.pause.type"}, "Duration of individual GC pauses. (Proposed to the registry.)"},
+	{"dotnet.gc.pause.time", "counter", "s", []string(nil), "The total amount of time paused in GC since the process has started."},
+	{"go.cpu.time", "counter", "s", []string{"go.cpu.state", "go.cpu.detailed_state"}, "Estimated CPU time spent by the Go runtime."},
+	{"go.memory.allocated", "counter", "By", []string(nil), "Memory allocated to the heap by the application."},
+	{"go.memory.gc.cycles", "counter", "{gc_cycle}", []string{"otelgc.gc.kind", "otelgc.gc.trigger"}, "Number of completed GC cycles."},
+	{"go.memory.gc.pause.duration", "histogram", "s", []string(nil), "Distribution of individual GC-related stop-the-world pause latencies. This is the time from deciding to stop the world until the world is started again."},
+	{"otelgc.gc.heap.before", "histogram", "By", []string{"otelgc.gc.kind", "otelgc.gc.trigger", "otelgc.estimated"}, "Heap when a collection began, one sample per collection."},
+	{"otelgc.gc.last_collection.fragmentation.after", "gauge", "By", []string{"otelgc.gc.kind"}, "Fragmentation at the end, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.fragmentation.before", "gauge", "By", []string{"otelgc.gc.kind"}, "Fragmentation at the start, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.heap.after", "gauge", "By", []string{"otelgc.gc.kind"}, "Heap at the end, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.heap.before", "gauge", "By", []string{"otelgc.gc.kind"}, "Heap at the start, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.index", "gauge", "{collection}", []string{"otelgc.gc.kind"}, "Number, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.pause", "gauge", "s", []string{"otelgc.gc.kind"}, "Sum of the pauses, of the last collection of its kind."},
+	{"otelgc.gc.last_collection.promoted", "gauge", "By", []string{"otelgc.gc.kind"}, "Bytes that survived, of the last collection of its kind."},
+	{"otelgc.gc.pause.duration", "histogram", "s", []string{"otelgc.gc.kind", "otelgc.pause.phase", "otelgc.fidelity"}, "Stop-the-world pauses for garbage collection, one sample per pause, from the better fidelity; in cycle fidelity the geometric middle of the runtime's bucket."},
+	{"otelgc.gc.pause.time", "counter", "s", []string{"otelgc.gc.kind"}, "Time stopped for garbage collection; of a .NET process dotnet.gc.pause.time says it."},
+	{"otelgc.gc.pause.utilization", "gauge", "1", []string{"otelgc.window"}, "Share of wall time paused for garbage collection. For an interval take the rate of the pause time."},
+	{"otelgc.gc.promoted", "histogram", "By", []string{"otelgc.gc.kind", "otelgc.gc.trigger"}, "Bytes that survived a collection, one sample per collection; in Go the bytes marked live."},
+	{"otelgc.gc.suspend.duration", "histogram", "s", []string{"otelgc.gc.kind"}, "Time it took to stop the threads for a pause; of a Go process the geometric middle of the runtime's bucket."},
+	{"otelgc.jitter.gap.duration", "histogram", "s", []string{"otelgc.cause", "otelgc.jitter.scope", "otelgc.jitter.mode", "cpu.logical_number"}, "Stretches in which a probe did not run. The CPU is opt-in."},
+	{"otelgc.jitter.observed.time", "counter", "s", []string{"otelgc.jitter.mode"}, "Time that a probe watched: the denominator, without which no gap proves nothing."},
+	{"otelgc.monitor.coverage", "gauge", "1", []string{"otelgc.source"}, "Fraction of time that the source watched: of gcwatch and gotrace over the last 10 s, of a probe since it began, of others since their last status."},
+	{"otelgc.monitor.dropped", "counter", "{item}", []string{"otelgc.item", "error.type"}, "Anything that was not kept, by what and why."},
+	{"otelgc.request.stall.duration", "histogram", "s", []string{"otelgc.cause", "otelgc.fidelity", "http.route", "otelgc.task"}, "Time that one cause cost one request, of the requests that were stalled by 10 us or more; queue is not among the causes."},
+	{"otelgc.request.stall.time", "counter", "s", []string{"otelgc.cause", "otelgc.latency.bucket", "otelgc.fidelity", "http.route", "otelgc.task"}, "Time of all requests by its owner: the causes, and app, app_or_host, uncertain and unseen. Sums to otelgc.request.time."},
+	{"otelgc.request.time", "counter", "s", []string{"otelgc.gc.overlap", "otelgc.gc.kind", "otelgc.latency.bucket", "otelgc.fidelity", "http.route", "otelgc.task"}, "Duration of all requests, by how many collections delayed them: the denominator of every share."},
+	{"otelgc.requests", "counter", "{request}", []string{"otelgc.gc.overlap", "otelgc.gc.kind", "otelgc.latency.bucket", "otelgc.fidelity", "http.route", "otelgc.task"}, "Requests, by how many collections delayed them; in cycle fidelity by how many paused them for certain, whether that delayed them or not."},
+	{"otelgc.suspension.duration", "histogram", "s", []string{"otelgc.suspension.reason"}, "Stop-the-world that was not for garbage collection."},
+}
