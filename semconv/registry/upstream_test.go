@@ -22,7 +22,7 @@ type upstream struct {
 }
 
 // goLeavesOut are the names in use that OpenTelemetry's registry has and its module for Go
-// does not: model/dotnet of semantic-conventions.
+// does not: model/dotnet of semantic-conventions, its texts without their markup.
 func goLeavesOut(u *upstream) {
 	generation := &attribute{Type: attributeType{Name: "enum"}, Stability: "stable", Brief: "Name of the garbage collector managed heap generation."}
 	for _, value := range []string{"gen0", "gen1", "gen2", "loh", "poh"} {
@@ -31,7 +31,7 @@ func goLeavesOut(u *upstream) {
 	u.attributes["dotnet.gc.heap.generation"] = generation
 	for _, m := range []group{
 		{MetricName: "dotnet.gc.collections", Instrument: "counter", Unit: "{collection}", Brief: "The number of garbage collections that have occurred since the process has started."},
-		{MetricName: "dotnet.gc.heap.total_allocated", Instrument: "counter", Unit: "By", Brief: "The _approximate_ number of bytes allocated on the managed GC heap since the process has started. The returned value does not include any native allocations."},
+		{MetricName: "dotnet.gc.heap.total_allocated", Instrument: "counter", Unit: "By", Brief: "The approximate number of bytes allocated on the managed GC heap since the process has started. The returned value does not include any native allocations."},
 		{MetricName: "dotnet.gc.last_collection.heap.size", Instrument: "updowncounter", Unit: "By", Brief: "The managed GC heap size (including fragmentation), as observed during the latest garbage collection."},
 		{MetricName: "dotnet.gc.last_collection.heap.fragmentation.size", Instrument: "updowncounter", Unit: "By", Brief: "The heap fragmentation, as observed during the latest garbage collection."},
 		{MetricName: "dotnet.gc.pause.time", Instrument: "counter", Unit: "s", Brief: "The total amount of time paused in GC since the process has started."},
@@ -206,4 +206,27 @@ func capital(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// constants returns the texts that a file gives to constants.
+func constants(t *testing.T, path string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, decl := range parse(t, path).Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range d.Specs {
+			s := spec.(*ast.ValueSpec)
+			for i, name := range s.Names {
+				if i < len(s.Values) {
+					if value, ok := literal(s.Values[i]); ok {
+						all[name.Name] = value
+					}
+				}
+			}
+		}
+	}
+	return all
 }
