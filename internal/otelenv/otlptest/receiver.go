@@ -1,6 +1,6 @@
 // Package otlptest is an OTLP receiver for tests: on loopback, in memory, over
 // gRPC and HTTP, by the services of opentelemetry-proto (collector/*/v1). It keeps
-// what comes as it is, and judges nothing.
+// what comes as it is. At the test's end it holds the names in it to otelgc's registry.
 package otlptest
 
 import (
@@ -62,6 +62,7 @@ func NewGRPC(t testing.TB) *Receiver {
 		if err := <-served; err != nil {
 			t.Errorf("serve gRPC: %v", err)
 		}
+		r.checkNames(t)
 	})
 	return r
 }
@@ -89,7 +90,10 @@ func NewHTTP(t testing.TB) *Receiver {
 		}
 		w.Header().Set("Content-Type", "application/x-protobuf") // empty: all was taken
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.Close()
+		r.checkNames(t)
+	})
 	r.URL = server.URL
 	return r
 }
