@@ -63,6 +63,7 @@ func newWhole(t *testing.T, config *Config) (*whole, func()) {
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { w.checkNames(t) })
 	return w, lifecycle(t, w.events, w.slow, w.metrics, w.traces)
 }
 
