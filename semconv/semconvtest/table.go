@@ -84,7 +84,7 @@ var attributes = map[string]attribute{
 	"otelgc.instance.source":                     {"string", []string{"sidecar"}},
 	"otelgc.item":                                {"string", nil},
 	"otelgc.jitter.evidence":                     {"string", nil},
-	"otelgc.jitter.mode":                         {"string", []string{"spin", "runtime", "periodic"}},
+	"otelgc.jitter.mode":                         {"string", []string{"spin", "runtime", "periodic", "target"}},
 	"otelgc.jitter.scope":                        {"string", []string{"process", "cpu", "target", "cgroup", "machine"}},
 	"otelgc.latency.bucket":                      {"string", []string{"le_1ms", "le_5ms", "le_10ms", "le_50ms", "le_100ms", "le_500ms", "le_1s", "gt_1s"}},
 	"otelgc.pause.end":                           {"int[]", nil},
