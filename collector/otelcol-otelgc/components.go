@@ -106,7 +106,7 @@ func components() (otelcol.Factories, error) {
 		return otelcol.Factories{}, err
 	}
 	factories.ConnectorModules = makeModulesMap(factories.Connectors, map[component.Type]string{
-		stallconnector.NewFactory().Type(): "github.com/otelgc/otelgc/collector v0.1.0",
+		stallconnector.NewFactory().Type(): "github.com/otelgc/otelgc/collector v0.1.0-rc.1",
 	})
 
 	return factories, nil
