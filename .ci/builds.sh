@@ -72,7 +72,8 @@ step_install() {
 }
 
 # step_release makes a release of this commit for this machine alone, and holds each bill
-# of materials against what the program says of itself.
+# of materials against what the program says of itself. It is not among the steps of a
+# change: goreleaser, and the programs for arm64, are ten minutes of compiling.
 step_release() {
 	local program sbom
 	PATH="$PATH:$(go env GOPATH)/bin"

@@ -100,4 +100,4 @@ holding() {
 
 # step_rest: tests that wait for processes more than they compute; and what only
 # computes. Lint comes when the tests have compiled what it needs.
-step_rest() { beside "modules race" "tools lint laws noasm fuzz bench cross arm64 install release"; }
+step_rest() { beside "modules race" "tools lint laws noasm fuzz bench cross arm64 install"; }
