@@ -41,9 +41,9 @@ step_arm64() {
 # its own program skips by itself.
 NOT_EMULATED='/(sidecar|sidecar/internal/(demo|hostile|target)|internal/(dotnetipc|gouprobe|hostwatch))$'
 
-# TEST_NOT_EMULATED: to the first three the emulator tells in /proc/self/stat the start
-# of a thread for that of the process; a browser shows which request was slow, and under
-# it others are; the rest compute for 6 to 70 s each.
+# TEST_NOT_EMULATED: the first three compare starts of processes, and the emulator's
+# /proc/self/stat has that of a thread. TestBrowser wants a request to be the slowest that
+# is not so under an emulator. Each of the others computes for 6 to 70 s.
 TEST_NOT_EMULATED='TestReadGetsWhatWasAppended|TestWatched|TestFaults|TestBrowser'
 TEST_NOT_EMULATED+='|TestEndless|TestInjected|TestCollectionsMatchTheRuntime|TestOutsideIsInside|TestBoundedAtAnyRate'
 TEST_NOT_EMULATED+='|TestCutGoTrace|TestWarmupOfEachTarget|TestCutDotnet|TestGreedy|TestCut|TestStateLogKeepsStates|TestEndlessStreams'

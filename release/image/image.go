@@ -2,7 +2,7 @@
 // directory that every container runtime and registry client can read. It needs no
 // daemon and no registry, and two images of the same files are equal byte for byte.
 //
-//	image -out DIR -name otelgc-sidecar -version v0.1.0 -revision COMMIT -created TIME \
+//	image -out DIR -name otelgc-sidecar -version 0.1.0 -revision COMMIT -created TIME \
 //		linux/amd64=FILE linux/arm64=FILE
 package main
 
