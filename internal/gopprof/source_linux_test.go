@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/trace"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,8 +99,10 @@ func run(t *testing.T, wrap ...string) *service {
 		t.Fatal(err)
 	}
 	// Under an emulator a wrapper would leave this program to a shell, as a script.
-	if err := exec.Command(exe, "-test.run=^$").Run(); err != nil {
-		t.Skip("this program cannot be started by itself: ", err)
+	if err := exec.Command(exe, "-test.run=^$").Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulator runs this program: ", err)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	if len(wrap) > 0 {
 		if err := exec.Command(wrap[0], append(wrap[1:len(wrap):len(wrap)], "true")...).Run(); err != nil {
