@@ -132,8 +132,8 @@ func TestThreadFillsItsRing(t *testing.T) {
 		}
 		last = r.To
 	})
-	if got := atomic.LoadUint64(&thread.Last); last+p.DropTicks != got || p.DropMax > p.DropTicks {
-		t.Errorf("%d, and %d ticks dropped (%d the most), want %d in all", last, p.DropTicks, p.DropMax, got)
+	if got := atomic.LoadUint64(&thread.Last); last+p.DropTicks != got || p.DropMax > p.DropTicks || p.DropMax*p.Drops < p.DropTicks {
+		t.Errorf("%d, and %d ticks dropped %d times (%d the most), want %d in all", last, p.DropTicks, p.Drops, p.DropMax, got)
 	}
 	if err := thread.Release(); err != nil {
 		t.Error(err)
