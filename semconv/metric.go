@@ -1,9 +1,6 @@
 package semconv
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Metric is what the registry says of a metric: see semconv/registry.
 type Metric struct {
@@ -32,6 +29,3 @@ func MetricOf(name string) Metric {
 	}
 	return m
 }
-
-// Metrics returns the metrics, by name.
-func Metrics() []Metric { return slices.Clone(metrics[:]) }

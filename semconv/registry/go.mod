@@ -9,5 +9,3 @@ require (
 )
 
 require github.com/cespare/xxhash/v2 v2.3.0 // indirect
-
-replace github.com/otelgc/otelgc => ../..

@@ -44,6 +44,9 @@ func Event(name string, has map[string]any) []string {
 	return check("event "+name, keys, has)
 }
 
+// Metrics returns the names of the metrics.
+func Metrics() []string { return metrics }
+
 // Events returns the events and their attributes.
 func Events() map[string][]string { return events }
 
