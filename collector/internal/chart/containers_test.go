@@ -77,16 +77,7 @@ func TestFilesOfACollector(t *testing.T) {
 	sums := map[string]bool{}
 	for _, values := range []string{asItIs, allValues} {
 		docs := render(t, values)
-		files := map[string]map[string]string{}
-		for _, doc := range docs {
-			obj, err := external(doc)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m, ok := obj.(*corev1.ConfigMap); ok {
-				files[m.Name] = m.Data
-			}
-		}
+		files := configMaps(t, docs)
 		for _, w := range workloads(t, docs) {
 			if w.name == "otelgc-sidecar" {
 				continue
@@ -110,4 +101,20 @@ func TestFilesOfACollector(t *testing.T) {
 	if len(sums) != 4 {
 		t.Errorf("checksums %v, want four", sums)
 	}
+}
+
+// configMaps returns the files of the ConfigMaps among documents, by the names of both.
+func configMaps(t *testing.T, docs [][]byte) map[string]map[string]string {
+	t.Helper()
+	files := map[string]map[string]string{}
+	for _, doc := range docs {
+		obj, err := external(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := obj.(*corev1.ConfigMap); ok {
+			files[m.Name] = m.Data
+		}
+	}
+	return files
 }

@@ -29,7 +29,7 @@ const (
 	page     = root + "docs/deploy.md"
 )
 
-// What is tested: the values of a user beside the backend, which he has to name.
+// Values that the chart is rendered with, beside backend.endpoint, which has no default.
 const (
 	asItIs    = ""
 	plaintext = "tls: {enabled: false}"

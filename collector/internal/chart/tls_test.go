@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -59,16 +58,7 @@ func TestTLSOfTheFilesAlone(t *testing.T) {
 // connections returns those of both tiers, as their Collectors are started.
 func connections(t *testing.T, docs [][]byte) map[string]connection {
 	t.Helper()
-	files := map[string]map[string]string{} // of ConfigMaps, by name
-	for _, doc := range docs {
-		obj, err := external(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m, ok := obj.(*corev1.ConfigMap); ok {
-			files[m.Name] = m.Data
-		}
-	}
+	files := configMaps(t, docs)
 	all := map[string]connection{}
 	for _, w := range workloads(t, docs) {
 		tier, container := strings.TrimPrefix(w.name, "otelgc-"), w.pod.Spec.Containers[0]

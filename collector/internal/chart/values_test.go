@@ -67,8 +67,8 @@ func TestSchemaIsStrict(t *testing.T) {
 }
 
 // compare reports what is among values and not in the schema, the other way round, and
-// where the schema lets anything pass: where it names properties, and no others are
-// allowed. What is Kubernetes' or the Collector's own has no properties here.
+// where a schema that names properties allows others. Parts that Kubernetes or the
+// Collector defines name no properties here.
 func compare(t *testing.T, at string, definitions, schema, values map[string]any) {
 	t.Helper()
 	if ref, ok := schema["$ref"].(string); ok {
