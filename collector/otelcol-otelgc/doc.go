@@ -2,8 +2,8 @@
 // configurations of this repository ask for, and nothing else: both tiers of
 // charts/otelgc are this one binary.
 //
-// The OpenTelemetry Collector Builder makes its sources from builder.yaml, but for this
-// file. A stock Collector with the same components runs the same configuration.
+// The OpenTelemetry Collector Builder generates all sources but this one from
+// builder.yaml. A stock Collector with the same components runs the same configuration.
 package main
 
 import (

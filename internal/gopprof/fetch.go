@@ -151,7 +151,7 @@ func plain(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
 // statusError is an answer that is no trace.
 type statusError struct {
-	busy bool // it is of what serves traces, and serves none now
+	busy bool // the server serves traces, but not now
 	text string
 }
 

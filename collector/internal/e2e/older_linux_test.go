@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// candidate is the commit of v0.1.0-rc.1: its tag is at a child that differs in
-// collector/go.mod alone. A branch has it, which a clone without tags has, too.
+// candidate is the commit of v0.1.0-rc.1. The tag is at a child of it that differs in
+// collector/go.mod and go.sum alone, and that a clone without tags lacks.
 const candidate = "beb1b56b596e1ccad1c969c1f64b4ca2a1fb5d81"
 
 // older makes the programs of candidate, once.
@@ -28,7 +28,7 @@ var older = sync.OnceValues(func() (b binaries, err error) {
 	}
 	unpack := `git archive --format=tar "$0" | tar -x -C "$1"`
 	cmd := exec.Command("bash", "-o", "pipefail", "-c", unpack, candidate, tree)
-	cmd.Dir = "../../.." // of a directory below, it would have that alone
+	cmd.Dir = "../../.." // git archive has the current directory and what is below
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return b, fmt.Errorf("unpack %s: %w\n%s", candidate, err, text)
 	}
@@ -39,8 +39,9 @@ var older = sync.OnceValues(func() (b binaries, err error) {
 	)
 })
 
-// TestOlder: a service, a sidecar and a Collector of which one or two are of the
-// release before say of spans what three of one release say.
+// TestOlder: where the service, the sidecar or the Collector is of the release before,
+// the Collector says of each span what the service says of it. And each release reads
+// the recordings of the other.
 func TestOlder(t *testing.T) {
 	if err := exec.Command("git", "cat-file", "-e", candidate).Run(); err != nil {
 		t.Skipf("skipped: the programs of the release before: %s is not in this repository: %v", candidate, err)

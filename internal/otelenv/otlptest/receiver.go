@@ -1,6 +1,6 @@
 // Package otlptest is an OTLP receiver for tests: on loopback, in memory, over
 // gRPC and HTTP, by the services of opentelemetry-proto (collector/*/v1). It keeps
-// what comes as it is. At the test's end it holds the names in it to otelgc's registry.
+// what comes as it is. At the end of the test all names of otelgc's in it must be in the registry.
 package otlptest
 
 import (

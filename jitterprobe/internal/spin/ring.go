@@ -23,8 +23,8 @@
 // A [Ring] is the queue between the loop and the goroutine that drains it: one producer,
 // one consumer, no lock, no waiting. What finds no room is counted, not kept.
 //
-// On linux/arm64 the code has run under an emulator, not on hardware: its counter is the
-// emulator's, and its memory is ordered as that of the machine below.
+// On linux/arm64 the code has run under an emulator, not on hardware: the counter was the
+// emulator's, and the memory order that of the machine under it.
 package spin
 
 import "sync/atomic"
