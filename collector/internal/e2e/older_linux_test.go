@@ -65,7 +65,6 @@ func TestOlder(t *testing.T) {
 			s.programs = mix.programs
 			collector := s.attribute(t)
 			by := competitor(t)
-			by.requests = 100
 			p := s.press(t, s.place(collector), by, "e2e-older", false)
 			compare(t, p.got, p.said, sameJoin(p.gaps), "gc.pause", "unseen", by.cause)
 			collector.stop(t)
