@@ -240,7 +240,7 @@ func TestInjected(t *testing.T) {
 	}
 	injections := map[string]func(){
 		"runtime.suspension": func() {
-			end, stacks := time.Now().Add(least+5*time.Millisecond), make([]byte, 1<<10)
+			end, stacks := time.Now().Add(least+5*time.Millisecond), make([]byte, 256<<10)
 			var written atomic.Bool
 			go func() {
 				for time.Now().Before(end) {
