@@ -18,21 +18,20 @@ import (
 	"path/filepath"
 
 	"github.com/otelgc/otelgc/bench/causes"
+	"github.com/otelgc/otelgc/bench/cost"
 	"github.com/otelgc/otelgc/bench/demo"
 	"github.com/otelgc/otelgc/bench/harness"
 	"github.com/otelgc/otelgc/bench/pauses"
 	"github.com/otelgc/otelgc/bench/probe"
-	"github.com/otelgc/otelgc/bench/service"
 	"github.com/otelgc/otelgc/bench/sidecar"
 	"github.com/otelgc/otelgc/bench/truth"
 )
 
 var experiments = []harness.Experiment{
-	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), truth.Outside(), causes.Experiment(), service.Cost(), sidecar.DotNet(), sidecar.Doors(), demo.Experiment(),
+	pauses.Experiment(), probe.Oslat(), probe.Clock(), truth.Experiment(), truth.Outside(), causes.Experiment(), cost.Experiment(), sidecar.DotNet(), sidecar.Doors(), demo.Experiment(),
 }
 
 func main() {
-	service.Child()
 	causes.Child()
 	truth.Child()
 	dir := flag.String("o", "", "`directory` for the pages, such as ../docs/accuracy; standard output if empty")

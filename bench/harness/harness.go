@@ -68,16 +68,31 @@ func BuildSidecar(ctx context.Context, dir string) (string, error) {
 
 // Build builds a command of a module, and returns path, where its binary is.
 func Build(ctx context.Context, module, command, path string) (string, error) {
+	dir, err := ModuleDir(ctx, module)
+	if err != nil {
+		return "", err
+	}
+	return path, BuildIn(ctx, dir, command, path)
+}
+
+// ModuleDir returns the directory of a module that this one needs, or is.
+func ModuleDir(ctx context.Context, module string) (string, error) {
 	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		return "", fmt.Errorf("find module %s: %w", module, err)
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-C", strings.TrimSpace(string(dir)), "-buildvcs=false", "-o", path, command)
+	return strings.TrimSpace(string(dir)), nil
+}
+
+// BuildIn builds a command of the module in dir to path, with more flags.
+func BuildIn(ctx context.Context, dir, command, path string, flags ...string) error {
+	args := append([]string{"build", "-C", dir, "-buildvcs=false", "-o", path}, flags...)
+	build := exec.CommandContext(ctx, "go", append(args, command)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", command, err, out)
+		return fmt.Errorf("build %s: %w\n%s", command, err, out)
 	}
-	return path, nil
+	return nil
 }
 
 // TempDir makes a directory and removes it after f.

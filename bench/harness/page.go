@@ -11,18 +11,23 @@ import (
 
 // Page is a page of Markdown in the making.
 type Page struct {
-	text strings.Builder
-	log  io.Writer
+	title    string
+	measured string // on what, when, and how again
+	text     strings.Builder
+	log      io.Writer
 }
 
 // NewPage begins a page with its title, the facts of this machine and the command
 // that measures again.
 func NewPage(title, command string, log io.Writer) *Page {
-	p := &Page{log: log}
-	p.Para("## %s", title)
-	p.Para("Measured on %s. Again: `cd bench && go run . %s`.", machine(), command)
-	return p
+	return &Page{title: title, log: log, measured: fmt.Sprintf("Measured on %s. Again: `cd bench && go run . %s`.", machine(), command)}
 }
+
+// Measured returns the sentence on what was measured, when, and how again.
+func (p *Page) Measured() string { return p.measured }
+
+// SetMeasured sets that sentence, for a page of figures that were measured before.
+func (p *Page) SetMeasured(sentence string) { p.measured = sentence }
 
 // Logf logs progress.
 func (p *Page) Logf(format string, args ...any) {
@@ -31,10 +36,7 @@ func (p *Page) Logf(format string, args ...any) {
 
 // Para adds a paragraph.
 func (p *Page) Para(format string, args ...any) {
-	if p.text.Len() > 0 {
-		p.text.WriteByte('\n')
-	}
-	fmt.Fprintf(&p.text, format+"\n", args...)
+	fmt.Fprintf(&p.text, "\n"+format+"\n", args...)
 }
 
 // Table is a table in the making. All columns but the first are aligned to the right.
@@ -64,7 +66,7 @@ func Cells[T any](verb string, cells []T) string {
 func (p *Page) Table(t *Table) { p.text.WriteString("\n" + t.String()) }
 
 // String returns the Markdown.
-func (p *Page) String() string { return p.text.String() }
+func (p *Page) String() string { return fmt.Sprintf("## %s\n\n%s\n%s", p.title, p.measured, &p.text) }
 
 // Percent writes a fraction.
 func Percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

@@ -159,3 +159,11 @@ func (s *process) stop() ([]watched, error) {
 	}
 	return document.Targets, nil
 }
+
+// Beside calls f with the process ID of a sidecar, while that watches a Go process as args
+// have it, and exports to an endpoint.
+func Beside(binary, endpoint string, args []string, f func(pid int) error) error {
+	m := &program{path: binary, endpoint: endpoint, attachedLine: "watching a Go process", command: niced}
+	_, err := m.around(1, args, func(p *process) error { return f(p.Process.Pid) })
+	return err
+}

@@ -18,7 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/otelgc/otelgc/bench/harness"
-	"github.com/otelgc/otelgc/bench/service/shop"
+	"github.com/otelgc/otelgc/bench/service/drop"
 	"github.com/otelgc/otelgc/bench/sidecar/pull"
 	"github.com/otelgc/otelgc/stall"
 )
@@ -168,7 +168,7 @@ func serve(name string) error {
 	if i < 0 {
 		return fmt.Errorf("no class %q", name)
 	}
-	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(shop.DropSpans{}))
+	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(drop.Spans{}))
 	tracer := spans.Tracer("truth")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/otelgc/otelgc/bench/service/drop"
 	"github.com/otelgc/otelgc/bench/service/shop"
 )
 
@@ -45,7 +46,7 @@ func run(args []string) error {
 	}
 	live := shop.Grow(mb)
 	defer runtime.KeepAlive(live)
-	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(shop.DropSpans{}))
+	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(drop.Spans{}))
 	defer func() { _ = spans.Shutdown(context.Background()) }() // nothing is exported
 	orders := &shop.Orders{}
 	http.Handle("/", otelhttp.NewHandler(orders, "POST /", otelhttp.WithTracerProvider(spans)))
@@ -57,7 +58,7 @@ func run(args []string) error {
 type readings struct{ meters *sdkmetric.MeterProvider }
 
 func (r *readings) on(now func() shop.Usage) (shop.Usage, error) {
-	r.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(shop.DropMetrics{}, sdkmetric.WithInterval(readEvery))))
+	r.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(drop.Metrics{}, sdkmetric.WithInterval(readEvery))))
 	return now(), otelruntime.Start(otelruntime.WithMeterProvider(r.meters), otelruntime.WithMinimumReadMemStatsInterval(readEvery))
 }
 

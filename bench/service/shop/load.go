@@ -24,7 +24,6 @@ type Load struct {
 // StartLoad sends requests over some connections, each with one request at a time:
 // rate requests per second in all, or as many as are answered if rate is 0.
 func StartLoad(addr string, conns int, rate float64) (*Load, error) {
-	request := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)
 	l := &Load{quit: make(chan struct{})}
 	begin := time.Now()
 	for i := range conns {
@@ -32,13 +31,13 @@ func StartLoad(addr string, conns int, rate float64) (*Load, error) {
 		if rate > 0 {
 			wait = func(k int) { time.Sleep(time.Until(begin.Add(due(i, k, conns, rate)))) }
 		}
-		c, err := net.Dial("tcp", addr)
+		c, err := Dial(addr)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("connect to %s: %w", addr, err), l.Stop())
+			return nil, errors.Join(err, l.Stop())
 		}
 		l.wg.Go(func() {
 			defer func() { _ = c.Close() }()
-			if err := l.send(c, request, wait); err != nil {
+			if err := l.send(c, wait); err != nil {
 				l.mu.Lock()
 				l.err = errors.Join(l.err, err)
 				l.mu.Unlock()
@@ -77,8 +76,7 @@ func due(i, k, conns int, rate float64) time.Duration {
 	return time.Duration(float64(i+k*conns) * float64(time.Second) / rate)
 }
 
-func (l *Load) send(c net.Conn, request []byte, wait func(k int)) error {
-	r := bufio.NewReader(c)
+func (l *Load) send(c *Conn, wait func(k int)) error {
 	for k := 0; ; k++ {
 		wait(k)
 		select {
@@ -87,14 +85,36 @@ func (l *Load) send(c net.Conn, request []byte, wait func(k int)) error {
 		default:
 		}
 		sent := time.Now()
-		if _, err := c.Write(request); err != nil {
-			return fmt.Errorf("send request: %w", err)
-		}
-		if err := skipResponse(r); err != nil {
+		if err := c.Order(); err != nil {
 			return err
 		}
 		l.answered(time.Since(sent))
 	}
+}
+
+// Conn is a connection with one order at a time.
+type Conn struct {
+	net.Conn
+	r       *bufio.Reader
+	request []byte
+}
+
+// Dial connects to a service.
+func Dial(addr string) (*Conn, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	request := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", addr, len(Body), Body)
+	return &Conn{c, bufio.NewReader(c), request}, nil
+}
+
+// Order sends an order and reads its answer.
+func (c *Conn) Order() error {
+	if _, err := c.Write(c.request); err != nil {
+		return fmt.Errorf("send request: %w", err)
+	}
+	return skipResponse(c.r)
 }
 
 var (

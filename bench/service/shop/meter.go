@@ -33,15 +33,18 @@ func (p Part) plus(q Part, times int64) Part {
 // Usage is what the process did since its start.
 type Usage struct {
 	Part
-	Traced  Part   // what of it was done while the process was traced
-	Cycles  uint64 // garbage collections
-	AtSlice bool   // a tracing slice began when it was read
+	Traced  Part          // what of it was done while the process was traced
+	Cycles  uint64        // garbage collections
+	AtSlice bool          // a tracing slice began when it was read
+	Slices  int64         // that began
+	Age     time.Duration // since the last of them began
 }
 
-// Plus returns u with v added so many times.
+// Plus returns u with v added so many times; the age remains that of u.
 func (u Usage) Plus(v Usage, times int64) Usage {
 	u.Part, u.Traced = u.Part.plus(v.Part, times), u.Traced.plus(v.Traced, times)
 	u.Cycles += uint64(times) * v.Cycles
+	u.Slices += times * v.Slices
 	u.AtSlice = u.AtSlice && v.AtSlice
 	return u
 }
@@ -65,7 +68,9 @@ type meter struct {
 	last    Part
 	traced  Part
 	tracing bool
-	waiting []chan Usage // for the next slice to begin
+	slices  int64
+	latest  time.Duration // when the last of them began
+	waiting []chan Usage  // for the next slice to begin
 }
 
 // look reads the usage every lookEvery until quit is closed.
@@ -94,10 +99,13 @@ func (m *meter) now() Usage {
 		m.traced = m.traced.plus(now, 1).plus(m.last, -1)
 	}
 	began := on && !m.tracing
+	if began {
+		m.slices, m.latest = m.slices+1, now.Wall
+	}
 	m.last, m.tracing = now, on
 	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s)
-	u := Usage{Part: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began}
+	u := Usage{Part: now, Traced: m.traced, Cycles: s[0].Value.Uint64(), AtSlice: began, Slices: m.slices, Age: now.Wall - m.latest}
 	if began {
 		for _, w := range m.waiting {
 			w <- u

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// body is a request: an order of eight lines.
-var body = []byte(`{"customer":"c-20417","currency":"EUR","lines":[` +
+// Body is a request: an order of eight lines.
+var Body = []byte(`{"customer":"c-20417","currency":"EUR","lines":[` +
 	`{"sku":"A-1001","name":"bolt, hex, M8 x 40","quantity":40,"price":12},{"sku":"A-1002","name":"nut, M8","quantity":40,"price":4},` +
 	`{"sku":"A-1003","name":"washer, M8","quantity":80,"price":2},{"sku":"B-0007","name":"spanner, 13 mm","quantity":1,"price":899},` +
 	`{"sku":"C-3310","name":"thread locker, 10 ml","quantity":2,"price":649},{"sku":"D-0042","name":"drill, HSS, 8 mm","quantity":3,"price":310},` +
@@ -28,7 +28,8 @@ type line struct {
 	Total    int    `json:"total"`
 }
 
-type order struct {
+// Order is a request and, priced, its answer.
+type Order struct {
 	ID       int64             `json:"id"`
 	Customer string            `json:"customer"`
 	Currency string            `json:"currency"`
@@ -42,21 +43,17 @@ type order struct {
 type Orders struct {
 	served atomic.Int64
 	mu     sync.Mutex
-	recent [remembered]*order
+	recent [remembered]*Order
 }
 
 // ServeHTTP decodes an order, prices it, remembers it, and answers with it.
 func (s *Orders) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	var o order
+	var o Order
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
 		return
 	}
-	o.ID = s.served.Add(1)
-	o.price()
-	s.mu.Lock()
-	s.recent[o.ID%remembered] = &o
-	s.mu.Unlock()
+	s.Place(&o)
 	answer, err := json.Marshal(&o)
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusInternalServerError)
@@ -67,7 +64,16 @@ func (s *Orders) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(answer) // the client may have gone
 }
 
-func (o *order) price() {
+// Place prices an order, and remembers it.
+func (s *Orders) Place(o *Order) {
+	o.ID = s.served.Add(1)
+	o.price()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent[o.ID%remembered] = o
+}
+
+func (o *Order) price() {
 	o.Index = make(map[string]string, len(o.Lines))
 	for i := range o.Lines {
 		l := &o.Lines[i]

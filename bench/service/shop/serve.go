@@ -1,5 +1,5 @@
 // Package shop is a small order service of net/http and encoding/json, the load that it
-// gets, and the meter of what it uses. It imports nothing of otelgc.
+// gets, and the meter of what it uses. It imports the standard library only.
 package shop
 
 import (
@@ -14,26 +14,31 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	sdklog "go.opentelemetry.io/otel/sdk/log"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // Command does what its parent asks a service for, and returns what it used.
 type Command func(now func() Usage) (Usage, error)
 
-// Serve serves h, in which the orders are, until the standard input ends. It says its
-// address on the standard output, and there answers each line of the input with a Usage:
-// "now" with that up to now, "slice" and a duration with that when the next trace begins,
-// and any other as commands say.
+// Server is what serves: that of net/http is one.
+type Server interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+}
+
+// Serve serves h, in which the orders are, as Run does.
 func Serve(o *Orders, h http.Handler, commands map[string]Command) error {
+	return Run(&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}, o, commands)
+}
+
+// Run has the server serve until the standard input ends. It says its address on the
+// standard output, and there answers each line of the input with a Usage: "now" with that
+// up to now, "slice" and a duration with that when the next trace begins, and any other as
+// commands say.
+func Run(server Server, o *Orders, commands map[string]Command) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	m := &meter{begin: time.Now(), served: o.Served}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -73,38 +78,4 @@ func (m *meter) obey(line string, commands map[string]Command) (Usage, error) {
 		return m.atSlice(limit), err
 	}
 	return m.now(), nil
-}
-
-// drop is what exporters share that drop everything.
-type drop struct{}
-
-func (drop) ForceFlush(context.Context) error { return nil }
-func (drop) Shutdown(context.Context) error   { return nil }
-
-// DropLogs is an exporter that drops everything.
-type DropLogs struct{ drop }
-
-// Export drops records.
-func (DropLogs) Export(context.Context, []sdklog.Record) error { return nil }
-
-// DropSpans is an exporter that drops everything.
-type DropSpans struct{ drop }
-
-// ExportSpans drops spans.
-func (DropSpans) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-
-// DropMetrics is an exporter that drops everything.
-type DropMetrics struct{ drop }
-
-// Export drops metrics.
-func (DropMetrics) Export(context.Context, *metricdata.ResourceMetrics) error { return nil }
-
-// Temporality returns that of the SDK.
-func (DropMetrics) Temporality(k sdkmetric.InstrumentKind) metricdata.Temporality {
-	return sdkmetric.DefaultTemporalitySelector(k)
-}
-
-// Aggregation returns that of the SDK.
-func (DropMetrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
-	return sdkmetric.DefaultAggregationSelector(k)
 }

@@ -1,0 +1,244 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/otelgc/otelgc/bench/harness"
+)
+
+// perRequest returns the CPU time of a request in us.
+func (s *Side) perRequest() float64 { return 1e6 * s.CPUs / float64(s.Requests) }
+
+// throughput returns the requests per second while it alone was sent some.
+func (s *Side) throughput() float64 { return float64(s.Answers) / s.LoadS }
+
+// outPerMinute returns the kilobytes that it exported in a minute of its life.
+func (s *Side) outPerMinute() float64 { return 60 * float64(s.OutB) / 1e3 / s.LifeS }
+
+// more returns how much more CPU time a request took with what is measured, in percent.
+func (r *Row) more() float64 { return 100 * (r.With.perRequest()/r.Without.perRequest() - 1) }
+
+// result is what the pairs of a setting in a shape say.
+type result struct {
+	*setting
+	rows               []Row
+	cpu                harness.Interval // more, in percent
+	p50, p99, p999     harness.Interval // ratios
+	throughput         harness.Interval // ratio
+	peak, start, bytes float64          // more: MB, ms, MB of the binary
+}
+
+// median returns the median of f of all pairs.
+func (r *result) median(f func(*Row) float64) float64 {
+	return harness.MedianOf(r.rows, func(v Row) float64 { return f(&v) })
+}
+
+// ratio returns the ratio of f with and without, by its median.
+func (r *result) ratio(f func(*Side) float64) harness.Interval {
+	return harness.Of(harness.Each(r.rows, func(v Row) float64 { return f(&v.With) / f(&v.Without) }))
+}
+
+func newResult(v *setting, rows []Row) *result {
+	r := &result{setting: v, rows: rows}
+	r.cpu = harness.Of(harness.Each(rows, func(v Row) float64 { return v.more() }))
+	r.p50 = r.ratio(func(s *Side) float64 { return s.P50 })
+	r.p99 = r.ratio(func(s *Side) float64 { return s.P99 })
+	r.p999 = r.ratio(func(s *Side) float64 { return s.P999 })
+	r.throughput = r.ratio((*Side).throughput)
+	r.peak = r.median(func(v *Row) float64 { return float64(v.With.PeakKB-v.Without.PeakKB) / 1024 })
+	r.start = r.median(func(v *Row) float64 { return v.With.StartMS - v.Without.StartMS })
+	r.bytes = r.median(func(v *Row) float64 { return float64(v.With.BinaryB-v.Without.BinaryB) / 1e6 })
+	return r
+}
+
+// results are those of a shape, the cheapest first.
+type results []*result
+
+func (all results) find(name string) *result {
+	for _, r := range all {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// write writes the page of rows.
+func write(p *harness.Page, rows Rows) error {
+	var measured, lacking []string
+	for _, note := range rows.Notes {
+		if reason, ok := strings.CutPrefix(note, leftOut); ok {
+			name, _, _ := strings.Cut(reason, ":")
+			if !slices.ContainsFunc(rows.Rows, func(r Row) bool { return r.Setting == name }) { // it was not measured later either
+				lacking = append(lacking, reason)
+			}
+		} else {
+			measured = append(measured, note)
+		}
+	}
+	if len(measured) > 0 {
+		p.SetMeasured(strings.Join(measured, " "))
+	}
+	p.Para("A service that decodes, prices and answers an order of eight lines runs twice: with what is measured and, unless it says otherwise, with nothing. " +
+		"Its figures with are compared with those without, pair by pair: medians, with 95 %% intervals by order statistics, which assume no distribution.")
+	for _, s := range shapes(0) {
+		if all := resultsOf(&s, rows.Rows); len(all) > 0 {
+			writeShape(p, &s, all)
+		}
+	}
+	writeKnows(p, rows.Rows)
+	if len(lacking) > 0 {
+		p.Para("Left out, since this machine lacks what it needs: %s.", strings.Join(lacking, "; "))
+	}
+	p.Para("Left out: OpenTelemetry eBPF Instrumentation (OBI). It is not to be had as a Go module that builds without its generated BPF objects.")
+	writeMethod(p, rows.Rows)
+	return nil
+}
+
+func resultsOf(s *shape, rows []Row) (results results) {
+	for i := range all {
+		of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Shape != s.name || r.Setting != all[i].name })
+		if len(of) > 0 {
+			results = append(results, newResult(&all[i], of))
+		}
+	}
+	slices.SortStableFunc(results, func(a, b *result) int { return cmp.Compare(a.cpu.Median, b.cpu.Median) })
+	return results
+}
+
+// interval writes a median with its interval, such as "1.02 (0.98 to 1.05)".
+func interval(v harness.Interval, unit string) string {
+	if math.IsInf(v.Low, 0) || math.IsInf(v.High, 0) {
+		return fmt.Sprintf("%.2f%s (too few)", v.Median, unit)
+	}
+	return fmt.Sprintf("%.2f%s (%s)", v.Median, unit, v)
+}
+
+func writeShape(p *harness.Page, s *shape, all results) {
+	first := all[0]
+	if check := all.find(nothing); check != nil {
+		first = check
+	}
+	without := func(f func(*Side) float64) float64 {
+		return first.median(func(v *Row) float64 { return f(&v.Without) })
+	}
+	p.Para("### %s", s.name)
+	p.Para("%s. Without: %.0f requests/s, %.1f us of CPU each; p50 %.0f us, p99 %.0f us, p99.9 %.0f us; peak memory %.0f MB; %.0f ms from exec to the first answer; "+
+		"binary %.1f MB.", s.words, without((*Side).throughput), without((*Side).perRequest), without(func(v *Side) float64 { return v.P50 }), without(func(v *Side) float64 { return v.P99 }),
+		without(func(v *Side) float64 { return v.P999 }), without(func(v *Side) float64 { return float64(v.PeakKB) / 1024 }), without(func(v *Side) float64 { return v.StartMS }),
+		without(func(v *Side) float64 { return float64(v.BinaryB) / 1e6 }))
+	if s.full {
+		table := harness.NewTable("setting | pairs | CPU per request more | throughput, ratio")
+		for _, r := range all {
+			table.Row("%s | %d | %s | %s", r.label, len(r.rows), interval(r.cpu, " %"), interval(r.throughput, ""))
+		}
+		p.Table(table)
+		return
+	}
+	table := harness.NewTable("setting, the cheapest first | pairs | CPU per request more | p50, ratio | p99, ratio | p99.9, ratio")
+	other := harness.NewTable("setting | time traced | peak memory more | start-up more | binary more | exported per minute | beside it: CPU | beside it: memory")
+	for _, r := range all {
+		table.Row("%s | %d | %s | %s | %s | %s", r.label, len(r.rows), interval(r.cpu, " %"), interval(r.p50, ""), interval(r.p99, ""), interval(r.p999, ""))
+		traced := r.median(func(v *Row) float64 { return 100 * v.With.TracedS / v.WindowS })
+		beside, memory := "", ""
+		if r.sidecar != nil {
+			beside = fmt.Sprintf("%.2f %%", r.median(func(v *Row) float64 { return 100 * v.BesideCPUs / v.WindowS }))
+			memory = fmt.Sprintf("%.0f MB", r.median(func(v *Row) float64 { return float64(v.BesidePeakKB) / 1024 }))
+		}
+		other.Row("%s | %.0f %% | %.1f MB | %.1f ms | %.1f MB | %.0f kB | %s | %s", r.label, traced, r.peak, r.start, r.bytes,
+			r.median(func(v *Row) float64 { return v.With.outPerMinute() }), beside, memory)
+	}
+	p.Table(table)
+	p.Table(other)
+	for _, sentence := range judge(s, all) {
+		p.Para("%s", sentence)
+	}
+}
+
+// judge says where otelgc loses, and whether its goals are met.
+func judge(s *shape, all results) (said []string) {
+	ours := all.find(standard)
+	if ours == nil {
+		return nil
+	}
+	said = append(said, cheaper(ours, all))
+	if check := all.find(nothing); check != nil && !math.IsInf(check.cpu.Low, 0) {
+		holds := "holds 0: what differs by less is not seen"
+		if check.cpu.Low > 0 || check.cpu.High < 0 {
+			holds = "does not hold 0: **what differs by less in this shape is not to be believed**"
+		}
+		said = append(said, fmt.Sprintf("Nothing against nothing is %s of CPU, which %s.", interval(check.cpu, " %"), holds))
+	}
+	if s.name != "http" {
+		return said
+	}
+	goals := []string{
+		fmt.Sprintf("at most 1 %% of CPU per request more at the upper end of the interval: %.2f %%, %s", ours.cpu.High, harness.Met(ours.cpu.High <= 1)),
+		fmt.Sprintf("p99 at most 1.01 times at the median: %s, %s", interval(ours.p99, ""), harness.Met(ours.p99.Median <= 1.01)),
+	}
+	if trace := all.find(alwaysOn); trace != nil {
+		goals = append(goals, fmt.Sprintf("a fourth of an execution trace that is always on at most, at the medians: %.2f %% of %.2f %%, %s",
+			ours.cpu.Median, trace.cpu.Median, harness.Met(4*ours.cpu.Median <= trace.cpu.Median)))
+	}
+	if math.IsInf(ours.cpu.High, 0) {
+		return append(said, "The goals are not judged: too few pairs.")
+	}
+	return append(said, "Goals of otelgc at its default budget: "+strings.Join(goals, "; ")+".")
+}
+
+// cheaper says what is cheaper than otelgc by CPU, p99, memory, start-up and size.
+func cheaper(ours *result, all results) string {
+	var said []string
+	for _, by := range []struct {
+		name string
+		less func(*result) float64
+	}{
+		{"CPU", func(r *result) float64 { return r.cpu.Median }}, {"p99", func(r *result) float64 { return r.p99.Median }},
+		{"memory", func(r *result) float64 { return r.peak }}, {"start-up", func(r *result) float64 { return r.start }},
+		{"size of the binary", func(r *result) float64 { return r.bytes }},
+		{"bytes exported", func(r *result) float64 { return r.median(func(v *Row) float64 { return v.With.outPerMinute() }) }},
+	} {
+		var names []string
+		for _, r := range all {
+			// What is compared with something else than nothing has another scale.
+			if r != ours && r.name != nothing && r.against == "" && by.less(r) < by.less(ours) {
+				names = append(names, r.label)
+			}
+		}
+		if len(names) == 0 {
+			names = []string{"none"}
+		}
+		said = append(said, fmt.Sprintf("by %s: %s", by.name, strings.Join(names, ", ")))
+	}
+	return "Cheaper than otelgc at its default budget, by the medians: " + strings.Join(said, "; ") + "."
+}
+
+// writeKnows says what each setting can answer.
+func writeKnows(p *harness.Page, rows []Row) {
+	p.Para("### What each can answer about one slow request")
+	table := harness.NewTable("setting | answer")
+	for _, v := range all[1:] {
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.Setting == v.name }) {
+			table.Row("%s | %s", v.label, v.knows)
+		}
+	}
+	p.Table(table)
+}
+
+// writeMethod says how it was measured.
+func writeMethod(p *harness.Page, rows []Row) {
+	p.Para("### How it is measured")
+	p.Para("The two services of a pair are there at once, pinned to half of the CPUs; load, receivers and sidecars have the others. Requests come evenly, to each 30 %% of what one alone could answer. " +
+		"First CPU is measured, while both get requests, so that what disturbs the machine disturbs both alike: the process's CPU clock over its answers, from the end of a collection to the end of another. " +
+		"Then answers are timed, while they take turns of half a second in the order ABBA: at once, each would wait for the other's collections. " +
+		"A request that is due while its connection waits for an answer counts from when it was due. " +
+		"A window of a tracer that rests ends as long after the begin of a slice as it began after that of another: it holds whole cycles. " +
+		"Both services are new in each pair, and take turns to be the first, since where code and heap happen to lie makes one slower than the other for as long as it lives. Settings take turns, one pair each.")
+	p.Para("Exporters send OTLP, uncompressed, to a receiver that counts the bytes, metrics every 10 s; of a sidecar, what it exports counts; of a trace that is dropped, its length. " +
+		"Exported per minute is of the whole life of a service, in which it gets requests for about two thirds of the time.")
+	p.Para("The figures of each pair are in [cost.csv](cost.csv), %d rows; `cd bench && go run . cost -from ../docs/accuracy/cost.csv` makes this page of them.", len(rows))
+}
