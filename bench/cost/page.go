@@ -94,7 +94,7 @@ func write(p *harness.Page, rows Rows) error {
 	if len(lacking) > 0 {
 		p.Para("Left out, since this machine lacks what it needs: %s.", strings.Join(lacking, "; "))
 	}
-	p.Para("Left out: OpenTelemetry eBPF Instrumentation (OBI). It is not to be had as a Go module that builds without its generated BPF objects.")
+	p.Para("Not measured: OpenTelemetry eBPF Instrumentation (OBI). Its module could not be downloaded where this was measured.")
 	writeMethod(p, rows.Rows)
 	return nil
 }
