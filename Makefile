@@ -1,5 +1,5 @@
 # Verbs for people; .ci/run holds what they mean.
-.PHONY: help test race lint fuzz bench ci demo picture collector accuracy tidy clean
+.PHONY: help test race lint fuzz bench ci demo picture site collector accuracy tidy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile
@@ -30,10 +30,13 @@ picture: ## docs/img/demo.png, anew from a run of the demo; needs chromium
 	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,860 --screenshot=docs/img/demo.png otelgc-demo.html
 	rm otelgc-demo.html
 
-collector: ## a Collector with collector-config.yaml, on the loopback address
+collector: ## a Collector that attributes spans, on the loopback address
 	mkdir -p bin
 	cd collector && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../bin/otelcol-otelgc ./otelcol-otelgc
-	bin/otelcol-otelgc --config collector-config.yaml
+	bin/otelcol-otelgc --config collector/config.yaml
+
+site: ## the documentation as HTML, in .cache/site
+	cd release && go run ./site -o ../.cache/site
 
 accuracy: ## the measurements behind docs/accuracy.md: three hours on a quiet machine
 	cd bench && CGO_ENABLED=0 go run -buildvcs=false . -o ../docs/accuracy all

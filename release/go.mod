@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.22.1
+	github.com/yuin/goldmark v1.8.7
 	golang.org/x/sys v0.50.0
 )
 

@@ -73,5 +73,5 @@ believe of root only, and for every capability. */}}
 {{- end }}
 
 {{- define "otelgc.sidecarIsRoot" -}}
-{{- with .Values.sidecar }}{{ if or .board .spin .dotnet .go }}true{{ end }}{{ end }}
+{{- with .Values.sidecar }}{{ if or .boardNamespaces .spin .dotnet .go }}true{{ end }}{{ end }}
 {{- end }}

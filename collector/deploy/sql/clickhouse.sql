@@ -4,7 +4,7 @@
 --     SELECT * FROM otelgc_spans(since = now() - INTERVAL 1 HOUR, until = now()) ORDER BY duration DESC LIMIT 20;
 --
 -- `charged` has the time of a span by its owner, as otelgc.stall.* of the
--- connector, in seconds. docs/backends.md says what the columns hold, and what
+-- connector, in seconds. docs/reference.md says what the columns hold, and what
 -- not. The steps are those of duckdb.sql, which says more of why.
 
 CREATE OR REPLACE VIEW otelgc_spans AS

@@ -6,7 +6,7 @@
 --
 -- Two tables come of it. `charges` has the time of each span by its owner, as
 -- otelgc.stall.* of the connector: trace_id, span_id, owner, seconds. `joined` has
--- one row per span. docs/backends.md says what they hold, and what not.
+-- one row per span. docs/reference.md says what they hold, and what not.
 
 -- One attribute of OTLP in JSON, and who a resource is: NULL is what it does not say.
 CREATE OR REPLACE MACRO attr(attributes, name) AS list_filter(attributes, lambda a: a.key = name)[1].value;

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func levels(t *testing.T, docs [][]byte) map[string]api.LevelVersion {
 }
 
 // TestAdmitted: Pod Security admits each pod to its namespace: that of the release is
-// made by the user, restricted as docs/deploy.md has it, and the sidecar's by the chart,
+// made by the user, restricted as docs/start.md has it, and the sidecar's by the chart,
 // which asks for more only where the sidecar needs more.
 func TestAdmitted(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -40,7 +41,7 @@ func TestAdmitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(read(t, page), "kubectl label namespace otelgc pod-security.kubernetes.io/enforce=restricted") {
-		t.Error("docs/deploy.md does not restrict the namespace of the release")
+		t.Error("docs/start.md does not restrict the namespace of the release")
 	}
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for _, values := range all {
@@ -50,7 +51,8 @@ func TestAdmitted(t *testing.T) {
 			t.Errorf("%s: it makes %d namespaces", values, n)
 		}
 		for n, at := range enforced {
-			if less := at.Level != api.LevelRestricted; less == (values == noBoard) {
+			needs := slices.Contains([]string{withAll, withBoard, spin, dotnet, goDoor}, values)
+			if less := at.Level != api.LevelRestricted; less != needs {
 				t.Errorf("%s: namespace %s enforces %s", values, n, at.Level)
 			}
 		}
@@ -138,7 +140,7 @@ func TestBoardOfApplications(t *testing.T) {
 // boardDirectory returns the directory of the node in which the sidecar writes.
 func boardDirectory(t *testing.T) string {
 	t.Helper()
-	for _, w := range workloads(t, render(t, asItIs)) {
+	for _, w := range workloads(t, render(t, withBoard)) {
 		for _, v := range w.pod.Spec.Volumes {
 			if v.Name == "board" && v.HostPath != nil {
 				return v.HostPath.Path
@@ -155,7 +157,7 @@ func TestRightsOfDotnetAreSaid(t *testing.T) {
 	const words = "may read and write the memory and the files of every process on the node"
 	given := string(document(t, render(t, dotnet), "kind: DaemonSet\nmetadata:\n  name: otelgc-sidecar"))
 	both := strings.Contains(given, `"SYS_PTRACE"`) && strings.Contains(given, `"DAC_OVERRIDE"`)
-	for _, file := range []string{chartDir + "templates/sidecar.yaml", page} {
+	for _, file := range []string{chartDir + "templates/sidecar.yaml", root + "docs/operators.md"} {
 		text := strings.Join(strings.Fields(read(t, file)), " ")
 		if got := strings.Contains(text, words); got != both {
 			t.Errorf("%s says %q: %v, and it is given both capabilities: %v", file, words, got, both)

@@ -26,7 +26,7 @@ import (
 const (
 	root     = "../../../"
 	chartDir = root + "charts/otelgc/"
-	page     = root + "docs/deploy.md"
+	page     = root + "docs/start.md"
 )
 
 // Values that the chart is rendered with, beside backend.endpoint, which has no default.
@@ -37,7 +37,7 @@ const (
 	spin      = "sidecar: {spin: true}"
 	dotnet    = "sidecar: {dotnet: true}"
 	goDoor    = "sidecar: {go: true}"
-	noBoard   = "sidecar: {board: false}"
+	withBoard = "sidecar: {boardNamespaces: [shop]}"
 	noSidecar = "sidecar: {enabled: false}\nnetworkPolicy: {enabled: false}\npriorityClass: {name: ''}"
 	elsewhere = "sidecar: {namespace: probes, createNamespace: true}"
 	allValues = `
@@ -50,7 +50,7 @@ gateway: {replicas: 3, config: {exporters: {debug: {}}}, storageClassName: fast,
 sidecar: {extraArgs: [--watch-cpus=0-7], nodeSelector: {a: b}, podAnnotations: {a: b}, extraEnv: [{name: A, value: b}]}`
 )
 
-var all = []string{asItIs, plaintext, withAll, spin, dotnet, goDoor, noBoard, noSidecar, elsewhere, allValues}
+var all = []string{asItIs, plaintext, withAll, spin, dotnet, goDoor, withBoard, noSidecar, elsewhere, allValues}
 
 // render returns the documents of the chart with some values, of a release in the
 // namespace otelgc.

@@ -51,19 +51,20 @@ func TestRights(t *testing.T) {
 		root1  = `runAsNonRoot != true: pod or container "otelgc" must set securityContext.runAsNonRoot=true`
 		root2  = `runAsUser=0: container "otelgc" must not set runAsUser=0`
 		other  = `host namespaces: hostPID=true`
-		traced = `restricted volume types: volumes "board", "tracefs" use restricted volume type "hostPath"`
+		traced = `restricted volume types: volume "tracefs" uses restricted volume type "hostPath"`
+		both   = `restricted volume types: volumes "board", "tracefs" use restricted volume type "hostPath"`
 	)
 	caps := func(names ...string) string {
 		return `unrestricted capabilities: container "otelgc" must not include "` + strings.Join(names, `", "`) + `" in securityContext.capabilities.add`
 	}
 	want := map[string]map[string][]string{
-		asItIs:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {board, root1, root2}},
-		plaintext: {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {board, root1, root2}},
+		asItIs:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": nil},
+		plaintext: {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": nil},
 		spin:      {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {traced, root1, root2, caps("PERFMON")}},
-		dotnet:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, board, root1, root2, caps("DAC_OVERRIDE", "SYS_PTRACE")}},
-		goDoor:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, board, root1, root2, caps("BPF", "DAC_READ_SEARCH", "PERFMON", "SYS_PTRACE")}},
-		withAll:   {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, traced, root1, root2, caps("BPF", "DAC_OVERRIDE", "DAC_READ_SEARCH", "PERFMON", "SYS_PTRACE")}},
-		noBoard:   {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": nil},
+		dotnet:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, root1, root2, caps("DAC_OVERRIDE", "SYS_PTRACE")}},
+		goDoor:    {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, root1, root2, caps("BPF", "DAC_READ_SEARCH", "PERFMON", "SYS_PTRACE")}},
+		withAll:   {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {other, both, root1, root2, caps("BPF", "DAC_OVERRIDE", "DAC_READ_SEARCH", "PERFMON", "SYS_PTRACE")}},
+		withBoard: {"otelgc-agent": nil, "otelgc-gateway": nil, "otelgc-sidecar": {board, root1, root2}},
 		noSidecar: {"otelgc-agent": nil, "otelgc-gateway": nil},
 	}
 	got := map[string]map[string][]string{}

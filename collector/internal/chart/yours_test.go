@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestYours: the values that docs/deploy.md has for what is the user's own leave no
+// TestYours: the values that docs/start.md has for what is the user's own leave no
 // image nor backend of the chart as it is.
 func TestYours(t *testing.T) {
 	_, text, _ := strings.Cut(read(t, page), "```yaml\n# values.yaml\n")
 	text, _, found := strings.Cut(text, "```")
 	if !found {
-		t.Fatal("docs/deploy.md has no values.yaml")
+		t.Fatal("docs/start.md has no values.yaml")
 	}
 	seen := 0
 	for _, doc := range render(t, text) {

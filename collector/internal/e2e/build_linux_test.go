@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 
 func withScratch(run func() int) int {
 	dir, err := os.MkdirTemp("", "otelgc-e2e-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // some run as another user
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

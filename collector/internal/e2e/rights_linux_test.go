@@ -11,13 +11,17 @@ import (
 	"testing"
 )
 
-// flavour is how the chart runs the sidecar: root, with these arguments, and no
+// flavour is how the chart runs the sidecar: as this user, with these arguments, and no
 // capability but these.
-type flavour struct{ args, caps []string }
+type flavour struct {
+	user       string
+	args, caps []string
+}
 
 // Where its DaemonSet says it.
 var (
 	chartArgs = regexp.MustCompile(`(?m)^ +args: (\[.*\])$`)
+	chartUser = regexp.MustCompile(`runAsUser: (\d+)`)
 	chartCaps = regexp.MustCompile(`capabilities: \{drop: \[ALL\], add: (\[.*\])\}`)
 )
 
@@ -30,17 +34,18 @@ func deployed(t *testing.T, example string) (f flavour) {
 		t.Fatal(err)
 	}
 	_, sidecar, _ := strings.Cut(string(text), "kind: DaemonSet\nmetadata:\n  name: otelgc-sidecar\n")
-	args, caps := chartArgs.FindStringSubmatch(sidecar), chartCaps.FindStringSubmatch(sidecar)
-	if args == nil || caps == nil {
-		t.Fatalf("the sidecar of %s has args %q, capabilities %q", example, args, caps)
+	args, caps, user := chartArgs.FindStringSubmatch(sidecar), chartCaps.FindStringSubmatch(sidecar), chartUser.FindStringSubmatch(sidecar)
+	if args == nil || caps == nil || user == nil {
+		t.Fatalf("the sidecar of %s has args %q, capabilities %q, user %q", example, args, caps, user)
 	}
+	f.user = user[1]
 	if err := errors.Join(json.Unmarshal([]byte(args[1]), &f.args), json.Unmarshal([]byte(caps[1]), &f.caps)); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range f.caps {
 		f.caps[i] = strings.ToLower(c)
 	}
-	if (len(f.caps) == 0) != (example == "default") {
+	if (len(f.caps) == 0) != (example == "default" || example == "board") {
 		t.Fatalf("the sidecar of %s has capabilities %q", example, f.caps)
 	}
 	return f
@@ -48,7 +53,7 @@ func deployed(t *testing.T, example string) (f flavour) {
 
 // without returns f with one capability less.
 func (f flavour) without(capability string) flavour {
-	less := flavour{args: f.args}
+	less := flavour{user: f.user, args: f.args}
 	for _, c := range f.caps {
 		if c != capability {
 			less.caps = append(less.caps, c)
@@ -57,7 +62,7 @@ func (f flavour) without(capability string) flavour {
 	return less
 }
 
-// command returns what runs the sidecar as root with the rights of f alone, as a
+// command returns what runs the sidecar as its user with the rights of f alone, as a
 // container of that DaemonSet has them.
 func (f flavour) command(t *testing.T, more ...string) []string {
 	t.Helper()
@@ -66,7 +71,7 @@ func (f flavour) command(t *testing.T, more ...string) []string {
 		t.Skipf("skipped: to run without capabilities: want root and setpriv (util-linux): uid %d, %v", os.Geteuid(), err)
 	}
 	caps := strings.Join(append([]string{"-all"}, f.caps...), ",+")
-	return append(append([]string{setpriv, "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", programs(t).sidecar}, f.args...), more...)
+	return append(append([]string{setpriv, "--reuid=" + f.user, "--clear-groups", "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", programs(t).sidecar}, f.args...), more...)
 }
 
 // alone makes the sidecar export nothing, and write the board.
@@ -97,19 +102,31 @@ func (p *process) document(t *testing.T, into any) {
 	}
 }
 
-// TestSidecarRights: what the chart runs when nobody chose anything, as root
-// without a capability, does all that it is to do, and has nothing to complain of.
+// TestSidecarRights: what the chart runs when nobody chose anything, without any right,
+// and what it runs where the board is asked for, as root without a capability, does all
+// that it is to do, and has nothing to complain of.
 func TestSidecarRights(t *testing.T) {
 	t.Parallel()
-	board := filepath.Join(t.TempDir(), "board")
-	command := deployed(t, "default").command(t)
-	sidecar := start(t, alone(board), command[0], command[1:]...)
-	printed(t, sidecar, "writing the board")
-	if _, err := os.Stat(board); err != nil {
-		t.Error(err)
-	}
-	sidecar.stop(t)
-	if !sidecar.cmd.ProcessState.Success() || strings.Contains(sidecar.output(), "level=WARN") {
-		t.Errorf("the sidecar ended with %v, and said\n%s", sidecar.cmd.ProcessState, sidecar.output())
+	for example, says := range map[string]string{"default": "msg=probing", "board": "writing the board"} {
+		t.Run(example, func(t *testing.T) {
+			board := "off"
+			if example == "board" {
+				board = filepath.Join(t.TempDir(), "board")
+			}
+			f := deployed(t, example)
+			if root := f.user == "0"; root != (example == "board") {
+				t.Errorf("it runs as user %s", f.user)
+			}
+			command := f.command(t)
+			sidecar := start(t, alone(board), command[0], command[1:]...)
+			printed(t, sidecar, says)
+			if _, err := os.Stat(board); board != "off" && err != nil {
+				t.Error(err)
+			}
+			sidecar.stop(t)
+			if !sidecar.cmd.ProcessState.Success() || strings.Contains(sidecar.output(), "level=WARN") {
+				t.Errorf("the sidecar ended with %v, and said\n%s", sidecar.cmd.ProcessState, sidecar.output())
+			}
+		})
 	}
 }

@@ -1,4 +1,4 @@
-// Package queries proves what collector/deploy and docs/backends.md hand to
+// Package queries proves what collector/deploy and docs/reference.md hand to
 // backends: the Prometheus rules and the Grafana dashboard against a real
 // Prometheus that scrapes a real Collector, the exemplars there against the
 // requests that they name, the dashboard against the types that Grafana publishes,

@@ -32,7 +32,7 @@ import (
 
 // TestExemplars: each exemplar that the Collector's page and Prometheus have of a stall
 // leads to the request that was stalled by so much of that cause, and to its span in what the
-// Collector handed on. It asks what docs/backends.md and the dashboard ask.
+// Collector handed on. It asks what docs/answer.md and the dashboard ask.
 func TestExemplars(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Collector and a Prometheus")
@@ -173,16 +173,16 @@ func (p *prometheus) exemplars(query string) (all []exemplar, err error) {
 	return all, nil
 }
 
-// documented returns the query that docs/backends.md asks the exemplars of.
+// documented returns the query that docs/answer.md asks the exemplars of.
 func documented(t *testing.T) string {
 	t.Helper()
-	doc, err := os.ReadFile("../../../docs/backends.md")
+	doc, err := os.ReadFile("../../../docs/answer.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`(?s)/api/v1/query_exemplars .*?--data-urlencode 'query=(.*?)'`).FindSubmatch(doc)
 	if found == nil {
-		t.Fatal("docs/backends.md does not ask for exemplars")
+		t.Fatal("docs/answer.md does not ask for exemplars")
 	}
 	return string(found[1])
 }

@@ -24,7 +24,7 @@ type share struct {
 	Coverage float64
 }
 
-// engine is a heading of docs/backends.md, and the module that runs the file of
+// engine is a heading of docs/reference.md, and the module that runs the file of
 // that name in collector/deploy/sql.
 type engine struct{ heading, module string }
 
@@ -189,7 +189,7 @@ func read(t *testing.T, out []byte) joined {
 // questions returns what the page suggests to ask an engine.
 func questions(t *testing.T, heading string) (all []string) {
 	t.Helper()
-	doc, err := os.ReadFile("../../../docs/backends.md")
+	doc, err := os.ReadFile("../../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func questions(t *testing.T, heading string) (all []string) {
 		}
 	}
 	if len(all) == 0 {
-		t.Fatalf("docs/backends.md asks %s nothing", heading)
+		t.Fatalf("docs/reference.md asks %s nothing", heading)
 	}
 	return all
 }

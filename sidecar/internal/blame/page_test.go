@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// TestPage holds docs/demo.md to the document: every field of it is named there.
+// TestPage holds docs/reference.md to the document: every field of it is named there.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/demo.md")
+	page, err := os.ReadFile("../../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range fields(reflect.TypeFor[Document]()) {
 		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/demo.md does not name the field %s", name)
+			t.Errorf("docs/reference.md does not name the field %s", name)
 		}
 	}
 	if !strings.Contains(string(page), "`"+Schema+"`") {
-		t.Errorf("docs/demo.md does not name the schema %s", Schema)
+		t.Errorf("docs/reference.md does not name the schema %s", Schema)
 	}
 }
 
