@@ -1,7 +1,9 @@
 package stall
 
 import (
+	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,5 +71,24 @@ func TestKindsOfCause(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnswers: docs/answer.md says of each owner of time what to do, in a row of its table.
+func TestAnswers(t *testing.T) {
+	page, err := os.ReadFile("../docs/answer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| most of it is |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	owners := []string{"app", "app_or_host", "uncertain", "unseen"}
+	for c := GCPause; c < NumCauses; c++ {
+		owners = append(owners, c.String())
+	}
+	for _, owner := range owners {
+		if !regexp.MustCompile("(?m)^\\| [^|]*`" + regexp.QuoteMeta(owner) + "`").MatchString(table) {
+			t.Errorf("no row says what to do about %s", owner)
+		}
 	}
 }
