@@ -16,6 +16,7 @@ const tolerance = int64(200 * time.Microsecond)
 type offsets struct {
 	generations []generation
 	moved       []stall.Span // see findMoved
+	end         int64        // of the last generation, an instant
 }
 
 // findMoved finds the begins of generations that the oracle moved. The last
@@ -55,6 +56,12 @@ func later(want, got int64) bool { return want >= got-64 && want-got <= toleranc
 // last event.
 func (o offsets) same(want, got span) bool {
 	return (want.active || o.near(want.start, got.start)) && (want.cut || o.near(want.end, got.end))
+}
+
+// emptyAtEnd reports whether a range began with the last event of the trace: it has no
+// length for gotrace, which leaves it out. For the oracle the tracer's own event comes after it.
+func (o offsets) emptyAtEnd(want span) bool {
+	return want.cut && o.instant(want.start) >= o.end-64
 }
 
 // sameRestart compares when others ran again in a stop. The oracle may have

@@ -76,6 +76,9 @@ func compareTraces(t *testing.T, data []byte) (want *seen, got *decoded) {
 func compare(t *testing.T, want *seen, got *decoded) {
 	t.Helper()
 	clock := offsets{generations: want.generations}
+	if n := len(got.spans); n > 0 {
+		clock.end = int64(got.spans[n-1].End)
+	}
 	clock.findMoved(got.spans)
 	compareSpans(t, "stop", want.stops, got.stops, clock)
 	compareSpans(t, "cycle", want.cycles, got.cycles, clock)
@@ -113,10 +116,14 @@ func compareRanges(t *testing.T, what string, want, got []span, clock offsets) {
 	for _, g := range got {
 		byG[g.g] = append(byG[g.g], g)
 	}
-	n := 0
+	n, absent := 0, 0
 	for _, w := range want {
 		list := byG[w.g]
 		if len(list) == 0 {
+			if clock.emptyAtEnd(w) {
+				absent++
+				continue
+			}
 			t.Errorf("%s %+v is missing", what, w)
 			continue
 		}
@@ -128,8 +135,8 @@ func compareRanges(t *testing.T, what string, want, got []span, clock offsets) {
 			}
 		}
 	}
-	if len(want) != len(got) {
-		t.Errorf("got %d %ss, want %d", len(got), what, len(want))
+	if len(want)-absent != len(got) {
+		t.Errorf("got %d %ss, want %d", len(got), what, len(want)-absent)
 	}
 }
 
