@@ -49,7 +49,7 @@ func (e *cost) Flags(f *flag.FlagSet) {
 	f.DurationVar(&e.max, "max", 2*time.Minute, "longest wait for a window to hold whole cycles of tracing")
 	f.DurationVar(&e.slot, "slot", 160*time.Millisecond, "for so long both get requests while CPU is measured, until their use is read")
 	f.DurationVar(&e.turn, "turn", 500*time.Millisecond, "for so long one of the two gets requests while answers are timed")
-	f.Float64Var(&e.rate, "rate", 0, "requests per second; 0: 30 % of what a service can answer that is alone, since two are loaded at once")
+	f.Float64Var(&e.rate, "rate", 0, "requests per second; 0: 15 % of what a service can answer that is alone, since two are loaded at once, and requests in bunches take less CPU")
 	f.IntVar(&e.conns, "conns", 16, "requests at once, at most")
 	f.IntVar(&e.live, "live", 512, "long-lived heap of the shape heap, in `MB`")
 	f.BoolVar(&e.pin, "pin", true, "run the services on half of the CPUs, and all else on the others")
@@ -57,6 +57,9 @@ func (e *cost) Flags(f *flag.FlagSet) {
 
 func (e *cost) Measure(ctx context.Context, p *harness.Page) (err error) {
 	e.Page = p
+	if err := e.known(); err != nil {
+		return err
+	}
 	if e.from != "" {
 		f, err := os.Open(e.from)
 		if err != nil {
@@ -218,9 +221,9 @@ func (e *cost) rateOf(ctx context.Context, s *shape) (rate float64, err error) {
 	return rate, nil
 }
 
-// share of what a service can answer at most is what each of two gets: at most requests
-// come in bunches, which take less CPU each.
-const share = 0.3
+// share of what a service can answer at most is what each of two gets. There requests come
+// in bunches, which take less CPU each: with this share both keep their CPUs half busy.
+const share = 0.15
 
 // order returns which of the two is first in a pair.
 func order(number int) [2]int {

@@ -92,7 +92,7 @@ func TestReadRowsRefuses(t *testing.T) {
 // TestResult: 100 us become 105 us, and 500 requests/s stay.
 func TestResult(t *testing.T) {
 	r := newResult(find(standard), []Row{sample()})
-	got := []float64{r.cpu.Median, r.p50.Median, r.p99.Median, r.p999.Median, r.throughput.Median, r.peak, r.start, r.bytes, r.rows[0].With.outPerMinute()}
+	got := []float64{r.cpu.Median, r.p50.Median, r.p99.Median, r.p999.Median, r.throughput.Median, r.peak.Median, r.start.Median, r.bytes, r.rows[0].With.outPerMinute()}
 	for i, want := range []float64{5, 1.1, 1.05, 1.1, 1, 1, 2.5, 2, 5} {
 		if d := got[i] - want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("figure %d: got %v, want %v", i, got[i], want)
@@ -103,7 +103,7 @@ func TestResult(t *testing.T) {
 func TestJudge(t *testing.T) {
 	at := func(name string, median, low, high float64) *result {
 		r := newResult(find(name), []Row{sample()})
-		r.cpu, r.p99 = harness.Interval{Median: median, Low: low, High: high}, harness.Interval{Median: 1 + median/100, Low: 0.9, High: 1.1}
+		r.cpu, r.p99 = harness.Interval{Median: median, Low: low, High: high}, harness.Interval{Median: 1 + median/100, Low: 1 + low/100, High: 1 + high/100}
 		return r
 	}
 	http := &shapes(1)[0]
@@ -112,8 +112,10 @@ func TestJudge(t *testing.T) {
 		all  results
 		want []string
 	}{
-		{"met", results{at(nothing, 0, -1, 1), at(standard, 0.5, 0, 1), at(alwaysOn, 2, 1, 3)}, []string{"holds 0", "1.00 %, met", "1.00 (0.90 to 1.10), met", "0.50 % of 2.00 %, met", "by CPU: none"}},
-		{"not met", results{at("metrics", 0.1, 0, 1), at(standard, 1.5, 1, 2), at(alwaysOn, 5, 1, 6), at(nothing, 1, 0.5, 1.5)}, []string{"does not hold 0", "2.00 %, not met", "1.01 (0.90 to 1.10), not met", "5.00 %, not met", "by CPU: `contrib/instrumentation/runtime`;"}},
+		{"met", results{at(nothing, 0, -0.9, 0.9), at(standard, 0.5, 0, 1), at(alwaysOn, 2, 1, 3)}, []string{"holds 0", "1.00 %, met", "1.00 (1.00 to 1.01), met", "0.50 % of 2.00 %, met", "by CPU: none"}},
+		{"not met", results{at("metrics", 0.1, 0, 0.9), at(standard, 1.5, 1, 2), at(alwaysOn, 5, 1, 6), at(nothing, 1, 0.5, 1.5)}, []string{"does not hold 0", "does not hold 1", "2.00 %, not met", "1.01 (1.01 to 1.02), not judged", "5.00 %, not met", "by CPU: `contrib/instrumentation/runtime`;"}},
+		{"p99 is not met", results{at(standard, 1.5, 1, 2), at(nothing, 0, -0.5, 0.5)}, []string{"holds 1", "1.01 (1.01 to 1.02), not met"}},
+		{"p99 is not seen", results{at(standard, 0.5, 0, 1), at(nothing, 0, -2, 2)}, []string{"1.00 (1.00 to 1.01), not judged"}},
 	} {
 		said := strings.Join(judge(http, test.all), "\n")
 		for _, want := range test.want {
@@ -137,6 +139,32 @@ func TestWanted(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]int{"": (20 + 2*10 + 8*6) + 7*6 + 8*6 + 2*6, "http/default": 20, "grpc": 7 * 6, "heap/otel,http/metrics": 12}, got); d != "" {
 		t.Errorf("pairs (-want +got):\n%s", d)
+	}
+}
+
+// TestOnly: what is no shape or setting is refused before anything is measured.
+func TestOnly(t *testing.T) {
+	for only, ok := range map[string]bool{"http": true, "http/default,grpc": true, "": true, "http/defualt": false, "http,": false, "grpc/datadog": false, "htpp": false} {
+		e := &cost{only: only}
+		if err := e.known(); (err == nil) != ok {
+			t.Errorf("-only %q: %v", only, err)
+		}
+	}
+}
+
+// TestPublished: docs/accuracy/cost.md is the page of the rows beside it.
+func TestPublished(t *testing.T) {
+	const dir = "../../docs/accuracy/"
+	var out, log bytes.Buffer
+	if err := Experiment().Run(t.Context(), []string{"-from", dir + "cost.csv"}, &out, &log); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(dir + "cost.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), out.String()); d != "" {
+		t.Errorf("docs/accuracy/cost.md is stale (-want +got):\n%s", d)
 	}
 }
 

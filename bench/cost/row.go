@@ -32,7 +32,7 @@ type Side struct {
 }
 
 // Row is a pair: a service as it is compared with, and one with something that watches it,
-// which took turns with it in one window.
+// which was there at the same time.
 type Row struct {
 	Shape, Setting string
 	Pair           int64   // from 1

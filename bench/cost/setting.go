@@ -1,6 +1,10 @@
 package cost
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // shape is a kind of service.
 type shape struct {
@@ -94,6 +98,21 @@ func (v *setting) base() *setting {
 	b := *find(v.against)
 	b.tags = v.tags
 	return &b
+}
+
+// known returns an error if a list names a shape or a setting that is none.
+func (e *cost) known() error {
+	if e.only == "" {
+		return nil
+	}
+	for name := range strings.SplitSeq(e.only, ",") {
+		of, setting, found := strings.Cut(name, "/")
+		i := slices.IndexFunc(shapes(0), func(s shape) bool { return s.name == of })
+		if i < 0 || found && (find(setting) == nil || !find(setting).in(&shapes(0)[i])) {
+			return fmt.Errorf("flag -only: %q is no SHAPE and no SHAPE/SETTING", name)
+		}
+	}
+	return nil
 }
 
 // wanted reports whether a list such as "http,grpc/default" names v in a shape. The empty

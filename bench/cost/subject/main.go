@@ -1,4 +1,4 @@
-// Command subject is the order service that package cost measures, as one of three
+// Command subject is the order service that package cost measures, as one of two
 // shapes, with or without something that watches it. What can watch it is linked by build
 // tags, so that a binary holds nothing that its setting does not use: grpc, otel, metrics,
 // otelgc, pprof.

@@ -19,8 +19,6 @@ type Part struct {
 // served.
 func (p Part) PerRequest() float64 { return 1e6 * p.CPU.Seconds() / float64(max(1, p.Served)) }
 
-// Cores returns the number of CPUs in use.
-func (p Part) Cores() float64 { return p.CPU.Seconds() / p.Wall.Seconds() }
 
 // Rate returns the requests per second.
 func (p Part) Rate() float64 { return float64(p.Served) / p.Wall.Seconds() }
