@@ -144,7 +144,7 @@ func TestWanted(t *testing.T) {
 
 // TestOnly: what is no shape or setting is refused before anything is measured.
 func TestOnly(t *testing.T) {
-	for only, ok := range map[string]bool{"http": true, "http/default,grpc": true, "": true, "http/defualt": false, "http,": false, "grpc/datadog": false, "htpp": false} {
+	for only, ok := range map[string]bool{"http": true, "http/default,grpc": true, "": true, "http/no": false, "http,": false, "grpc/datadog": false, "htpp": false} {
 		e := &cost{only: only}
 		if err := e.known(); (err == nil) != ok {
 			t.Errorf("-only %q: %v", only, err)

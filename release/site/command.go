@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -34,7 +35,8 @@ func commandOf(n *ast.FencedCodeBlock, source []byte) (*command, error) {
 		return nil, nil
 	}
 	c := &command{text: string(n.Lines().Value(source))}
-	rest := strings.TrimPrefix(string(n.Info.Value(source)), "sh")
+	settings := strings.TrimPrefix(string(n.Info.Value(source)), "sh")
+	rest := settings
 	for strings.TrimSpace(rest) != "" {
 		m := setting.FindStringSubmatch(rest)
 		if m == nil {
@@ -44,8 +46,19 @@ func commandOf(n *ast.FencedCodeBlock, source []byte) (*command, error) {
 		if to == nil {
 			return nil, fmt.Errorf("block of shell: %s: want prints, until, not or instead", m[1])
 		}
-		*to = m[2] + m[3]
+		if *to = m[2] + m[3]; *to == "" {
+			return nil, fmt.Errorf("block of shell: %s is empty", m[1])
+		}
 		rest = rest[len(m[0]):]
+	}
+	if c.until != "" && c.prints != "" || c.not != "" && c.until+c.prints != "" || c.instead != "" && c.not == "" {
+		return nil, fmt.Errorf("block of shell: %s: want prints or until or not, and instead beside not", settings)
+	}
+	if n.Parent() != nil && n.Parent().Kind() != ast.KindDocument {
+		return nil, errors.New("block of shell: it is within a list or a quotation, where no test finds it")
+	}
+	if _, err := regexp.Compile(c.prints); err != nil {
+		return nil, fmt.Errorf("block of shell: prints: %w", err)
 	}
 	return c, nil
 }

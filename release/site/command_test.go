@@ -16,8 +16,13 @@ func TestCommandOf(t *testing.T) {
 	}{
 		{"sh", &command{}, ""},
 		{"text", nil, ""},
-		{`sh until="listening" prints="\d+ gaps"`, &command{until: "listening", prints: `\d+ gaps`}, ""},
-		{`sh not="it is yours" prints='"x"'`, &command{not: "it is yours", prints: `"x"`}, ""},
+		{`sh until="listening"`, &command{until: "listening"}, ""},
+		{`sh prints='"\d+" gaps'`, &command{prints: `"\d+" gaps`}, ""},
+		{`sh not="it is yours" instead="dotnet"`, &command{not: "it is yours", instead: "dotnet"}, ""},
+		{`sh until="listening" prints="gaps"`, nil, `block of shell:  until="listening" prints="gaps": want prints or until or not, and instead beside not`},
+		{`sh instead="dotnet"`, nil, `block of shell:  instead="dotnet": want prints or until or not, and instead beside not`},
+		{`sh not=""`, nil, `block of shell: not is empty`},
+		{`sh prints="("`, nil, "block of shell: prints: error parsing regexp: missing closing ): `(`"},
 		{`sh when="now"`, nil, "block of shell: when: want prints, until, not or instead"},
 		{`sh not=reason`, nil, `block of shell: " not=reason": want NAME="VALUE"`},
 	} {

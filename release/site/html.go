@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -29,8 +31,12 @@ func file(at string) string {
 	return strings.TrimSuffix(at, ".md") + ".html"
 }
 
-// write writes the site to a directory.
+// write writes the site to a directory. Pages that were there and are none any more go:
+// it takes no directory that holds something else.
 func (s *site) write(out string) error {
+	if err := empty(out); err != nil {
+		return err
+	}
 	put := func(name string, data []byte) error {
 		name = filepath.Join(out, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -60,6 +66,20 @@ func (s *site) write(out string) error {
 		}
 	}
 	return nil
+}
+
+// empty removes a site that was written before.
+func empty(out string) error {
+	names, err := os.ReadDir(out)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(out, "site.css")); err != nil {
+		return fmt.Errorf("write site: %s holds something else", out)
+	}
+	return os.RemoveAll(out)
 }
 
 // html returns a page as HTML.

@@ -19,7 +19,6 @@ type Part struct {
 // served.
 func (p Part) PerRequest() float64 { return 1e6 * p.CPU.Seconds() / float64(max(1, p.Served)) }
 
-
 // Rate returns the requests per second.
 func (p Part) Rate() float64 { return float64(p.Served) / p.Wall.Seconds() }
 

@@ -22,7 +22,7 @@ func TestDotnetRights(t *testing.T) {
 	t.Run("as deployed", func(t *testing.T) {
 		answers := filepath.Join(t.TempDir(), "answers")
 		sidecar, in := besideOther(t, f, program, answers)
-		printed(t, sidecar, "watching a .NET process", "writing the board")
+		printed(t, sidecar, "watching a .NET process")
 		const requests = 600
 		ask(t, in, `"id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
 		ask(t, in, `"method":"notifications/initialized"`)
@@ -92,7 +92,7 @@ exec "$@" 3<&- 4>&-`
 		t.Fatal(err)
 	}
 	args := []string{"--fork", "--pid", "--kill-child", "--mount-proc", "--propagation", "private", "/bin/sh", "-c", script, program}
-	p = startAs(t, func(c *exec.Cmd) { c.ExtraFiles = []*os.File{r, out} }, alone(filepath.Join(t.TempDir(), "board")),
+	p = startAs(t, func(c *exec.Cmd) { c.ExtraFiles = []*os.File{r, out} }, f.alone(t),
 		unshare, append(args, f.command(t, "--json")...)...)
 	_, _ = r.Close(), out.Close() // the process has them
 	return p, w

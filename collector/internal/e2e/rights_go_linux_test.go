@@ -19,7 +19,7 @@ func TestGoRights(t *testing.T) {
 	t.Run("as deployed", func(t *testing.T) {
 		answers := filepath.Join(t.TempDir(), "answers")
 		sidecar, in := besideOther(t, f, program, answers)
-		printed(t, sidecar, "watching a Go process", "writing the board")
+		printed(t, sidecar, "watching a Go process")
 		if _, err := fmt.Fprintln(in, "work 5"); err != nil {
 			t.Fatal(err)
 		}

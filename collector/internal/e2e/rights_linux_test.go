@@ -15,14 +15,16 @@ import (
 // capability but these.
 type flavour struct {
 	user       string
+	board      bool // it writes one
 	args, caps []string
 }
 
 // Where its DaemonSet says it.
 var (
-	chartArgs = regexp.MustCompile(`(?m)^ +args: (\[.*\])$`)
-	chartUser = regexp.MustCompile(`runAsUser: (\d+)`)
-	chartCaps = regexp.MustCompile(`capabilities: \{drop: \[ALL\], add: (\[.*\])\}`)
+	chartArgs  = regexp.MustCompile(`(?m)^ +args: (\[.*\])$`)
+	chartBoard = regexp.MustCompile(`"name":"OTELGC_BOARD","value":"(.*?)"`)
+	chartUser  = regexp.MustCompile(`runAsUser: (\d+)`)
+	chartCaps  = regexp.MustCompile(`capabilities: \{drop: \[ALL\], add: (\[.*\])\}`)
 )
 
 // deployed reads an example of what the chart renders, so that what is tested is what is
@@ -34,11 +36,12 @@ func deployed(t *testing.T, example string) (f flavour) {
 		t.Fatal(err)
 	}
 	_, sidecar, _ := strings.Cut(string(text), "kind: DaemonSet\nmetadata:\n  name: otelgc-sidecar\n")
-	args, caps, user := chartArgs.FindStringSubmatch(sidecar), chartCaps.FindStringSubmatch(sidecar), chartUser.FindStringSubmatch(sidecar)
-	if args == nil || caps == nil || user == nil {
-		t.Fatalf("the sidecar of %s has args %q, capabilities %q, user %q", example, args, caps, user)
+	args, caps := chartArgs.FindStringSubmatch(sidecar), chartCaps.FindStringSubmatch(sidecar)
+	user, board := chartUser.FindStringSubmatch(sidecar), chartBoard.FindStringSubmatch(sidecar)
+	if args == nil || caps == nil || user == nil || board == nil {
+		t.Fatalf("the sidecar of %s has args %q, capabilities %q, user %q, board %q", example, args, caps, user, board)
 	}
-	f.user = user[1]
+	f.user, f.board = user[1], board[1] != "off"
 	if err := errors.Join(json.Unmarshal([]byte(args[1]), &f.args), json.Unmarshal([]byte(caps[1]), &f.caps)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +56,7 @@ func deployed(t *testing.T, example string) (f flavour) {
 
 // without returns f with one capability less.
 func (f flavour) without(capability string) flavour {
-	less := flavour{user: f.user, args: f.args}
+	less := flavour{user: f.user, board: f.board, args: f.args}
 	for _, c := range f.caps {
 		if c != capability {
 			less.caps = append(less.caps, c)
@@ -74,8 +77,12 @@ func (f flavour) command(t *testing.T, more ...string) []string {
 	return append(append([]string{setpriv, "--reuid=" + f.user, "--clear-groups", "--bounding-set=" + caps, "--inh-caps=" + caps, "--no-new-privs", programs(t).sidecar}, f.args...), more...)
 }
 
-// alone makes the sidecar export nothing, and write the board.
-func alone(board string) []string {
+// alone makes the sidecar export nothing, and write a board if it is to write one.
+func (f flavour) alone(t *testing.T) []string {
+	board := "off"
+	if f.board {
+		board = filepath.Join(t.TempDir(), "board")
+	}
 	return []string{"OTELGC_BOARD=" + board, "OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none"}
 }
 
@@ -109,20 +116,13 @@ func TestSidecarRights(t *testing.T) {
 	t.Parallel()
 	for example, says := range map[string]string{"default": "msg=probing", "board": "writing the board"} {
 		t.Run(example, func(t *testing.T) {
-			board := "off"
-			if example == "board" {
-				board = filepath.Join(t.TempDir(), "board")
-			}
 			f := deployed(t, example)
-			if root := f.user == "0"; root != (example == "board") {
-				t.Errorf("it runs as user %s", f.user)
+			if root, asked := f.user == "0", example == "board"; root != asked || f.board != asked {
+				t.Fatalf("it runs as user %s, and writes a board: %v", f.user, f.board)
 			}
 			command := f.command(t)
-			sidecar := start(t, alone(board), command[0], command[1:]...)
+			sidecar := start(t, f.alone(t), command[0], command[1:]...)
 			printed(t, sidecar, says)
-			if _, err := os.Stat(board); board != "off" && err != nil {
-				t.Error(err)
-			}
 			sidecar.stop(t)
 			if !sidecar.cmd.ProcessState.Success() || strings.Contains(sidecar.output(), "level=WARN") {
 				t.Errorf("the sidecar ended with %v, and said\n%s", sidecar.cmd.ProcessState, sidecar.output())
