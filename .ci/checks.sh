@@ -86,6 +86,8 @@ step_assembly() {
 step_lint() {
 	need golangci-lint
 	each_module module_dirs golangci-lint run --config "$ROOT/.golangci.yml" ./...
+	# What the measured service is watched by is linked by tags.
+	(cd bench && golangci-lint run --config "$ROOT/.golangci.yml" --build-tags otel,metrics,otelgc,grpc,pprof ./cost/subject)
 	local os
 	for os in darwin windows; do
 		echo "--- .: laws of the $os files"
