@@ -112,6 +112,7 @@ func TestData(t *testing.T) {
 	if d.Requests != 200 || len(d.Slowest) != keptSlowest {
 		t.Fatalf("%d requests, and %d slow ones, want 200 and %d", d.Requests, len(d.Slowest), keptSlowest)
 	}
+	slow := 0
 	for _, q := range d.Slowest {
 		at, sums := q.Start, map[string]time.Duration{}
 		for _, p := range q.Pieces {
@@ -129,9 +130,17 @@ func TestData(t *testing.T) {
 				t.Errorf("%s: %v of pieces, %v charged", part, sums[part], d)
 			}
 		}
-		if q.Total < 6*time.Millisecond || q.Route != "<script>" {
+		// So many as are kept took so long at the least. Where the machine held up another
+		// for longer, that one is among them rightly.
+		if q.Total < 6*time.Millisecond {
 			t.Errorf("%q of %v is among the slowest", q.Route, q.Total)
 		}
+		if q.Route == "<script>" {
+			slow++
+		}
+	}
+	if slow == 0 {
+		t.Error("none of the slowest has the route of those that sleep")
 	}
 	if d.Percentiles[0].From != 0 || d.Percentiles[len(d.Percentiles)-1].To != 1 {
 		t.Errorf("percentiles %+v", d.Percentiles)
