@@ -10,8 +10,8 @@ export PATH="$TOOLS:$PATH"
 
 # DEBIAN, package:what-it-brings: gcc for the race detector; oslat for
 # the comparison with it; prometheus for the rules and the dashboard; chromium for the
-# pages; qemu for arm64.
-DEBIAN=(gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat prometheus:promtool chromium:chromium qemu-user-static:qemu-aarch64-static)
+# pages; qemu for arm64; the others for the commands of the documentation.
+DEBIAN=(make:make curl:curl openssl:openssl procps:pgrep gcc:gcc libc6-dev:/usr/include/stdlib.h rt-tests:oslat prometheus:promtool chromium:chromium qemu-user-static:qemu-aarch64-static)
 
 # step_prepare: what is fetched from different places is fetched at once.
 step_prepare() { beside "packages npm" tidy; }
