@@ -142,7 +142,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestOnly: what is no shape or setting is refused before anything is measured.
+// TestOnly: the flag -only refuses a name that is neither a shape nor a setting.
 func TestOnly(t *testing.T) {
 	for only, ok := range map[string]bool{"http": true, "http/default,grpc": true, "": true, "http/no": false, "http,": false, "grpc/datadog": false, "htpp": false} {
 		e := &cost{only: only}
@@ -206,8 +206,8 @@ func TestRun(t *testing.T) {
 	t.Log(log.String())
 }
 
-// TestWhole: a window goes from the end of a collection to the end of another, even where
-// that is later than the window's.
+// TestWhole: CPU counts from the end of one collection to the end of another, even where
+// the second ends after the window.
 func TestWhole(t *testing.T) {
 	trail := func(cycles ...uint64) (all []reading) {
 		for i, c := range cycles {

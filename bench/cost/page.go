@@ -202,9 +202,9 @@ func judge(s *shape, all results) (said []string) {
 // then is to have.
 func holds(v harness.Interval, same float64) string {
 	if v.Low > same || v.High < same {
-		return fmt.Sprintf("does not hold %.0f: **what differs by less in this shape is not to be believed**", same)
+		return fmt.Sprintf("does not hold %.0f: **smaller differences in this shape are not to be believed**", same)
 	}
-	return fmt.Sprintf("holds %.0f: what differs by less is not seen", same)
+	return fmt.Sprintf("holds %.0f: a smaller difference cannot be seen", same)
 }
 
 // p99Met says whether the goal of p99 is met, if a hundredth can be seen at all.
@@ -233,7 +233,7 @@ func cheaper(ours *result, all results) string {
 	} {
 		var names []string
 		for _, r := range all {
-			// What is compared with something else than nothing has another scale.
+			// A setting that is compared with another setting has another scale.
 			if r != ours && r.name != nothing && r.against == "" && by.of(r).High < by.of(ours).Low {
 				names = append(names, r.label)
 			}
@@ -262,7 +262,7 @@ func writeKnows(p *harness.Page, rows []Row) {
 func writeMethod(p *harness.Page, rows []Row) {
 	p.Para("### How it is measured")
 	p.Para("The two services of a pair are there at once, pinned to half of the CPUs; load, receivers and sidecars have the others. Requests come evenly, to each 15 %% of what one alone could answer at most. " +
-		"First CPU is measured, while both get requests, so that what disturbs the machine disturbs both alike: the process's CPU clock over its answers, from the end of a collection to the end of another. " +
+		"CPU is measured first, while both get requests, so that a disturbance of the machine hits both alike: the process's CPU clock over its answers, from the end of a collection to the end of another. " +
 		"Then answers are timed, while they take turns of half a second in the order ABBA: at once, each would wait for the other's collections. " +
 		"A request that is due while its connection waits for an answer counts from when it was due. " +
 		"A window of a tracer that rests ends as long after the begin of a slice as it began after that of another: it holds whole cycles. " +

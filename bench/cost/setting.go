@@ -10,7 +10,7 @@ import (
 type shape struct {
 	name  string
 	words string
-	kind  string // what its binary is: http or grpc
+	kind  string // the kind of its binary: http or grpc
 	live  int    // MB of long-lived heap
 	gogc  string // $GOGC
 	full  bool   // it gets as many requests as it answers

@@ -97,7 +97,7 @@ type subject struct {
 	receiver *receiver
 	address  string
 	begin    time.Time // of its process
-	side     Side      // what is known of it so far
+	side     Side      // its figures so far
 	answers  []float64 // how long they took, in us
 }
 

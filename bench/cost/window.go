@@ -12,7 +12,7 @@ import (
 
 // window measures two services that are there at once.
 //
-// First CPU is measured, while both get requests: what disturbs the machine disturbs both
+// CPU is measured first, while both get requests: a disturbance of the machine hits both
 // alike. Where they took turns of 250 ms, nothing against nothing differed by some 10 % in
 // two seconds on a machine that others use, by 2 % in turns of 20 ms; but work that is done
 // by the clock counted twice then.
