@@ -12,9 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	gohtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
@@ -31,8 +29,8 @@ func file(at string) string {
 	return strings.TrimSuffix(at, ".md") + ".html"
 }
 
-// write writes the site to a directory. Pages that were there and are none any more go:
-// it takes no directory that holds something else.
+// write writes the site to a directory in place of an older site there. It refuses a
+// directory that holds something else.
 func (s *site) write(out string) error {
 	if err := empty(out); err != nil {
 		return err
@@ -102,16 +100,12 @@ func (s *site) html(p *page) ([]byte, error) {
 		fmt.Fprintf(&b, "<li><a href=\"%s%s\"%s>%s</a></li>\n", up, file(c.path), here, c.title)
 	}
 	b.WriteString("</ul></nav>\n<main>\n")
-	err := rendered.Renderer().Render(&b, p.source, p.doc)
+	err := markdown.Renderer().Render(&b, p.source, p.doc)
 	b.WriteString("</main></body></html>\n")
 	return b.Bytes(), err
 }
 
-var rendered = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(
-	renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))))
-
-// lead has the links of a page lead to pages of the site, and to the repository for all
-// that is none.
+// lead points the links of a page to pages of the site, and all others to the repository.
 func (s *site) lead(p *page) error {
 	up := strings.Repeat("../", strings.Count(p.path, "/"))
 	return ast.Walk(p.doc, func(n ast.Node, enter bool) (ast.WalkStatus, error) {
@@ -147,7 +141,7 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			return ast.WalkContinue, nil
 		}
 		n := node.(*ast.FencedCodeBlock)
-		// Who scrolls by the keyboard has to be able to come here.
+		// With a tabindex the keyboard can scroll it.
 		_, _ = w.WriteString(`<pre tabindex="0"><code>`)
 		for i := range n.Lines().Len() {
 			line := n.Lines().At(i)
