@@ -14,16 +14,18 @@ import (
 
 const (
 	// countEvery is the time between two readings of this process's counters,
-	// countApart between two that collections ask for.
-	countEvery = 250 * time.Millisecond
+	// countApart between two that collections ask for, or countRest times as long as
+	// the last one took: of a machine of many CPUs /proc/stat takes a millisecond.
+	countEvery = time.Second
 	countApart = 50 * time.Millisecond
+	countRest  = 500
 	// countThreads is of how many threads the run delay is read, each by a file
 	// of its own. With more of them it is looked again after manyEvery.
 	countThreads = 128
 	manyEvery    = 10 * time.Second
 	// delayRest is how many times as long as it took passes before it is read
-	// again: half a second with a hundred threads, half a percent of a CPU.
-	delayRest = 200
+	// again: some seconds with a hundred threads, a thousandth of a CPU.
+	delayRest = 1000
 )
 
 // Side says what the machine did to this process while it collected: by the
@@ -34,6 +36,7 @@ type Side struct {
 	now     func() stall.Instant
 	process *hostcount.Process // nil where it cannot be read
 	history hostcount.History
+	rest    time.Duration // after the last reading
 	delays  stall.Instant // when the run delay is read next
 	pace    pacer.Pacer
 	usual   slowed.Usual
@@ -66,13 +69,14 @@ func (h *Side) Count(now, ended stall.Instant) {
 	}
 	last := h.history.Last()
 	asked := last <= ended.Add(timeline.StopLate) && ended.Add(timeline.StopLate) < now
-	if age := now.Sub(last); age < countEvery && (!asked || age < countApart) {
+	if age := now.Sub(last); age < countEvery && (!asked || age < max(countApart, h.rest)) {
 		return
 	}
 	r, err := h.process.Read(h.now, 0)
 	if err != nil {
 		return
 	}
+	h.rest = countRest * r.End.Sub(r.Start)
 	if now >= h.delays {
 		h.readDelays(&r)
 	}

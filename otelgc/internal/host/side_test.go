@@ -228,13 +228,19 @@ func TestCount(t *testing.T) {
 		{"too soon again", 1240, 1220, false},
 		{"soon again", 1255, 1220, true},
 		{"it may not be over", 1400, 1400, false},
-		{"long ago", 1505, 0, true},
+		{"not long ago", 2200, 0, false},
+		{"long ago", 2255, 0, true},
 	} {
 		at = step.at * ms
 		before := h.history.Last()
 		if h.Count(at, step.ended*ms); (h.history.Last() != before) != step.counted {
 			t.Errorf("%s: counted at %d, want %v", step.name, h.history.Last()/ms, step.counted)
 		}
+	}
+	h.rest = time.Second / 2 // the last reading took long
+	before := h.history.Last()
+	if h.Count(at+400*ms, at+200*ms); h.history.Last() != before {
+		t.Error("the counters are read again soon though that took long")
 	}
 	var r hostcount.Reading
 	if h.readDelays(&r); r.RunDelay.Or(0) != 200 || h.delays <= at {
