@@ -77,25 +77,54 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pie
 		Share: s, Collections: s.Collections, Kind: m.cycles.kind,
 		Span: e.Span.Context(), Route: m.requests.routes.name(e.Route),
 	}
+	m.learnSpan(q.Span.IsValid())
 	m.tel.Request(&q)
-	r := entry.Request{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span}
+	if m.hooks.want(s) {
+		m.show(&entry.Request{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span})
+	}
+}
+
+// want reports whether a hook is to see a request.
+func (h *hooks) want(s *stall.Share) bool {
+	if h.onWindow != nil || h.slow.is(s) || h.onSlow.is(s) || h.observers.Load() != nil {
+		return true
+	}
+	c := h.capturer.Load()
+	return c != nil && s.Total >= (*c).Least()
+}
+
+// showFrom returns how long a request takes that a hook is to see, [askFrom] at most.
+func (h *hooks) showFrom() time.Duration {
+	from := askFrom
+	if h.slow.on {
+		from = min(from, h.slow.least)
+	}
+	if h.onSlow.call != nil {
+		from = min(from, h.onSlow.least)
+	}
+	return from
+}
+
+// show has the hooks see a request.
+func (m *Monitor) show(r *entry.Request) {
+	w, s := r.Window, r.Share
 	if c := m.hooks.capturer.Load(); c != nil && s.Total >= (*c).Least() {
 		r.Captured = new(entry.Captured)
-		m.capture(*c, &r)
+		m.capture(*c, r)
 	} else if m.hooks.slow.is(s) {
-		m.explainSlow(&r, m.sentence(&r))
+		m.explainSlow(r, m.sentence(r))
 	}
 	if m.hooks.onWindow != nil {
 		m.operator.safely("on_window", "the function of WithOnWindow", func() { m.hooks.onWindow(w, s) })
 	}
 	if h := &m.hooks.onSlow; h.is(s) {
 		m.operator.safely("on_slow_request", "the function of WithOnSlowRequest", func() {
-			h.call(&SlowRequest{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span})
+			h.call(&SlowRequest{Window: w, Share: s, Pieces: r.Pieces, Coarse: r.Coarse, Route: r.Route, Span: r.Span})
 		})
 	}
 	if list := m.hooks.observers.Load(); list != nil {
 		for _, o := range *list {
-			o.See(&r)
+			o.See(r)
 		}
 	}
 }

@@ -26,7 +26,9 @@ import (
 // next. It touches neither the request, but for [WithJoinableRequests], nor the
 // response, so it can stand inside or outside of other middleware. Outermost it
 // sees most; inside of the one that makes the span, the window knows its span,
-// for exemplars and for the trace id of a slow request.
+// for exemplars and for the trace id of a slow request. Where a thousand windows in a
+// row had no span, short requests are not asked for one, but for some: then they may have no
+// exemplars, until one is found with a span.
 //
 // The window ends when next returns or panics. What net/http does after that,
 // the flush of the last bytes, is not in it, nor is what a hijacked connection
@@ -35,20 +37,35 @@ func (m *Monitor) Middleware(next http.Handler) http.Handler {
 	if m == nil {
 		return next
 	}
+	p := m.path
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		var w openWindow
-		w.begin(m)
-		arrival := m.arrivalOf(r, w.start)
-		w.span = trace.SpanFromContext(r.Context())
-		w.mark(arrival)
-		if m.requests.joinable && w.ref.slot != window.NoSlot {
-			inner := r.WithContext(w.context(r.Context()))
-			defer passBack(r, inner)
-			r = inner
+		if p.marking.Load() || p.arrives.Load() {
+			m.serve(next, rw, r)
+			return
 		}
-		defer m.served(&w, r, arrival)
+		defer p.served(r.Context(), m, r, p.now()) // nearly always
 		next.ServeHTTP(rw, r)
 	})
+}
+
+// serve has next serve a request that is to be followed, or whose arrival may be known.
+func (m *Monitor) serve(next http.Handler, rw http.ResponseWriter, r *http.Request) {
+	var w openWindow
+	w.begin(m)
+	ctx, arrival := r.Context(), m.arrivalOf(r, w.start)
+	w.mark(arrival)
+	if m.requests.joinable && w.ref.slot != window.NoSlot {
+		inner := r.WithContext(w.context(ctx))
+		defer passBack(r, inner)
+		r = inner
+	}
+	defer func() {
+		if m.path.asks(w.start, m.path.now()) {
+			w.span = trace.SpanFromContext(ctx)
+		}
+		w.end(w.ref.on(m.routeOf(r)), arrival)
+	}()
+	next.ServeHTTP(rw, r)
 }
 
 // passBack notes in the outer request what was set in the handler's copy: by a mux the
@@ -67,11 +84,6 @@ func (m *Monitor) arrivalOf(r *http.Request, start stall.Instant) stall.Instant 
 		m.requests.ignored[fault].Add(1)
 	}
 	return cmp.Or(at, accepted)
-}
-
-// served ends the window of a request, whose route is known by now.
-func (m *Monitor) served(w *openWindow, r *http.Request, arrival stall.Instant) {
-	w.end(w.ref.on(m.routeOf(r)), arrival)
 }
 
 const (
@@ -180,10 +192,10 @@ func WithRoute(f func(r *http.Request) string) Option {
 
 // routeOf returns the route of r, none without a namer.
 func (m *Monitor) routeOf(r *http.Request) (route window.Route) {
-	if m.requests.route == nil {
+	if m.path.route == nil {
 		return noRoute
 	}
-	m.operator.safely("route", "the function of WithRoute", func() { route = m.requests.routes.id(template(m.requests.route(r))) })
+	m.operator.safely("route", "the function of WithRoute", func() { route = m.requests.routes.id(template(m.path.route(r))) })
 	return route
 }
 
@@ -338,6 +350,7 @@ func (m *Monitor) AcceptArrivals(srv *http.Server) {
 		return
 	}
 	m.requests.accepting.Store(true)
+	m.path.arrives.Store(true)
 	fresh := freshConns{of: make(map[net.Conn]*fresh)}
 	ownContext, ownState := srv.ConnContext, srv.ConnState
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -35,6 +34,7 @@ var started atomic.Bool
 // Monitor watches this process. All methods may be called from any goroutine,
 // and on a nil Monitor, which watches nothing.
 type Monitor struct {
+	path     *path
 	here     here
 	tel      output
 	operator *operator
@@ -56,18 +56,8 @@ type Monitor struct {
 // here is this process: its clock, and where it runs.
 type here struct {
 	clock stall.Clock
-	now   fastClock
 	place *stall.Place
 }
-
-// fastClock is the clock for the path of a request: without a copy of [stall.Clock],
-// which is an eighth of what a reading costs.
-type fastClock struct {
-	base  time.Time     // has a monotonic reading
-	epoch stall.Instant // of base
-}
-
-func (c *fastClock) instant() stall.Instant { return c.epoch.Add(time.Since(c.base)) }
 
 // output is where the telemetry goes.
 type output struct {
@@ -87,6 +77,7 @@ type windows struct {
 	refs     *[window.SlotCount]windowRef // of windows with a slot, by that
 	outside  windowRef                    // of windows without one
 	unmarked atomic.Uint64                // windows without a slot, though they were to be followed
+	spanless int                          // windows in a row that had no span, of the loop
 }
 
 // requests is how the middleware measures requests.
@@ -95,7 +86,6 @@ type requests struct {
 	ignored   [arrivalFaults]atomic.Uint64 // arrivals
 	accepting atomic.Bool                  // a server says when it accepts, see AcceptArrivals
 	joinable  bool                         // requests have their windows in their contexts
-	route     func(*http.Request) string
 	routes    routes
 }
 
@@ -196,16 +186,23 @@ func build(c *config) (*Monitor, error) {
 func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operator) *Monitor {
 	now := clock.Now()
 	m := &Monitor{
+		path: new(path),
 		here: here{clock: clock, place: board.Here()}, tel: output{tel, meters{c.meters, c.global}}, operator: o,
 		cycles:   cycles{batches: newTurns(), kind: gcwatch.KindOf(os.Getenv("GODEBUG"))},
 		timeline: timeline.New(now),
-		windows:  windows{Set: window.NewSet(), refs: new([window.SlotCount]windowRef)},
-		requests: requests{arrival: c.arrival, joinable: c.joinable, route: c.route},
+		windows:  windows{refs: new([window.SlotCount]windowRef)},
+		requests: requests{arrival: c.arrival, joinable: c.joinable},
 		hooks:    hooks{pause: c.pause, slow: c.slow, onWindow: c.onWindow, onSlow: c.onSlow},
 		loop:     newLoop(),
 	}
-	m.here.now.base = time.Now()
-	m.here.now.epoch, _ = clock.At(m.here.now.base)
+	m.windows.Set = window.NewSet(&m.path.ended)
+	begin := time.Now()
+	at, _ := clock.At(begin)
+	m.path.epoch = begin.Add(-time.Duration(at))
+	m.path.route = c.route
+	m.path.spans.Store(true)
+	m.path.askFrom.Store(int64(m.hooks.showFrom()))
+	m.path.arrives.Store(c.arrival.name != "")
 	o.dropped = tel.Dropped
 	m.windows.outside = windowRef{m: m, slot: window.NoSlot}
 	for i := range m.windows.refs {
@@ -213,6 +210,7 @@ func newMonitor(c config, clock stall.Clock, tel *telemetry.Telemetry, o *operat
 	}
 	m.exact = exact.New(exact.Options{
 		Clock: clock, Budget: c.budget, Since: now, Slots: m.windows.Slots, Timeline: m.timeline, Observer: observer{m},
+		Marking: &m.path.marking,
 	})
 	m.machine.board = host.NewBoard(c.boards, m.here.place, clock)
 	m.machine.board.Overrun, m.machine.board.Fail = func(n uint64) { tel.Dropped("gap", "board_overrun", n) }, o.report

@@ -48,6 +48,6 @@ func TestReclaim(t *testing.T) {
 		seen[slot] = true
 	}
 	for slot := range seen {
-		m.windows.Slots.Give(slot, m.here.now.instant())
+		m.windows.Slots.Give(slot, m.path.now())
 	}
 }

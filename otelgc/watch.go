@@ -28,7 +28,7 @@ func (m keeper) Mark(start stall.Instant) entry.Mark {
 		m.windows.unmarked.Add(1)
 		return entry.Mark{}
 	}
-	k := entry.Mark{At: m.here.now.instant(), Slot: slot, OK: true}
+	k := entry.Mark{At: m.path.now(), Slot: slot, OK: true}
 	if start > k.At || start < k.At.Add(-maxArrivalAge) {
 		start = k.At
 	}
@@ -37,7 +37,7 @@ func (m keeper) Mark(start stall.Instant) entry.Mark {
 	return k
 }
 
-func (m keeper) Release(k entry.Mark) { m.release(k, m.here.now.instant()) }
+func (m keeper) Release(k entry.Mark) { m.release(k, m.path.now()) }
 
 // release reports whether the mark was still in force.
 func (m keeper) release(k entry.Mark, at stall.Instant) bool {
@@ -52,7 +52,7 @@ func (m keeper) release(k entry.Mark, at stall.Instant) bool {
 }
 
 func (m keeper) Resolve(k entry.Mark, w stall.Window, tell func(*stall.Window, *stall.Share)) bool {
-	now := m.here.now.instant()
+	now := m.path.now()
 	inForce := m.release(k, now)
 	if now <= 0 {
 		return false // the caller's time is another one, see elsewhere
@@ -84,6 +84,7 @@ func (m keeper) Instant(t time.Time) stall.Instant {
 }
 
 func (m keeper) Observe(o entry.Observer) {
+	m.path.askFrom.Store(0) // o sees all requests, with their spans
 	for h := &m.hooks; ; {
 		old := h.observers.Load()
 		list := []entry.Observer{o}

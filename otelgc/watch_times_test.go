@@ -12,7 +12,7 @@ import (
 // the others, with parts that sum to what is left of them.
 func TestResolveAnyTimes(t *testing.T) {
 	m := startTest(t, WithExactBudget(0))
-	now := m.here.now.instant()
+	now := m.path.now()
 	times := []stall.Instant{math.MinInt64, math.MinInt64 / 2, -1, 0, 1, now - 1000, now, math.MaxInt64 / 2, math.MaxInt64}
 	m.timeline.Cycle.Add(stall.Interval{Start: now - 500, End: now - 400, Slack: 10, Cause: stall.GCPause, Origin: stall.GCWatch})
 	want, got := 0, make(chan stall.Share, len(times)*len(times)*len(times))
@@ -34,7 +34,7 @@ func TestResolveAnyTimes(t *testing.T) {
 		t.Fatalf("%d windows are told of, want %d", len(got), want)
 	}
 	close(got)
-	latest := m.here.now.instant().Sub(0)
+	latest := m.path.now().Sub(0)
 	for s := range got {
 		sum := s.Uncertain + s.App + s.AppOrHost + s.Unseen
 		for _, d := range s.Charged {

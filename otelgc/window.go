@@ -41,12 +41,12 @@ func (h *windowRef) on(route window.Route) *windowRef {
 // begin opens the window. Its span and arrival are set before it is marked.
 func (w *openWindow) begin(m *Monitor) {
 	w.ref = &m.windows.outside
-	if m.exact.Marking() {
+	if m.path.marking.Load() {
 		if slot := m.windows.Slots.Take(); slot != window.NoSlot {
 			w.ref = &m.windows.refs[slot]
 		}
 	}
-	w.start = m.here.now.instant()
+	w.start = m.path.now()
 }
 
 // mark says in the trace on which goroutine the window is, if it has a slot. The
@@ -61,27 +61,21 @@ func (w *openWindow) mark(arrival stall.Instant) {
 }
 
 // end closes the window, which had that ref, and leaves it to be resolved. It
-// arrived at arrival, 0 if that is not known. While the clock is read, the cell is
-// on its way from another CPU.
+// arrived at arrival, 0 if that is not known.
 func (w *openWindow) end(h *windowRef, arrival stall.Instant) {
 	m := h.m
-	if h.slot != window.NoSlot || m.exact.Marking() {
+	if h.slot != window.NoSlot || m.path.marking.Load() {
 		w.endMarked(h, arrival)
 		return
 	}
-	name := window.NameOf(w.span)
-	if b, i := m.windows.Requests.Reserve(); b != nil { // nearly always
-		c := b.Cell(i)
-		c.Fill(w.start, arrival, w.start, name.SpanIDs)
-		c.Publish(m.here.now.instant(), window.Tag(window.NoSlot, h.route, name.Flags))
-	}
+	m.path.leave(w.start, m.path.now(), arrival, h.route, w.span)
 }
 
 // endMarked closes a window that has a slot, or gives it one for its end. The mark of the
 // end is for other readers of the trace: the monitor knows without it.
 func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
 	m, slot, name := h.m, h.slot, window.NameOf(w.span)
-	marking, held := m.exact.Marking(), w.start
+	marking, held := m.path.marking.Load(), w.start
 	mark := marking && m.exact.Shared()
 	if !m.windows.Slots.Claim(slot, held) {
 		slot = window.NoSlot // it never had one, or another window has it by now
@@ -102,7 +96,7 @@ func (w *openWindow) endAnywhere(h *windowRef) {
 	m, slot, name := h.m, h.slot, window.NameOf(w.span)
 	if !m.windows.Slots.Claim(slot, w.start) {
 		slot = window.NoSlot
-	} else if m.exact.Marking() && m.exact.Shared() {
+	} else if m.path.marking.Load() && m.exact.Shared() {
 		trace.Log(context.Background(), m.windows.Slots.Over[slot], "")
 	}
 	w.close(h, slot, 0, w.start, name)
@@ -111,8 +105,8 @@ func (w *openWindow) endAnywhere(h *windowRef) {
 // close gives the slot back, which is claimed, and queues the window.
 func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant, name window.SpanName) {
 	m := h.m
-	b, i := m.windows.Requests.Reserve()
-	end := m.here.now.instant()
+	b, i := m.path.ended.Reserve()
+	end := m.path.now()
 	if slot != window.NoSlot {
 		m.windows.Slots.Give(slot, end)
 	}
@@ -130,7 +124,7 @@ func (m *Monitor) lateSlot(start stall.Instant) (slot int16, held stall.Instant)
 		m.windows.unmarked.Add(1)
 		return window.NoSlot, start
 	}
-	return slot, m.here.now.instant()
+	return slot, m.path.now()
 }
 
 // Window is the time of one piece of work: a message of a queue, a run of a cron
@@ -164,10 +158,10 @@ func (m *Monitor) Begin(ctx context.Context) Window {
 		return Window{}
 	}
 	span := oteltrace.SpanFromContext(ctx)
-	if m.exact.Marking() {
+	if m.path.marking.Load() {
 		return m.beginMarked(span)
 	}
-	return Window{w: openWindow{&m.windows.outside, m.here.now.instant(), span}}
+	return Window{w: openWindow{&m.windows.outside, m.path.now(), span}}
 }
 
 func (m *Monitor) beginMarked(span oteltrace.Span) (w Window) {

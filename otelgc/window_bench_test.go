@@ -63,7 +63,7 @@ func measure(b *testing.B, one, rest func()) {
 func BenchmarkWindow(b *testing.B) {
 	b.Run("clock", func(b *testing.B) {
 		m := startBench(b, WithExactBudget(0))
-		measure(b, func() { _, _ = m.here.now.instant(), m.here.now.instant() }, func() {})
+		measure(b, func() { _, _ = m.path.now(), m.path.now() }, func() {})
 	})
 	for _, c := range []struct {
 		name   string

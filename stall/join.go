@@ -71,8 +71,16 @@ const maxExtent = 1<<56 - 1
 // Join looks at all of e; with many windows on the same evidence use
 // [Joiner.All].
 func (j *Joiner) Join(w *Window, e *Evidence, s *Share) {
-	j.load(e)
+	if !j.skips(e) {
+		j.load(e)
+	}
 	j.join(w, e, s)
+}
+
+// skips reports whether there is nothing to lay over windows: so it is of nearly all, where
+// nothing is traced.
+func (j *Joiner) skips(e *Evidence) bool {
+	return len(e.Process)|len(e.Own)|len(e.Host)|len(e.Track)|len(e.Seen)|len(e.TargetSeen) == 0 && !j.sweep.record
 }
 
 // Pieces appends to dst the pieces of w in order, without a gap between them, and returns
@@ -141,8 +149,14 @@ func (j *Joiner) join(w *Window, e *Evidence, s *Share) {
 		extent.End = extent.Start + maxExtent
 	}
 	s.Total = extent.Duration()
+	handler := Span{w.Start, w.End}
+	if j.skips(e) {
+		s.Unseen = handler.Clip(extent).Duration()
+		s.Charged[Queue] = s.Total - s.Unseen
+		return
+	}
 	j.sweep.begin(extent)
-	j.sweep.add(inHandler, Span{w.Start, w.End})
+	j.sweep.add(inHandler, handler)
 	j.addProcess(e.Process, extent, s)
 	j.addOwn(e.Own, extent)
 	j.addHost(e.Host, extent, w.Place)

@@ -157,6 +157,9 @@ func (r *requests) option(k requestSeries) metric.ObserveOption {
 // never for the request's own.
 func (t *Telemetry) Request(q *Request) {
 	route := t.requests.add(q)
+	if s := q.Share; s.Total-s.Charged[stall.Queue]-s.App-s.AppOrHost-s.Uncertain-s.Unseen < stallFloor {
+		return // nothing else did: the parts sum to Total
+	}
 	ctx := context.Background()
 	for c := stall.GCPause; c < stall.Queue; c++ {
 		d := q.Share.Charged[c]

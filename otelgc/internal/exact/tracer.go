@@ -44,6 +44,7 @@ type Options struct {
 	Slots    *window.Slots      // of the windows that are followed
 	Timeline *timeline.Timeline // takes the stops and the collections
 	Observer Observer
+	Marking  *atomic.Bool // is set while windows are to leave marks
 }
 
 // Observer is told what a [Tracer] does. The tracer's goroutines wait for its methods.
@@ -76,7 +77,7 @@ type Tracer struct {
 
 	clock stall.Clock
 
-	active  atomic.Bool  // windows leave marks
+	active  *atomic.Bool // windows leave marks
 	readers atomic.Int32 // others who read the trace: ends are marked for them, too
 
 	mu     sync.Mutex
@@ -110,10 +111,13 @@ func New(o Options) *Tracer {
 		Runtime:  Runtime{trace.Start, trace.Stop, busyRetry, silentAfter},
 		Limits:   gotrace.Limits{GenerationBytes: maxGenerationBytes + 1, Transitions: maxTransitions},
 		Observer: o.Observer,
-		clock:    o.Clock, gov: newGovernor(o.Budget),
+		clock:    o.Clock, active: o.Marking, gov: newGovernor(o.Budget),
 		wake: make(chan struct{}, 1), idle: make(chan struct{}),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		free: newFree(),
+	}
+	if x.active == nil {
+		x.active = new(atomic.Bool)
 	}
 	close(x.idle)
 	return x

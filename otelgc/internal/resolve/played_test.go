@@ -37,7 +37,7 @@ func play(t testing.TB) *played {
 		t.Fatal(err)
 	}
 	p := &played{t: t, now: second}
-	place, windows, line := board.Here(), window.NewSet(), timeline.New(p.now)
+	place, windows, line := board.Here(), window.NewSet(new(window.Queue)), timeline.New(p.now)
 	p.Options = Options{
 		Clock: clock, Place: place, Since: p.now, Windows: windows, Timeline: line,
 		Tracer:      exact.New(exact.Options{Clock: clock, Since: p.now, Slots: windows.Slots, Timeline: line}),

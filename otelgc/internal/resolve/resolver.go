@@ -6,7 +6,7 @@
 package resolve
 
 import (
-	"slices"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +51,7 @@ type Resolver struct {
 	longs    longs
 	known    []*long // of the batch; nil where nothing is
 	one      long    // of a window in one piece
+	window   stall.Window
 	lengths  lengths
 
 	// windows, and those among them that were followed in the trace, of one call of
@@ -90,12 +91,12 @@ func (r *Resolver) Resolve(now stall.Instant) {
 	r.pace.Begin()
 	passed := r.passed(now)
 	due := passed
-	r.drain(&r.o.Windows.Requests, due)
+	r.drain(r.o.Windows.Requests, due)
 	r.o.Tracer.SetWindows(r.lengths.nearlyAll())
 	if r.o.Windows.Flushing() {
 		due = now.Add(timeline.Deadline)
 	}
-	r.drain(&r.o.Windows.Asked, due)
+	r.drain(r.o.Windows.Asked, due)
 	r.longs.settle(r, now, passed)
 	r.pace.End()
 	if r.followed > 0 {
@@ -119,39 +120,47 @@ func (r *Resolver) drain(p *window.Queue, due stall.Instant) {
 }
 
 func (r *Resolver) resolveBatch() {
-	windows := slices.DeleteFunc(r.batch, r.elsewhere)
-	if len(windows) == 0 {
-		return
-	}
-	all := stall.Span{Start: windows[0].Start, End: windows[0].End}
-	for i := range windows {
-		w := windows[i].Window(nil)
+	all := stall.Span{Start: math.MaxInt64, End: math.MinInt64}
+	n := 0
+	for i := range r.batch {
+		e := &r.batch[i]
+		if r.elsewhere(e) {
+			continue
+		}
+		known := r.longs.take(e)
+		w := e.Window(nil)
 		extent := w.Extent()
-		known := r.longs.take(&windows[i])
 		if known != nil {
 			extent.Start = known.upTo
 		}
-		r.known = append(r.known, known)
 		all.Start, all.End = min(all.Start, extent.Start), max(all.End, extent.End)
-		if windows[i].Tell == nil {
-			r.lengths.note(w.End.Sub(w.Start))
+		if e.Tell == nil {
+			r.lengths.note(e.End.Sub(e.Start))
 		}
+		r.known = append(r.known, known)
+		if n != i {
+			r.batch[n] = *e
+		}
+		n++
+	}
+	if n == 0 {
+		return
 	}
 	r.evidence.gather(all)
-	for i := range windows {
-		r.resolveOne(&windows[i], r.known[i])
+	for i := range n {
+		r.resolveOne(&r.batch[i], r.known[i])
 		if i%breatheEvery == 0 {
 			r.pace.Breathe()
 		}
 	}
-	clear(windows)
+	clear(r.batch)
 	clear(r.known)
 	r.known = r.known[:0]
 }
 
 // elsewhere reports, and counts, that a window began or ended by another clock: the
 // program is in a bubble of testing/synctest then, where it is the year 2000.
-func (r *Resolver) elsewhere(e window.Ended) bool {
+func (r *Resolver) elsewhere(e *window.Ended) bool {
 	if e.Start > 0 && e.Start <= e.End {
 		return false
 	}
@@ -164,8 +173,8 @@ func (r *Resolver) resolveOne(e *window.Ended, known *long) {
 	if r.windows++; e.Slot != window.NoSlot {
 		r.followed++
 	}
-	w := e.Window(r.o.Place)
-	rest := w
+	r.window = e.Window(r.o.Place)
+	rest := r.window
 	if known == nil {
 		if e.Start < r.evidence.stops.Floor {
 			r.forgotten.Add(1)
@@ -185,7 +194,7 @@ func (r *Resolver) resolveOne(e *window.Ended, known *long) {
 	if s.GC() > 0 {
 		s.Collections = max(1, s.Collections)
 	}
-	r.o.Conclude(e, &w, s, &known.pieces)
+	r.o.Conclude(e, &r.window, s, &known.pieces)
 }
 
 // join adds to what is known of a window the piece w of it. It had slot during

@@ -333,8 +333,11 @@ func (b *Block) open() {
 }
 
 // NameOf asks the span for its name. That is the code of an SDK, which may wait or
-// panic: call it without a cell or a slot in hand.
+// panic: call it without a cell or a slot in hand. No span has no name.
 func NameOf(s trace.Span) SpanName {
+	if s == nil {
+		return SpanName{}
+	}
 	c := s.SpanContext()
 	t, id := c.TraceID(), c.SpanID()
 	return SpanName{SpanIDs{

@@ -6,14 +6,17 @@ import "sync/atomic"
 // have ended and wait to be resolved.
 type Set struct {
 	Slots    *Slots
-	Requests Queue // windows that count as requests
-	Asked    Queue // windows whose callers want their shares, see Ended.Tell
+	Requests *Queue // windows that count as requests
+	Asked    *Queue // windows whose callers want their shares, see Ended.Tell
 
 	flush atomic.Bool
 }
 
-// NewSet returns a Set without windows.
-func NewSet() *Set { return &Set{Slots: NewSlots(), Asked: Queue{Asks: true}} }
+// NewSet returns a Set without windows. Those that count as requests go to a queue of the
+// caller's.
+func NewSet(requests *Queue) *Set {
+	return &Set{Slots: NewSlots(), Requests: requests, Asked: &Queue{Asks: true}}
+}
 
 // Flush has the windows of Asked resolved with what is known.
 func (s *Set) Flush() { s.flush.Store(true) }
