@@ -77,7 +77,9 @@ func (m *Monitor) conclude(e *window.Ended, w *stall.Window, s *stall.Share, pie
 		Share: s, Collections: s.Collections, Kind: m.cycles.kind,
 		Span: e.Span.Context(), Route: m.requests.routes.name(e.Route),
 	}
-	m.learnSpan(q.Span.IsValid())
+	if e.Asked {
+		m.learnSpan(q.Span.IsValid())
+	}
 	m.tel.Request(&q)
 	if m.hooks.want(s) {
 		m.show(&entry.Request{Window: w, Share: s, Pieces: pieces.List, Coarse: pieces.Coarse, Route: q.Route, Span: q.Span})
@@ -93,7 +95,8 @@ func (h *hooks) want(s *stall.Share) bool {
 	return c != nil && s.Total >= (*c).Least()
 }
 
-// showFrom returns how long a request takes that a hook is to see, [askFrom] at most.
+// showFrom returns how long a request takes that a hook is told of with its span,
+// [askFrom] at most.
 func (h *hooks) showFrom() time.Duration {
 	from := askFrom
 	if h.slow.on {

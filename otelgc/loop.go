@@ -13,7 +13,7 @@ import (
 )
 
 // resolveEvery is how often there is a turn at least.
-const resolveEvery = 200 * time.Millisecond
+const resolveEvery = 100 * time.Millisecond
 
 // loop does the work of a monitor in turns, of which others may wait for one.
 type loop struct {
@@ -72,7 +72,7 @@ func (l *loop) stopped() bool {
 // comes by itself.
 func (l *loop) pace() time.Duration {
 	if l.waiting.Load() > 0 {
-		return resolveEvery / 8
+		return resolveEvery / 4
 	}
 	return resolveEvery
 }

@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/otelgc/otelgc/internal/telemetry"
 	"github.com/otelgc/otelgc/otelgc/internal/window"
 	"github.com/otelgc/otelgc/stall"
@@ -26,9 +24,9 @@ import (
 // next. It touches neither the request, but for [WithJoinableRequests], nor the
 // response, so it can stand inside or outside of other middleware. Outermost it
 // sees most; inside of the one that makes the span, the window knows its span,
-// for exemplars and for the trace id of a slow request. Where a thousand windows in a
-// row had no span, short requests are not asked for one, but for some: then they may have no
-// exemplars, until one is found with a span.
+// for exemplars and for the trace id of a slow request. After a thousand requests without
+// a span only one in 64 of those under a millisecond, or under what a hook calls slow, is
+// asked for its span, until one has one. The others have no exemplars.
 //
 // The window ends when next returns or panics. What net/http does after that,
 // the flush of the last bytes, is not in it, nor is what a hijacked connection
@@ -60,10 +58,13 @@ func (m *Monitor) serve(next http.Handler, rw http.ResponseWriter, r *http.Reque
 		r = inner
 	}
 	defer func() {
-		if m.path.asks(w.start, m.path.now()) {
-			w.span = trace.SpanFromContext(ctx)
+		route, begin := m.routeOf(r), w.start
+		if arrival != 0 {
+			begin = arrival
 		}
-		w.end(w.ref.on(m.routeOf(r)), arrival)
+		var asked uint64
+		w.span, asked = m.path.spanOf(ctx, begin, m.path.now())
+		w.end(w.ref.on(route), arrival, asked)
 	}()
 	next.ServeHTTP(rw, r)
 }

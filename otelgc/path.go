@@ -12,10 +12,9 @@ import (
 	"github.com/otelgc/otelgc/stall"
 )
 
-// path is what each request reads of a monitor: one line of the cache, up to where the
-// queue has its tail. Of what the last request read, the program's work has left little
-// there, and each line is waited for. It is allocated by itself, so that it begins where a
-// line does.
+// path is what each request reads of a monitor. It is one line of the cache, up to where
+// the queue has its tail. Between two requests the program's own work evicts it, and each
+// line costs a wait. It is allocated alone, so it begins where a line does.
 type path struct {
 	epoch   time.Time    // Instant 0, with a monotonic reading
 	marking atomic.Bool  // windows are to leave marks in a trace
@@ -27,55 +26,28 @@ type path struct {
 	_       [16]byte // to three lines: the allocator begins objects at multiples of their size
 }
 
-// now reads the clock, without a copy of [stall.Clock], which is an eighth of what that
-// costs.
+// now reads the clock. It copies no [stall.Clock]: that is an eighth of the cost.
 func (p *path) now() stall.Instant { return stall.Instant(time.Since(p.epoch)) }
 
-// served ends the window of a request that was not to be followed.
+// served ends the window of a request that was not followed from its begin.
 func (p *path) served(ctx context.Context, m *Monitor, r *http.Request, start stall.Instant) {
-	end, route, span := p.now(), noRoute, trace.Span(nil)
+	route := noRoute
 	if p.route != nil {
 		route = m.routeOf(r) // it is known by now
 	}
-	if p.asks(start, end) {
-		span = trace.SpanFromContext(ctx)
-	}
+	end := p.now()
+	span, asked := p.spanOf(ctx, start, end)
 	if p.marking.Load() {
 		w := openWindow{&m.windows.outside, start, span}
-		w.endMarked(w.ref.on(route), 0)
+		w.endMarked(w.ref.on(route), 0, asked)
 		return
 	}
-	p.leave(start, end, 0, route, span)
+	p.leave(start, end, 0, route, span, asked)
 }
 
-// A context without a span looks for it in its whole chain, which costs as much as all else
-// that is done for a request. So where so many windows in a row had no span, it is asked of
-// one request of some, and of those that took so long or that a hook is to see. The others
-// have no exemplars then, until one is found with a span.
-const (
-	spanless  = 1000
-	askSpanOf = 64
-	askFrom   = time.Millisecond
-)
-
-// asks reports whether the context of a request is asked for its span.
-func (p *path) asks(start, end stall.Instant) bool {
-	return p.spans.Load() || start%askSpanOf == 0 || int64(end-start) >= p.askFrom.Load()
-}
-
-// learnSpan takes in whether a window had a span.
-func (m *Monitor) learnSpan(had bool) {
-	m.windows.spanless++
-	if had {
-		m.windows.spanless = 0
-	}
-	if asks := m.windows.spanless < spanless; asks != m.path.spans.Load() {
-		m.path.spans.Store(asks)
-	}
-}
-
-// leave leaves a window without a slot to be resolved.
-func (p *path) leave(start, end, arrival stall.Instant, route window.Route, span trace.Span) {
+// leave leaves a window without a slot to be resolved. Asked is the tag of a request whose
+// context was asked for its span.
+func (p *path) leave(start, end, arrival stall.Instant, route window.Route, span trace.Span, asked uint64) {
 	var name window.SpanName
 	if span != nil {
 		name = window.NameOf(span)
@@ -83,6 +55,40 @@ func (p *path) leave(start, end, arrival stall.Instant, route window.Route, span
 	if b, i := p.ended.Reserve(); b != nil { // nearly always
 		c := b.Cell(i)
 		c.Fill(start, arrival, start, name.SpanIDs)
-		c.Publish(end, window.Tag(window.NoSlot, route, name.Flags))
+		c.Publish(end, window.Tag(window.NoSlot, route, name.Flags)|asked)
+	}
+}
+
+// A context without a span looks for it in its whole chain, which costs as much as all else
+// that is done for a request. So after so many requests without a span only one in
+// askSpanOf is asked, and those that took askFrom, or that a hook is told of with its span.
+// The others have no exemplars, until one is found with a span.
+const (
+	spanless  = 1000
+	askSpanOf = 64
+	askFrom   = time.Millisecond
+)
+
+// spanOf returns the span of a request, nil if its context is not asked, and the tag of one
+// that is.
+func (p *path) spanOf(ctx context.Context, begin, end stall.Instant) (trace.Span, uint64) {
+	if !p.spans.Load() && int64(end-begin) < p.askFrom.Load() && !sampled(begin) {
+		return nil, 0
+	}
+	return trace.SpanFromContext(ctx), window.Asked
+}
+
+// sampled is true of one instant in askSpanOf, also where the clock counts in steps: the
+// bits of t are mixed (Knuth, The Art of Computer Programming, 6.4, multiplicative hashing).
+func sampled(t stall.Instant) bool { return uint64(t)*0x9E3779B97F4A7C15>>32%askSpanOf == 0 }
+
+// learnSpan takes in whether a request that was asked had a span.
+func (m *Monitor) learnSpan(had bool) {
+	m.windows.spanless = min(m.windows.spanless+1, spanless)
+	if had {
+		m.windows.spanless = 0
+	}
+	if asks := m.windows.spanless < spanless; asks != m.path.spans.Load() {
+		m.path.spans.Store(asks)
 	}
 }

@@ -2,7 +2,9 @@ package otelgc
 
 import (
 	"math"
+	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 	"unsafe"
@@ -45,10 +47,16 @@ func TestSpansAreAskedFor(t *testing.T) {
 		c := e[0].Span.Context()
 		return c.TraceID() == trace.TraceID{1} && c.SpanID() == trace.SpanID{2}
 	}
-	justNow := func(odd stall.Instant) stall.Instant { return m.path.now()/askSpanOf*askSpanOf + odd }
-	begin := func(took time.Duration) stall.Instant { return justNow(1).Add(-took) }
+	// begin returns a begin, of a request that is over now, which is sampled or not.
+	begin := func(took time.Duration, isSampled bool) stall.Instant {
+		at := m.path.now().Add(-took)
+		for sampled(at) != isSampled {
+			at--
+		}
+		return at
+	}
 
-	if !asked(begin(0)) {
+	if !asked(begin(0, false)) {
 		t.Error("the first request is not asked for its span")
 	}
 	for range spanless {
@@ -57,7 +65,7 @@ func TestSpansAreAskedFor(t *testing.T) {
 	// One that is late by a millisecond is one that took long: of some one is not.
 	short := func() bool {
 		for range 100 {
-			if !asked(begin(0)) {
+			if !asked(begin(0, false)) {
 				return true
 			}
 		}
@@ -66,10 +74,10 @@ func TestSpansAreAskedFor(t *testing.T) {
 	if !short() {
 		t.Error("short requests are asked for spans though none had one")
 	}
-	if !asked(begin(askFrom + askSpanOf)) {
+	if !asked(begin(askFrom, false)) {
 		t.Error("a request that took long is not asked for its span")
 	}
-	if !asked(justNow(0)) {
+	if !asked(begin(0, true)) {
 		t.Error("of short requests none is asked for its span")
 	}
 	entry.PageOf(m).Observe(blind{})
@@ -80,6 +88,23 @@ func TestSpansAreAskedFor(t *testing.T) {
 	m.learnSpan(true)
 	if short() {
 		t.Error("requests are not asked for their spans though one had one")
+	}
+}
+
+// TestSpanOfOneThatWaited: a request that is slow by its wait before the handler is told of
+// with its span, though requests have had none and the handler took no time.
+func TestSpanOfOneThatWaited(t *testing.T) {
+	const header = "X-Arrival"
+	slow := make(chan trace.SpanContext, 1)
+	m := startTest(t, WithExactBudget(0), WithArrivalHeader(header, ArrivalMonotonic), WithOnSlowRequest(time.Second, func(r *SlowRequest) { slow <- r.Span }))
+	m.path.spans.Store(false)
+	want := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	r := httptest.NewRequest("GET", "/", nil).WithContext(trace.ContextWithSpanContext(t.Context(), want))
+	r.Header.Set(header, strconv.FormatInt(int64(m.path.now().Add(-2*time.Second)), 10))
+	m.Middleware(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+	flush(t, m)
+	if got := <-slow; !got.Equal(want) {
+		t.Errorf("its span is %v, want %v", got, want)
 	}
 }
 

@@ -92,7 +92,7 @@ func (m *Monitor) stop(ctx context.Context) {
 func (m *Monitor) last(ctx context.Context) {
 	now := m.here.clock.Now()
 	m.exact.Store.LearnUnseen(now)
-	m.machine.side.Count(now, now)
+	m.machine.side.CountNow(now)
 	late := now.Add(2 * timeline.Deadline)
 	m.timeline.Settle(late, m.machine.side.Passed(late), m.settled, m.reportUnknown)
 	m.windows.Close()

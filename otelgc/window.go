@@ -38,7 +38,7 @@ func (h *windowRef) on(route window.Route) *windowRef {
 	return &windowRef{h.m, h.slot, route}
 }
 
-// begin opens the window. Its span and arrival are set before it is marked.
+// begin opens the window.
 func (w *openWindow) begin(m *Monitor) {
 	w.ref = &m.windows.outside
 	if m.path.marking.Load() {
@@ -61,19 +61,19 @@ func (w *openWindow) mark(arrival stall.Instant) {
 }
 
 // end closes the window, which had that ref, and leaves it to be resolved. It
-// arrived at arrival, 0 if that is not known.
-func (w *openWindow) end(h *windowRef, arrival stall.Instant) {
+// arrived at arrival, 0 if that is not known. Asked is as in [path.leave].
+func (w *openWindow) end(h *windowRef, arrival stall.Instant, asked uint64) {
 	m := h.m
 	if h.slot != window.NoSlot || m.path.marking.Load() {
-		w.endMarked(h, arrival)
+		w.endMarked(h, arrival, asked)
 		return
 	}
-	m.path.leave(w.start, m.path.now(), arrival, h.route, w.span)
+	m.path.leave(w.start, m.path.now(), arrival, h.route, w.span, asked)
 }
 
 // endMarked closes a window that has a slot, or gives it one for its end. The mark of the
 // end is for other readers of the trace: the monitor knows without it.
-func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
+func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant, asked uint64) {
 	m, slot, name := h.m, h.slot, window.NameOf(w.span)
 	marking, held := m.path.marking.Load(), w.start
 	mark := marking && m.exact.Shared()
@@ -88,7 +88,7 @@ func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant) {
 	if mark && slot != window.NoSlot {
 		trace.Log(context.Background(), m.windows.Slots.End[slot], "")
 	}
-	w.close(h, slot, arrival, held, name)
+	w.close(h, slot, arrival, held, name, asked)
 }
 
 // endAnywhere closes the window from any goroutine.
@@ -99,11 +99,11 @@ func (w *openWindow) endAnywhere(h *windowRef) {
 	} else if m.path.marking.Load() && m.exact.Shared() {
 		trace.Log(context.Background(), m.windows.Slots.Over[slot], "")
 	}
-	w.close(h, slot, 0, w.start, name)
+	w.close(h, slot, 0, w.start, name, 0)
 }
 
 // close gives the slot back, which is claimed, and queues the window.
-func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant, name window.SpanName) {
+func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant, name window.SpanName, asked uint64) {
 	m := h.m
 	b, i := m.path.ended.Reserve()
 	end := m.path.now()
@@ -113,7 +113,7 @@ func (w *openWindow) close(h *windowRef, slot int16, arrival, held stall.Instant
 	if b != nil {
 		c := b.Cell(i)
 		c.Fill(w.start, arrival, held, name.SpanIDs)
-		c.Publish(end, window.Tag(slot, h.route, name.Flags))
+		c.Publish(end, window.Tag(slot, h.route, name.Flags)|asked)
 	}
 }
 

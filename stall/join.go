@@ -77,8 +77,8 @@ func (j *Joiner) Join(w *Window, e *Evidence, s *Share) {
 	j.join(w, e, s)
 }
 
-// skips reports whether there is nothing to lay over windows: so it is of nearly all, where
-// nothing is traced.
+// skips reports whether there is nothing to lay over windows. That is so for nearly all
+// while nothing is traced.
 func (j *Joiner) skips(e *Evidence) bool {
 	return len(e.Process)|len(e.Own)|len(e.Host)|len(e.Track)|len(e.Seen)|len(e.TargetSeen) == 0 && !j.sweep.record
 }

@@ -158,7 +158,7 @@ func (r *requests) option(k requestSeries) metric.ObserveOption {
 func (t *Telemetry) Request(q *Request) {
 	route := t.requests.add(q)
 	if s := q.Share; s.Total-s.Charged[stall.Queue]-s.App-s.AppOrHost-s.Uncertain-s.Unseen < stallFloor {
-		return // nothing else did: the parts sum to Total
+		return // no cause has that much: the parts sum to Total
 	}
 	ctx := context.Background()
 	for c := stall.GCPause; c < stall.Queue; c++ {

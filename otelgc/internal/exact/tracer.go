@@ -44,7 +44,7 @@ type Options struct {
 	Slots    *window.Slots      // of the windows that are followed
 	Timeline *timeline.Timeline // takes the stops and the collections
 	Observer Observer
-	Marking  *atomic.Bool // is set while windows are to leave marks
+	Marking  *atomic.Bool // is set while windows are to leave marks; nil: one of the tracer's own
 }
 
 // Observer is told what a [Tracer] does. The tracer's goroutines wait for its methods.

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// countEvery is the time between two readings of this process's counters,
-	// countApart between two that collections ask for, or countRest times as long as
-	// the last one took: of a machine of many CPUs /proc/stat takes a millisecond.
+	// countEvery is the time between two readings of this process's counters.
+	// Collections may ask for one sooner: countApart after the last, or countRest times
+	// what that took, whichever is longer. /proc/stat takes a millisecond where there are
+	// many CPUs.
 	countEvery = time.Second
 	countApart = 50 * time.Millisecond
 	countRest  = 500
@@ -64,19 +65,24 @@ func (h *Side) Close() {
 // Count reads the counters now and then, and soon after a collection; ended is
 // when the newest did.
 func (h *Side) Count(now, ended stall.Instant) {
-	if h.process == nil {
-		return
-	}
 	last := h.history.Last()
 	asked := last <= ended.Add(timeline.StopLate) && ended.Add(timeline.StopLate) < now
-	if age := now.Sub(last); age < countEvery && (!asked || age < max(countApart, h.rest)) {
+	if age := now.Sub(last); age < countEvery && (!asked || age < h.rest) {
+		return
+	}
+	h.CountNow(now)
+}
+
+// CountNow reads the counters.
+func (h *Side) CountNow(now stall.Instant) {
+	if h.process == nil {
 		return
 	}
 	r, err := h.process.Read(h.now, 0)
 	if err != nil {
 		return
 	}
-	h.rest = countRest * r.End.Sub(r.Start)
+	h.rest = min(max(countApart, countRest*r.End.Sub(r.Start)), countEvery)
 	if now >= h.delays {
 		h.readDelays(&r)
 	}

@@ -49,9 +49,9 @@ type Resolver struct {
 	joiner   stall.Joiner
 	pace     pacer.Pacer
 	longs    longs
-	known    []*long // of the batch; nil where nothing is
-	one      long    // of a window in one piece
-	window   stall.Window
+	known    []*long      // of the batch; nil where nothing is
+	one      long         // of a window in one piece
+	window   stall.Window // that is concluded
 	lengths  lengths
 
 	// windows, and those among them that were followed in the trace, of one call of

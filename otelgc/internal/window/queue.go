@@ -25,8 +25,7 @@ const (
 
 // Queue is a queue of ended windows. Any goroutine adds to it, without a lock
 // but once per block; one takes from it. Windows are in the order in which they
-// reserved their cells, which is that of their ends but for those that end while
-// another does.
+// reserved their cells, which is nearly that of their ends.
 type Queue struct {
 	tail    atomic.Pointer[Block] // where cells are reserved; nil before the first window
 	full    atomic.Bool           // there is to be no other tail for now
@@ -239,6 +238,7 @@ type Ended struct {
 	Slot                int16
 	Route               Route
 	Span                SpanName
+	Asked               bool                              // its context was asked for the span
 	Tell                func(*stall.Window, *stall.Share) // instead of counting it as a request
 }
 
@@ -285,6 +285,9 @@ const (
 	tagWritten = 1 << 40
 	tagGivenUp = 1 << 41
 )
+
+// Asked is added to the tag of a request whose context was asked for its span.
+const Asked = 1 << 42
 
 // Tag returns what completes a cell.
 func Tag(slot int16, route Route, flags trace.TraceFlags) uint64 {
@@ -375,7 +378,7 @@ func (b *Block) read(i int) (Ended, bool) {
 	}
 	e := Ended{
 		Start: c.start, End: c.end, Arrival: c.arrival, Held: c.held,
-		Slot: int16(tag), Route: Route(tag >> tagRoute), Span: SpanName{c.span, trace.TraceFlags(tag >> tagFlags)},
+		Slot: int16(tag), Route: Route(tag >> tagRoute), Span: SpanName{c.span, trace.TraceFlags(tag >> tagFlags)}, Asked: tag&Asked != 0,
 	}
 	if b.asked != nil {
 		e.Receipt, e.Tell = b.asked[i].receipt, b.asked[i].tell
