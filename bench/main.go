@@ -84,6 +84,9 @@ func run(ctx context.Context, dir string, args []string) (err error) {
 
 // page runs one experiment and writes its page if there is one.
 func page(ctx context.Context, dir string, e harness.Experiment, args []string) error {
+	if k, ok := e.Measurement.(harness.Keeper); ok && dir != "" {
+		k.KeepIn(dir)
+	}
 	var text bytes.Buffer
 	err := e.Run(ctx, args, &text, os.Stderr)
 	if text.Len() == 0 || dir == "" {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ func Experiment() harness.Experiment {
 }
 
 type cost struct {
+	kept              string // the rows beside the page
 	from, rows, only  string
 	pairs, few        int
 	warmup, span, max time.Duration
@@ -38,9 +40,12 @@ type cost struct {
 	*harness.Page
 }
 
+// KeepIn has the rows kept beside the page, which is made of them.
+func (e *cost) KeepIn(dir string) { e.kept = filepath.Join(dir, "cost.csv") }
+
 func (e *cost) Flags(f *flag.FlagSet) {
 	f.StringVar(&e.from, "from", "", "make the page of the rows in `FILE`, and measure nothing")
-	f.StringVar(&e.rows, "rows", "", "append rows to `FILE` as they come, and measure those that it lacks; empty: keep none")
+	f.StringVar(&e.rows, "rows", e.kept, "append rows to `FILE` as they come, and measure those that it lacks; empty: keep none")
 	f.StringVar(&e.only, "only", "", "measure these of `SHAPE/SETTING,SHAPE,...`; empty: all")
 	f.IntVar(&e.pairs, "pairs", 16, "pairs of otelgc at its default budget in the first shape; a half of it for the check, and for an execution trace")
 	f.IntVar(&e.few, "few", 6, "pairs of each other setting, and in the other shapes")
@@ -73,6 +78,9 @@ func (e *cost) Measure(ctx context.Context, p *harness.Page) (err error) {
 		return write(p, rows)
 	}
 	if e.log, err = openLog(e.rows); err != nil {
+		return err
+	}
+	if err := e.log.here(p.Measured()); err != nil {
 		return err
 	}
 	if e.pin {

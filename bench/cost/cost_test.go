@@ -89,6 +89,27 @@ func TestReadRowsRefuses(t *testing.T) {
 	}
 }
 
+// TestRowsOfAnotherMachine: a file holds rows of one machine, whatever the day and its clock.
+func TestRowsOfAnotherMachine(t *testing.T) {
+	const (
+		first   = "Measured on CPU (family 25, 2596.146 MHz), virtual machine; 2 CPUs; linux/amd64, kernel 6.18; go1.26.8; 2026-11-25. Again: `cd bench && go run . cost`."
+		later   = "Measured on CPU (family 25, 3100.000 MHz), virtual machine; 2 CPUs; linux/amd64, kernel 6.18; go1.26.8; 2026-12-01. Again: `cd bench && go run . cost -few 3`."
+		another = "Measured on CPU (family 25, 2596.146 MHz), virtual machine; 4 CPUs; linux/amd64, kernel 6.18; go1.26.8; 2026-11-25. Again: `cd bench && go run . cost`."
+	)
+	l := &log{path: "rows.csv", Rows: Rows{Notes: []string{leftOut + "datadog: no agent", first}}}
+	if err := l.here(later); err != nil {
+		t.Errorf("the same machine: %v", err)
+	}
+	const want = "rows.csv: its rows were measured on CPU (family 25), virtual machine; 2 CPUs; linux/amd64, kernel 6.18; go1.26.8, " +
+		"and this is CPU (family 25), virtual machine; 4 CPUs; linux/amd64, kernel 6.18; go1.26.8: name another file"
+	if err := l.here(another); err == nil || err.Error() != want {
+		t.Errorf("another machine: got %v, want %s", err, want)
+	}
+	if err := new(log).here(another); err != nil {
+		t.Errorf("no rows: %v", err)
+	}
+}
+
 // TestResult: 100 us become 105 us, and 500 requests/s stay.
 func TestResult(t *testing.T) {
 	r := newResult(find(standard), []Row{sample()})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,6 +202,32 @@ func (l *log) add(r Row) error {
 	w.Flush()
 	l.Rows.Rows = append(l.Rows.Rows, r)
 	return l.append(text.String())
+}
+
+// here returns an error if the rows that are there are of another machine than the one that
+// a note names, or of another version of Go.
+func (l *log) here(note string) error {
+	for _, other := range l.Notes {
+		if was, is := machineOf(other), machineOf(note); was != "" && was != is {
+			return fmt.Errorf("%s: its rows were measured on %s, and this is %s: name another file", l.path, was, is)
+		}
+	}
+	return nil
+}
+
+var (
+	measuredOn = regexp.MustCompile(`^Measured on (.*); \d{4}-\d\d-\d\d\. Again: `)
+	frequency  = regexp.MustCompile(`, [0-9.]+ MHz`)
+)
+
+// machineOf returns the machine that a note names, empty if it names none: without the
+// date, and the frequency that its CPU had just then.
+func machineOf(note string) string {
+	m := measuredOn.FindStringSubmatch(note)
+	if m == nil {
+		return ""
+	}
+	return frequency.ReplaceAllString(m[1], "")
 }
 
 // has reports whether a pair is there.

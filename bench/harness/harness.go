@@ -31,6 +31,12 @@ type Measurement interface {
 	Measure(context.Context, *Page) error
 }
 
+// Keeper is a measurement that keeps figures beside its page.
+type Keeper interface {
+	// KeepIn says in which directory the page will be. It comes before Flags.
+	KeepIn(dir string)
+}
+
 // ErrUnmet means that a figure is outside of its bounds.
 var ErrUnmet = errors.New("bounds not met")
 
