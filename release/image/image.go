@@ -4,6 +4,11 @@
 //
 //	image -out DIR -name otelgc-sidecar -version 0.1.0 -revision COMMIT -created TIME \
 //		linux/amd64=FILE linux/arm64=FILE
+//
+// With -push it sends the image of a layout to a registry, as whom docker login has left
+// there:
+//
+//	image -out DIR -push ghcr.io/otelgc/otelgc-sidecar:0.1.0
 package main
 
 import (
@@ -19,10 +24,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
@@ -41,10 +49,44 @@ func main() {
 	flag.StringVar(&o.revision, "revision", "", "the commit it was built at")
 	flag.TextVar(&o.created, "created", time.Time{}, "the time of that commit, as in RFC 3339")
 	flag.StringVar(&o.license, "license", "LICENSE", "the file that the image has as /LICENSE")
+	to := flag.String("push", "", "send the image that is in -out to `REGISTRY/NAME:TAG`")
 	flag.Parse()
-	if err := o.write(flag.Args()); err != nil {
+	var err error
+	if *to != "" && flag.NArg() == 0 {
+		err = push(o.out, *to)
+	} else {
+		err = o.write(flag.Args())
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// push sends the image of a layout, which holds it for all its platforms.
+func push(dir, to string) error {
+	where, err := name.ParseReference(to)
+	if err != nil {
+		return fmt.Errorf("push %s: %w", dir, err)
+	}
+	all, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return fmt.Errorf("push %s: %w", dir, err)
+	}
+	manifest, err := all.IndexManifest()
+	if err != nil {
+		return fmt.Errorf("push %s: %w", dir, err)
+	}
+	if len(manifest.Manifests) != 1 {
+		return fmt.Errorf("push %s: it holds %d images, want 1", dir, len(manifest.Manifests))
+	}
+	image, err := all.ImageIndex(manifest.Manifests[0].Digest)
+	if err != nil {
+		return fmt.Errorf("push %s: %w", dir, err)
+	}
+	if err := remote.WriteIndex(where, image, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		return fmt.Errorf("push %s: %w", dir, err)
+	}
+	return nil
 }
 
 type options struct {

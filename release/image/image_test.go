@@ -4,14 +4,21 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
@@ -142,5 +149,41 @@ func TestWrong(t *testing.T) {
 		if _, err := os.Stat(o.out); err == nil {
 			t.Errorf("%q: a layout was left", args)
 		}
+	}
+}
+
+// TestPush: what is in a layout is what a registry has then, for each platform; and a layout
+// that holds anything else is refused.
+func TestPush(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	to := strings.TrimPrefix(server.URL, "http://") + "/otelgc/program:v0.1.0"
+	dir := made(t)
+	if err := push(dir, to); err != nil {
+		t.Fatal(err)
+	}
+	where, err := name.ParseReference(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := remote.Index(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(got); err != nil {
+		t.Error(err)
+	}
+	digest, err := got.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := inside(t, dir).Digest(); err != nil || digest != want {
+		t.Errorf("the registry has %v, want %v (%v)", digest, want, err)
+	}
+	if _, err := layout.Write(dir, empty.Index); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(dir, to); err == nil || !strings.Contains(err.Error(), "it holds 0 images, want 1") {
+		t.Errorf("an empty layout: got %v", err)
 	}
 }
