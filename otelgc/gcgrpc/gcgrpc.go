@@ -15,6 +15,9 @@
 // starts, unless they join it by [otelgc.Join] with a context of [Context].
 //
 // A call that no method answers (unimplemented) has no window.
+//
+// gRPC makes some 18 allocations more in each call where it has any stats.Handler; beside
+// otelgrpc it makes them already. A handler of this package makes one.
 package gcgrpc
 
 import (

@@ -80,7 +80,7 @@ func flush(t *testing.T, m *otelgc.Monitor) {
 }
 
 // dial serves h over a pipe, and returns a connection to it.
-func dial(t *testing.T, work func(context.Context) error, server []grpc.ServerOption, client ...grpc.DialOption) *grpc.ClientConn {
+func dial(t testing.TB, work func(context.Context) error, server []grpc.ServerOption, client ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 16)
 	s := grpc.NewServer(server...)
