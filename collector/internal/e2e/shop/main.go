@@ -37,7 +37,9 @@ func main() {
 	var s shop
 	flag.StringVar(&s.path, "answers", "", "the `file` for what the join in process says, one JSON document per span")
 	flag.IntVar(&s.requests, "requests", 500, "spans to make")
-	flag.DurationVar(&s.rest, "rest", 5*time.Millisecond, "how long each of them waits")
+	// Some 45 collections a second: of more than 100 that are sent at a time the shortest have
+	// no event, and a slow machine sends those of two seconds at a time.
+	flag.DurationVar(&s.rest, "rest", 10*time.Millisecond, "how long each of them waits")
 	flag.BoolVar(&s.exact, "exact", false, "watch in exact fidelity, not per cycle")
 	flag.BoolVar(&s.decorated, "decorated", false, "export spans with what the join says")
 	flag.BoolVar(&s.last, "last", false, "export spans after all else was taken, when standard input ends")
