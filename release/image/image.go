@@ -5,8 +5,8 @@
 //	image -out DIR -name otelgc-sidecar -version 0.1.0 -revision COMMIT -created TIME \
 //		linux/amd64=FILE linux/arm64=FILE
 //
-// With -push it sends the image of a layout to a registry, as whom docker login has left
-// there:
+// With -push it sends the image of a layout to a registry, with the login that docker
+// login stored:
 //
 //	image -out DIR -push ghcr.io/otelgc/otelgc-sidecar:0.1.0
 package main
@@ -52,10 +52,13 @@ func main() {
 	to := flag.String("push", "", "send the image that is in -out to `REGISTRY/NAME:TAG`")
 	flag.Parse()
 	var err error
-	if *to != "" && flag.NArg() == 0 {
-		err = push(o.out, *to)
-	} else {
+	switch {
+	case *to == "":
 		err = o.write(flag.Args())
+	case flag.NArg() > 0:
+		err = errors.New("-push takes no PLATFORM=FILE")
+	default:
+		err = push(o.out, *to)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -15,12 +15,12 @@ import (
 func TestArchive(t *testing.T) {
 	archive := func() (text []byte) {
 		t.Helper()
-		c := exec.Command("scripts/release", "chart")
+		c := exec.Command("scripts/release", "chart", t.TempDir())
 		c.Dir = root
 		c.Stderr = os.Stderr
 		path, err := c.Output()
 		if err == nil {
-			text, err = os.ReadFile(root + strings.TrimSpace(string(path)))
+			text, err = os.ReadFile(strings.TrimSpace(string(path)))
 		}
 		if err != nil {
 			t.Fatalf("make the archive: %v", err)
