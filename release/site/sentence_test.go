@@ -12,9 +12,9 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// TestCommandsInSentences: a command within a sentence, which no test runs, has the name of
-// one that is there: of a target, a script and what it takes, a step, a directory with a main
-// package, or a command of the sidecar with flags that it has.
+// TestCommandsInSentences: what a command within a sentence names is there, though no test
+// runs it: a target, a script and what it takes, a step, a directory, a command of the sidecar
+// with its flags, an experiment, or a benchmark.
 func TestCommandsInSentences(t *testing.T) {
 	s, there := whole(t), namesThere(t)
 	known := 0
@@ -60,9 +60,10 @@ func (p *page) inline() (all []string) {
 
 // names are those that a command may have.
 type names struct {
-	targets, steps []string
-	flags          map[string][]string // by the command of the sidecar
-	scripts        map[string]string   // their texts
+	targets, steps, experiments []string
+	flags                       map[string][]string // by the command of the sidecar
+	scripts                     map[string]string   // their texts
+	benchmarks                  string              // all declarations of tests
 }
 
 func namesThere(t *testing.T) (n names) {
@@ -89,10 +90,13 @@ func namesThere(t *testing.T) (n names) {
 		return found
 	}
 	n.targets, n.steps = all(`(?m)^([\w-]+):`, read("Makefile")), all(`(?m)^step_(\w+)\(\)`, read(".ci/*.sh"))
+	n.experiments = all(`\bName: "([\w-]+)", Title:`, read("bench/*/*.go"))
 	n.scripts = make(map[string]string)
-	for _, name := range []string{"scripts/release", "scripts/dashboard-picture", "scripts/soak"} {
-		n.scripts[name] = read(name)
+	scripts, _ := filepath.Glob("../../scripts/*")
+	for _, path := range scripts {
+		n.scripts["scripts/"+filepath.Base(path)] = read("scripts/" + filepath.Base(path))
 	}
+	n.benchmarks = declared(t, "Benchmark")
 	c := exec.Command("go", "run", "./sidecar", "completion", "bash")
 	c.Dir = "../.."
 	c.Stderr = os.Stderr
@@ -107,13 +111,31 @@ func namesThere(t *testing.T) (n names) {
 	return n
 }
 
+// declared returns the functions of tests whose names begin so, a line each.
+func declared(t *testing.T, prefix string) string {
+	t.Helper()
+	found, err := exec.Command("git", "-C", "../..", "grep", "-hoE", "^func "+prefix+"[A-Za-z]+", "--", "*_test.go").Output()
+	if err != nil {
+		t.Fatalf("look for functions %s: %v", prefix, err)
+	}
+	return string(found)
+}
+
+// valueOf returns the value of a flag among words, empty if it is not there.
+func valueOf(words []string, name string) string {
+	if i := slices.Index(words, name); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
 // lacking returns what is not there of what a command names. Known counts the commands of
 // the repository.
 func (n *names) lacking(dir string, words []string, known *int) (missing []string) {
 	first, rest := words[0], words[1:]
 	switch text, script := n.scripts[first]; {
 	case first == "make":
-		missing = without(rest, n.targets)
+		missing = without(slices.DeleteFunc(slices.Clone(rest), func(word string) bool { return strings.ContainsAny(word, "-=") }), n.targets)
 	case first == ".ci/run":
 		missing = without(rest, n.steps)
 	case script:
@@ -124,11 +146,17 @@ func (n *names) lacking(dir string, words []string, known *int) (missing []strin
 		}
 	case strings.HasPrefix(first, "scripts/"):
 		missing = []string{first}
-	case first == "go" && len(rest) > 1 && rest[0] == "run":
+	case first == "go" && len(rest) > 1 && rest[0] == "run" && strings.HasPrefix(rest[1], "."):
 		if found, _ := filepath.Glob(filepath.Join(dir, rest[1], "*.go")); len(found) == 0 {
 			missing = []string{rest[1]}
-		} else if rest[1] == "./sidecar" && len(rest) > 2 {
+		} else if rest[1] == "./sidecar" {
 			missing = n.lackingOf(rest[2:])
+		} else if filepath.Base(dir) == "bench" {
+			missing = n.lackingExperiment(rest[2:])
+		}
+	case first == "go" && valueOf(rest, "-bench") != "" || first == "-bench":
+		if name := valueOf(words, "-bench"); name != "." && !strings.Contains(n.benchmarks, "func Benchmark"+strings.Trim(name, "'^$")) {
+			missing = []string{"Benchmark" + name}
 		}
 	case first == "otelgc-sidecar":
 		missing = n.lackingOf(rest)
@@ -139,6 +167,18 @@ func (n *names) lacking(dir string, words []string, known *int) (missing []strin
 	}
 	*known++
 	return missing
+}
+
+// lackingExperiment is lacking of what follows on bench: -o DIR, and an experiment with its
+// flags.
+func (n *names) lackingExperiment(words []string) []string {
+	if len(words) > 1 && words[0] == "-o" {
+		words = words[2:]
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0], "-") || words[0] == "all" {
+		return nil
+	}
+	return without(words[:1], n.experiments)
 }
 
 // lackingOf is lacking of the command line of the sidecar.
