@@ -38,8 +38,7 @@ collector: ## a Collector that attributes spans, on the loopback address
 site: ## the documentation as HTML, in .cache/site
 	cd release && go run ./site -o ../.cache/site
 
-accuracy: ## the measurements behind docs/accuracy.md: three hours on a quiet machine
-	rm -f docs/accuracy/cost.csv # cost measures the rows that it lacks
+accuracy: ## the measurements behind docs/accuracy.md, and the rows that docs/accuracy/cost.csv lacks: hours on a quiet machine
 	cd bench && CGO_ENABLED=0 go run -buildvcs=false . -o ../docs/accuracy all
 
 tidy: ## go mod tidy in every module

@@ -24,9 +24,12 @@ import (
 // next. It touches neither the request, but for [WithJoinableRequests], nor the
 // response, so it can stand inside or outside of other middleware. Outermost it
 // sees most; inside of the one that makes the span, the window knows its span,
-// for exemplars and for the trace id of a slow request. After a thousand requests without
-// a span only one in 64 of those under a millisecond, or under what a hook calls slow, is
-// asked for its span, until one has one. The others have no exemplars.
+// for exemplars and for the trace id of a slow request.
+//
+// If a thousand requests in a row had no span, only those are asked for one that take a
+// millisecond, or what a hook calls slow if that is less, and one in 64 of the others. The
+// rest has no exemplars. The first span that is found ends this. With otelgc/page or
+// otelgc/capture all are asked.
 //
 // The window ends when next returns or panics. What net/http does after that,
 // the flush of the last bytes, is not in it, nor is what a hijacked connection

@@ -101,7 +101,7 @@ func TestRowsOfAnotherMachine(t *testing.T) {
 		t.Errorf("the same machine: %v", err)
 	}
 	const want = "rows.csv: its rows were measured on CPU (family 25), virtual machine; 2 CPUs; linux/amd64, kernel 6.18; go1.26.8, " +
-		"and this is CPU (family 25), virtual machine; 4 CPUs; linux/amd64, kernel 6.18; go1.26.8: name another file"
+		"and this is CPU (family 25), virtual machine; 4 CPUs; linux/amd64, kernel 6.18; go1.26.8: name another file by -rows"
 	if err := l.here(another); err == nil || err.Error() != want {
 		t.Errorf("another machine: got %v, want %s", err, want)
 	}

@@ -209,7 +209,7 @@ func (l *log) add(r Row) error {
 func (l *log) here(note string) error {
 	for _, other := range l.Notes {
 		if was, is := machineOf(other), machineOf(note); was != "" && was != is {
-			return fmt.Errorf("%s: its rows were measured on %s, and this is %s: name another file", l.path, was, is)
+			return fmt.Errorf("%s: its rows were measured on %s, and this is %s: name another file by -rows", l.path, was, is)
 		}
 	}
 	return nil

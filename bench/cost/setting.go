@@ -19,7 +19,7 @@ type shape struct {
 func shapes(live int) []shape {
 	return []shape{
 		{name: "http", kind: "http", live: 16, words: "A service of net/http and encoding/json, 16 MB of long-lived heap"},
-		{name: "grpc", kind: "grpc", live: 16, words: "A service of gRPC, with the same JSON as its messages, 16 MB of long-lived heap. What watches it is a stats.Handler: for any of them gRPC makes some 18 allocations more in each call, and that of otelgc makes one (BenchmarkCall of otelgc/gcgrpc)"},
+		{name: "grpc", kind: "grpc", live: 16, words: "A service of gRPC, with the same JSON as its messages, 16 MB of long-lived heap. otelgc and otelgrpc watch it by a stats.Handler: for any such handler gRPC makes some 18 allocations more in each call, and that of otelgc makes one (BenchmarkCall of otelgc/gcgrpc)"},
 		{name: "heap", kind: "http", live: live, gogc: "25", words: "A service of net/http and encoding/json with a large long-lived heap, and GOGC=25, so that a window holds some collections"},
 		{name: "saturated", kind: "http", live: 16, full: true, words: "The service of http, with as many requests as it answers"},
 	}
