@@ -158,7 +158,7 @@ func TestWanted(t *testing.T) {
 			}
 		}
 	}
-	if d := cmp.Diff(map[string]int{"": (20 + 2*10 + 8*6) + 7*6 + 8*6 + 2*6, "http/default": 20, "grpc": 7 * 6, "heap/otel,http/metrics": 12}, got); d != "" {
+	if d := cmp.Diff(map[string]int{"": (20 + 2*10 + 9*6) + 8*6 + 8*6 + 2*6, "http/default": 20, "grpc": 8 * 6, "heap/otel,http/metrics": 12}, got); d != "" {
 		t.Errorf("pairs (-want +got):\n%s", d)
 	}
 }

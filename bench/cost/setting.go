@@ -59,6 +59,8 @@ var all = []setting{
 		knows: "who had its time, piece by piece"},
 	{name: "otel", label: "otelhttp or otelgrpc, with spans and metrics", tags: "otel", watcher: "otel", shapes: "http grpc heap",
 		knows: "that it was slow, and in which call; not why"},
+	{name: "both", label: "otelgc, default budget, beside otelhttp or otelgrpc, against these", tags: "otel otelgc", watcher: "both", against: "otel", whole: true, shapes: "http grpc",
+		knows: "as otelgc alone, with its trace id"},
 	{name: "metrics", label: "`contrib/instrumentation/runtime`", tags: "metrics", watcher: "metrics", shapes: "http grpc heap",
 		knows: "nothing about one request: how long pauses were meanwhile"},
 	{name: "probes", label: "sidecar, door one (`--target`)", shapes: "http grpc heap", mayFail: true,

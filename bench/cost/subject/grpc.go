@@ -29,13 +29,13 @@ func (jsonCodec) Marshal(v any) ([]byte, error)   { return json.Marshal(v) }
 func (jsonCodec) Unmarshal(b []byte, v any) error { return json.Unmarshal(b, v) }
 func (jsonCodec) Name() string                    { return "json" }
 
-// watcherGRPC watches the calls, if something does.
-var watcherGRPC stats.Handler
+// watchersGRPC watch the calls.
+var watchersGRPC []stats.Handler
 
 func serveGRPC(o *shop.Orders, _ around) shop.Server {
 	options := []grpc.ServerOption{grpc.ForceServerCodec(jsonCodec{})}
-	if watcherGRPC != nil {
-		options = append(options, grpc.StatsHandler(watcherGRPC))
+	for _, w := range watchersGRPC {
+		options = append(options, grpc.StatsHandler(w))
 	}
 	s := grpc.NewServer(options...)
 	s.RegisterService(&grpc.ServiceDesc{

@@ -6,16 +6,12 @@ import (
 	"context"
 
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
 
-func init() { watchers["metrics"] = measured }
+func init() { watchers["metrics"] = metered(measured) }
 
 // measured has the runtime's metrics, as the OpenTelemetry project's package has them.
-func measured(ctx context.Context) (a around, err error) {
-	meters, err := newMeters(ctx)
-	if err != nil {
-		return a, err
-	}
-	a.stop = meters.Shutdown
-	return a, runtime.Start(runtime.WithMeterProvider(meters), runtime.WithMinimumReadMemStatsInterval(readEvery))
+func measured(_ context.Context, meters *sdkmetric.MeterProvider) (around, error) {
+	return around{stop: nothing}, runtime.Start(runtime.WithMeterProvider(meters), runtime.WithMinimumReadMemStatsInterval(readEvery))
 }

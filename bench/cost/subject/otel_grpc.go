@@ -9,5 +9,5 @@ import (
 )
 
 func (*around) instrument(spans trace.TracerProvider, meters metric.MeterProvider) {
-	watcherGRPC = otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(spans), otelgrpc.WithMeterProvider(meters))
+	watchersGRPC = append(watchersGRPC, otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(spans), otelgrpc.WithMeterProvider(meters)))
 }

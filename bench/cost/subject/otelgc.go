@@ -9,21 +9,18 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/otelgc/otelgc/otelgc"
 )
 
-func init() { watchers["otelgc"] = monitored }
+func init() { watchers["otelgc"] = metered(monitored) }
 
 // watchGRPC has the monitor watch gRPC calls, where gRPC is linked.
 var watchGRPC = func(*otelgc.Monitor) {}
 
 // monitored has otelgc, with metrics and events. Its budget is that of $OTELGC_EXACT_BUDGET.
-func monitored(ctx context.Context) (a around, err error) {
-	meters, err := newMeters(ctx)
-	if err != nil {
-		return a, err
-	}
+func monitored(ctx context.Context, meters *sdkmetric.MeterProvider) (a around, err error) {
 	e, err := otlploghttp.New(ctx)
 	if err != nil {
 		return a, err
@@ -36,7 +33,7 @@ func monitored(ctx context.Context) (a around, err error) {
 	a.http = func(h http.Handler) http.Handler { return m.Middleware(h) }
 	watchGRPC(m)
 	a.stop = func(ctx context.Context) error {
-		return errors.Join(m.Shutdown(ctx), meters.Shutdown(ctx), loggers.Shutdown(ctx))
+		return errors.Join(m.Shutdown(ctx), loggers.Shutdown(ctx))
 	}
 	return a, nil
 }

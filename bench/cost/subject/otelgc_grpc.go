@@ -8,5 +8,5 @@ import (
 )
 
 func init() {
-	watchGRPC = func(m *otelgc.Monitor) { watcherGRPC = gcgrpc.NewServerHandler(m) }
+	watchGRPC = func(m *otelgc.Monitor) { watchersGRPC = append(watchersGRPC, gcgrpc.NewServerHandler(m)) }
 }
