@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 	app := h.monitor.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	go func() {
 		defer close(ended)
-		request := httptest.NewRequest("GET", "/fast?route=fast", nil)
+		request := httptest.NewRequest("GET", "/fast?route=%3Cscript%3E", nil)
 		for next := time.Now(); ctx.Err() == nil; next = next.Add(time.Millisecond) {
 			for range 10 { // 10,000 a second
 				app.ServeHTTP(httptest.NewRecorder(), request)
