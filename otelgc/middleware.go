@@ -65,9 +65,8 @@ func (m *Monitor) serve(next http.Handler, rw http.ResponseWriter, r *http.Reque
 		if arrival != 0 {
 			begin = arrival
 		}
-		var asked uint64
-		w.span, asked = m.path.spanOf(ctx, begin, m.path.now())
-		w.end(w.ref.on(route), arrival, asked)
+		name, asked := m.spanOf(ctx, begin, m.path.now())
+		w.end(w.ref.on(route), arrival, name, asked)
 	}()
 	next.ServeHTTP(rw, r)
 }

@@ -77,7 +77,7 @@ type windows struct {
 	refs     *[window.SlotCount]windowRef // of windows with a slot, by that
 	outside  windowRef                    // of windows without one
 	unmarked atomic.Uint64                // windows without a slot, though they were to be followed
-	spanless int                          // requests in a row that were asked and had no span; of the loop alone
+	spanless int                          // requests in a row that were asked and had no span; of who resolves
 }
 
 // requests is how the middleware measures requests.

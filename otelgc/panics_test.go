@@ -37,6 +37,11 @@ func (panickyRecords) OnEmit(context.Context, *sdklog.Record) error           { 
 func (panickyRecords) Shutdown(context.Context) error                         { return nil }
 func (panickyRecords) ForceFlush(context.Context) error                       { return nil }
 
+// panickyContext cannot be asked.
+type panickyContext struct{ context.Context }
+
+func (panickyContext) Value(any) any { panic(mine) }
+
 // panickyLogger is a handler of slog's.
 type panickyLogger struct{ slog.Handler }
 
@@ -66,8 +71,14 @@ func TestPanicsOfTheProgram(t *testing.T) {
 				runtime.GC()
 			}
 		}},
-		"WithRoute":           {item: "route", least: 3, opts: []Option{WithRoute(func(*http.Request) string { panic(mine) })}},
-		"WithSlowRequest":     {item: "slow_request", least: 3, opts: []Option{WithSlowRequest(0, slog.New(panickyLogger{}))}},
+		"WithRoute":       {item: "route", least: 3, opts: []Option{WithRoute(func(*http.Request) string { panic(mine) })}},
+		"WithSlowRequest": {item: "slow_request", least: 3, opts: []Option{WithSlowRequest(0, slog.New(panickyLogger{}))}},
+		"span of a request's context": {item: "window", least: 3, do: func(m *Monitor) {
+			h := m.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			for range 3 {
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(panickyContext{t.Context()}, http.MethodGet, "/", nil))
+			}
+		}},
 		"Monitor.Resolve":     {item: "window", least: 3, do: resolvePanicking},
 		"provider of loggers": {item: "event", least: 1, opts: []Option{WithLoggerProvider(sdklog.NewLoggerProvider(sdklog.WithProcessor(panickyRecords{})))}},
 		"companion": {item: "span", least: 2, do: func(m *Monitor) {

@@ -31,27 +31,20 @@ func (p *path) now() stall.Instant { return stall.Instant(time.Since(p.epoch)) }
 
 // served ends the window of a request that was not followed from its begin.
 func (p *path) served(ctx context.Context, m *Monitor, r *http.Request, start stall.Instant) {
-	route := noRoute
-	if p.route != nil {
-		route = m.routeOf(r) // it is known by now
-	}
+	route := m.routeOf(r) // it is known by now
 	end := p.now()
-	span, asked := p.spanOf(ctx, start, end)
+	name, asked := m.spanOf(ctx, start, end)
 	if p.marking.Load() {
-		w := openWindow{&m.windows.outside, start, span}
-		w.endMarked(w.ref.on(route), 0, asked)
+		w := openWindow{ref: &m.windows.outside, start: start}
+		w.endMarked(w.ref.on(route), 0, name, asked)
 		return
 	}
-	p.leave(start, end, 0, route, span, asked)
+	p.leave(start, end, 0, route, name, asked)
 }
 
 // leave leaves a window without a slot to be resolved. Asked is the tag of a request whose
 // context was asked for its span.
-func (p *path) leave(start, end, arrival stall.Instant, route window.Route, span trace.Span, asked uint64) {
-	var name window.SpanName
-	if span != nil {
-		name = window.NameOf(span)
-	}
+func (p *path) leave(start, end, arrival stall.Instant, route window.Route, name window.SpanName, asked uint64) {
 	if b, i := p.ended.Reserve(); b != nil { // nearly always
 		c := b.Cell(i)
 		c.Fill(start, arrival, start, name.SpanIDs)
@@ -62,6 +55,7 @@ func (p *path) leave(start, end, arrival stall.Instant, route window.Route, span
 // A context without a span looks for it in its whole chain, which costs as much as all else
 // that is done for a request. So after so many requests without a span only one in
 // askSpanOf is asked, and those that took askFrom, or that a hook is told of with its span.
+// While a slice is traced all are: a stop in what is still to do may make any of them slow.
 // The others have no exemplars, until one is found with a span.
 const (
 	spanless  = 1000
@@ -69,13 +63,16 @@ const (
 	askFrom   = time.Millisecond
 )
 
-// spanOf returns the span of a request, nil if its context is not asked, and the tag of one
-// that is.
-func (p *path) spanOf(ctx context.Context, begin, end stall.Instant) (trace.Span, uint64) {
-	if !p.spans.Load() && int64(end-begin) < p.askFrom.Load() && !sampled(begin) {
-		return nil, 0
+// spanOf returns what the span of a request is called, nothing if its context is not
+// asked, and the tag of one that is. The handler has answered: a panic of the context, or
+// of the span, must not cost the answer.
+func (m *Monitor) spanOf(ctx context.Context, begin, end stall.Instant) (name window.SpanName, asked uint64) {
+	p := m.path
+	if !p.spans.Load() && !p.marking.Load() && int64(end-begin) < p.askFrom.Load() && !sampled(begin) {
+		return name, 0
 	}
-	return trace.SpanFromContext(ctx), window.Asked
+	m.operator.safely("window", "the span of a request's context", func() { name = window.NameOf(trace.SpanFromContext(ctx)) })
+	return name, window.Asked
 }
 
 // sampled is true of one instant in askSpanOf, also where the clock counts in steps: the

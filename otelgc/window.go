@@ -62,19 +62,19 @@ func (w *openWindow) mark(arrival stall.Instant) {
 
 // end closes the window, which had that ref, and leaves it to be resolved. It
 // arrived at arrival, 0 if that is not known. Asked is as in [path.leave].
-func (w *openWindow) end(h *windowRef, arrival stall.Instant, asked uint64) {
+func (w *openWindow) end(h *windowRef, arrival stall.Instant, name window.SpanName, asked uint64) {
 	m := h.m
 	if h.slot != window.NoSlot || m.path.marking.Load() {
-		w.endMarked(h, arrival, asked)
+		w.endMarked(h, arrival, name, asked)
 		return
 	}
-	m.path.leave(w.start, m.path.now(), arrival, h.route, w.span, asked)
+	m.path.leave(w.start, m.path.now(), arrival, h.route, name, asked)
 }
 
 // endMarked closes a window that has a slot, or gives it one for its end. The mark of the
 // end is for other readers of the trace: the monitor knows without it.
-func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant, asked uint64) {
-	m, slot, name := h.m, h.slot, window.NameOf(w.span)
+func (w *openWindow) endMarked(h *windowRef, arrival stall.Instant, name window.SpanName, asked uint64) {
+	m, slot := h.m, h.slot
 	marking, held := m.path.marking.Load(), w.start
 	mark := marking && m.exact.Shared()
 	if !m.windows.Slots.Claim(slot, held) {
