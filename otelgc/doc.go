@@ -11,9 +11,9 @@
 // It emits OpenTelemetry metrics and events about every collection and every
 // stop of the world of this process, and lays them over the windows of its
 // requests. It works at two fidelities. Cycle fidelity is always on and costs
-// microseconds per collection. It also counts what the machine did, in about 0.2 ms: four
-// times a second and soon after collections, twenty times a second at most. That is below
-// one percent of a CPU, also with a hundred threads. Exact
+// microseconds per collection. It also counts what the machine did: once a second and soon
+// after collections, twenty times a second at most. That is below half a percent of a CPU,
+// also with a hundred threads. Exact
 // fidelity reads the process's own execution trace in slices, within a budget of
 // CPU time ([WithExactBudget]).
 //

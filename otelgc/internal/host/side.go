@@ -16,7 +16,7 @@ const (
 	// countEvery is the time between two readings of this process's counters.
 	// Collections may ask for one sooner: countApart after the last, or countRest times
 	// what that took, whichever is longer. /proc/stat takes a millisecond where there are
-	// many CPUs.
+	// many CPUs. Of the last two the shorter counts: one may have waited for a CPU.
 	countEvery = time.Second
 	countApart = 50 * time.Millisecond
 	countRest  = 500
@@ -38,6 +38,7 @@ type Side struct {
 	process *hostcount.Process // nil where it cannot be read
 	history hostcount.History
 	rest    time.Duration // after the last reading
+	took    time.Duration // the last reading
 	delays  stall.Instant // when the run delay is read next
 	pace    pacer.Pacer
 	usual   slowed.Usual
@@ -82,7 +83,8 @@ func (h *Side) CountNow(now stall.Instant) {
 	if err != nil {
 		return
 	}
-	h.rest = min(max(countApart, countRest*r.End.Sub(r.Start)), countEvery)
+	took := r.End.Sub(r.Start)
+	h.rest, h.took = min(max(countApart, countRest*min(took, h.took)), countEvery), took
 	if now >= h.delays {
 		h.readDelays(&r)
 	}
