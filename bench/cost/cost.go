@@ -3,6 +3,7 @@
 package cost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -75,7 +76,7 @@ func (e *cost) Measure(ctx context.Context, p *harness.Page) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.from, err)
 		}
-		return write(p, rows)
+		return write(p, e.from, rows)
 	}
 	if e.log, err = openLog(e.rows); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (e *cost) Measure(ctx context.Context, p *harness.Page) (err error) {
 	if err != nil {
 		return err
 	}
-	return write(p, e.log.Rows)
+	return write(p, cmp.Or(e.rows, "cost.csv"), e.log.Rows)
 }
 
 // wants returns how many pairs a setting has in a shape.

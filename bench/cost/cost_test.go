@@ -173,19 +173,25 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestPublished: docs/accuracy/cost.md is the page of the rows beside it.
+// TestPublished: each page of costs is that of the rows beside it.
 func TestPublished(t *testing.T) {
-	const dir = "../../docs/accuracy/"
-	var out, log bytes.Buffer
-	if err := Experiment().Run(t.Context(), []string{"-from", dir + "cost.csv"}, &out, &log); err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("../../docs/accuracy/cost*.csv")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files of rows, %v", len(files), err)
 	}
-	want, err := os.ReadFile(dir + "cost.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), out.String()); d != "" {
-		t.Errorf("docs/accuracy/cost.md is stale (-want +got):\n%s", d)
+	for _, file := range files {
+		var out, log bytes.Buffer
+		if err := Experiment().Run(t.Context(), []string{"-from", file}, &out, &log); err != nil {
+			t.Fatal(err)
+		}
+		page := strings.TrimSuffix(file, ".csv") + ".md"
+		want, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), out.String()); d != "" {
+			t.Errorf("%s is stale (-want +got):\n%s", page, d)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 
 // perRequest returns the CPU time of a request in us.
 func (s *Side) perRequest() float64 { return 1e6 * s.CPUs / float64(s.Requests) }
+
+// collections returns the collections of a request.
+func (s *Side) collections() float64 { return float64(s.Cycles) / float64(s.Requests) }
 
 // throughput returns the requests per second while it alone was sent some.
 func (s *Side) throughput() float64 { return float64(s.Answers) / s.LoadS }
@@ -33,6 +37,7 @@ type result struct {
 	cpu            harness.Interval // more, in percent
 	p50, p99, p999 harness.Interval // ratios
 	throughput     harness.Interval // ratio
+	cycles         harness.Interval // of a request, ratio
 	peak, start    harness.Interval // more: MB, ms
 	bytes, out     float64          // more: MB of the binary, kB exported per minute
 }
@@ -54,6 +59,8 @@ func newResult(v *setting, rows []Row) *result {
 	r.p99 = r.ratio(func(s *Side) float64 { return s.P99 })
 	r.p999 = r.ratio(func(s *Side) float64 { return s.P999 })
 	r.throughput = r.ratio((*Side).throughput)
+	collected := slices.DeleteFunc(slices.Clone(rows), func(v Row) bool { return v.With.Cycles == 0 || v.Without.Cycles == 0 })
+	r.cycles = harness.Of(harness.Each(collected, func(v Row) float64 { return v.With.collections() / v.Without.collections() }))
 	r.peak = harness.Of(harness.Each(rows, func(v Row) float64 { return float64(v.With.PeakKB-v.Without.PeakKB) / 1024 }))
 	r.start = harness.Of(harness.Each(rows, func(v Row) float64 { return v.With.StartMS - v.Without.StartMS }))
 	r.out = r.median(func(v *Row) float64 { return v.With.outPerMinute() - v.Without.outPerMinute() })
@@ -73,8 +80,8 @@ func (all results) find(name string) *result {
 	return nil
 }
 
-// write writes the page of rows.
-func write(p *harness.Page, rows Rows) error {
+// write writes the page of the rows of a file.
+func write(p *harness.Page, file string, rows Rows) error {
 	var measured, lacking []string
 	for _, note := range rows.Notes {
 		if reason, ok := strings.CutPrefix(note, leftOut); ok {
@@ -101,7 +108,7 @@ func write(p *harness.Page, rows Rows) error {
 		p.Para("Left out, since this machine lacks what it needs: %s.", strings.Join(lacking, "; "))
 	}
 	p.Para("Not measured: OpenTelemetry eBPF Instrumentation (OBI).")
-	writeMethod(p, rows.Rows)
+	writeMethod(p, filepath.Base(file), rows.Rows)
 	return nil
 }
 
@@ -152,7 +159,7 @@ func writeShape(p *harness.Page, s *shape, all results) {
 		return
 	}
 	table := harness.NewTable("setting, the cheapest first | pairs | CPU per request more | p50, ratio | p99, ratio | p99.9, ratio")
-	other := harness.NewTable("setting | time traced | peak memory more | start-up more | binary more | exported per minute more | beside it: CPU | beside it: memory")
+	other := harness.NewTable("setting | time traced | collections, ratio | peak memory more | start-up more | binary more | exported per minute more | beside it: CPU | beside it: memory")
 	for _, r := range all {
 		table.Row("%s | %d | %s | %s | %s | %s", r.label, len(r.rows), interval(r.cpu, " %"), interval(r.p50, ""), interval(r.p99, ""), interval(r.p999, ""))
 		traced := r.median(func(v *Row) float64 { return 100 * v.With.TracedS / v.WindowS })
@@ -161,7 +168,7 @@ func writeShape(p *harness.Page, s *shape, all results) {
 			beside = fmt.Sprintf("%.2f %%", r.median(func(v *Row) float64 { return 100 * v.BesideCPUs / v.WindowS }))
 			memory = fmt.Sprintf("%.0f MB", r.median(func(v *Row) float64 { return float64(v.BesidePeakKB) / 1024 }))
 		}
-		other.Row("%s | %.0f %% | %s | %s | %.1f MB | %.0f kB | %s | %s", r.label, traced, interval(r.peak, " MB"), interval(r.start, " ms"), r.bytes, r.out, beside, memory)
+		other.Row("%s | %.0f %% | %s | %s | %s | %.1f MB | %.0f kB | %s | %s", r.label, traced, interval(r.cycles, ""), interval(r.peak, " MB"), interval(r.start, " ms"), r.bytes, r.out, beside, memory)
 	}
 	p.Table(table)
 	p.Table(other)
@@ -259,7 +266,7 @@ func writeKnows(p *harness.Page, rows []Row) {
 }
 
 // writeMethod says how it was measured.
-func writeMethod(p *harness.Page, rows []Row) {
+func writeMethod(p *harness.Page, file string, rows []Row) {
 	p.Para("### How it is measured")
 	p.Para("The two services of a pair are there at once, pinned to half of the CPUs; load, receivers and sidecars have the others. Requests come evenly, to each 15 %% of what one alone could answer at most. " +
 		"CPU is measured first, while both get requests, so that a disturbance of the machine hits both alike: the process's CPU clock over its answers, from the end of a collection to the end of another. " +
@@ -268,7 +275,8 @@ func writeMethod(p *harness.Page, rows []Row) {
 		"A window of a tracer that rests ends as long after the begin of a slice as it began after that of another: it holds whole cycles. " +
 		"Both services are new in each pair, and take turns to be the first, since where code and heap happen to lie makes one slower than the other for as long as it lives. Settings take turns, one pair each.")
 	p.Para("otelgc and the settings of OpenTelemetry have the SDK and its exporters in their binaries and at work, which nothing and the traces have not. A sidecar runs at the lowest priority.")
+	p.Para("What a setting keeps makes the heap larger, and so collections rarer, which saves CPU: the figures of CPU are net of that. The smaller the service's own heap and the more it allocates, the more is saved.")
 	p.Para("Exporters send OTLP, uncompressed, to a receiver that counts the bytes, metrics every 10 s; of a sidecar, what it exports counts; of a trace that is dropped, its length. " +
 		"Exported per minute is of the whole life of a service, in which it gets requests for about two thirds of the time.")
-	p.Para("The figures of each pair are in [cost.csv](cost.csv), %d rows; `cd bench && go run . cost -from ../docs/accuracy/cost.csv` makes this page of them.", len(rows))
+	p.Para("The figures of each pair are in [%[1]s](%[1]s), %[2]d rows; `cd bench && go run . cost -from ../docs/accuracy/%[1]s` makes this page of them.", file, len(rows))
 }
