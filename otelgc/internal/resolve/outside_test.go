@@ -73,6 +73,7 @@ func TestOutsideIsInside(t *testing.T) {
 	}
 	outside := traced.NewRequests(p.now)
 	var want []traced.Request
+	slot := make(map[uint64]int16) // by goroutine; the mark may be of the generation before the end
 	for {
 		g, err := r.Next()
 		if err == io.EOF {
@@ -87,7 +88,6 @@ func TestOutsideIsInside(t *testing.T) {
 			t.Errorf("of %d goroutines there was too much", lost)
 		}
 		want = append(want, done...)
-		slot := make(map[uint64]int16)
 		for _, m := range g.Marks {
 			_, slot[m.Goroutine], _ = gotrace.ParseWindowMark(m.Key)
 		}
