@@ -12,10 +12,9 @@
 // stop of the world of this process, and lays them over the windows of its
 // requests. It works at two fidelities. Cycle fidelity is always on and costs
 // microseconds per collection. It also counts what the machine did: once a second and soon
-// after collections, twenty times a second at most. That is below half a percent of a CPU,
-// also with a hundred threads. Exact
-// fidelity reads the process's own execution trace in slices, within a budget of
-// CPU time ([WithExactBudget]).
+// after collections, twenty times a second at most. The counting takes less than half a
+// percent of a CPU, with a hundred threads too. Exact fidelity reads the process's own
+// execution trace in slices, within a budget of CPU time ([WithExactBudget]).
 //
 // Work that is no HTTP request has a window by [Monitor.Begin]; gRPC calls have
 // one by package otelgc/gcgrpc, and spans by package otelgc/spans, which needs no

@@ -26,10 +26,10 @@ import (
 // sees most; inside of the one that makes the span, the window knows its span,
 // for exemplars and for the trace id of a slow request.
 //
-// If a thousand requests in a row had no span, only those are asked for one that take a
-// millisecond, or what a hook calls slow if that is less, and one in 64 of the others. The
-// rest has no exemplars. The first span that is found ends this. With otelgc/page or
-// otelgc/capture all are asked.
+// After a thousand requests in a row without a span, Middleware looks for the span of a
+// request only if it took a millisecond, or less than that if a hook calls it slow; if a
+// slice is traced; and of one in 64 of the others. The rest has no exemplars. The first
+// span that is found ends this. With otelgc/page or otelgc/capture all are looked for.
 //
 // The window ends when next returns or panics. What net/http does after that,
 // the flush of the last bytes, is not in it, nor is what a hijacked connection

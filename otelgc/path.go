@@ -63,9 +63,9 @@ const (
 	askFrom   = time.Millisecond
 )
 
-// spanOf returns what the span of a request is called, nothing if its context is not
-// asked, and the tag of one that is. The handler has answered: a panic of the context, or
-// of the span, must not cost the answer.
+// spanOf returns the name of a request's span, and the tag of a request whose context was
+// asked; neither if it was not. The handler has answered: a panic of the context, or of the
+// span, must not cost the answer.
 func (m *Monitor) spanOf(ctx context.Context, begin, end stall.Instant) (name window.SpanName, asked uint64) {
 	p := m.path
 	if !p.spans.Load() && !p.marking.Load() && int64(end-begin) < p.askFrom.Load() && !sampled(begin) {

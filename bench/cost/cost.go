@@ -46,7 +46,7 @@ func (e *cost) KeepIn(dir string) { e.kept = filepath.Join(dir, "cost.csv") }
 
 func (e *cost) Flags(f *flag.FlagSet) {
 	f.StringVar(&e.from, "from", "", "make the page of the rows in `FILE`, and measure nothing")
-	f.StringVar(&e.rows, "rows", e.kept, "append rows to `FILE` as they come, and measure those that it lacks: remove it where the code has changed; empty: keep none")
+	f.StringVar(&e.rows, "rows", e.kept, "append rows to `FILE` as they come, and measure those that it lacks (remove the file when the code has changed); empty: keep none")
 	f.StringVar(&e.only, "only", "", "measure these of `SHAPE/SETTING,SHAPE,...`; empty: all")
 	f.IntVar(&e.pairs, "pairs", 16, "pairs of otelgc at its default budget in the first shape; a half of it for the check, and for an execution trace")
 	f.IntVar(&e.few, "few", 6, "pairs of each other setting, and in the other shapes")
