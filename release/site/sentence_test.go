@@ -63,7 +63,7 @@ type names struct {
 	targets, steps, experiments []string
 	flags                       map[string][]string // by the command of the sidecar
 	scripts                     map[string]string   // their texts
-	benchmarks                  string              // all declarations of tests
+	benchmarks                  string              // their declarations
 }
 
 func namesThere(t *testing.T) (n names) {
@@ -96,7 +96,7 @@ func namesThere(t *testing.T) (n names) {
 	for _, path := range scripts {
 		n.scripts["scripts/"+filepath.Base(path)] = read("scripts/" + filepath.Base(path))
 	}
-	n.benchmarks = declared(t, "Benchmark")
+	n.benchmarks = benchmarks(t)
 	c := exec.Command("go", "run", "./sidecar", "completion", "bash")
 	c.Dir = "../.."
 	c.Stderr = os.Stderr
@@ -111,12 +111,12 @@ func namesThere(t *testing.T) (n names) {
 	return n
 }
 
-// declared returns the functions of tests whose names begin so, a line each.
-func declared(t *testing.T, prefix string) string {
+// benchmarks returns the declarations of all benchmarks, a line each.
+func benchmarks(t *testing.T) string {
 	t.Helper()
-	found, err := exec.Command("git", "-C", "../..", "grep", "-hoE", "^func "+prefix+"[A-Za-z]+", "--", "*_test.go").Output()
+	found, err := exec.Command("git", "-C", "../..", "grep", "-hoE", "^func Benchmark[A-Za-z]+", "--", "*_test.go").Output()
 	if err != nil {
-		t.Fatalf("look for functions %s: %v", prefix, err)
+		t.Fatalf("look for benchmarks: %v", err)
 	}
 	return string(found)
 }
