@@ -1,11 +1,13 @@
 package demo
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -33,6 +35,51 @@ func TestBounds(t *testing.T) {
 	if all := startLimit + 10*time.Second + load.Grace + endLimit; all >= 30*time.Second {
 		t.Errorf("the parts of a run of 10 s are bounded by %v in all, want less than 30 s", all)
 	}
+}
+
+// TestEvery: turns keep their rate, and leave the program half of its time.
+func TestEvery(t *testing.T) {
+	for _, tt := range []struct {
+		took time.Duration // by each call
+		want int           // calls in 10 s
+	}{
+		{0, 200},
+		{20 * time.Millisecond, 200},
+		{100 * time.Millisecond, 50},
+		{time.Second, 5},
+	} {
+		t.Run(tt.took.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				got := 0
+				every(ctx, 50*time.Millisecond, func() {
+					time.Sleep(tt.took)
+					got++
+				})
+				if got < tt.want-1 || got > tt.want+1 {
+					t.Errorf("%d calls that take %v in 10 s, want %d", got, tt.took, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestEveryMakesUp: a turn that takes too long is followed by those that were missed.
+func TestEveryMakesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		n := 0
+		every(ctx, 50*time.Millisecond, func() {
+			if n++; n == 1 {
+				time.Sleep(90 * time.Millisecond)
+			}
+		})
+		if n < 19 || n > 21 {
+			t.Errorf("%d calls in 1 s, of which the first takes 90 ms, want 20", n)
+		}
+	})
 }
 
 func TestMatch(t *testing.T) {

@@ -51,22 +51,27 @@ func inject(ctx context.Context, what Inject, s *shop) uint64 {
 }
 
 // every calls do at a fixed rate until ctx ends. It makes up for turns that were missed
-// lately: a ticker would leave out a turn for each that takes a little too long.
+// lately: a ticker would leave out a turn for each that takes a little too long. After a
+// call it waits at least as long as that took: calls that stop the world leave the
+// program half of the time, in which it learns of its end, on the busiest machine, too.
 func every(ctx context.Context, period time.Duration, do func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for next := time.Now(); ; {
-		next = next.Add(period)
-		if late := time.Since(next); late > mostLate {
-			next = next.Add(late - mostLate)
-		}
-		timer.Reset(time.Until(next))
+	for due := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			do()
 		}
+		begin := time.Now()
+		do()
+		took := time.Since(begin)
+		due = due.Add(period)
+		late := time.Since(due)
+		if late > mostLate {
+			due = due.Add(late - mostLate)
+		}
+		timer.Reset(max(-late, took))
 	}
 }
 
