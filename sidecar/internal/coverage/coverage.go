@@ -29,6 +29,7 @@ type Tracker struct {
 	Coverage
 	watching bool
 	next     []stall.Span // unseen, of the next batch
+	counted  []stall.Span // the last that Unseen has, in order and apart
 }
 
 // Attach begins to watch. Nothing before now was seen since the process was
@@ -59,8 +60,27 @@ func (t *Tracker) Miss(s stall.Span) {
 	if s.Empty() {
 		return
 	}
-	t.Unseen += s.Duration()
+	t.count(s)
 	t.add(s)
+}
+
+// count adds s to Unseen, but for what it has already. It keeps a bounded number of spans:
+// what meets an older one counts twice.
+func (t *Tracker) count(s stall.Span) {
+	before := length(t.counted)
+	t.counted = stall.Union(append(t.counted, s))
+	t.Unseen += length(t.counted) - before
+	if n := len(t.counted); n > maxUnseen {
+		t.counted = append(t.counted[:0], t.counted[n-maxUnseen:]...)
+	}
+}
+
+// length returns the sum of spans that lie apart.
+func length(spans []stall.Span) (sum time.Duration) {
+	for _, s := range spans {
+		sum += s.Duration()
+	}
+	return sum
 }
 
 func (t *Tracker) add(s stall.Span) { t.next = Append(t.next, s) }

@@ -52,8 +52,27 @@ func TestCoverageIsBounded(t *testing.T) {
 	for i := range stall.Instant(10 * maxUnseen) {
 		c.Miss(stall.Span{Start: 10 * i, End: 10*i + 1})
 	}
+	if got, want := c.Unseen, (10*maxUnseen-1)*time.Nanosecond; got != want || len(c.counted) > maxUnseen {
+		t.Errorf("unseen %v by %d spans, want %v by at most %d", got, len(c.counted), want, maxUnseen)
+	}
 	_, spans := c.Take(20000)
 	if len(spans) != maxUnseen || spans[maxUnseen-1].End != 10*(10*maxUnseen-1)+1 {
 		t.Errorf("%d spans, the last %v: want %d, of which the last reaches to the end", len(spans), spans[len(spans)-1], maxUnseen)
+	}
+}
+
+// TestCoverageCountsOnce: time that two say was not seen is unseen once.
+func TestCoverageCountsOnce(t *testing.T) {
+	var c Tracker
+	c.Attach(0, 1000)
+	c.Saw(2100)
+	for _, s := range []stall.Span{{Start: 1100, End: 1300}, {Start: 1500, End: 1600}, {Start: 1200, End: 1550}, {Start: 1200, End: 1250}, {Start: 900, End: 1050}} {
+		c.Miss(s)
+	}
+	if got, want := c.Unseen, 550*time.Nanosecond; got != want {
+		t.Errorf("unseen: got %v, want %v", got, want)
+	}
+	if got, want := c.Fraction(), 0.5; got != want {
+		t.Errorf("covered: got %v, want %v", got, want)
 	}
 }
