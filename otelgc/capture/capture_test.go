@@ -240,11 +240,14 @@ func TestInjected(t *testing.T) {
 	}
 	injections := map[string]func(){
 		"runtime.suspension": func() {
-			end, stacks := time.Now().Add(least+5*time.Millisecond), make([]byte, 256<<10)
+			stacks := make([]byte, 256<<10)
 			var written atomic.Bool
 			go func() {
-				for time.Now().Before(end) {
+				// By what was stopped, not by the clock: it may wait for a CPU first.
+				for stopped := time.Duration(0); stopped < least+5*time.Millisecond; {
+					begin := time.Now()
 					runtime.Stack(stacks, true)
+					stopped += time.Since(begin)
 				}
 				written.Store(true)
 			}()
