@@ -88,10 +88,10 @@ func (a *Attributor) learn(r plog.LogRecord, of *wire.Resource) {
 
 func (a *Attributor) take(e *wire.Event) error {
 	foreign := e.Speaks() && !a.known.speaksForHost(&e.Sender)
-	if foreign && (e.Origin == stall.TargetWatch || e.Sender.PID == 0) {
-		return errStamp
-	}
 	e.Sender.Boot = a.known.epoch(&e.Sender)
+	if foreign && (e.Origin == stall.TargetWatch || e.Sender.PID == 0) {
+		return a.known.unstamped(e.Sender.Boot)
+	}
 	if e.Traced != nil {
 		return a.known.trace(e)
 	}
@@ -122,7 +122,7 @@ func (a *Attributor) take(e *wire.Event) error {
 	}
 	switch {
 	case foreign && !p.inside():
-		return errStamp // it may be a sidecar whose agent does not stamp
+		return a.known.unstamped(h.boot)
 	case overtaken:
 		return errLate
 	}
@@ -213,10 +213,11 @@ func (a *Attributor) Flush() { a.release(time.Time{}, true) }
 // Why an event was not taken, or not in time. Each is a value of error.type.
 var (
 	errTime     = semconv.ErrTime
-	errRoom     = errors.New("limit")     // no room for one more source, or for the stalls of one
-	errStamp    = errors.New("unstamped") // it speaks for a host, which it may not: a probe's is kept for its own process
-	errConflict = errors.New("conflict")  // two senders have the same name: the event is kept, and spans of that name are of neither
-	errLate     = errors.New("late")      // behind the watermark of its source: it is kept, but spans may have gone on without it
+	errRoom     = errors.New("limit")      // no room for one more source, or for the stalls of one
+	errStamp    = errors.New("unstamped")  // it speaks for a host, which it may not: a probe's is kept for its own process
+	errSpoken   = errors.New("superseded") // the same, where a stamped probe speaks for the host
+	errConflict = errors.New("conflict")   // two senders have the same name: the event is kept, and spans of that name are of neither
+	errLate     = errors.New("late")       // behind the watermark of its source: it is kept, but spans may have gone on without it
 )
 
 // Lost counts what was not kept or not attributed, since New.
@@ -225,6 +226,7 @@ type Lost struct {
 	// late: taken, for the spans that still wait. Unstamped are those that speak for
 	// a host, or for another process, without the stamp that Config.Probes asks for;
 	// a probe's are taken for its own process, and do not count where otelgc is in it.
+	// Superseded are the same of a host for which a stamped probe speaks.
 	// Conflict are statuses that show that
 	// two senders report as one process, and traced requests of one with otelgc in it, which
 	// are not taken. Limit is of those of a source

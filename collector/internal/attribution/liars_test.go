@@ -110,7 +110,7 @@ var liars = map[string]liar{
 		says: func(l *sender, at int64) []plog.Logs {
 			return append(wrong(l, stall.ProbeSpin, at, 3*sec), l.gap(stall.ProbeSpin, stall.HostIRQ, stall.ScopeMachine, at+10*ms, at+20*ms))
 		},
-		shows: "unstamped",
+		shows: "superseded",
 	},
 	"it says that it is many probes": {
 		says: func(l *sender, at int64) (all []plog.Logs) {
@@ -120,7 +120,7 @@ var liars = map[string]liar{
 			}
 			return all
 		},
-		shows: "unstamped",
+		shows: "superseded",
 	},
 	"it stamps its records itself": {
 		says: func(l *sender, at int64) []plog.Logs {
@@ -128,7 +128,7 @@ var liars = map[string]liar{
 			attributes(ld).PutStr(semconv.AttrStamp, semconv.StampSidecar)
 			return []plog.Logs{ld}
 		},
-		shows: "unstamped",
+		shows: "superseded",
 	},
 	"it tells what the machine did to another": {
 		says: func(l *sender, at int64) []plog.Logs {
@@ -138,7 +138,7 @@ var liars = map[string]liar{
 				a.PutInt(semconv.AttrTargetPID, 42)
 			})}
 		},
-		shows: "unstamped",
+		shows: "superseded",
 	},
 	"it says that it is in another's cgroup, and its target": {
 		says: func(l *sender, at int64) []plog.Logs {
@@ -242,7 +242,7 @@ func TestLiars(t *testing.T) {
 			}
 			lost := h.a.Lost()
 			counts := map[string]uint64{"": 1, "disagreements": lost.Disagreements, "conflict or none": 1}
-			for _, k := range []string{"unstamped", "conflict", "time"} {
+			for _, k := range []string{"superseded", "conflict", "time"} {
 				counts[k] = lost.Events[k]
 			}
 			if counts[x.shows] == 0 {
@@ -291,6 +291,38 @@ func TestWhoIsHeard(t *testing.T) {
 			t.Errorf("%s: lost %+v, want the clocks that disagree counted", name, a.Lost())
 		}
 	}
+}
+
+// TestUnstamped: what speaks for a host without a stamp may be a sidecar at the wrong port.
+// It is not where a stamped probe speaks for that host.
+func TestUnstamped(t *testing.T) {
+	a := New(Config{Probes: ProbesStamped})
+	sidecar, pod := newSender(), newSender()
+	sidecar.pid, sidecar.with = 7, m{semconv.AttrStamp: semconv.StampSidecar}
+	pod.pid = 99
+	say := func(at int64) {
+		a.Learn(pod.status(stall.ProbePeriodic, at))
+		a.Learn(pod.event(semconv.EventGap, stall.TargetWatch, at+10*ms, at+20*ms, func(a pcommon.Map) {
+			a.PutStr(semconv.AttrCause, stall.HostPreempted.String())
+			a.PutStr(semconv.AttrScope, stall.ScopeTarget.String())
+			a.PutInt(semconv.AttrTargetPID, 42)
+		}))
+	}
+	want := func(when string, want map[string]uint64) {
+		t.Helper()
+		if diff := cmp.Diff(want, a.Lost().Events); diff != "" {
+			t.Errorf("%s: events lost (-want +got):\n%s", when, diff)
+		}
+	}
+	a.Tick(start)
+	say(100 * sec)
+	want("without a sidecar", map[string]uint64{"unstamped": 2})
+	a.Learn(sidecar.status(stall.ProbeSpin, 101*sec))
+	say(101 * sec)
+	want("beside one", map[string]uint64{"unstamped": 2, "superseded": 2})
+	a.Tick(start.Add(time.Minute))
+	say(161 * sec)
+	want("when that is gone", map[string]uint64{"unstamped": 4, "superseded": 2})
 }
 
 // TestOwnProbe: with Probes stamped a probe in a process speaks for that one alone.

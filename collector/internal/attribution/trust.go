@@ -26,6 +26,20 @@ func (r *registry) speaksForHost(id *wire.Identity) bool {
 	return id.Stamped || r.config.Probes != ProbesStamped
 }
 
+// unstamped returns why an event that speaks for a host is not taken for it. Where no
+// stamped probe speaks for the host, the event may be of a sidecar whose agent does not
+// stamp.
+func (r *registry) unstamped(boot string) error {
+	if h := r.hosts[boot]; h != nil {
+		for _, p := range h.probes {
+			if !r.silent(p.clocks.Heard) {
+				return errSpoken
+			}
+		}
+	}
+	return errStamp
+}
+
 // walls returns the wall clocks by which spans are placed. Of those reported for the host
 // these are the ones of live senders, or all if none is alive.
 func (r *registry) walls(f *found) (w senders.Walls) {
