@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -139,7 +140,13 @@ func Read(root fs.FS, name string) ([]byte, error) {
 // Program returns what tells the program that a process executes from any other that it
 // executes, before or after: the auxiliary vector that the kernel gave it, which holds random
 // addresses (getauxval(3), AT_RANDOM). It is empty once the process has ended.
-func Program(root fs.FS, process string) ([]byte, error) { return Read(root, process+"/auxv") }
+func Program(root fs.FS, process string) ([]byte, error) {
+	text, err := Read(root, process+"/auxv")
+	if errors.Is(err, syscall.ESRCH) { // from when it has no memory any more, some kernels say so
+		return nil, nil
+	}
+	return text, err
+}
 
 // Open opens a file. Its errors name the file as people know it.
 func Open(root fs.FS, name string) (fs.File, error) {
