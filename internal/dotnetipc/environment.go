@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/otelgc/otelgc/internal/proc"
 )
@@ -149,7 +148,7 @@ func (p Proc) gone(pid int, err error) error {
 	_, statErr := os.Stat(p.path(pid, ""))
 	stat, _ := os.ReadFile(p.path(pid, "stat")) // of the kernel, one line
 	s, _ := proc.ParseStat(stat)
-	if errors.Is(statErr, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || s.Ended() {
+	if errors.Is(statErr, fs.ErrNotExist) || s.Ended() {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
 	return err
