@@ -2,9 +2,11 @@ package proc
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -177,3 +179,26 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramWithoutMemory: a kernel that says so has said that the process has ended.
+func TestProgramWithoutMemory(t *testing.T) {
+	for _, f := range []fs.FS{refusing{open: true}, refusing{}} {
+		if got, err := Program(f, "proc/1"); len(got) > 0 || err != nil {
+			t.Errorf("%+v: %d bytes, %v, want none and no error", f, len(got), err)
+		}
+	}
+}
+
+// refusing says of each file that there is no such process.
+type refusing struct{ open bool }
+
+func (r refusing) Open(name string) (fs.File, error) {
+	if r.open {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ESRCH}
+	}
+	return r, nil
+}
+
+func (refusing) Read([]byte) (int, error)   { return 0, syscall.ESRCH }
+func (refusing) Stat() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
+func (refusing) Close() error               { return nil }
