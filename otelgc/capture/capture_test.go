@@ -243,7 +243,7 @@ func TestInjected(t *testing.T) {
 			stacks := make([]byte, 256<<10)
 			var written atomic.Bool
 			go func() {
-				// By what was stopped, not by the clock: it may wait for a CPU first.
+				// By how long it stopped: it may wait for a CPU first.
 				for stopped := time.Duration(0); stopped < least+5*time.Millisecond; {
 					begin := time.Now()
 					runtime.Stack(stacks, true)

@@ -82,6 +82,24 @@ func TestEveryMakesUp(t *testing.T) {
 	})
 }
 
+// TestEveryForgets: of many turns that were missed only the last are made up for.
+func TestEveryForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		n := 0
+		every(ctx, 50*time.Millisecond, func() {
+			if n++; n == 1 {
+				time.Sleep(time.Second)
+			}
+		})
+		// 1 s for the call and 1 s of rest leave 3 s, and two turns that are made up for.
+		if n < 60 || n > 65 {
+			t.Errorf("%d calls in 5 s, of which the first takes 1 s, want 63", n)
+		}
+	})
+}
+
 func TestMatch(t *testing.T) {
 	// The handler ran from 110 to 150 us for a request of 100 us, and the client
 	// had the answer at 200 us. Two pauses of a collection lie in the handler, one

@@ -13,7 +13,8 @@ import (
 // allocate a quarter of its live heap until the next. GOGC, if it is set, says otherwise.
 const littleMemory = 25
 
-// What injected stops take: the stacks of so many goroutines are written, at this rate.
+// What injected stops take: the stacks of so many goroutines are written, at this rate
+// at most.
 const (
 	stopEvery  = 50 * time.Millisecond
 	goroutines = 10_000
@@ -50,10 +51,10 @@ func inject(ctx context.Context, what Inject, s *shop) uint64 {
 	return n + s.forced.Load()
 }
 
-// every calls do at a fixed rate until ctx ends. It makes up for turns that were missed
+// every calls do once in a period until ctx ends. It makes up for turns that were missed
 // lately: a ticker would leave out a turn for each that takes a little too long. After a
-// call it waits at least as long as that took: calls that stop the world leave the
-// program half of the time, in which it learns of its end, on the busiest machine, too.
+// call it waits at least as long as that took, which makes turns rarer on a busy machine:
+// the program has half of the time, and learns of its end.
 func every(ctx context.Context, period time.Duration, do func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
