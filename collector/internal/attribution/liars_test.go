@@ -242,7 +242,7 @@ func TestLiars(t *testing.T) {
 			}
 			lost := h.a.Lost()
 			counts := map[string]uint64{"": 1, "disagreements": lost.Disagreements, "conflict or none": 1}
-			for _, k := range []string{"superseded", "conflict", "time"} {
+			for _, k := range []string{"superseded", "unstamped", "conflict", "time"} {
 				counts[k] = lost.Events[k]
 			}
 			if counts[x.shows] == 0 {
@@ -314,9 +314,17 @@ func TestUnstamped(t *testing.T) {
 			t.Errorf("%s: events lost (-want +got):\n%s", when, diff)
 		}
 	}
+	elsewhere := newSender() // of another machine
+	elsewhere.with = m{semconv.AttrStamp: semconv.StampSidecar, semconv.AttrBootID: "another"}
 	a.Tick(start)
+	a.Learn(elsewhere.status(stall.ProbeSpin, 100*sec))
+	a.Learn(sidecar.event(semconv.EventGap, stall.TargetWatch, 100*sec, 100*sec+ms, func(a pcommon.Map) {
+		a.PutStr(semconv.AttrCause, stall.HostPreempted.String())
+		a.PutStr(semconv.AttrScope, stall.ScopeTarget.String())
+		a.PutInt(semconv.AttrTargetPID, 43)
+	}))
 	say(100 * sec)
-	want("without a sidecar", map[string]uint64{"unstamped": 2})
+	want("without a probe of the machine", map[string]uint64{"unstamped": 2})
 	a.Learn(sidecar.status(stall.ProbeSpin, 101*sec))
 	say(101 * sec)
 	want("beside one", map[string]uint64{"unstamped": 2, "superseded": 2})
