@@ -28,6 +28,7 @@ type shop struct {
 	path      string
 	requests  int
 	rest      time.Duration
+	spin      time.Duration
 	exact     bool
 	decorated bool
 	last      bool
@@ -40,6 +41,7 @@ func main() {
 	// Some 45 collections a second: of more than 100 that are sent at a time the shortest have
 	// no event, and a slow machine sends those of two seconds at a time.
 	flag.DurationVar(&s.rest, "rest", 10*time.Millisecond, "how long each of them waits")
+	flag.DurationVar(&s.spin, "spin", 0, "how long each of them computes, by the clock")
 	flag.BoolVar(&s.exact, "exact", false, "watch in exact fidelity, not per cycle")
 	flag.BoolVar(&s.decorated, "decorated", false, "export spans with what the join says")
 	flag.BoolVar(&s.last, "last", false, "export spans after all else was taken, when standard input ends")
@@ -110,6 +112,8 @@ func (s *shop) work(tracer trace.Tracer) {
 		_, span := tracer.Start(context.Background(), "order", trace.WithSpanKind(trace.SpanKindServer))
 		for k := range 200 {
 			kept[(i+k)%len(kept)] = make([]byte, 16<<10)
+		}
+		for end := time.Now().Add(s.spin); time.Now().Before(end); {
 		}
 		time.Sleep(s.rest)
 		span.End()
