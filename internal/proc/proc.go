@@ -139,8 +139,8 @@ func Read(root fs.FS, name string) ([]byte, error) {
 
 // Program returns what tells the program that a process executes from any other that it
 // executes, before or after: the auxiliary vector that the kernel gave it, which holds random
-// addresses (getauxval(3), AT_RANDOM). It is empty once the process has
-// ended, or its first thread has.
+// addresses (getauxval(3), AT_RANDOM). It is empty once the process,
+// or its first thread, has ended.
 func Program(root fs.FS, process string) ([]byte, error) {
 	text, err := Read(root, process+"/auxv")
 	if errors.Is(err, syscall.ESRCH) { // what some kernels say of what has no memory any more

@@ -180,7 +180,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestProgramWithoutMemory: a kernel that says so has said that the process has ended.
+// TestProgramWithoutMemory: ESRCH means that the process has ended.
 func TestProgramWithoutMemory(t *testing.T) {
 	for _, f := range []fs.FS{refusing{open: true}, refusing{}} {
 		if got, err := Program(f, "proc/1"); len(got) > 0 || err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestProgramOfTheDead: a process that has ended executes no program, before its parent
-// has heard of it, too.
+// TestProgramOfTheDead: a process that has ended executes no program, even before its
+// parent waits for it.
 func TestProgramOfTheDead(t *testing.T) {
 	c := exec.Command("sleep", "100")
 	if err := c.Start(); err != nil {

@@ -293,8 +293,8 @@ func TestWhoIsHeard(t *testing.T) {
 	}
 }
 
-// TestUnstamped: what speaks for a host without a stamp may be a sidecar at the wrong port.
-// It is not where a stamped probe speaks for that host.
+// TestUnstamped: an event that speaks for a host without a stamp is superseded while a
+// stamped probe of that host is heard, and unstamped otherwise.
 func TestUnstamped(t *testing.T) {
 	a := New(Config{Probes: ProbesStamped})
 	sidecar, pod := newSender(), newSender()

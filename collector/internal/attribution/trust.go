@@ -26,9 +26,9 @@ func (r *registry) speaksForHost(id *wire.Identity) bool {
 	return id.Stamped || r.config.Probes != ProbesStamped
 }
 
-// unstamped returns why an event that speaks for a host is not taken for it. Where no
-// stamped probe speaks for the host, the event may be of a sidecar whose agent does not
-// stamp.
+// unstamped returns why an event without a stamp is not taken for its host: errSpoken
+// while a stamped probe of the host is heard. Otherwise errStamp: the sender may be a
+// sidecar at the wrong port.
 func (r *registry) unstamped(boot string) error {
 	if h := r.hosts[boot]; h != nil {
 		for _, p := range h.probes {

@@ -29,7 +29,7 @@ type Tracker struct {
 	Coverage
 	watching bool
 	next     []stall.Span // unseen, of the next batch
-	counted  []stall.Span // the last that Unseen has, in order and apart
+	counted  []stall.Span // the last spans that Unseen has: sorted and disjoint
 }
 
 // Attach begins to watch. Nothing before now was seen since the process was
@@ -64,8 +64,8 @@ func (t *Tracker) Miss(s stall.Span) {
 	t.add(s)
 }
 
-// count adds s to Unseen, but for what it has already. It keeps a bounded number of spans:
-// what meets an older one counts twice.
+// count adds s to Unseen, but for what Unseen has already. It remembers the last maxUnseen
+// spans: where s overlaps an older one, that time counts twice.
 func (t *Tracker) count(s stall.Span) {
 	before := length(t.counted)
 	t.counted = stall.Union(append(t.counted, s))
@@ -75,7 +75,7 @@ func (t *Tracker) count(s stall.Span) {
 	}
 }
 
-// length returns the sum of spans that lie apart.
+// length returns the sum of disjoint spans.
 func length(spans []stall.Span) (sum time.Duration) {
 	for _, s := range spans {
 		sum += s.Duration()

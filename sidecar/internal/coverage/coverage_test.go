@@ -61,7 +61,7 @@ func TestCoverageIsBounded(t *testing.T) {
 	}
 }
 
-// TestCoverageCountsOnce: time that two say was not seen is unseen once.
+// TestCoverageCountsOnce: time in which two losses overlap is unseen once.
 func TestCoverageCountsOnce(t *testing.T) {
 	var c Tracker
 	c.Attach(0, 1000)

@@ -53,8 +53,8 @@ func inject(ctx context.Context, what Inject, s *shop) uint64 {
 
 // every calls do once in a period until ctx ends. It makes up for turns that were missed
 // lately: a ticker would leave out a turn for each that takes a little too long. After a
-// call it waits at least as long as that took, which makes turns rarer on a busy machine:
-// the program has half of the time, and learns of its end.
+// call it waits at least as long as the call took. So the program has half of the time,
+// on a busy machine too, and learns of its end.
 func every(ctx context.Context, period time.Duration, do func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
